@@ -17,13 +17,24 @@ def quic(**more):
 
 def test_transports_are_compared_as_senders_that_their_names_tell_apart():
     varied = load("wireless", cc=["cubic", "bbr3"], set=SHORT, vary={"sender.transport": ["tcp", "quic"]}, seeds=2)
-    assert varied.senders == ["cubic", "bbr3", "cubic/quic", "bbr3/quic"]
+    assert varied.senders == ["cubic+tls", "bbr3+tls", "cubic/quic", "bbr3/quic"]
     result = compare(varied, jobs=1)
     assert set(result.ranking) == set(varied.senders)
 
 
+def test_tcp_has_tls_beside_quic_unless_the_scenario_says_what_it_has():
+    def tls(setting, values):
+        plain = load("wireless", cc=["cubic"], set={**SHORT, **setting}, vary={"sender.transport": values})
+        return plain.playing(plain.senders[0]).resolved["sender"][0].get("tls")
+
+    assert tls({}, ["tcp", "quic"]) == tls({}, ["tcp", {"name": "quic", "ack_every": 10}]) == "full"
+    assert tls({"sender.tls": "resumed"}, ["tcp", "quic"]) == "resumed"
+    assert load("wireless", cc=["cubic"]).resolved["sender"][0].get("tls") is None
+
+
 def test_senders_with_names_of_their_own_are_told_apart_by_the_choice():
-    text = '[video]\nrate = "1 Mbit/s"\nduration = "6 s"\n[[path]]\nrate = "4 Mbit/s"\nrtt = "40 ms"\n[[sender]]\nname = "mine"\ncc = "cubic"\n'
+    video, path = '[video]\nrate = "1 Mbit/s"\nduration = "6 s"\n', '[[path]]\nrate = "4 Mbit/s"\nrtt = "40 ms"\n'
+    text = video + path + '[[sender]]\nname = "mine"\ncc = "cubic"\n'
     assert load(text, vary={"sender.transport": ["tcp", "quic"]}).senders == ["tcp", "quic"]
 
 

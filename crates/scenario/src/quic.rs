@@ -4,6 +4,8 @@
 
 use crate::params::whole_or_not;
 use crate::reader::Table;
+use crate::transport::RESUMPTIONS;
+use crate::words::{meaning, told, word_of};
 use playpath_cc::EcnUse;
 use playpath_transport::Ecn;
 use playpath_transport::quic::config::Config;
@@ -23,11 +25,16 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 11] = [
+const QUIC: [Field; 12] = [
     Field {
         spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
         read: |t, key, c| c.datagram_bytes = t.get(key),
         write: |c| json!(c.datagram_bytes),
+    },
+    Field {
+        spec: ParamSpec::text("tls", "full", Kind::Told(&told(&RESUMPTIONS)), "What the handshake begins with.").since("0.3"),
+        read: |t, key, c| c.tls.resumption = meaning(&RESUMPTIONS, t.word(key)).expect("has a default"),
+        write: |c| json!(word_of(&RESUMPTIONS, c.tls.resumption)),
     },
     Field {
         spec: ParamSpec::whole("initial_window", 10, (1, 1000), "packets", "Congestion window at the start (RFC 9002 §7.2).")

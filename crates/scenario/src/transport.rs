@@ -9,6 +9,7 @@ use crate::quic::{self, QUIC_KEYS};
 use crate::reader::{Named, Table};
 use crate::words::{Words, meaning, told, word_of};
 use playpath_cc::EcnUse;
+use playpath_transport::tls::{Resumption, Tls};
 use playpath_transport::{
     Config, DelayedAck, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
 };
@@ -154,10 +155,15 @@ pub fn label(config: &Config, base: &Config) -> String {
     if config.pacing != base.pacing {
         label += &format!("+{}", pacing_label(config.pacing));
     }
+    match config.tls.map(|tls| tls.resumption) {
+        None => {}
+        Some(Resumption::None) => label += "+tls",
+        Some(resumption) => label += &format!("+tls({})", word_of(&RESUMPTIONS, resumption)),
+    }
     label
 }
 
-const TCP: [Field; 16] = [
+const TCP: [Field; 17] = [
     Field::new(MSS.otherwise("`run.mss`, else the profile's"), |t, key, c| set(t.optional(key), &mut c.mss), |c| json!(c.mss)),
     Field::new(
         ParamSpec::new(
@@ -291,6 +297,31 @@ const TCP: [Field; 16] = [
         |t, key, c| set(t.optional(key).map(Some), &mut c.max_burst),
         |c| json!(c.max_burst),
     ),
+    Field::new(
+        ParamSpec::text(
+            "tls",
+            "none",
+            Kind::Told(&TLS),
+            "TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports has `full`.",
+        )
+        .in_kernel(UNMAPPED)
+        .since("0.3"),
+        |t, key, c| c.tls = meaning(&RESUMPTIONS, t.word(key)).map(|resumption| Tls { resumption, ..Tls::default() }),
+        |c| json!(c.tls.map_or("none", |tls| word_of(&RESUMPTIONS, tls.resumption))),
+    )
+    .rare(),
+];
+
+const TLS: [(&str, &str); 4] = {
+    let [full, resumed, early] = told(&RESUMPTIONS);
+    [("none", "plain"), full, resumed, early]
+};
+
+/// What TLS begins with, over TCP and over QUIC.
+pub const RESUMPTIONS: Words<Resumption, 3> = [
+    ("full", "a certificate chain of 2.2 kB; one round trip", Resumption::None),
+    ("resumed", "with a ticket of an earlier connection, without certificates", Resumption::Ticket),
+    ("early_data", "with a ticket, and the request in the first flight (0-RTT)", Resumption::EarlyData),
 ];
 
 const VALIDATIONS: Words<Validation, 4> = [

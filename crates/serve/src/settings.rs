@@ -74,6 +74,9 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     }
     let tcp = sender.transport.tcp().cloned();
     let tcp = tcp.ok_or_else(|| format!("{}: this server speaks TCP; QUIC runs in the simulator only", sender.name))?;
+    if tcp.tls.is_some() {
+        return Err(format!("{}: this server speaks no TLS; `tls` runs in the simulator only", sender.name));
+    }
     match sender.unmade() {
         None => Ok((sender, tcp)),
         Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),

@@ -4,6 +4,7 @@
 use crate::diary::{self, Diary};
 use crate::path_info::{PathInfo, Totals};
 use crate::quic_end::QuicEnd;
+use crate::tls_end::TlsEnd;
 use playpath_cc::{AppParameters, CongestionControl, EcnUse};
 use playpath_scenario::{SenderSpec, TransportSpec};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 pub enum Endpoint {
     Tcp(Connection),
     Mptcp(Box<MptcpConnection>),
+    /// TCP or MPTCP with TLS in its stream.
+    Tls(Box<TlsEnd>),
     Quic(Box<QuicEnd>),
     Datagram(DatagramEnd),
 }
@@ -58,6 +61,25 @@ impl Endpoint {
                 return (Endpoint::Quic(Box::new(client)), Endpoint::Quic(Box::new(server)));
             }
         };
+        let (client, server) = Endpoint::plain_pair(sender, tcp, now, paths, random, diary);
+        match tcp.tls {
+            None => (client, server),
+            Some(tls) => {
+                let end = |inner, is_client| Endpoint::Tls(Box::new(TlsEnd::new(inner, tls, is_client)));
+                (end(client, true), end(server, false))
+            }
+        }
+    }
+
+    /// Over TCP or MPTCP without TLS.
+    fn plain_pair(
+        sender: &SenderSpec,
+        tcp: &Arc<Config>,
+        now: Time,
+        paths: usize,
+        random: &mut Stream,
+        diary: Option<&Diary>,
+    ) -> (Endpoint, Endpoint) {
         let client_cc = |_| playpath_cc::build("newreno", tcp.initial_window()).expect("newreno is registered");
         let server_cc = |path| diary::watched(sender.cc.build(tcp.initial_window()), path, diary);
         if paths == 1 {
@@ -87,6 +109,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.handle_segment(now, segment),
             Endpoint::Mptcp(mptcp) => mptcp.handle_segment(now, usize::from(path), segment),
+            Endpoint::Tls(tls) => tls.handle_segment(now, path, segment),
             Endpoint::Datagram(end) => end.received_bytes += u64::from(segment.payload_len),
             Endpoint::Quic(_) => {}
         }
@@ -105,6 +128,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.handle_timeout(now),
             Endpoint::Mptcp(mptcp) => mptcp.handle_timeout(now),
+            Endpoint::Tls(tls) => tls.inner.handle_timeout(now),
             Endpoint::Quic(quic) => quic.connection.handle_timeout(now),
             Endpoint::Datagram(_) => {}
         }
@@ -116,6 +140,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.poll_transmit_into(now, out).then_some(0),
             Endpoint::Mptcp(mptcp) => mptcp.poll_transmit_into(now, out).map(|path| path as u8),
+            Endpoint::Tls(tls) => tls.inner.poll_transmit(now, out),
             Endpoint::Quic(_) | Endpoint::Datagram(_) => None,
         }
     }
@@ -126,6 +151,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.may_have_more(),
             Endpoint::Mptcp(mptcp) => mptcp.may_have_more(),
+            Endpoint::Tls(tls) => tls.inner.may_have_more(),
             Endpoint::Quic(_) | Endpoint::Datagram(_) => false,
         }
     }
@@ -135,6 +161,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.poll_timeout(),
             Endpoint::Mptcp(mptcp) => mptcp.poll_timeout(),
+            Endpoint::Tls(tls) => tls.inner.poll_timeout(),
             Endpoint::Quic(quic) => quic.connection.poll_timeout(),
             Endpoint::Datagram(_) => Time::MAX,
         }
@@ -145,6 +172,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.take_events(),
             Endpoint::Mptcp(mptcp) => mptcp.take_events(),
+            Endpoint::Tls(tls) => tls.take_events(),
             Endpoint::Quic(quic) => quic.take_events(),
             Endpoint::Datagram(_) => Events::NONE,
         }
@@ -154,6 +182,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.write(bytes),
             Endpoint::Mptcp(mptcp) => mptcp.write(bytes),
+            Endpoint::Tls(tls) => tls.write(bytes),
             Endpoint::Quic(quic) => quic.write_own(bytes),
             Endpoint::Datagram(_) => 0,
         }
@@ -165,6 +194,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.unsent_bytes() >= u64::from(tcp.config().mss),
             Endpoint::Mptcp(mptcp) => mptcp.has_segment_waiting(),
+            Endpoint::Tls(tls) => tls.inner.has_segment_waiting(),
             Endpoint::Quic(quic) => quic.connection.unsent() >= u64::from(quic.connection.config().datagram_bytes),
             Endpoint::Datagram(_) => false,
         }
@@ -176,6 +206,7 @@ impl Endpoint {
     pub fn has_more_than_a_segment_waiting(&self) -> bool {
         match self {
             Endpoint::Tcp(tcp) => tcp.unsent_bytes() > u64::from(tcp.config().mss),
+            Endpoint::Tls(tls) => tls.inner.has_more_than_a_segment_waiting(),
             _ => self.has_segment_waiting(),
         }
     }
@@ -185,6 +216,7 @@ impl Endpoint {
     pub fn may_answer_read(&self) -> bool {
         match self {
             Endpoint::Tcp(tcp) => tcp.may_have_more(),
+            Endpoint::Tls(tls) => tls.inner.may_answer_read(),
             Endpoint::Mptcp(_) | Endpoint::Quic(_) => true,
             Endpoint::Datagram(_) => false,
         }
@@ -195,6 +227,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.unsent_bytes(),
             Endpoint::Mptcp(mptcp) => mptcp.unsent_bytes(),
+            Endpoint::Tls(tls) => tls.unsent_bytes(),
             Endpoint::Quic(quic) => quic.connection.unsent(),
             Endpoint::Datagram(_) => 0,
         }
@@ -205,6 +238,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.readable(),
             Endpoint::Mptcp(mptcp) => mptcp.readable(),
+            Endpoint::Tls(tls) => tls.readable(),
             Endpoint::Quic(quic) => quic.connection.unread(),
             Endpoint::Datagram(end) => end.received_bytes,
         }
@@ -215,6 +249,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.read(max),
             Endpoint::Mptcp(mptcp) => mptcp.read(max),
+            Endpoint::Tls(tls) => tls.read(now, max),
             Endpoint::Quic(quic) => quic.read_own(now, max),
             Endpoint::Datagram(end) => std::mem::take(&mut end.received_bytes),
         }
@@ -224,6 +259,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.close(),
             Endpoint::Mptcp(mptcp) => mptcp.close(now),
+            Endpoint::Tls(tls) => tls.inner.close(now),
             Endpoint::Quic(quic) => quic.connection.close(now, NO_ERROR),
             Endpoint::Datagram(_) => {}
         }
@@ -233,6 +269,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.abort(),
             Endpoint::Mptcp(mptcp) => mptcp.abort(),
+            Endpoint::Tls(tls) => tls.inner.abort(now),
             Endpoint::Quic(quic) => quic.connection.close(now, NO_ERROR),
             Endpoint::Datagram(_) => {}
         }
@@ -242,6 +279,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => tcp.set_app_parameters(now, parameters),
             Endpoint::Mptcp(mptcp) => mptcp.set_app_parameters(now, parameters),
+            Endpoint::Tls(tls) => tls.inner.set_app_parameters(now, parameters),
             Endpoint::Quic(quic) => quic.connection.set_app_parameters(now, parameters),
             Endpoint::Datagram(_) => {}
         }
@@ -251,6 +289,7 @@ impl Endpoint {
     pub fn mptcp(&self) -> Option<&MptcpConnection> {
         match self {
             Endpoint::Mptcp(mptcp) => Some(mptcp),
+            Endpoint::Tls(tls) => tls.inner.mptcp(),
             _ => None,
         }
     }
@@ -258,6 +297,7 @@ impl Endpoint {
     pub fn mptcp_mut(&mut self) -> Option<&mut MptcpConnection> {
         match self {
             Endpoint::Mptcp(mptcp) => Some(mptcp),
+            Endpoint::Tls(tls) => tls.inner.mptcp_mut(),
             _ => None,
         }
     }
@@ -297,6 +337,7 @@ impl Endpoint {
         match self {
             Endpoint::Tcp(tcp) => (path == 0).then_some(tcp),
             Endpoint::Mptcp(mptcp) => mptcp.subflow(path),
+            Endpoint::Tls(tls) => tls.inner.path(path),
             Endpoint::Quic(_) | Endpoint::Datagram(_) => None,
         }
     }

@@ -16,6 +16,7 @@ mod probe;
 mod quic_end;
 mod run;
 mod simulation;
+mod tls_end;
 mod tracing;
 
 pub use budget::{Progress, Watch};

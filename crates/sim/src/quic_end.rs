@@ -18,6 +18,8 @@ pub struct QuicEnd {
     pub connection: Connection,
     /// The server's own stream is open.
     has_own: bool,
+    /// The application may send, and was told so: with 0-RTT data before the handshake is over.
+    is_told: bool,
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
 }
@@ -31,7 +33,7 @@ impl QuicEnd {
             _ => server.clone(),
         };
         let client_cc = playpath_cc::build("newreno", client.initial_window).expect("newreno is registered");
-        let end = |connection| QuicEnd { connection, has_own: false, cut: Vec::new() };
+        let end = |connection| QuicEnd { connection, has_own: false, is_told: false, cut: Vec::new() };
         (end(Connection::connect(now, client, client_cc)), end(Connection::listen(server.clone(), cc)))
     }
 
@@ -57,12 +59,21 @@ impl QuicEnd {
         self.connection.read(now, OWN_STREAM, max)
     }
 
+    fn tell_connected(&mut self, events: Events) -> Events {
+        self.is_told = true;
+        events.with(transport::Event::Connected)
+    }
+
     /// What happened, as applications over TCP are told it.
     pub fn take_events(&mut self) -> Events {
         let mut events = Events::NONE;
+        if !self.is_told && self.connection.sends_early_data() {
+            events = self.tell_connected(events);
+        }
         while let Some(event) = self.connection.poll_event() {
             events = match event {
-                Event::Connected => events.with(transport::Event::Connected),
+                Event::Connected if self.is_told => events,
+                Event::Connected => self.tell_connected(events),
                 Event::Closed(_) => events.with(transport::Event::Closed),
                 // Readable is what has bytes in order.
                 Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,

@@ -60,7 +60,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     for values in itertools.product(*axes.values()):
         given = dict(zip(axes, values, strict=True))
         called = " + ".join(_label(key, value) for key, value in given.items())
-        settings = {key: _limited(plain, key, value) for key, value in given.items()}
+        settings = {key: _limited(plain, key, value) for key, value in given.items()} | _secured(plain, axes, given)
         variant = _loaded(plain, settings, folder)
         if not variant.senders:
             raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give `cc`")
@@ -116,6 +116,20 @@ def _limited(plain: Scenario, key: str, value: Any) -> Any:
     places = [f"path.{n}.queue" for n in range(len(plain.resolved["path"]))] if key == "path.queue" else [key]
     limits = [(at(plain.resolved, place) or {}).get("limit") for place in places]
     return {"kind": value, "limit": limits[0]} if limits[0] and limits == limits[:1] * len(limits) else value
+
+
+def _secured(plain: Scenario, axes: Mapping[str, Sequence[Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+    """TCP that is compared with QUIC, which is never without TLS, has TLS 1.3, too, unless the scenario says what it has."""
+    key = "sender.transport"
+    if given.get(key) != "tcp" or not any("quic" in (value, at_name(value)) for value in axes[key]):
+        return {}
+    said = any(sender.get("tls", "none") != "none" for sender in plain.resolved["sender"])
+    return {} if said or "sender.tls" in axes else {"sender.tls": "full"}
+
+
+def at_name(value: Any) -> Any:
+    """The name in a table that names a component."""
+    return value.get("name") if isinstance(value, Mapping) else None
 
 
 def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenario:

@@ -282,6 +282,7 @@ impl VideoSession {
         let flow = connection.flow;
         if let Some(watch) = &mut net.flows[flow as usize].switches
             && request.body_bytes == self.media.total_bytes()
+            && self.sender.transport.tcp().is_some_and(|tcp| tcp.tls.is_none())
             && !watch.knows_pictures()
         {
             // The first response carries the whole file: where its pictures lie in the stream is known.

@@ -235,6 +235,10 @@ impl Connection {
     pub fn is_established(&self) -> bool {
         self.handshake.is_complete() && self.state == State::Open
     }
+    /// A client whose first flight may have data in it.
+    pub fn sends_early_data(&self) -> bool {
+        self.is_client && self.config.tls.resumption == config::Resumption::EarlyData
+    }
     /// Nothing more will happen.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed

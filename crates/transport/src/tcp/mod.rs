@@ -69,6 +69,10 @@ impl Events {
     pub const fn with(self, event: Event) -> Events {
         Events(self.0 | 1 << event as u8)
     }
+    /// These and those.
+    pub const fn union(self, others: Events) -> Events {
+        Events(self.0 | others.0)
+    }
     /// All but `event`.
     pub const fn without(self, event: Event) -> Events {
         Events(self.0 & !(1 << event as u8))
