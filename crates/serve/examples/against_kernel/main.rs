@@ -238,8 +238,10 @@ impl Draw {
     fn run(&self, folder: &std::path::Path, bytes: &Arc<Vec<u8>>) -> Result<Value, String> {
         let said = |error: std::io::Error| error.to_string();
         let addresses: Vec<IpAddr> = ADDRESSES[..1 + usize::from(self.is_mptcp)].iter().map(|a| (*a).into()).collect();
+        let (sender, tcp) = sender(&self.own, Some(self.cc), None)?;
         let settings = Settings {
-            sender: sender(&self.own, Some(self.cc), None)?,
+            sender,
+            tcp,
             addresses: addresses.clone(),
             port: PORT,
             mtu: self.mtu,

@@ -4,6 +4,7 @@
 mod bulk;
 mod http;
 mod http1;
+mod http3;
 mod on_off;
 mod session;
 mod setup;

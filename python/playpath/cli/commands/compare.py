@@ -63,6 +63,7 @@ def command(
     Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
     world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
     """
+    setting, vary = options.of_transport(setting, vary, transport)
     loaded = load(
         scenario,
         cc=options.choices(cc, "--cc"),
@@ -70,7 +71,7 @@ def command(
         abr=options.choices(abr, "--abr"),
         seeds=seeds,
         set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
-        vary=options.varied(vary, transport),
+        vary=options.varied(vary),
     )
     console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)
