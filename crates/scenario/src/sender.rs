@@ -156,8 +156,42 @@ pub struct SenderSpec {
     /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
+    stated: Stated,
     /// The server's endpoint; shared by all its connections.
     pub config: Arc<Config>,
+}
+
+/// What the document itself says of the sender that some congestion controls cannot do with. A resolved scenario, which writes every
+/// default and its profile out, says nothing by that.
+#[derive(Clone, Copy, Default)]
+struct Stated {
+    no_ecn: bool,
+    no_pacing: bool,
+}
+
+impl Stated {
+    fn read(table: &Table) -> Stated {
+        let is_own = !table.has("profile");
+        Stated {
+            no_ecn: is_own && table.optional("ecn") == Some(false),
+            no_pacing: is_own && table.word("pacing") == Some("off"),
+        }
+    }
+
+    /// Error: the key and why what it says is not allowed with this control.
+    fn check(self, cc: &CcSpec) -> Result<(), (&'static str, String)> {
+        let name = cc.name();
+        if self.no_ecn && cc.implies_ecn() {
+            return Err((
+                "ecn",
+                format!("`ecn` = false is not allowed with `{name}`, which is told of congestion by ECN"),
+            ));
+        }
+        if self.no_pacing && cc.ecn_use() == EcnUse::LowLatency {
+            return Err(("pacing", format!("`pacing` = \"off\" is not allowed with `{name}`, which is paced")));
+        }
+        Ok(())
+    }
 }
 
 /// `cc` as a table, and what it is by name alone.
@@ -251,12 +285,9 @@ impl SenderSpec {
     ) -> Result<SenderSpec, ScenarioError> {
         let (profile, mut config) = transport::read(table, run_profile, mss);
         let cc = CcSpec::read(table, profile)?;
+        let stated = Stated::read(table);
+        stated.check(&cc).map_err(|(key, why)| table.error(key, why))?;
         if cc.implies_ecn() {
-            if table.optional("ecn") == Some(false) {
-                let why =
-                    format!("`ecn` = false is not allowed with `{}`, which is told of congestion by ECN", cc.name());
-                return Err(table.error("ecn", why));
-            }
             config.ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
         }
         config.ecn_use = cc.ecn_use();
@@ -269,6 +300,7 @@ impl SenderSpec {
             multipath: table.word("multipath"),
             notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
+            stated,
             config: Arc::new(config),
         };
         if spec.name.is_empty() {
@@ -313,18 +345,19 @@ impl SenderSpec {
 
     /// A sender named on the command line: a congestion control with defaults.
     pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
-        let mut spec = template.with_cc(parse_cc(name, template.profile)?);
+        let mut spec = template.with_cc(parse_cc(name, template.profile)?)?;
         spec.name = spec.label();
         Ok(spec)
     }
 
-    /// The same transport under another congestion control; the label stays.
-    pub(crate) fn with_cc(&self, cc: CcSpec) -> SenderSpec {
+    /// The same transport under another congestion control; the label stays. Error: the transport says what the control cannot do with.
+    pub(crate) fn with_cc(&self, cc: CcSpec) -> Result<SenderSpec, String> {
+        self.stated.check(&cc).map_err(|(_, why)| why)?;
         let mut config = self.config.clone();
         if cc.ecn_use() != config.ecn_use {
             Arc::make_mut(&mut config).ecn_use = cc.ecn_use();
         }
-        SenderSpec { cc, config, ..self.clone() }
+        Ok(SenderSpec { cc, config, ..self.clone() })
     }
 
     /// What its profile has.
