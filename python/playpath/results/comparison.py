@@ -18,6 +18,7 @@ from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import Manifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
 from playpath.base.tabular import Json, Row, Tabular
+from playpath.base.words import listing
 from playpath.judge import stats
 from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.lateness import Lateness, lateness
@@ -457,15 +458,20 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> Row:
 
 
 def _notes(sessions: list[Session], *, has_video: bool) -> list[str]:
-    """Warnings of all sessions: each once, with who said it (a lone sender without a video has no part in it) and in how many runs."""
+    """Warnings of all sessions: each once, with the senders that it concerns (a lone one without a video has no part in it) and in
+    how many of their runs.
+    """
     runs: dict[str, int] = {}
-    found: dict[tuple[str, str], int] = {}
+    found: dict[str, dict[str, int]] = {}
     for session in sessions:
         runs[session.sender] = runs.get(session.sender, 0) + 1
         for text in dict.fromkeys(session.warnings):
-            found[(session.sender, text)] = found.get((session.sender, text), 0) + 1
-    is_told = has_video or len(runs) > 1
-    return [
-        f"{f'{sender}: ' if is_told else ''}{text} ({count} of {runs[sender]} runs)"
-        for (sender, text), count in found.items()
-    ]
+            counts = found.setdefault(text, {})
+            counts[session.sender] = counts.get(session.sender, 0) + 1
+    names_senders = has_video or len(runs) > 1
+    notes = []
+    for text, counts in found.items():
+        whose = f"{listing(list(counts))}: " if names_senders else ""
+        of = sum(runs[sender] for sender in counts)
+        notes.append(f"{whose}{text} ({sum(counts.values())} of {of} runs)")
+    return notes

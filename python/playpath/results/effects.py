@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
+from playpath.base.words import listing
 from playpath.judge.ranking import Ranker, Values, identical_replicas
 
 if TYPE_CHECKING:
@@ -78,14 +79,6 @@ def sentence(found: Sequence[Effect]) -> str:
         for outcome, word in _WORDS.items():
             senders = [effect.sender for effect in of if effect.outcome == outcome]
             if senders:
-                parts.append(f"{word} for {_listed(senders)}")
+                parts.append(f"{word} for {listing(senders)}")
         told.append(f"{value}: {'; '.join(parts)}")
     return f"Against {found[0].against}. {'. '.join(told)}." if found else ""
-
-
-def _listed(senders: Sequence[str]) -> str:
-    most = 6
-    shown = list(senders[:most])
-    more = [f"{len(senders) - most} more"] if len(senders) > most else []
-    *first, last = [*shown, *more]
-    return f"{', '.join(first)} and {last}" if first else last

@@ -394,7 +394,7 @@ impl VideoSession {
         net.set_app_parameters(self.connections[index].flow, parameters);
     }
 
-    /// What it learns from the client with a request (algorithms.md 11); the view clamps what it does not believe.
+    /// What it learns from the client with a request, by CMCD (CTA-5004); the view clamps what it does not believe.
     fn take_client_data(&mut self, net: &mut Network, index: usize, request: &Request) {
         let Some(cmcd) = &request.cmcd else { return };
         let (view, warnings) = (&mut self.client_data, &mut self.client_data_warnings);
