@@ -3,6 +3,7 @@
 
 mod evidence;
 mod metric;
+mod neighbours;
 mod preference;
 mod ranking;
 mod sentence;

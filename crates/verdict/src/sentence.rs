@@ -1,6 +1,7 @@
 //! The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next.
 
 use crate::metric::metric;
+use crate::neighbours;
 use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
 use crate::standing::Standing;
 use playpath_record::registry::Metric;
@@ -16,8 +17,16 @@ const RATE: &str = "mean_rate_kbps";
 /// What runs without a noticeable difference leave room for: a share of sessions that would show in them with 95 %.
 const ROOM: f64 = 0.05;
 
-/// Who keeps the video playing and who does not, for someone who reads one line.
+/// Who keeps the video playing and who does not, and what that does to the frames of neighbours, for someone who reads one line.
 pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
+    let viewers = of_viewers(ranker, decision);
+    match neighbours::frames(ranker, decision).filter(|_| ranker.seeds > 1) {
+        Some(frames) => format!("{}; {frames}.", viewers.trim_end_matches('.')),
+        None => viewers,
+    }
+}
+
+fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
     if decision.ranking.len() == 1 || ranker.seeds < 2 {
         return sentence(ranker, decision);
     }

@@ -19,7 +19,7 @@ mod mptcp;
 mod options;
 mod pcapng;
 
-pub use ip::{flow_hash, is_ecn_capable, is_low_latency, mark_ce};
+pub use ip::{ecn_bits, flow_hash, set_ecn_bits};
 pub use options::{TcpOption, TcpOptions};
 pub use pcapng::PcapNg;
 
