@@ -1,12 +1,12 @@
 // The built page in a real browser: `PLAYPATH_CHROMIUM=/usr/bin/chromium node --test browser/`. PLAYPATH_DIGESTS are the native
 // digests ("sender=digest …"), pictures go to PLAYPATH_PICTURES if it is set. Nothing here asserts time.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PATIENCE, axe, emptyPage, launch } from "./page.mjs";
+import { PATIENCE, axe, emptyPage, launch, saved } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const file = process.env.PLAYPATH_PAGE ?? join(here, "../../python/playpath/web/explorer.html");
@@ -157,8 +157,8 @@ test("every packet of the moment that mattered is there, and the link keeps the 
   const later = await note.textContent();
   assert.notEqual(later, told);
   await page.waitForFunction(() => location.hash.includes("packets="));
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^CSV.*Packets of/ }).click()]);
-  const rows = readFileSync(await download.path(), "utf8").split("\r\n");
+  const title = (await page.locator("#chart-packets h3").textContent()).split(":")[0];
+  const rows = (await saved(page, title, /CSV/)).content.toString().split("\r\n");
   assert.equal(rows[0], "time_s,what,from_byte,until_byte,window_edge_byte");
   assert.equal(rows.filter((row) => /,(packet|retransmission),/.test(row)).length, Number(/(\d+) packets sent/.exec(later)[1]));
   const link = page.url();

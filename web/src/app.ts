@@ -12,11 +12,13 @@ import { WhatIf } from "./model/whatif";
 import { Charts } from "./view/charts";
 import { download, h, section } from "./view/dom";
 import { eventList } from "./view/events";
+import { Navigation } from "./view/navigation";
 import { PacketView } from "./view/packets";
 import { lessonCard, lessonState } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
-import { viewers } from "./view/viewers";
+import { saveButton } from "./view/saving";
+import { Strips } from "./view/strips";
 import { whyStopped } from "./view/why";
 import { knobOf, mapForm, mapView } from "./view/whatif";
 import { command } from "./model/command";
@@ -59,7 +61,9 @@ export class App {
   private frame = 0;
   private turn = 0;
   private hash = "";
-  private readonly charts = new Charts((view) => this.look(view));
+  private readonly strips = new Strips({ look: (view) => this.look(view), point: (time) => this.charts.point(time) });
+  private readonly charts = new Charts((view) => this.look(view), (time) => this.strips.point(time));
+  private readonly navigation = new Navigation((view) => this.look(view));
   private readonly packets = new PacketView((packets) => {
     this.state = { ...this.state, packets };
     void this.write();
@@ -139,7 +143,7 @@ export class App {
           section("viewers", "What the viewers see", parts.viewers),
           section("why", "Why the picture stood still", parts.why),
           section("ranking", "Ranking", parts.ranking),
-          section("charts", "Over time", h("p", { class: "note" }, "Drag over a chart to zoom, double-click for all of it. Triangles are events; rest the cursor on one."), parts.path, this.charts.element, parts.events),
+          section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment."), parts.path, this.charts.element, parts.events),
           section("packets", "Packet by packet", this.packets.element),
           section("whatif", "What if?", parts.mapForm, parts.map),
           parts.warnings,
@@ -304,7 +308,7 @@ export class App {
       button("Copy as scenario.toml", () => void this.copy(this.prepared!.toml, "the scenario")),
       button("Copy as command", () => void this.copy(command(this.state, this.base!), "the command")),
       button("Save scenario.toml", () => download("scenario.toml", new Blob([this.prepared!.toml], { type: "application/toml" }))),
-      button("Light or dark", () => this.turnTheme()),
+      saveButton(), button("Light or dark", () => this.turnTheme()),
       h("p", { class: "note" }, this.base?.description ?? ""),
     );
   }
@@ -355,12 +359,14 @@ export class App {
     if (drawn !== this.drawnSessions) {
       this.drawnSessions = drawn;
       document.documentElement.dataset.digests = sessions.map((session) => `${session.sender}=${session.record.digest}`).join(" ");
-      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? viewers(sessions, this.state.view, { zoom: (view) => this.look(view) }) : this.flows(sessions));
+      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? this.strips.element : this.flows(sessions));
+      if (isWatched) this.strips.draw(sessions, this.state.view);
+      this.navigation.draw(sessions, this.state.view);
       parts.why.replaceChildren(this.whyStopped(sessions, comparison));
       this.drawPath();
       this.charts.draw(sessions, { ...this.prepared, path: this.path, film: this.film() }, this.state.view);
       this.drawPackets(sessions);
-      parts.events.replaceChildren(eventList(sessions, this.state.view, (view) => this.look(view)));
+      parts.events.replaceChildren(eventList(sessions, this.state.view));
       const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
       parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
     }
