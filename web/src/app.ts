@@ -4,7 +4,7 @@ import type { Pool } from "./engine/pool";
 import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/types";
 import { Comparison, columns } from "./model/compare";
 import { overrides } from "./model/knobs";
-import { featured } from "./model/lessons";
+import { featured } from "./model/featured";
 import { number, short } from "./model/quantity";
 import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
 import type { Session } from "./model/story";
@@ -14,7 +14,7 @@ import { download, h, section } from "./view/dom";
 import { eventList } from "./view/events";
 import { Navigation } from "./view/navigation";
 import { PacketView } from "./view/packets";
-import { lessonCard, lessonState } from "./view/lesson";
+import { LessonView, lessonList, lessonOf } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
 import { saveButton } from "./view/saving";
@@ -55,8 +55,6 @@ export class App {
   /** A phone has room for what is turned most; its answer is near then. */
   private isUnfolded = matchMedia("(min-width: 861px)").matches;
   private mapFormOf = "";
-  /** The step of the tour that the page went to. */
-  private lessonAt = "null";
   private timer = 0;
   private frame = 0;
   private turn = 0;
@@ -72,8 +70,10 @@ export class App {
   private readonly parts = {
     alert: h("p", { role: "alert", class: "alert", hidden: true }),
     status: h("p", { role: "status", class: "status" }),
+    lead: h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."),
     head: h("div", { class: "head" }),
-    lesson: h("div", {}),
+    lessons: lessonList((id) => void this.show({ ...this.state, lesson: { id, step: 0 } })),
+    columns: h("div", { class: "columns" }),
     panel: h("aside", { "aria-label": "What can be turned" }),
     headline: h("p", { class: "headline", "aria-live": "polite" }),
     verdict: h("p", { class: "verdict" }),
@@ -92,8 +92,11 @@ export class App {
     warnings: h("div", {}),
   };
 
+  private readonly lesson: LessonView;
+
   constructor(private pools: { desk: Pool; stage: Pool }, private shipped: Shipped, private given: Start | null, private root: HTMLElement) {
     this.state = start("wireless", featured("wireless", ["cubic", "bbr"]));
+    this.lesson = new LessonView(pools, (scenario) => shipped.scenarios[scenario], shipped.files, { go: (step) => this.turnPage(step) });
   }
 
   /** Builds the page, and shows a state. */
@@ -127,28 +130,28 @@ export class App {
     // The address holds the state: no link may put a place of the page there.
     document.querySelector(".skip")?.addEventListener("click", (event) => {
       event.preventDefault();
-      document.getElementById("answer")!.focus();
+      if (this.lesson.element.hidden) document.getElementById("answer")!.focus();
+      else this.lesson.focus();
     });
-    this.root.replaceChildren(
-      h("header", {}, h("h1", {}, "Which sender keeps the video playing?"), h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."), parts.head),
-      parts.lesson,
+    parts.columns.append(
+      parts.panel,
       h(
-        "div", { class: "columns" },
-        parts.panel,
-        h(
-          "main", {},
-          // On a phone it stays at the lower edge while the controls above it are turned.
-          h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
-          parts.verdict, parts.status,
-          section("viewers", "What the viewers see", parts.viewers),
-          section("why", "Why the picture stood still", parts.why),
-          section("ranking", "Ranking", parts.ranking),
-          section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment."), parts.path, this.charts.element, parts.events),
-          section("packets", "Packet by packet", this.packets.element),
-          section("whatif", "What if?", parts.mapForm, parts.map),
-          parts.warnings,
-        ),
+        "main", {},
+        // On a phone it stays at the lower edge while the controls above it are turned.
+        h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
+        parts.verdict, parts.status,
+        section("viewers", "What the viewers see", parts.viewers),
+        section("why", "Why the picture stood still", parts.why),
+        section("ranking", "Ranking", parts.ranking),
+        section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment."), parts.path, this.charts.element, parts.events),
+        section("packets", "Packet by packet", this.packets.element),
+        section("whatif", "What if?", parts.mapForm, parts.map),
+        parts.warnings,
       ),
+    );
+    this.root.replaceChildren(
+      h("header", {}, h("h1", {}, "Which sender keeps the video playing?"), parts.lead, parts.head),
+      parts.lessons, this.lesson.element, parts.columns,
       h("footer", {}, h("p", {}, `playpath ${version}. Simulated: the same engine, and for a scenario, sender and seed the same digests, as the installed program. Nothing is sent anywhere. Intervals are over seeds of this one path; they say nothing about other paths. `), h("button", { type: "button", class: "small", onclick: () => pick.click() }, "Open a scenario or a trace"), pick, " (or drop it anywhere on this page)"),
     );
     document.body.addEventListener("dragover", (event) => event.preventDefault());
@@ -201,6 +204,10 @@ export class App {
   private async play(): Promise<void> {
     const turn = ++this.turn;
     this.comparison?.cancel();
+    if (this.showLesson()) {
+      this.tell(null);
+      return this.write();
+    }
     try {
       await this.prepare(turn);
     } catch (error) {
@@ -261,9 +268,8 @@ export class App {
     const { parts, state } = this;
     const prepared = this.prepared!;
     this.drawHead();
-    this.drawLesson();
     // A slider under the hand must not be replaced: the panel is drawn anew only where its shape changes.
-    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), state.lesson, Object.keys(state.files)]);
+    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), Object.keys(state.files)]);
     if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
       const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;
       const own = this.base!.sender.map((sender) => sender.name);
@@ -274,20 +280,22 @@ export class App {
     this.drawMap();
   }
 
-  /** The card of a tour stands above the part that it speaks of; without one the list of tours is below the head. */
-  private drawLesson(): void {
-    const { lesson } = this.parts;
-    const isHeld = lesson.contains(document.activeElement);
-    lesson.replaceChildren(lessonCard(this.state, (next) => void this.show(next), () => this.stopLesson()));
-    const step = JSON.stringify(this.state.lesson);
-    if (step !== this.lessonAt) {
-      this.lessonAt = step;
-      const part = lessonState(this.state)?.look;
-      if (part) document.getElementById(part)!.before(lesson);
-      else this.root.querySelector("header")!.after(lesson);
-      if (part) lesson.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-    }
-    if (isHeld) lesson.querySelector<HTMLElement>("button.main")?.focus({ preventScroll: true });
+  /** A lesson has the page to itself. */
+  private showLesson(): boolean {
+    const lesson = lessonOf(this.state.lesson?.id);
+    const { parts } = this;
+    for (const part of [parts.lead, parts.head, parts.lessons, parts.columns]) part.hidden = lesson !== undefined;
+    this.lesson.element.hidden = lesson === undefined;
+    this.lesson.stop();
+    if (!lesson) return false;
+    const place = Math.min(this.state.lesson!.step, lesson.screens.length - 1);
+    this.lesson.show(lesson, place);
+    this.lesson.focus();
+    return true;
+  }
+
+  private turnPage(step: number | null): void {
+    void this.show({ ...this.state, lesson: step === null ? null : { ...this.state.lesson!, step } });
   }
 
   private drawHead(): void {
@@ -330,12 +338,6 @@ export class App {
     dataset.theme = isDark ? "light" : "dark";
     this.redraw();
     this.panelOf = "";
-    this.drawFrame();
-  }
-
-  private stopLesson(): void {
-    this.state = { ...this.state, lesson: null };
-    void this.write();
     this.drawFrame();
   }
 
@@ -419,7 +421,7 @@ export class App {
 
   private mapState(): MapState {
     const fallback: MapState = { x: "loss0", y: null, seconds: 120 };
-    const wanted = this.state.map ?? lessonState(this.state)?.map ?? fallback;
+    const wanted = this.state.map ?? fallback;
     return { ...wanted, x: knobOf(this.prepared!, wanted.x) ? wanted.x : "rtt0", y: knobOf(this.prepared!, wanted.y) && wanted.y !== wanted.x ? wanted.y : null };
   }
 

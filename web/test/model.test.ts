@@ -1,9 +1,7 @@
-import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { EngineRecord, Judged, PlaybackEvent, WindowEvent } from "../src/engine/types";
 import { columns } from "../src/model/compare";
 import { command, quoted } from "../src/model/command";
-import { LESSONS } from "../src/model/lessons";
 import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/model/knobs";
 import { clock, number, short, signed } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
@@ -66,7 +64,7 @@ describe("the address", () => {
     const state = {
       ...start("wireless", ["cubic", "<b>&=#"]), seeds: 7, text: 'name = "ö"\n', files: { "a.mahi": "1\n2\n".repeat(500) },
       set: { "path.0.loss": "1 %", "player.xfactor": 3, "path.0.rate": null }, traffic: [{ kind: "bulk" as const, cc: "cubic", count: 2 }],
-      paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }], map: { x: "loss0", y: null, seconds: 120 }, lesson: { id: "wireless", step: 2 }, packets: { of: "<b>", view: [1.25, 2] as [number, number] }, view: [1.5, 20.25] as [number, number],
+      paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }], map: { x: "loss0", y: null, seconds: 120 }, lesson: { id: "film", step: 2 }, packets: { of: "<b>", view: [1.25, 2] as [number, number] }, view: [1.5, 20.25] as [number, number],
     };
     const address = await encode(state);
     expect(await decode(`#${address}`)).toEqual(state);
@@ -182,19 +180,3 @@ describe("the ranking", () => {
     expect(shownCriteria(judged, (name) => name === "retransmitted_packets")).toEqual(["stall_time_s", "startup_delay_s", "retransmitted_packets"]);
   });
 });
-
-describe("the tours", () => {
-  it("have five steps each, and go only where the page has a part", () => {
-    for (const lesson of LESSONS) {
-      expect(lesson.steps).toHaveLength(5);
-      lesson.steps.forEach((step) => expect(["viewers", "why", "charts", "packets", "ranking", "whatif"]).toContain(step.look));
-    }
-    expect(new Set(LESSONS.map((lesson) => lesson.id)).size).toBe(LESSONS.length);
-  });
-  it("are there for every shipped scenario", () => {
-    const shipped = readdirSync(new URL("../../scenarios", import.meta.url)).filter((name) => name.endsWith(".toml")).map((name) => name.replace(".toml", ""));
-    expect(shipped.length).toBeGreaterThan(10);
-    expect(shipped.filter((name) => !LESSONS.some((lesson) => lesson.scenario === name))).toEqual([]);
-  });
-});
-

@@ -1,5 +1,7 @@
 /** What a line does in each part of a view, where it has more samples than a screen has places. */
 
+import { rowAt } from "./packets";
+
 export interface Envelope {
   times: Float64Array;
   low: Float64Array;
@@ -7,27 +9,16 @@ export interface Envelope {
   mean: Float64Array;
 }
 
-/** Number of the first time that is not before `time`. */
-export function firstFrom(times: Float64Array, time: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle] < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** The samples within a view, with one neighbour on either side. */
 export function within(times: Float64Array, [from, until]: [number, number]): [first: number, end: number] {
-  return [Math.max(0, firstFrom(times, from) - 1), Math.min(times.length, firstFrom(times, until) + 1)];
+  return [Math.max(0, rowAt(times, from) - 1), Math.min(times.length, rowAt(times, until) + 1)];
 }
 
 /** Least, most and mean of the samples in each of `count` equal parts of a view; parts without a sample are left out. */
 export function envelope(times: Float64Array, values: Float64Array, [from, until]: [number, number], count: number): Envelope {
   const width = (until - from) / count;
   const found: [time: number, low: number, high: number, mean: number][] = [];
-  let i = firstFrom(times, from);
+  let i = rowAt(times, from);
   for (let part = 0; part < count; part++) {
     const end = from + (part + 1) * width;
     let [low, high, sum, known] = [Infinity, -Infinity, 0, 0];

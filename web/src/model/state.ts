@@ -21,6 +21,9 @@ export interface MapState {
   seconds: number | null;
 }
 
+/** Dotted key → value, as `--set`. */
+export type Settings = Record<string, string | number | null | Record<string, unknown>>;
+
 export interface State {
   /** A shipped scenario, or the name of `text`. */
   scenario: string;
@@ -29,7 +32,7 @@ export interface State {
   /** Files that the scenario names, or a trace dropped on the page. */
   files: Record<string, string>;
   /** Dotted key → value, as `--set`. */
-  set: Record<string, string | number | null>;
+  set: Settings;
   traffic: Extra[];
   paths: ExtraPath[];
   senders: string[];

@@ -34,13 +34,14 @@ export class Charts {
     this.observer.observe(this.element);
   }
 
-  draw(sessions: Session[], context: Context, view: [number, number] | null): void {
-    this.drawn = () => this.draw(sessions, context, view);
+  /** `ids`: of the charts, if not all of them are to be shown. */
+  draw(sessions: Session[], context: Context, view: [number, number] | null, ids?: string[]): void {
+    this.drawn = () => this.draw(sessions, context, view, ids);
     this.plots.forEach((plot) => plot.destroy());
     this.width = this.element.clientWidth || 600;
     const shown = view ?? [0, lastSample(sessions)] as [number, number];
     this.isDense = false;
-    const made = CHARTS.map((chart) => this.make(chart, sessions, context, shown)).filter((one) => one !== null);
+    const made = CHARTS.filter((chart) => ids?.includes(chart.id) ?? true).map((chart) => this.make(chart, sessions, context, shown)).filter((one) => one !== null);
     this.plots = made.map(({ plot }) => plot);
     this.element.replaceChildren(...made.map(({ figure }) => figure));
   }
