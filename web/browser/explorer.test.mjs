@@ -252,6 +252,47 @@ test("a lesson moves, can be turned, and leads to the explorer at that point", a
   await page.close();
 });
 
+test("what was turned can be undone, and two situations stand beside each other", async () => {
+  const { page, complaints } = await open();
+  await played(page);
+  const [digests, loss] = [() => page.evaluate(() => document.documentElement.dataset.digests), () => page.$eval("#knob-loss0", (field) => field.value)];
+  const [before, was] = [await digests(), await loss()];
+  assert.ok(await page.getByRole("button", { name: "Undo" }).isDisabled());
+  assert.ok(await page.locator("#beside").isHidden());
+  await page.getByRole("button", { name: "Keep this to compare" }).click();
+  await slide(page, "loss0", 170);
+  assert.match(await page.locator("#beside table").first().textContent(), /Random loss/);
+  assert.equal(await page.locator("#beside .strip").count(), 4);
+  const headlines = await page.locator(".side > p").allTextContents();
+  assert.equal(new Set(headlines).size, 2);
+  const link = page.url();
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction((value) => document.querySelector("#knob-loss0").value === value, was);
+  await played(page);
+  assert.equal(await digests(), before);
+  assert.deepEqual(complaints, []);
+  await page.close();
+
+  const { page: again } = await emptyPage(browser, {});
+  await again.goto(link);
+  await played(again);
+  await again.waitForFunction((texts) => JSON.stringify([...document.querySelectorAll(".side > p")].map((one) => one.textContent)) === JSON.stringify(texts), headlines);
+  await again.evaluate(axe);
+  const { violations } = await again.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
+  await picture(again, "beside");
+  await again.close();
+});
+
+test("the answer stays in sight beside the controls", async () => {
+  const { page } = await open();
+  await played(page);
+  await page.evaluate(() => scrollTo(0, 1500));
+  const top = await page.$eval("#answer", (answer) => answer.getBoundingClientRect().top);
+  assert.ok(top >= 0 && top < 40, `${top}`);
+  await page.close();
+});
+
 test("on a phone path and senders come before the results, and the answer is in sight while they are turned", async () => {
   const { page } = await open({}, { width: 390, height: 844 });
   await played(page);

@@ -5,6 +5,7 @@ import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/typ
 import { Comparison, columns } from "./model/compare";
 import { overrides } from "./model/knobs";
 import { featured } from "./model/featured";
+import { History } from "./model/history";
 import { number, short } from "./model/quantity";
 import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
 import type { Session } from "./model/story";
@@ -14,6 +15,7 @@ import { download, h, section } from "./view/dom";
 import { eventList } from "./view/events";
 import { Navigation } from "./view/navigation";
 import { PacketView } from "./view/packets";
+import { Beside, type Side } from "./view/beside";
 import { LessonView, lessonList, lessonOf } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
@@ -93,6 +95,10 @@ export class App {
   };
 
   private readonly lesson: LessonView;
+  private readonly history = new History();
+  /** What was kept to be compared, and its address. */
+  private kept: { side: Side; address: string } | null = null;
+  private readonly beside = new Beside({ swap: () => void this.swap(), drop: () => void this.letGo() });
 
   constructor(private pools: { desk: Pool; stage: Pool }, private shipped: Shipped, private given: Start | null, private root: HTMLElement) {
     this.state = start("wireless", featured("wireless", ["cubic", "bbr"]));
@@ -140,6 +146,7 @@ export class App {
         // On a phone it stays at the lower edge while the controls above it are turned.
         h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
         parts.verdict, parts.status,
+        section("beside", "Two situations beside each other", this.beside.element),
         section("viewers", "What the viewers see", parts.viewers),
         section("why", "Why the picture stood still", parts.why),
         section("ranking", "Ranking", parts.ranking),
@@ -160,6 +167,12 @@ export class App {
       void this.drop(event.dataTransfer?.files ?? null);
     });
     addEventListener("resize", () => this.redraw());
+    addEventListener("keydown", (event) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches("textarea, input:not([type=range]):not([type=checkbox])");
+      if (event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || isTyping) return;
+      event.preventDefault();
+      this.undo();
+    });
     // Paper is light.
     let theme: string | undefined;
     addEventListener("beforeprint", () => {
@@ -177,13 +190,62 @@ export class App {
   }
 
   private change(change: Partial<State>): void {
+    this.history.leave(this.state, JSON.stringify([Object.keys(change), this.changed(change.set)]), performance.now());
     const packets = "view" in change ? { ...this.state.packets, view: null } : this.state.packets;
     this.state = { ...this.state, packets, ...change };
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.play(), DELAY_MS);
   }
 
-  private async show(state: State): Promise<void> {
+  /** Keys of settings that are not as they are. */
+  private changed(set: State["set"] = this.state.set): string[] {
+    return Object.keys(set).filter((key) => JSON.stringify(set[key]) !== JSON.stringify(this.state.set[key]));
+  }
+
+  private undo(): void {
+    const before = this.history.back();
+    if (before) void this.show(before, true);
+  }
+
+  /** Keeps the situation; what is turned from here on is shown beside it. */
+  private async keep(): Promise<void> {
+    const address = await encode({ ...this.state, kept: null, lesson: null, view: null });
+    this.kept = { side: { state: this.state, prepared: this.prepared!, comparison: this.comparison! }, address };
+    this.state = { ...this.state, kept: address };
+    await this.write();
+    this.drawFrame();
+    this.redraw();
+    document.getElementById("beside")!.scrollIntoView({ block: "nearest" });
+  }
+
+  private async swap(): Promise<void> {
+    await this.show({ ...this.kept!.side.state, kept: this.state.kept });
+  }
+
+  private async letGo(): Promise<void> {
+    this.kept = null;
+    this.state = { ...this.state, kept: null };
+    await this.write();
+    this.redraw();
+  }
+
+  /** Plays what the address says was kept, unless it is there. */
+  private async playKept(turn: number): Promise<void> {
+    const address = this.state.kept;
+    if (address === null || address === this.kept?.address) return;
+    const state = await decode(address);
+    if (!state || turn !== this.turn) return;
+    const [text, files] = [state.text ?? this.shipped.scenarios[state.scenario], { ...this.shipped.files, ...state.files }];
+    const ask = (set: Record<string, unknown>, senders: string[]) => this.pools.desk.ask("prepare", { text, files, senders, overrides: { set } });
+    const base = (await ask({}, [])).resolved;
+    const prepared = await ask({ ...overrides(state, base), "run.seeds": state.seeds }, state.senders);
+    const comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
+    this.kept = { side: { state, prepared, comparison }, address };
+    await comparison.run();
+  }
+
+  private async show(state: State, isUndone = false): Promise<void> {
+    if (!isUndone && this.prepared) this.history.leave(this.state, "", -Infinity);
     this.state = state;
     this.path = 0;
     this.panelOf = "";
@@ -203,7 +265,7 @@ export class App {
   /** Resolves the state's scenario and plays it; what was under way before is ended. */
   private async play(): Promise<void> {
     const turn = ++this.turn;
-    this.comparison?.cancel();
+    if (this.comparison !== this.kept?.side.comparison) this.comparison?.cancel();
     if (this.showLesson()) {
       this.tell(null);
       return this.write();
@@ -223,7 +285,9 @@ export class App {
     this.drawnSessions = "";
     this.drawFrame();
     this.plan();
-    this.comparison.run().catch((error: Error) => turn === this.turn && this.tell(error.message));
+    const tell = (error: Error) => turn === this.turn && this.tell(error.message);
+    this.comparison.run().catch(tell);
+    this.playKept(turn).catch(tell);
   }
 
   private async prepare(turn: number): Promise<void> {
@@ -309,9 +373,12 @@ export class App {
     );
     const seeds = h("input", { type: "number", min: 1, max: MOST_SEEDS, value: state.seeds, id: "seeds", onchange: () => this.change({ seeds: Math.max(1, Math.min(MOST_SEEDS, Math.round(seeds.valueAsNumber) || 10)) }) });
     const button = (label: string, act: () => void) => h("button", { type: "button", class: "small", onclick: act }, label);
+    const undo = button("Undo", () => this.undo());
+    undo.disabled = this.history.isEmpty;
     this.parts.head.replaceChildren(
       h("label", { for: "scenario" }, "Scenario "), select, h("label", { for: "seeds" }, " Seeds "), seeds,
       button("Where does the answer turn?", () => this.findTurn()),
+      undo, button("Keep this to compare", () => void this.keep()),
       button("Copy link", () => void this.copy(location.href, "the link")),
       button("Copy as scenario.toml", () => void this.copy(this.prepared!.toml, "the scenario")),
       button("Copy as command", () => void this.copy(command(this.state, this.base!), "the command")),
@@ -356,6 +423,7 @@ export class App {
     parts.count.textContent = `${done} of ${of} sessions`;
     parts.stop.hidden = comparison.isOver;
     parts.progress.dataset.over = String(comparison.isOver);
+    this.drawBeside(comparison);
     const sessions = this.sessions();
     const drawn = JSON.stringify([sessions.map((session) => session.record.digest), this.state.view, this.path]);
     if (drawn !== this.drawnSessions) {
@@ -374,6 +442,12 @@ export class App {
     }
     if (comparison.judged) parts.ranking.replaceChildren(ranking(comparison.judged, columns(comparison.records).values, comparison.senders, this.metrics, comparison.seeds));
     else parts.ranking.replaceChildren();
+  }
+
+  private drawBeside(comparison: Comparison): void {
+    const kept = this.state.kept === null ? null : this.kept;
+    document.getElementById("beside")!.hidden = kept === null;
+    if (kept) this.beside.draw(kept.side, { state: this.state, prepared: this.prepared!, comparison }, this.metrics);
   }
 
   /** The first seed of each sender, as far as played. */

@@ -5,6 +5,7 @@ import { command, quoted } from "../src/model/command";
 import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/model/knobs";
 import { clock, number, short, signed } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
+import { History } from "../src/model/history";
 import { envelope } from "../src/model/envelope";
 import { filmstrip, inWords, why } from "../src/model/story";
 import { timeLabels, timeTicks, valueTicks } from "../src/model/time";
@@ -64,7 +65,7 @@ describe("the address", () => {
     const state = {
       ...start("wireless", ["cubic", "<b>&=#"]), seeds: 7, text: 'name = "ö"\n', files: { "a.mahi": "1\n2\n".repeat(500) },
       set: { "path.0.loss": "1 %", "player.xfactor": 3, "path.0.rate": null }, traffic: [{ kind: "bulk" as const, cc: "cubic", count: 2 }],
-      paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }], map: { x: "loss0", y: null, seconds: 120 }, lesson: { id: "film", step: 2 }, packets: { of: "<b>", view: [1.25, 2] as [number, number] }, view: [1.5, 20.25] as [number, number],
+      paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }], map: { x: "loss0", y: null, seconds: 120 }, lesson: { id: "film", step: 2 }, packets: { of: "<b>", view: [1.25, 2] as [number, number] }, view: [1.5, 20.25] as [number, number], kept: "scenario=wireless&set=path.0.loss%3D%221+%25%22",
     };
     const address = await encode(state);
     expect(await decode(`#${address}`)).toEqual(state);
@@ -78,6 +79,24 @@ describe("the address", () => {
 });
 
 const loss: Knob = { id: "loss0", label: "Loss", unit: "%", low: 0.001, high: 10, zero: true, key: "path.0.loss", read: () => null, write: (value) => `${value} %`, hint: "" };
+
+describe("undo", () => {
+  const states = ["a", "b", "c"].map((name) => start(name, []));
+  it("goes back a step at a time, and a slider's way is one step", () => {
+    const history = new History();
+    history.leave(states[0], "path.0.loss", 0);
+    history.leave(states[1], "path.0.loss", 400);
+    history.leave(states[2], "path.0.rtt", 500);
+    expect([history.back(), history.back(), history.back()]).toEqual([states[2], states[0], undefined]);
+    expect(history.isEmpty).toBe(true);
+  });
+  it("is another step after a while", () => {
+    const history = new History();
+    history.leave(states[0], "seeds", 0);
+    history.leave(states[1], "seeds", 5000);
+    expect(history.back()).toBe(states[1]);
+  });
+});
 
 describe("knobs", () => {
   it("stay where they are put", () => {

@@ -23,7 +23,7 @@ export function shownCriteria(judged: Judged, isCost: (name: string) => boolean)
 /** The places that a sender may have by what is proven: `2`, or `1–3` where it is not told apart from the others there. */
 const place = ([first, last]: [number, number]): string => (first === last ? `${first}` : `${first}–${last}`);
 
-export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number): HTMLElement {
+export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number, label = "Table of the ranking"): HTMLElement {
   const names = shownCriteria(judged, (name) => metrics.get(name)?.of !== "viewer");
   const { decision } = judged;
   const head = ["rank", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
@@ -39,7 +39,7 @@ export function ranking(judged: Judged, values: Values, senders: string[], metri
     );
   });
   return h(
-    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of the ranking" },
+    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
     h("table", { class: "ranking" }, h("caption", {}, `Mean of ${seeds} seed${seeds === 1 ? "" : "s"}; a dot is a seed, the bar the 95 % interval of the median (from six seeds on).`), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)),
   );
 }

@@ -28,10 +28,12 @@ export class Strips {
   private view: View | null = null;
   private times: HTMLElement[] = [];
 
-  constructor(private actions: StripActions) {}
+  /** Without actions they are only looked at. */
+  constructor(private actions: StripActions | null = null) {}
 
-  draw(sessions: Session[], view: View | null, places?: number[]): void {
-    this.until = Math.max(1, ...sessions.map((session) => endOf(session.record)));
+  /** `until`: end of the axis, if it is not that of the last session. */
+  draw(sessions: Session[], view: View | null, places?: number[], until?: number): void {
+    this.until = until ?? Math.max(1, ...sessions.map((session) => endOf(session.record)));
     this.view = view;
     const rates = sessions.flatMap((session) => filmstrip(session.record).map((span) => span.rate ?? 0));
     const best = Math.max(...rates);
@@ -63,7 +65,7 @@ export class Strips {
     swatch.style.background = colour(place);
     return h(
       "div", { class: "viewer" },
-      h("div", { class: "who" }, swatch, h("b", {}, session.sender), h("span", {}, `${told}${rate}`), longest ? h("button", { type: "button", class: "small", onclick: () => this.actions.look(around(longest)) }, "Show its longest stop") : null),
+      h("div", { class: "who" }, swatch, h("b", {}, session.sender), h("span", {}, `${told}${rate}`), longest && this.actions ? h("button", { type: "button", class: "small", onclick: () => this.actions!.look(around(longest)) }, "Show its longest stop") : null),
       this.strip(filmstrip(session.record), best, `${session.sender}: ${told}${rate}`),
     );
   }
@@ -82,30 +84,30 @@ export class Strips {
     const line = h("i", { class: "now", hidden: true });
     this.times.push(line);
     const drawn = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label, class: "strip" }, ...boxes, frame);
-    const box = h("div", { class: "strip-box" }, line);
+    const box = h("div", { class: this.actions ? "strip-box led" : "strip-box" }, line);
     box.prepend(drawn);
-    this.listen(box);
+    if (this.actions) this.listen(box, this.actions);
     return box;
   }
 
   /** A press goes there, a drag shows what it went over. */
-  private listen(box: HTMLElement): void {
+  private listen(box: HTMLElement, actions: StripActions): void {
     let from: number | null = null;
     const share = (event: PointerEvent) => {
       const { left, width } = box.getBoundingClientRect();
       return Math.min(1, Math.max(0, (event.clientX - left) / width));
     };
     box.addEventListener("pointerdown", (event) => (from = event.button === 0 ? share(event) : null));
-    box.addEventListener("pointermove", (event) => this.actions.point(share(event) * this.until));
-    box.addEventListener("pointerleave", () => this.actions.point(null));
+    box.addEventListener("pointermove", (event) => actions.point(share(event) * this.until));
+    box.addEventListener("pointerleave", () => actions.point(null));
     box.addEventListener("pointerup", (event) => {
       if (from === null) return;
       const [low, high] = [from, share(event)].sort((a, b) => a - b).map((one) => one * this.until);
       from = null;
-      if (high - low > DRAGGED * this.until) return this.actions.look([low, high]);
+      if (high - low > DRAGGED * this.until) return actions.look([low, high]);
       const half = (this.view ? this.view[1] - this.view[0] : Math.min(CLOSE_UP, this.until / 4)) / 2;
       const middle = Math.min(this.until - half, Math.max(half, low));
-      this.actions.look([Math.max(0, middle - half), middle + half]);
+      actions.look([Math.max(0, middle - half), middle + half]);
     });
   }
 
