@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from playpath.papers.claims import alike, between, fewer, ratio, ratio_at_least
-from playpath.papers.study import Check, Claim, FigureSpec, Labels, Panel, Study, Today
+from playpath.papers.study import Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today
 from playpath.papers.vegas_grid import (
     MEDIA_RATES,
     PAPER,
+    QUEUE_RATES,
     SCENES,
     TODAY_SENDERS,
     UNSTATED,
@@ -29,6 +30,10 @@ RATE, LATE, FILL, QUEUE, JITTER = (
 
 def _at(part: str, variant: str, **labels: Any) -> Labels:
     return {"part": part, "variant": variant, **labels}
+
+
+def _queue(variant: str, queue: str, media: int = 1) -> Labels:
+    return _at("queue", variant, queue=queue, media_mbps=media)
 
 
 def _both(make: Any) -> list[Check]:
@@ -130,8 +135,8 @@ CLAIMS = [
             *_both(
                 lambda v: fewer(
                     RATE,
-                    _at("queue", v, queue="RED"),
-                    _at("queue", v, queue="DropTail"),
+                    _queue(v, "RED"),
+                    _queue(v, "DropTail"),
                     f"{v}: RED costs throughput",
                 )
             ),
@@ -140,8 +145,8 @@ CLAIMS = [
                 for v, factor in (("Vegas", 0.7), ("NewReno", 0.5))
                 for check in _share(
                     RATE,
-                    _at("queue", v, queue="RED"),
-                    _at("queue", v, queue="DropTail"),
+                    _queue(v, "RED"),
+                    _queue(v, "DropTail"),
                     factor,
                     f"{v}: RED's throughput against DropTail's",
                 )
@@ -157,8 +162,8 @@ CLAIMS = [
             for v, factor in (("Vegas", 2.0), ("NewReno", 2.5))
             for check in _share(
                 FILL,
-                _at("queue", v, queue="RED"),
-                _at("queue", v, queue="DropTail"),
+                _queue(v, "RED"),
+                _queue(v, "DropTail"),
                 factor,
                 f"{v}: RED's fill time against DropTail's",
             )
@@ -172,8 +177,8 @@ CLAIMS = [
             check
             for v in PAPER
             for check in (
-                _about(LATE, _at("queue", v, queue="DropTail"), 8, 5, f"{v}, DropTail, late %"),
-                between(LATE, _at("queue", v, queue="RED"), f"{v}, RED: at most 1 % late", high=1.0),
+                _about(LATE, _queue(v, "DropTail"), 8, 5, f"{v}, DropTail, late %"),
+                between(LATE, _queue(v, "RED"), f"{v}, RED: at most 1 % late", high=1.0),
             )
         ],
     ),
@@ -306,6 +311,30 @@ CLAIMS = [
             )
         ],
     ),
+    Claim(
+        "vegas-14",
+        "RED's gain in late packets does not continue for NewReno as the media rate is increased; for Vegas it does",
+        "at 2 and 4 Mbit/s: under RED Vegas has strictly fewer late packets than with DropTail, NewReno has not fewer",
+        [
+            check
+            for m in QUEUE_RATES[1:]
+            for check in (
+                fewer(
+                    LATE,
+                    _queue("Vegas", "RED", m),
+                    _queue("Vegas", "DropTail", m),
+                    f"Vegas, {m} Mbit/s: RED has fewer late",
+                ),
+                Check(
+                    LATE,
+                    Term(_queue("NewReno", "RED", m)),
+                    f"NewReno, {m} Mbit/s: RED has not fewer late",
+                    Term(_queue("NewReno", "DropTail", m)),
+                    low=0.0,
+                ),
+            )
+        ],
+    ),
 ]
 
 _PANELS = (
@@ -317,9 +346,17 @@ _PANELS = (
 )
 
 
-def _figure(name: str, title: str, part: str, x: str, label: str, kind: Any = "lines") -> FigureSpec:
+def _figure(name: str, title: str, part: str, x: str, label: str, kind: Any = "lines", **where: Any) -> FigureSpec:
     return FigureSpec(
-        name, title, kind, _PANELS if kind == "lines" else _PANELS[:3], {"part": part}, x, "variant", label, "ci95"
+        name,
+        title,
+        kind,
+        _PANELS if kind == "lines" else _PANELS[:3],
+        {"part": part, **where},
+        x,
+        "variant",
+        label,
+        "ci95",
     )
 
 
@@ -337,7 +374,7 @@ FIGURES = [
         place="media of {} Mbit/s",
     ),
     _figure("4", "round-trip time", "rtt", "rtt", "RTT (ms)"),
-    _figure("5", "queue discipline", "queue", "queue", "", "bars"),
+    _figure("5", "queue discipline", "queue", "queue", "", "bars", media_mbps=1),
     _figure("6", "random loss", "loss", "loss_percent", "loss (%)"),
     _figure("7", "background traffic", "background", "background", "FTP:HTTP"),
     FigureSpec(
@@ -404,5 +441,5 @@ STUDY = Study(
     measure=measure,
     trace=trace,
     series=("flow.video",),
-    revision=2,
+    revision=3,
 )
