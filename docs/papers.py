@@ -68,11 +68,13 @@ def main(out: Path) -> None:
                 shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)
 
 
-def overview(which: Study, folder: Path) -> list[str] | None:
-    """A row for each claim: base verdict, share of the space, where it holds; None without the joint space."""
+def overview(_: Study, folder: Path) -> list[str]:
+    """A row for each claim: base verdict, and, of a run over the joint space, its share and where it holds."""
     joint = _joint(folder)
     if joint is None:
-        return None
+        return markdown(
+            ["claim", "at the base"], [[f"{c['id']}: {c['statement']}", c["verdict"]] for c in _judged(folder)]
+        )
     rows = []
     for claim in _judged(folder):
         found = joint["claims"][claim["id"]]

@@ -130,9 +130,10 @@ WITH_LEVEL: dict[str, ControlChoice] = {
 
 
 def _control(part: str, variant: str, setup: SetUp) -> ControlChoice:
-    if part == "today" and variant not in _CONTROLS:
+    papers = _CONTROLS | (_OF_CCPD if part == "paper" else {})
+    if variant not in papers:
         return (TODAY_SENDERS | WITH_LEVEL)[variant]
-    control = dict((_CONTROLS | _OF_CCPD)[variant])
+    control = dict(papers[variant])
     if str(control["name"]).startswith("ccp"):
         # The law as the paper prints it has neither floor nor guards.
         control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}

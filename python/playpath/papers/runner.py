@@ -299,7 +299,8 @@ def _viewed(record: Mapping[str, Any], text: str) -> dict[str, float]:
     due_s, end = number(resolved["video"]["duration"]), resolved["run"]["duration"]
     last_s = max(flow["end_s"] for flow in record["flows"] if flow["name"].split(".")[0] == "video")
     is_cut = end is not None and last_s >= number(end)
-    return {SHOWN: 100 * record["metrics"]["played_s"] / due_s, CUT: float(is_cut)}
+    played_s = record["metrics"].get("played_s")  # not known of every real player
+    return {CUT: float(is_cut)} | ({} if played_s is None else {SHOWN: 100 * played_s / due_s})
 
 
 def _session(study: Study, cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:

@@ -177,6 +177,11 @@ def cases(share: float) -> list[Case]:
     ]
 
 
+def beside_cases(share: float) -> list[Case]:
+    """For both worlds: little background and the usual one."""
+    return [_case("beside", v, share, background=b) for b in ((1, 3), DEFAULT_BACKGROUND) for v in PAPER]
+
+
 def vary(share: float, settings: Settings) -> list[Case]:
     """The cases that claims are judged by, with parameters at other values; RED's own alone only where RED is."""
     setup = replace(CHOSEN, **settings)

@@ -81,7 +81,7 @@ def command(
     """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
 
     Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
-    kernel` (root) a part of ccp, newcwv or sticky runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
+    kernel` (root) a part of a study runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
