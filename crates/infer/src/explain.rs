@@ -24,8 +24,10 @@ const PAUSES: f64 = 0.03;
 const TRIED: usize = 48;
 /// How irregular the overflows of the queue are: variance of their number over its square.
 const SPREADS: [f64; 3] = [0.1, 0.5, 2.0];
-/// Share of a transfer's overflow that is as played; the rest is what the session has on average, since its phase is not known.
+/// Share of a transfer's overflow that is as played; the rest is what so many transfers before and after it have on average, since the
+/// phase is not known. Not what the session has: a burst at its start says nothing of its end.
 const IN_PHASE: f64 = 0.5;
+const AROUND: usize = 3;
 /// What is looked at.
 #[derive(Clone, Copy)]
 pub(crate) struct Case<'a> {
@@ -121,12 +123,14 @@ impl<'a> Tables<'a> {
     fn counts(&self, spread: f64) -> Vec<Vec<f64>> {
         let Case { transfers, reading, .. } = self.case;
         let packets: Vec<f64> = transfers.iter().map(|t| libm::ceil(t.bytes / self.case.deployed.mss)).collect();
-        let all: f64 = packets.iter().sum();
         let overflow =
             |index: usize, rate: usize| (self.played.again[index][rate] - reading.loss * packets[index]).max(0.0);
         let rates = self.case.chain.rates.len();
-        let usual: Vec<f64> =
-            (0..rates).map(|rate| (0..transfers.len()).map(|i| overflow(i, rate)).sum::<f64>() / all).collect();
+        let around = |index: usize, rate: usize| {
+            let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(transfers.len());
+            let sum = near.fold((0.0, 0.0), |sum, i| (sum.0 + overflow(i, rate), sum.1 + packets[i]));
+            sum.0 / sum.1
+        };
         (0..transfers.len())
             .map(|index| match transfers[index].again {
                 None => vec![0.0; rates],
@@ -136,7 +140,7 @@ impl<'a> Tables<'a> {
                         let expected = Expected {
                             packets: packets[index],
                             noise: reading.loss * packets[index],
-                            overflow: phased + (1.0 - IN_PHASE) * usual[rate] * packets[index],
+                            overflow: phased + (1.0 - IN_PHASE) * around(index, rate) * packets[index],
                             spread,
                         };
                         libm::log(expected.likely(seen))

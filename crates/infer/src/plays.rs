@@ -48,18 +48,21 @@ impl Played {
 
     fn keep(&mut self, rate: usize, plays: &[Vec<Served>], rtt: f64, reading: &Reading) {
         let (count, transfers) = (plays.len() as f64, self.takes.len());
-        let mut varied = 0.0;
+        let mut varied = vec![];
         for index in 0..transfers {
             let times = plays.iter().map(|play| play[index].took_s - rtt);
             let mean = times.clone().sum::<f64>() / count;
             self.takes[index][rate] = mean;
             self.again[index][rate] = plays.iter().map(|play| play[index].again).sum::<f64>() / count;
-            varied += times.map(|time| (time / mean.max(1e-9) - 1.0).powi(2)).sum::<f64>();
+            varied.extend(times.map(|time| (time / mean.max(1e-9) - 1.0).abs()));
         }
-        // The mean of a few plays is off, too.
-        let free = (transfers as f64 * (count - 1.0)).max(1.0);
+        // Two thirds are within a standard deviation; bursts, which few transfers meet, are in the tails of the emission. The mean of a
+        // few plays is off, too: what varies around it is less by (n - 1) / n, what varies around the truth more by 1 + 1 / n.
+        varied.sort_by(f64::total_cmp);
+        let deviation = varied[varied.len() * 2 / 3];
+        let more = if count > 1.0 { (count + 1.0) / (count - 1.0) } else { 0.0 };
         let phase = if reading.is_plain() { 0.0 } else { PHASE };
-        self.luck[rate] = libm::sqrt(varied / free * (1.0 + 1.0 / count) + phase * phase);
+        self.luck[rate] = libm::sqrt(deviation * deviation * more + phase * phase);
     }
 
     fn interpolate(&mut self, index: usize, low: usize, high: usize, rates: &[f64]) {

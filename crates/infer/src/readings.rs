@@ -35,8 +35,11 @@ impl Reading {
 const QUEUES: [(u32, f64); 4] = [(15, 0.12), (45, 0.28), (130, 0.38), (400, 0.22)];
 /// A neighbour's transfer of no end in a queue of 15 packets delays nobody: nobody would look for it.
 const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
-/// Of what was sent again, the share that noise took, if it took any; and what is believed of each.
-const NOISE: [(f64, f64); 3] = [(0.4, 0.25), (0.75, 0.35), (1.0, 0.4)];
+/// What noise took, over what is sent again in transfers without a burst; and what is believed of each.
+const NOISE: [(f64, f64); 3] = [(0.6, 0.3), (1.0, 0.4), (1.45, 0.3)];
+/// Transfers in which most was sent again, as a share: a burst may be in any of them. Noise is this share of all at least.
+const BURSTS: f64 = 0.25;
+const LEAST_OF_ALL: f64 = 0.15;
 const NOISY_QUEUE: u32 = 130;
 /// Paths that lose at random, and paths with a neighbour.
 const NOISY: f64 = 0.3;
@@ -47,6 +50,8 @@ const MOST_LOSS: f64 = 0.2;
 /// First bytes known from which on a neighbour is looked for, and how much later than the earliest a quarter of them is at least.
 const FEWEST: usize = 5;
 const LATE_S: f64 = 0.005;
+/// Bytes of a full packet.
+const PAYLOAD: f64 = 1448.0;
 
 /// A queue as is believed of any path.
 pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
@@ -71,8 +76,9 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
             believed: belief * alone.believed * (1.0 - NOISY),
             ..alone
         });
+        let usual = without_bursts(transfers).max(LEAST_OF_ALL * share);
         let noise = NOISE.iter().map(|&(of, belief)| Reading {
-            loss: of * share,
+            loss: (of * usual).min(MOST_LOSS),
             queue: Some(NOISY_QUEUE),
             believed: belief * alone.believed * NOISY,
             ..alone
@@ -88,6 +94,16 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
         }));
     }
     found
+}
+
+/// Packets sent again for each one sent, leaving out the transfers that have most.
+fn without_bursts(transfers: &[Transfer]) -> f64 {
+    let mut told: Vec<(f64, f64)> =
+        transfers.iter().filter_map(|t| t.again.map(|again| (again, t.bytes / PAYLOAD))).collect();
+    told.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    told.truncate(libm::ceil(told.len() as f64 * (1.0 - BURSTS)) as usize);
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| told.iter().map(of).sum::<f64>();
+    sum(&|t| t.0) / sum(&|t| t.1).max(1.0)
 }
 
 /// Something waits in the queue that is not the session's own: after a pause a first byte takes a round trip and no more.

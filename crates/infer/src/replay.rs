@@ -33,7 +33,7 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
         .map(|(draw, play)| {
             let Reading { loss, queue, has_neighbour, .. } = draw.reading;
             let link = Link::on(&draw.course, draw.rtt_s).queueing(queue).losing(loss, play);
-            let link = if has_neighbour { link.beside(&neighbour, play) } else { link };
+            let link = if has_neighbour { link.beside(&neighbour, draw.phase) } else { link };
             let mut connection = Connection::new(deployed, link);
             (0..transfers.len())
                 .map(|index| {

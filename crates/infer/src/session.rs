@@ -26,6 +26,8 @@ pub struct Draw {
     pub rtt_s: f64,
     /// How its losses are read.
     pub reading: Reading,
+    /// In which phase the neighbour is, if there is one.
+    pub phase: u64,
     /// Packets that may wait: of the reading, or as is believed of any path where the reading has none.
     pub queue: u32,
 }
@@ -60,8 +62,10 @@ pub struct Settings {
 }
 
 /// Base RTTs that are weighed where none is known: from the least time of a transfer down, by this factor.
-const RTT_FACTOR: f64 = 0.7;
-const RTTS: usize = 8;
+const RTT_FACTOR: f64 = 0.6;
+const RTTS: usize = 10;
+/// Around the best of them, by these factors.
+const FINER: [f64; 6] = [0.68, 0.77, 0.88, 1.13, 1.28, 1.46];
 /// Of them, so many are weighed with each reading where there are several.
 const KEPT_RTTS: usize = 2;
 /// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
@@ -109,25 +113,30 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
 impl Session<'_> {
     /// The session under each base RTT and each reading that may be.
     fn explained(&self) -> Vec<Explained> {
-        let by_rtt = base_rtts(self.transfers).into_iter().map(|rtt| {
-            let (low, high) = shown(self.transfers, self.deployed, rtt);
-            let chain = Rc::new(Chain::new(low, high, &self.beliefs));
-            let plain = explain(self.case(rtt, &chain, Reading::PLAIN));
-            (rtt, chain, plain)
-        });
-        if self.readings == [Reading::PLAIN] {
-            return by_rtt.flat_map(|(_, _, plain)| plain).collect();
+        let mut tried: Vec<Plain> = base_rtts(self.transfers).into_iter().map(|rtt| self.plain(rtt)).collect();
+        if tried.len() > 1 {
+            let best = tried.iter().max_by(|a, b| a.evidence().total_cmp(&b.evidence())).expect("several").rtt;
+            tried.extend(FINER.map(|factor| self.plain(best * factor)));
         }
-        let best = |plain: &[Explained]| plain.iter().map(|e| e.evidence).fold(f64::NEG_INFINITY, f64::max);
-        let mut tried: Vec<_> = by_rtt.collect();
-        tried.sort_by(|a, b| best(&b.2).total_cmp(&best(&a.2)));
+        if self.readings == [Reading::PLAIN] {
+            return tried.into_iter().flat_map(|plain| plain.explained).collect();
+        }
+        tried.sort_by(|a, b| b.evidence().total_cmp(&a.evidence()));
         tried.truncate(KEPT_RTTS);
-        tried.iter().flat_map(|(rtt, chain, plain)| self.read(*rtt, chain, plain)).collect()
+        tried.iter().flat_map(|plain| self.read(plain)).collect()
     }
 
-    /// Under each reading; `plain`: as if nothing was ever lost, and nobody else was there.
-    fn read(&self, rtt: f64, chain: &Rc<Chain>, plain: &[Explained]) -> Vec<Explained> {
-        let plain = plain.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence)).expect("several");
+    /// As if nothing was ever lost, and nobody else was there.
+    fn plain(&self, rtt: f64) -> Plain {
+        let (low, high) = shown(self.transfers, self.deployed, rtt);
+        let chain = Rc::new(Chain::new(low, high, &self.beliefs));
+        let explained = explain(self.case(rtt, &chain, Reading::PLAIN));
+        Plain { rtt, chain, explained }
+    }
+
+    /// Under each reading.
+    fn read(&self, of: &Plain) -> Vec<Explained> {
+        let (rtt, chain, plain) = (of.rtt, &of.chain, of.best());
         let first_bytes = self.transfers.iter().filter_map(|t| t.first_byte_s);
         let late: Vec<f64> = first_bytes.map(|s| s - rtt - plain.noise.think_s).collect();
         let mut found = vec![];
@@ -166,15 +175,33 @@ impl Session<'_> {
     }
 }
 
+/// A session at a base RTT, as if nothing was ever lost.
+struct Plain {
+    rtt: f64,
+    chain: Rc<Chain>,
+    explained: Vec<Explained>,
+}
+
+impl Plain {
+    fn best(&self) -> &Explained {
+        self.explained.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence)).expect("several")
+    }
+
+    fn evidence(&self) -> f64 {
+        self.best().evidence
+    }
+}
+
 fn draws(explained: &[Explained], shares: &[f64], settings: &Settings) -> Vec<Draw> {
     let mut stream = RootSeed(settings.seed).stream("infer");
     let mut draws: Vec<Draw> = vec![];
     for (own, count) in explained.iter().zip(counts(shares, settings.draws)) {
         let courses = backward(&own.chain, &own.steps, &own.filtered, count, &mut stream);
         draws.extend(courses.into_iter().enumerate().map(|(index, course)| {
-            let course = framed(course, own.factors[index % own.factors.len()], &mut stream);
+            let phase = index % own.factors.len();
+            let course = framed(course, own.factors[phase], &mut stream);
             let queue = own.reading.queue.unwrap_or_else(|| any_queue(&mut stream));
-            Draw { course, rtt_s: own.rtt, reading: own.reading, queue }
+            Draw { course, rtt_s: own.rtt, reading: own.reading, phase: phase as u64, queue }
         }));
     }
     // By base RTT and think until now: a few of them are to be a sample, too.
