@@ -4,6 +4,7 @@
 mod betting;
 mod evidence;
 mod metric;
+mod neighbours;
 mod preference;
 mod race;
 mod ranking;

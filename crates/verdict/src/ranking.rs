@@ -341,6 +341,17 @@ impl Ranker {
         if level > 0.0 && evidence.p_apart(a, b, margin) <= level { Relation::Apart } else { Relation::Open }
     }
 
+    /// Apart in a metric that is no criterion: asked for itself, with the whole level.
+    pub(crate) fn is_apart_in(&self, one: usize, other: usize, metric: &'static Metric) -> bool {
+        let Some((group, a, b)) = self.pair(one, other, metric) else { return false };
+        let evidence = group.1.as_ref().expect("a pair has evidence");
+        let margin = self.margin(one, other, metric);
+        match self.is_random {
+            true => evidence.p_apart(a, b, margin) <= apart_level(self.seeds),
+            false => evidence.noticed(a, b, margin) > 0,
+        }
+    }
+
     /// Ranks everybody and holds the best against each.
     pub fn decide(&self) -> Decision {
         let proofs = self.proofs();

@@ -1,6 +1,7 @@
 //! The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next.
 
 use crate::metric::metric;
+use crate::neighbours;
 use crate::ranking::{Decision, Difference, GUARD, Ranker, Relation, is_cost};
 use crate::standing::{Standing, share_at_most};
 use playpath_record::registry::Metric;
@@ -15,8 +16,16 @@ const STALL: &str = "stall_time_s";
 const RATE: &str = "mean_rate_kbps";
 const HOUR_S: f64 = 3600.0;
 
-/// Who keeps the video playing and who does not, for someone who reads one line.
+/// Who keeps the video playing and who does not, and what that does to the frames of neighbours, for someone who reads one line.
 pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
+    let viewers = of_viewers(ranker, decision);
+    match neighbours::frames(ranker, decision).filter(|_| ranker.seeds > 1) {
+        Some(frames) => format!("{}; {frames}.", viewers.trim_end_matches('.')),
+        None => viewers,
+    }
+}
+
+fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
     if decision.ranking.len() == 1 || ranker.seeds < 2 {
         return sentence(ranker, decision);
     }

@@ -354,7 +354,7 @@ class Comparison(Tabular):
     def _figure(self) -> str:
         """The first criterion, drawn; nothing where no sender has a value."""
         from playpath.plots import figure, metric_dots
-        from playpath.show.report.html import plain_svg
+        from playpath.show.report.drawings import plain_svg
 
         if not self.shown_criteria:
             return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +61,7 @@ def command(
     Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
     world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
     """
+    setting, vary = options.of_transport(setting, vary, transport)
     loaded = load(
         scenario,
         cc=options.choices(cc, "--cc"),
@@ -68,7 +69,7 @@ def command(
         abr=options.choices(abr, "--abr"),
         seeds=seeds,
         set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
-        vary=options.varied(vary, transport),
+        vary=options.varied(vary),
     )
     console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)
@@ -155,20 +156,15 @@ def _tell_interrupt(running: int) -> None:
 
 
 class _Results:
-    """A folder with a comparison and its report; what needs no timelines is written and drawn while those are played."""
+    """A folder with a comparison and its report; what needs no timelines is written while those are played."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._is_saved = False
-        self._drawn: tuple[list[str], list[str], list[str]] | None = None
 
     def begin(self, result: Comparison) -> None:
         result.save(self._folder)
         self._is_saved = True
-        with suppress(Exception):  # `finish` draws it again, when all is saved, and what fails there is told
-            from playpath.show.report import untraced_sections
-
-            self._drawn = untraced_sections(result)
 
     def finish(self, result: Comparison) -> None:
         if self._is_saved:
@@ -178,5 +174,5 @@ class _Results:
         from playpath.show.report import comparison_page
 
         report = self._folder / "report.html"
-        write_text(report, comparison_page(result, untraced=self._drawn))
+        write_text(report, comparison_page(result))
         console.message(f"report: {report}")

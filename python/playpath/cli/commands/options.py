@@ -81,7 +81,9 @@ Vary = Annotated[
 Transport = Annotated[
     str | None,
     typer.Option(
-        "--transport", metavar="LIST", help="Compare these transports; short for --vary sender.transport=LIST."
+        "--transport",
+        metavar="LIST",
+        help="Transport of the senders: tcp, quic; of several, compare them. Short for --set or --vary sender.transport=LIST.",
     ),
 ]
 PricePerGb = Annotated[
@@ -164,10 +166,19 @@ def check_tolerance(text: str | None) -> str | None:
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 
-def varied(items: list[str] | None, transport: str | None = None) -> dict[str, str]:
-    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas; `transport` is one more."""
+def of_transport(
+    setting: list[str] | None, vary: list[str] | None, transport: str | None
+) -> tuple[list[str], list[str]]:
+    """`--set` and `--vary` with `--transport`: one transport is set, several are compared."""
+    given = [] if transport is None else [f"sender.transport={transport}"]
+    is_one = len(split_outside(transport or "")) == 1
+    return [*(setting or []), *(given if is_one else [])], [*(vary or []), *([] if is_one else given)]
+
+
+def varied(items: list[str] | None) -> dict[str, str]:
+    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
     found: dict[str, str] = {}
-    for item in [*(items or []), *([] if transport is None else [f"sender.transport={transport}"])]:
+    for item in items or []:
         key, equals, values = (part.strip() for part in item.partition("="))
         if not equals or not key or not values:
             raise InputError(f"--vary '{item}': expected KEY=A,B, for example path.queue=droptail,fq_codel")
