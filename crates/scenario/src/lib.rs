@@ -164,6 +164,7 @@ impl Scenario {
         refuse_unread(&document, &SCENARIO)?;
         scenario.check_paths(&root)?;
         scenario.check_rules()?;
+        scenario.check_traffic()?;
         scenario.require_something_to_run()?;
         if scenario.run.transport == "ideal" {
             scenario.ideal = Some(ideal::link(&scenario)?);
@@ -255,6 +256,15 @@ impl Scenario {
                 let player = player.of(sender)?.build(video, sender.transport.packet_bytes(), RootSeed(0));
                 player.map_err(|wrong| ScenarioError(over + &wrong))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Traffic that follows the sender can have its congestion control.
+    fn check_traffic(&self) -> Result<(), ScenarioError> {
+        for (i, group) in self.traffic.iter().enumerate() {
+            let beside = self.senders.iter().try_for_each(|sender| group.sender_beside(sender).map(drop));
+            beside.map_err(|why| ScenarioError(format!("traffic[{i}]: {why}")))?;
         }
         Ok(())
     }

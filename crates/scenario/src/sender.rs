@@ -158,8 +158,42 @@ pub struct SenderSpec {
     /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
+    stated: Stated,
     /// What it speaks.
     pub transport: TransportSpec,
+}
+
+/// What the document itself says of the sender that some congestion controls cannot do with. A resolved scenario, which writes every
+/// default and its profile out, says nothing by that.
+#[derive(Clone, Copy, Default)]
+struct Stated {
+    no_ecn: bool,
+    no_pacing: bool,
+}
+
+impl Stated {
+    fn read(keys: &Table) -> Stated {
+        let is_own = !keys.has("profile");
+        Stated {
+            no_ecn: is_own && keys.peek("ecn") == Some(&json!(false)),
+            no_pacing: is_own && keys.peek("pacing") == Some(&json!("off")),
+        }
+    }
+
+    /// Error: the key and why what it says is not allowed with this control.
+    fn check(self, cc: &CcSpec) -> Result<(), (&'static str, String)> {
+        let name = cc.name();
+        if self.no_ecn && cc.implies_ecn() {
+            return Err((
+                "ecn",
+                format!("`ecn` = false is not allowed with `{name}`, which is told of congestion by ECN"),
+            ));
+        }
+        if self.no_pacing && cc.ecn_use() == EcnUse::LowLatency {
+            return Err(("pacing", format!("`pacing` = \"off\" is not allowed with `{name}`, which is paced")));
+        }
+        Ok(())
+    }
 }
 
 /// `cc` as a table, and what it is by name alone.
@@ -253,17 +287,14 @@ impl SenderSpec {
     ) -> Result<SenderSpec, ScenarioError> {
         let (profile, mut transport) = transport::read(table, run_profile, mss)?;
         let cc = CcSpec::read(table, profile)?;
-        if cc.implies_ecn() {
-            let own = table.table("transport");
-            let keys = own.as_ref().unwrap_or(table);
-            if keys.peek("ecn") == Some(&json!(false)) {
-                let why =
-                    format!("`ecn` = false is not allowed with `{}`, which is told of congestion by ECN", cc.name());
-                return Err(keys.error("ecn", why));
-            }
-            if let TransportSpec::Tcp(config) = &mut transport {
-                Arc::make_mut(config).ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
-            }
+        let own = table.table("transport");
+        let keys = own.as_ref().unwrap_or(table);
+        let stated = Stated::read(keys);
+        stated.check(&cc).map_err(|(key, why)| keys.error(key, why))?;
+        if cc.implies_ecn()
+            && let TransportSpec::Tcp(config) = &mut transport
+        {
+            Arc::make_mut(config).ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
         }
         let transport = transport.with_ecn_use(cc.ecn_use());
         let mut spec = SenderSpec {
@@ -275,6 +306,7 @@ impl SenderSpec {
             multipath: table.word("multipath"),
             notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
+            stated,
             transport,
         };
         if spec.name.is_empty() {
@@ -319,14 +351,15 @@ impl SenderSpec {
 
     /// A sender named on the command line: a congestion control with defaults.
     pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
-        let mut spec = template.with_cc(parse_cc(name, template.profile)?);
+        let mut spec = template.with_cc(parse_cc(name, template.profile)?)?;
         spec.name = spec.label();
         Ok(spec)
     }
 
-    /// The same transport under another congestion control; the label stays.
-    pub(crate) fn with_cc(&self, cc: CcSpec) -> SenderSpec {
-        SenderSpec { transport: self.transport.with_ecn_use(cc.ecn_use()), cc, ..self.clone() }
+    /// The same transport under another congestion control; the label stays. Error: the transport says what the control cannot do with.
+    pub(crate) fn with_cc(&self, cc: CcSpec) -> Result<SenderSpec, String> {
+        self.stated.check(&cc).map_err(|(_, why)| why)?;
+        Ok(SenderSpec { transport: self.transport.with_ecn_use(cc.ecn_use()), cc, ..self.clone() })
     }
 
     /// What its profile has.

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{no_files, parse, read_shipped, shipped};
+use playpath_link::{EcnField, EcnRewrite};
 use playpath_scenario::{Scenario, edit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -794,7 +795,7 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let written = scenario.to_json();
     let bbr = scenario.sender("bbr").expect("is in the file");
     let controls: Vec<String> =
-        scenario.traffic.iter().map(|group| group.sender_beside(bbr).cc.name().to_string()).collect();
+        scenario.traffic.iter().map(|group| group.sender_beside(bbr).unwrap().cc.name().to_string()).collect();
     assert_eq!(controls, ["bbr", "vegas"]);
     assert!(written["traffic"][0].get("cc").is_none(), "what is written out follows, too");
     assert_eq!(written["traffic"][1]["cc"]["name"], "vegas");
@@ -802,6 +803,41 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let inert = flows.replace("kind = \"bulk\"\n", "kind = \"bulk\"\ncc = \"cubic\"\n");
     expect(&inert, &["senders have nothing to send", "leave `cc` out"]);
     let scenario = parse(&GOOD.replace("[[sender]]\ncc = \"cubic\"", "[[sender]]\ncc = \"bbr\""));
-    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]);
+    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]).unwrap();
     assert_eq!(beside.cc.name(), "cubic", "beside a video neighbours stay what they are");
+}
+
+/// A scalable control needs ECN and pacing; whoever says that there is none is told, wherever the control is named.
+#[test]
+fn a_sender_that_is_told_by_marks_needs_ecn() {
+    let path = "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"50 ms\"\n[[traffic]]\nkind = \"bulk\"\n";
+    let file = |sender: &str| format!("{path}[[sender]]\n{sender}\n");
+    let named = json!({ "cc": ["prague"] });
+    let refused = |text: &str, options: &Value| Scenario::parse(text, options, &no_files).err().map(|e| e.to_string());
+    for (sender, what) in [
+        ("ecn = false", "`ecn` = false is not allowed with `prague`, which is told of congestion by ECN"),
+        ("pacing = \"off\"", "`pacing` = \"off\" is not allowed with `prague`, which is paced"),
+    ] {
+        let in_file = refused(&file(&format!("cc = \"prague\"\n{sender}")), &Value::Null).expect("it is refused");
+        assert!(in_file.ends_with(what) && !in_file.contains('\n'), "{in_file}");
+        let by_option = refused(&file(&format!("cc = \"cubic\"\n{sender}")), &named).expect("it is refused");
+        assert_eq!(by_option, format!("--cc: {what}"));
+        let followed = file("cc = \"prague\"") + "[[traffic]]\nkind = \"bulk\"\n" + sender + "\n";
+        assert_eq!(refused(&followed, &Value::Null).expect("it is refused"), format!("traffic[1]: {what}"));
+    }
+    // A resolved scenario writes every default out, and says nothing by that.
+    let resolved = parse(&file("cc = \"cubic\"")).to_json().to_string();
+    assert_eq!(refused(&resolved, &named), None);
+}
+
+#[test]
+fn the_ecn_field_can_be_rewritten_on_the_way() {
+    let text = "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"50 ms\"\necn = \"bleached\"\nup = { ecn = \"ect1_to_ect0\" }\n\
+                [[traffic]]\nkind = \"udp\"\nrate = \"1 Mbit/s\"\nfield = \"ect1\"\n";
+    let scenario = parse(text);
+    let rewrites = |s: &Scenario| s.topology().links.iter().map(|link| link.ecn_rewrite).collect::<Vec<_>>();
+    assert_eq!(rewrites(&scenario), [Some(EcnRewrite::Bleach), Some(EcnRewrite::Ect1ToEct0)]);
+    let again = parse(&scenario.to_json().to_string());
+    assert_eq!((rewrites(&again), again.traffic[0].kind.field()), (rewrites(&scenario), EcnField::Ect1));
+    expect(&text.replace("bleached", "bleach"), &["path[0].ecn", "did you mean", "bleached"]);
 }

@@ -93,6 +93,7 @@ impl Endpoint {
             receive_buffer: tcp.receive_buffer,
             has_tuned_window: tcp.tunes_window,
             is_coupled,
+            requires_checksums: false,
         };
         let of_paths = |tcp: &Config, cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {
             (0..paths).map(|path| PathConfig { tcp: *tcp, cc: cc(path as u8), is_backup: false }).collect::<Vec<_>>()

@@ -7,7 +7,7 @@
 mod datagrams;
 mod flow;
 
-pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket};
+pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket, ecn_of};
 
 use crate::capture::Capture;
 use crate::diary::Diary;
@@ -18,7 +18,7 @@ use datagrams::Datagrams;
 use flow::NO_PLACE;
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError};
-use playpath_transport::{Event, Events, Segment};
+use playpath_transport::{Ecn, Event, Events, Segment};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use std::sync::Arc;
@@ -300,9 +300,11 @@ impl Network {
     fn deliver(&mut self, packet: &SimPacket) {
         let flow = &mut self.flows[packet.flow as usize];
         if packet.to == End::Client {
-            flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
+            // A flow's rates are those until its end: what was under way when it was given up belongs to none.
+            let wire_bytes = if flow.ended.is_none() { u64::from(packet.wire_bytes) } else { 0 };
+            flow.arrived_wire_bytes += wire_bytes;
             if let Some(path) = flow.paths.get_mut(packet.path as usize) {
-                path.arrived_wire_bytes += u64::from(packet.wire_bytes);
+                path.arrived_wire_bytes += wire_bytes;
             }
             flow.arrived_data_packets += u64::from(packet.has_data());
         }
@@ -453,11 +455,11 @@ impl Network {
     }
 
     /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
-    pub fn send_datagram(&mut self, id: FlowId, payload_bytes: u32) {
+    pub fn send_datagram(&mut self, id: FlowId, payload_bytes: u32, ecn: Ecn) {
         if let Endpoint::Datagram(end) = &mut self.flows[id as usize].ends[End::Server as usize] {
             end.sent_packets += 1;
         }
-        let segment = Segment { payload_len: payload_bytes, ..Segment::default() };
+        let segment = Segment { payload_len: payload_bytes, ecn, ..Segment::default() };
         let wire_bytes = payload_bytes + 28;
         let hop = self.flows[id as usize].routes[0].starts[End::Client as usize];
         let (place, to) = (NO_PLACE, End::Client);

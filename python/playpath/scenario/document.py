@@ -292,7 +292,7 @@ class Sender(Tcp, total=False):
 class Traffic(Sender, total=False):
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
 
-    kind: Required[Literal["bulk", "web", "udp", "video"]]
+    kind: Required[Literal["bulk", "web", "frames", "udp", "video"]]
     """Which kind of traffic."""
 
     count: int
@@ -326,7 +326,13 @@ class Traffic(Sender, total=False):
     """Shape of the Pareto distribution of sizes."""
 
     rate: str
-    """While on."""
+    """Mean rate of the pictures."""
+
+    fps: float
+    """Pictures per second."""
+
+    size_sd: str
+    """Standard deviation of a picture's size, as a share of the mean."""
 
     packet_bytes: int
     """Size of a datagram with its headers."""
@@ -336,6 +342,9 @@ class Traffic(Sender, total=False):
 
     off: str | None
     """Mean length of the periods between; with `on`."""
+
+    field: Literal["not_ect", "ect0", "ect1"]
+    """ECN field of its packets."""
 
 
 class DelayedAck(TypedDict, total=False):
@@ -433,6 +442,9 @@ class Direction(TypedDict, total=False):
 
     loss_place: Literal["before_queue", "after_queue"]
     """Where random loss strikes."""
+
+    ecn: Literal["kept", "bleached", "ect1_to_ect0", "ect0_to_ect1"]
+    """What becomes of the ECN field here, before the queue sees the packet."""
 
     queue: Mapping[str, Any] | str | None
     """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list

@@ -6,6 +6,7 @@ use crate::endpoint::Endpoint;
 use crate::engine::Owner;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::packets::PacketLog;
+use playpath_link::EcnField;
 use playpath_scenario::SenderSpec;
 use playpath_transport::quic::packet::Datagram;
 use playpath_transport::{Ecn, Segment};
@@ -76,14 +77,27 @@ impl playpath_link::Packet for SimPacket {
         // (Fibonacci hashing).
         (u64::from(self.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
-    fn is_ecn_capable(&self) -> bool {
-        self.segment.ecn != Ecn::NotEct
+    #[inline]
+    fn ecn(&self) -> EcnField {
+        match self.segment.ecn {
+            Ecn::NotEct => EcnField::NotEct,
+            Ecn::Ect1 => EcnField::Ect1,
+            Ecn::Ect0 => EcnField::Ect0,
+            Ecn::Ce => EcnField::Ce,
+        }
     }
-    fn is_low_latency(&self) -> bool {
-        matches!(self.segment.ecn, Ecn::Ect1 | Ecn::Ce)
+    fn set_ecn(&mut self, field: EcnField) {
+        self.segment.ecn = ecn_of(field);
     }
-    fn mark_ce(&mut self) {
-        self.segment.ecn = Ecn::Ce;
+}
+
+/// The transport's name for it.
+pub fn ecn_of(field: EcnField) -> Ecn {
+    match field {
+        EcnField::NotEct => Ecn::NotEct,
+        EcnField::Ect1 => Ecn::Ect1,
+        EcnField::Ect0 => Ecn::Ect0,
+        EcnField::Ce => Ecn::Ce,
     }
 }
 

@@ -343,6 +343,7 @@ impl Connection {
         if !self.sender.is_plausible_ack(segment.ack) {
             return self.challenge(at.now);
         }
+        self.check_first_ace(segment);
         self.sender.handle_ack(at, segment);
         if self.sender.take_room_again() {
             self.raise(Event::Writable);

@@ -51,6 +51,16 @@ Scheduler = Annotated[
     ),
 ]
 Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
+UntilDecided = Annotated[
+    bool,
+    typer.Option(
+        "--until-decided", help="Add seeds until the best is decided; what is proven to be worse plays no more."
+    ),
+]
+Most = Annotated[
+    int | None,
+    typer.Option("--most", metavar="N", min=2, help="With --until-decided: at most N seeds; 256 by default."),
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
 Set = Annotated[
     list[str] | None,
@@ -187,3 +197,10 @@ def settings(items: list[str] | None) -> dict[str, object]:
             raise InputError(f"--set '{item}': expected KEY=VALUE, for example player.buffer=\"2 s\"")
         found[key.strip()] = parse_value(value)
     return found
+
+
+def until_decided(is_asked: bool, most: int | None) -> int | bool | None:
+    """What `--until-decided` and `--most` mean for Python's `until_decided`."""
+    if most is not None and not is_asked:
+        raise InputError(f"--most {most}: only with --until-decided")
+    return most or is_asked or None

@@ -178,5 +178,5 @@ def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, 
     }
     if "report" in sending.takes and "object_bytes" in told:
         # A video of one file has one rate, and what is told of it is a first report.
-        told |= {"best": True, "report": 1}
+        told |= {"top_kbps": told["video_kbps"], "report": 1}
     return told
