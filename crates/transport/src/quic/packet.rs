@@ -36,9 +36,10 @@ impl Space {
 }
 
 /// What a packet's header is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Long header, Initial (§17.2.2), without a token.
+    #[default]
     Initial,
     /// Long header, 0-RTT (§17.2.3).
     ZeroRtt,
@@ -194,6 +195,10 @@ impl FrameList {
     /// Most frames of a packet.
     pub const CAPACITY: usize = 6;
 
+    /// Without frames.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
     /// Append one; the list must not be full.
     pub fn push(&mut self, frame: Frame) {
         self.frames[usize::from(self.len)] = frame;
@@ -320,7 +325,7 @@ pub struct TransportParameters {
 }
 
 /// One packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Header.
     pub kind: Kind,
@@ -368,7 +373,7 @@ pub struct Address {
 }
 
 /// A UDP datagram with its packets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Datagram {
     /// The sender's address, as the receiver sees it: a NAT on the way may change it.
     pub from: Address,
