@@ -24,7 +24,20 @@ from playpath.plots.style import INK, sender_styles
 Row = dict[str, Any]
 IMAGE = Path(__file__).parents[1] / "images" / "slack-front.png"
 SEED, COUNT = 42, 40
-SENDERS = "slack sammy ledbatpp cubic newreno westwood compound vegas ccplca bbr bbr3 copa".split()
+SENDERS = [
+    "slack",
+    "sammy",
+    "ledbatpp",
+    "cubic",
+    "newreno",
+    "westwood",
+    "compound",
+    "vegas",
+    "ccplca",
+    "bbr",
+    "bbr3",
+    "copa",
+]
 SEARCHED: list[Row] = [
     {},
     *(
