@@ -168,8 +168,8 @@ def table_section(name: str) -> str:
     if name in COMPONENTS:
         parts.append(f"Its parameters: [{TABLES[name][0]}](components.md#{COMPONENTS[name]}).\n")
     elif name == "transport":
-        links = ", ".join(f"[{TABLES[v['name']][0]}](#{anchor(v['name'])})" for v in choice["variants"])
-        parts.append(f"{links}, which may stand without the table, too.\n")
+        parts.append(f"[{TABLES['tcp'][0]}](#{anchor('tcp')}), which may stand without the table, too.\n")
+        parts += [variant_section(choice, v) for v in choice["variants"] if v["name"] not in TABLES]
     elif choice:
         parts += [variant_section(choice, v) for v in choice["variants"] if v["keys"]]
     return "\n".join(parts)

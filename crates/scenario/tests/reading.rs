@@ -258,8 +258,11 @@ fn a_transport_groups_its_keys() {
         assert_ne!(grouped, resolved("transport = { name = \"tcp\" }"));
     }
     let sender = |keys: &str| with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}"));
-    expect(&sender("transport = \"quic\""), &["line 14", "`sender[0].transport`", "\"quic\"", "tcp"]);
-    expect(&sender("transport = { name = \"quic\" }"), &["line 14", "`sender[0].transport.name`", "\"quic\"", "tcp"]);
+    expect(&sender("transport = \"quik\""), &["line 14", "`sender[0].transport`", "did you mean \"quic\""]);
+    expect(
+        &sender("transport = { name = \"sctp\" }"),
+        &["line 14", "`sender[0].transport.name`", "\"sctp\"", "quic, tcp"],
+    );
     expect(
         &sender("transport = { name = \"tcp\", sak = false }"),
         &["`sender[0].transport.sak`", "did you mean \"sack\""],
@@ -268,13 +271,57 @@ fn a_transport_groups_its_keys() {
     expect(&sender("transport = { sack = false }"), &["`sender[0].transport.name`", "missing"]);
 }
 
+/// QUIC's keys stand in its table; by name alone and by an empty table it is the same, and what is resolved is read back as it was.
+#[test]
+fn quic_has_keys_of_its_own() {
+    let sender = |keys: &str| parse(&with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}")));
+    let resolved = |keys: &str| sender(keys).to_json()["sender"][0].clone();
+    let plain = resolved("transport = \"quic\"");
+    assert_eq!(plain, resolved("transport = { name = \"quic\" }"));
+    assert_eq!(plain["name"], "cubic/quic");
+    assert!(plain.get("sack").is_none() && plain["transport"]["datagram_bytes"] == 1452, "{plain}");
+    let own = "transport = { name = \"quic\", ack_every = 10, pacing = 1, ecn = true, stream_window = \"256 KiB\" }";
+    let changed = sender(own);
+    assert_eq!(changed.senders[0].name, "cubic/quic(pacing=1,ecn=true,ack_every=10,stream_window=262.144 kB)");
+    let again = parse(&changed.to_json().to_string());
+    assert_eq!(again.to_json(), changed.to_json());
+    let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
+    assert_eq!(
+        (prague.senders[0].name.as_str(), &prague.to_json()["sender"][0]["transport"]["ecn"]),
+        ("prague/quic", &json!(true))
+    );
+    assert_eq!(parse(&prague.to_json().to_string()).to_json(), prague.to_json());
+}
+
+#[test]
+fn what_does_not_go_with_quic_is_refused() {
+    let sender = |keys: &str| with("cc = \"cubic\"", keys);
+    expect(
+        &sender("cc = \"cubic\"\ntransport = \"quic\"\nsack = false"),
+        &["line 15", "`sender[0].sack`", "a key of TCP", "datagram_bytes"],
+    );
+    expect(
+        &sender("transport = { name = \"quic\", sack = false }"),
+        &["`sender[0].transport.sack`", "unknown key \"sack\""],
+    );
+    expect(&sender("transport = { name = \"quic\", ack_evry = 2 }"), &["did you mean \"ack_every\""]);
+    expect(&sender("transport = { name = \"quic\", pacing = -1 }"), &["`sender[0].transport.pacing`", "0 to 100"]);
+    expect(
+        &sender("cc = \"dctcp\"\ntransport = { name = \"quic\", ecn = false }"),
+        &["`sender[0].transport.ecn`", "dctcp"],
+    );
+    let two = format!("{GOOD}[[path]]\nname = \"lte\"\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n");
+    expect(&two.replace("cc = \"cubic\"", "transport = \"quic\""), &["`sender[0].paths`", "QUIC uses one path so far"]);
+    expect(&sender("cc = \"quic\""), &["`sender[0].cc`", "is a transport", "`transport` = \"quic\""]);
+}
+
 #[test]
 fn profiles_survive_being_written_out() {
     for profile in ["linux", "ns2", "rfc"] {
         let parsed = parse(&format!("{GOOD}[run]\nprofile = \"{profile}\"\n"));
         let again = parse(&parsed.to_json().to_string());
-        let [config, written] =
-            [&parsed, &again].map(|scenario| *scenario.sender("cubic").expect("it is there").config);
+        let [config, written] = [&parsed, &again]
+            .map(|scenario| **scenario.sender("cubic").expect("it is there").transport.tcp().expect("TCP"));
         assert_eq!(written.initial_window(), config.initial_window(), "{profile}: the rule is written as its number");
         assert_eq!(playpath_transport::Config { iw: config.iw, ..written }, config, "{profile}");
     }

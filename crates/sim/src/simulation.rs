@@ -87,7 +87,8 @@ impl<'s> Simulation<'s> {
         let (Some(video), Some(player)) = (&self.scenario.video, &self.scenario.player) else {
             return Err(ScenarioError::new("a video session needs [video]".into()));
         };
-        let player = player.of(&sender)?.build(video, sender.config.mss, self.seed).map_err(ScenarioError::new)?;
+        let player =
+            player.of(&sender)?.build(video, sender.transport.packet_bytes(), self.seed).map_err(ScenarioError::new)?;
         let player = self.scenario.viewer.watching(player, &name, self.seed);
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));

@@ -14,14 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter
 
+# Colours of reports and explorer on paper (web/src/tokens.css; a test holds them together).
 PAPER = "#ffffff"
-INK = "#24292f"
-MUTED = "#6e7781"
-GRID = "#d0d7de"
-STALL = "#d1242f"
+INK = "#1c2430"
+MUTED = "#53606f"
+GRID = "#dfe4ea"
+STALL = "#c4161c"
 
-# Paul Tol's "bright" scheme, safe for the common colour-vision deficiencies, with a darker grey and a violet.
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#6f6f6f", "#8a2be2")
+# After Okabe and Ito, darker: told apart with the common colour-vision deficiencies, and at least 3:1 on paper.
+COLOURS = ("#0067a5", "#b84700", "#00795a", "#7a6400", "#3f5fbf", "#a3437c", "#5c5c5c", "#8a2be2")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 # Strokes only: circles of a hatch are a hundred kilobytes of SVG.
 _HATCHES = ("", "///", "|||", "xxx", "---", "\\\\\\", "+++", "//--")

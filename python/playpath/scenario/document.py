@@ -111,8 +111,8 @@ class Document(TypedDict, total=False):
     back."""
 
     sender: Sequence[Sender] | None
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other,
+    on the same paths."""
 
     traffic: Sequence[Traffic] | None
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
@@ -253,9 +253,13 @@ class Tcp(TypedDict, total=False):
     max_burst: int | None
     """Most packets that one event may release."""
 
+    tls: Literal["none", "full", "resumed", "early_data"]
+    """TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports
+    has `full`."""
+
 
 class Sender(Tcp, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths."""
 
     name: str | None
     """Unique label."""
@@ -662,16 +666,17 @@ class Player(TypedDict, total=False):
 
     http: Literal["apart", "http/1.1", "h2"]
     """apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those
-    of the host, opened when none is free, as in browsers; h2: all share one connection, side by side"""
+    of the host, opened when none is free, as in browsers; h2: all share one connection, side by side; from a sender
+    over QUIC it is HTTP/3, whatever stands here"""
 
     connections_per_host: int
     """HTTP/1.1: most that are shared (Chromium, Firefox: 6)"""
 
     video_priority: str
-    """HTTP/2: priority of the video (Chromium's of all that a page fetches)"""
+    """HTTP/2 and HTTP/3: priority of the video (Chromium's of all that a page fetches)"""
 
     audio_priority: str
-    """HTTP/2: priority of the audio (Chromium's of all that a page fetches)"""
+    """HTTP/2 and HTTP/3: priority of the audio (Chromium's of all that a page fetches)"""
 
     idle_timeout: str
     """the server closes connections idle for longer"""

@@ -82,8 +82,8 @@ class Document(TypedDict, total=False):
     back."""
 
     sender: Sequence[Sender]
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other,
+    on the same paths."""
 
     traffic: Sequence[Traffic]
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
@@ -150,9 +150,13 @@ class Tcp(TypedDict, total=False):
     max_burst: int | None
     """Most packets that one event may release."""
 
+    tls: Literal["none", "full", "resumed", "early_data"]
+    """TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports
+    has `full`."""
+
 
 class Sender(Tcp, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths."""
 
     name: str
     """Unique label."""

@@ -5,6 +5,7 @@ mod bulk;
 mod frames;
 mod http;
 mod http1;
+mod http3;
 mod on_off;
 mod session;
 mod setup;

@@ -8,6 +8,7 @@ use crate::multipath::{PathCount, SwitchWatch};
 use crate::packets::PacketLog;
 use playpath_link::EcnField;
 use playpath_scenario::SenderSpec;
+use playpath_transport::quic::packet::Datagram;
 use playpath_transport::{Ecn, Segment};
 use playpath_units::Time;
 use std::sync::Arc;
@@ -33,7 +34,10 @@ impl End {
 /// A packet inside the simulator.
 #[derive(Clone, Copy, Debug)]
 pub struct SimPacket {
+    /// Of a datagram (UDP, QUIC) it has the ECN codepoint and, as payload, what it carries for the application.
     pub(super) segment: Segment,
+    /// Of QUIC: where its datagram lies; else `NO_PLACE`.
+    pub(super) place: u32,
     pub(super) wire_bytes: u32,
     pub(super) flow: FlowId,
     /// Where it goes next: index into the network's hops.
@@ -42,7 +46,22 @@ pub struct SimPacket {
     pub(super) to: End,
 }
 
+/// A packet that is not QUIC's.
+pub(super) const NO_PLACE: u32 = u32::MAX;
+
 impl SimPacket {
+    /// Of a datagram of QUIC that lies at `place`.
+    pub(super) fn of_datagram(datagram: &Datagram, flow: FlowId, to: End) -> SimPacket {
+        let payload_len = datagram.packets().map(|packet| packet.stream_bytes()).sum();
+        let segment = Segment { payload_len, ecn: datagram.ecn, ..Segment::default() };
+        SimPacket { segment, place: NO_PLACE, wire_bytes: datagram.wire_bytes(), flow, hop: 0, path: 0, to }
+    }
+
+    /// Where its datagram lies, if it is QUIC's.
+    pub(super) fn place(&self) -> Option<u32> {
+        (self.place != NO_PLACE).then_some(self.place)
+    }
+
     /// It carries data of the application, new or sent again.
     pub(super) fn has_data(&self) -> bool {
         self.segment.payload_len > 0

@@ -65,6 +65,14 @@ impl Events {
     pub const fn contains(self, event: Event) -> bool {
         self.0 & 1 << event as u8 != 0
     }
+    /// `event`, too.
+    pub const fn with(self, event: Event) -> Events {
+        Events(self.0 | 1 << event as u8)
+    }
+    /// These and those.
+    pub const fn union(self, others: Events) -> Events {
+        Events(self.0 | others.0)
+    }
     /// All but `event`.
     pub const fn without(self, event: Event) -> Events {
         Events(self.0 & !(1 << event as u8))

@@ -14,6 +14,7 @@ from playpath.base.words import listing
 from playpath.plots import figure, sender_styles
 from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 from playpath.show.report.marker import marker_svg
 from playpath.sweep.design import Point
 from playpath.sweep.result import SweepResult
@@ -108,7 +109,7 @@ def _maps(result: SweepResult) -> str:
         drawn, ax = figure(4.8, 3.8)
         winner_points(result, x, y, ax)
         note = "Marker: the winner at each drawn point; filled: decided, and the viewer feels it."
-        return html.section("Who wins where", html.figures([html.figure_svg(drawn, "winners")]), note=note)
+        return html.section("Who wins where", html.figures([figure_svg(drawn, "winners")]), note=note)
     width = max(3.2, 1.0 + _TILE_WIDTH * len(levels(result.decisions, x)))
     height = max(2.2, 0.8 + _TILE_HEIGHT * len(levels(result.decisions, y)))
     parts = []
@@ -117,7 +118,7 @@ def _maps(result: SweepResult) -> str:
         winner_map(result, x, y, ax, where=where)
         ax.set_title(_facet_title(where), fontsize=9, loc="left")
         parts.append(
-            html.figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3)
+            figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3)
         )
     return html.section("Who wins where", html.figures(parts), note=note)
 
@@ -142,7 +143,7 @@ def _curves(result: SweepResult) -> str:
             continue
         drawn, ax = figure(4.6, 3.1)
         response(result, name, key, ax)
-        parts.append(html.figure_svg(drawn, f"{metric(name).label} against {key}"))
+        parts.append(figure_svg(drawn, f"{metric(name).label} against {key}"))
     note = "Means, with 95 % intervals of the median; seeds and all other settings are taken together."
     return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
 
