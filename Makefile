@@ -87,10 +87,11 @@ format: setup ## formats Rust, Python and Markdown
 	$(BIN)/ruff format python tests docs tools
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat
 
-bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command
+bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command, and of sessions in the explorer
 	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz --exclude playpath-sim
 	$(BIN)/python tools/bench_history.py
 	$(BIN)/python tools/start_cost.py
+	@$(if $(HAS_WEB),cd web && node speed.mjs wireless cubic bbr newreno)
 
 # The sanitizers are unstable options of a stable compiler. Without link-time optimisation, which takes longer than it gains here.
 fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer, TARGET=… for one
