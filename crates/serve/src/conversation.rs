@@ -14,7 +14,7 @@ use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning};
 use playpath_video::cmsd::Cmsd;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
@@ -45,6 +45,8 @@ pub struct Conversation {
     /// When the first SYN came.
     pub opened: Time,
     incoming: Incoming,
+    /// What waits for its checksum, by path and in the path's own offsets.
+    unchecked: BTreeMap<usize, Incoming>,
     outgoing: Outgoing,
     http: Http,
     told: ServerView,
@@ -93,6 +95,7 @@ impl Conversation {
             paths: vec![path],
             opened: now,
             incoming: Incoming::default(),
+            unchecked: BTreeMap::new(),
             outgoing: Outgoing::default(),
             http: Http::default(),
             told: ServerView::new(Believed::default()),
@@ -152,21 +155,41 @@ impl Conversation {
         (segment, more): (&Segment, &[MptcpOption]),
         payload: &[u8],
     ) {
-        if payload.is_empty() {
-            self.transport.handle_segment(now, path, segment, more);
-            return;
-        }
         let window = self.transport.window_end();
-        if let Some(offset) = self.transport.handle_segment(now, path, segment, more) {
+        let unchecked = self.transport.unchecked_offset(path, segment);
+        let taken = self.transport.handle_segment(now, path, segment, more);
+        if let Some(offset) = taken.filter(|_| !payload.is_empty()) {
             let room = window.saturating_sub(offset).min(payload.len() as u64) as usize;
-            self.incoming.store(offset, &payload[..room]);
+            match unchecked {
+                Some(within) => self.unchecked.entry(path).or_default().store(within, payload),
+                None => self.incoming.store(offset, &payload[..room]),
+            }
             self.moved = now;
+        }
+        self.check(now, path);
+    }
+
+    /// What has the right checksum becomes part of the stream; after a fallback to TCP, everything.
+    fn check(&mut self, now: Time, path: usize) {
+        let (Transport::Mptcp(mptcp), Some(bytes)) = (&mut self.transport, self.unchecked.get_mut(&path)) else {
+            return;
+        };
+        while let Some(len) = mptcp.whole_mapping(path) {
+            if let Some(offset) = mptcp.accept_mapping(now, path, bytes.peek(len.into())) {
+                self.incoming.store(offset, bytes.peek(len.into()));
+                bytes.consume(len.into());
+            }
+        }
+        if mptcp.is_fallback() {
+            self.incoming.store(bytes.start(), bytes.peek(u64::from(u32::MAX)));
+            self.unchecked.clear();
         }
     }
 
     /// A join that has come over `pair`, to the own address with this identifier; its SYN is handled next. `None`: refused.
     pub fn join(&mut self, pair: AddressPair, path: PathConfig, address_id: u8) -> Option<usize> {
         let index = self.transport.add_path(path, address_id)?;
+        self.unchecked.remove(&index);
         if index < self.paths.len() {
             self.paths[index] = pair;
         } else {
@@ -224,6 +247,7 @@ impl Conversation {
                 return self.poll_packet(now, out);
             }
         }
+        self.transport.seal(&mut segment, &self.buffer);
         out.clear();
         let encoded = self.paths[path].encode(&mut segment, &self.buffer, out);
         debug_assert_eq!(encoded, Ok(()));
@@ -253,7 +277,8 @@ impl Conversation {
 
     /// Bytes of memory that grow with what the peer sends.
     pub fn footprint(&self) -> usize {
-        self.incoming.footprint() + 64 * self.outgoing.pieces()
+        let unchecked = self.unchecked.values().map(Incoming::footprint).sum::<usize>();
+        self.incoming.footprint() + unchecked + 64 * self.outgoing.pieces()
     }
 
     /// End it now: the peer is told by a reset.

@@ -95,7 +95,7 @@ impl Arguments {
             None => json!({}),
             Some(file) => read_json(file)?,
         };
-        let sender = sender(&entry, self.cc.as_deref(), self.scheduler.as_deref())?;
+        let (sender, tcp) = sender(&entry, self.cc.as_deref(), self.scheduler.as_deref())?;
         let limits = Limits {
             connections: self.max_connections as usize,
             half_open: (self.max_connections as usize / 4).max(1),
@@ -105,6 +105,7 @@ impl Arguments {
         };
         Ok(Settings {
             sender,
+            tcp,
             addresses: self.addresses.clone(),
             port: self.port,
             mtu: self.mtu,

@@ -1,14 +1,18 @@
 //! What a server is told: the transport, the addresses, the limits.
 
 use playpath_scenario::{Scenario, SenderSpec};
+use playpath_transport::Config;
 use playpath_units::Duration;
 use serde_json::{Value, json};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// See the module.
 pub struct Settings {
-    /// Congestion control, scheduler and TCP settings.
+    /// Congestion control and scheduler.
     pub sender: SenderSpec,
+    /// Settings of its TCP.
+    pub tcp: Arc<Config>,
     /// Own addresses; packets for others are not answered.
     pub addresses: Vec<IpAddr>,
     /// Port.
@@ -53,7 +57,7 @@ impl Default for Limits {
 
 /// A sender as a scenario has it, `[[sender]]` as JSON, with the congestion control and scheduler of the command line. Errors: one
 /// line, with the nearest name.
-pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Result<SenderSpec, String> {
+pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Result<(SenderSpec, Arc<Config>), String> {
     let scenario = json!({
         "path": [{"rate": "1 Gbit/s", "rtt": "1 ms"}],
         "traffic": [{"kind": "bulk"}],
@@ -68,8 +72,13 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     if let Some(name) = scheduler {
         sender = sender.with_scheduler(name)?;
     }
+    let tcp = sender.transport.tcp().cloned();
+    let tcp = tcp.ok_or_else(|| format!("{}: this server speaks TCP; QUIC runs in the simulator only", sender.name))?;
+    if tcp.tls.is_some() {
+        return Err(format!("{}: this server speaks no TLS; `tls` runs in the simulator only", sender.name));
+    }
     match sender.unmade() {
-        None => Ok(sender),
+        None => Ok((sender, tcp)),
         Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),
     }
 }

@@ -22,14 +22,8 @@ pub struct Site {
 
 pub fn settings(limits: Limits) -> Settings {
     let address: SocketAddr = SERVER.parse().unwrap();
-    Settings {
-        sender: sender(&json!({}), None, None).unwrap(),
-        addresses: vec![address.ip()],
-        port: address.port(),
-        mtu: 1500,
-        limits,
-        mptcp: true,
-    }
+    let (sender, tcp) = sender(&json!({}), None, None).unwrap();
+    Settings { sender, tcp, addresses: vec![address.ip()], port: address.port(), mtu: 1500, limits, mptcp: true }
 }
 
 impl Site {

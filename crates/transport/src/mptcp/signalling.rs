@@ -1,13 +1,15 @@
-//! Handshakes and signals: MP_CAPABLE, MP_JOIN, ADD_ADDR, REMOVE_ADDR, MP_PRIO, fallback, DATA_ACK and DATA_FIN.
+//! Handshakes and signals: MP_CAPABLE, MP_JOIN, ADD_ADDR, REMOVE_ADDR, MP_PRIO, fallback, DATA_ACK and DATA_FIN; MP_FAIL is in
+//! `checksums.rs`.
 //!
 //! Reference: RFC 8684 §3.1 to §3.7.
 //! Differences from the reference are listed in `mod.rs`.
 
 use super::MptcpConnection;
+use super::checksums::mapped;
 use super::keys::{address_mac, first, initial_data_seq, join_mac, token};
 use super::lifecycle::option_bytes;
-use super::option::{CAPABLE_SHA256, DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
-use super::subflow::{Mapping, Stage};
+use super::option::{CAPABLE_CHECKSUM, CAPABLE_SHA256, DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
+use super::subflow::{Mapping, Received, Stage};
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Connection, Event, unwrap_near};
 use playpath_units::{Duration, Time};
@@ -48,8 +50,7 @@ impl MptcpConnection {
         if self.peer_key.is_none() {
             return false; // the keys have not arrived: as if lost, TCP sends it again after them
         }
-        self.take_dss(now, path, segment);
-        self.subflows[path].tcp.is_some()
+        self.take_dss(now, path, segment) && self.subflows[path].tcp.is_some()
     }
 
     /// As [`take_options`](Self::take_options), for all but DSS.
@@ -64,13 +65,17 @@ impl MptcpConnection {
                 return self.take_join_answer(path, address_id, mac, nonce);
             }
             MptcpOption::JoinAck { mac } => self.take_join_proof(path, mac),
-            MptcpOption::Capable { keys, data_len, sender_key, receiver_key, .. } if path == 0 => {
+            MptcpOption::Capable { flags, keys, data_len, checksum, sender_key, receiver_key } if path == 0 => {
+                if is_syn && self.peer_key.is_none() {
+                    self.agree_on_checksums(flags & CAPABLE_CHECKSUM != 0);
+                }
                 self.take_capable(keys, (sender_key, receiver_key), is_syn);
                 if self.level.una() == 0 {
                     self.level.widen(segment.window.into());
                 }
                 if data_len > 0 {
-                    self.subflows.touch(path).note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
+                    let mapping = Mapping { offset: 0, data: 0, len: data_len.into() };
+                    return self.take_mapping(path, Received { mapping, checksum, has_fin: false });
                 }
             }
             MptcpOption::AddAddress { address_id, is_echo, mac, address, port } => {
@@ -81,6 +86,9 @@ impl MptcpConnection {
                 self.drop_peer_address(address_id);
             }
             MptcpOption::FastClose { receiver_key } if receiver_key == self.config.key => self.take_fast_close(),
+            MptcpOption::Fail { data_seq } if !segment.flags.contains(Flags::RST) => {
+                self.take_fail(now, path, data_seq)
+            }
             MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
             MptcpOption::None => self.take_plain(path, segment),
             _ => {}
@@ -136,9 +144,8 @@ impl MptcpConnection {
             return;
         }
         if segment.flags.contains(Flags::RST) || self.is_fallback {
-            let peer_key = self.peer_key.filter(|_| self.is_aborted && !self.is_fallback);
-            segment.mptcp = peer_key.map_or(MptcpOption::None, |receiver_key| MptcpOption::FastClose { receiver_key });
-            return;
+            segment.mptcp = self.last_option(path, segment);
+            return limit_sack(segment);
         }
         if matches!(subflow.stage, Stage::Joining(_)) && self.is_client {
             segment.mptcp = MptcpOption::JoinAck { mac: subflow.join_mac };
@@ -146,7 +153,7 @@ impl MptcpConnection {
         }
         let place = if segment.payload_len > 0 { subflow.place(segment, None) } else { None };
         if self.is_client && !self.is_confirmed && path == 0 && place.is_none_or(|(_, data)| data == 0) {
-            segment.mptcp = capable(2, segment.payload_len as u16, self.config.key, self.peer_key.unwrap_or(0));
+            segment.mptcp = self.capable(2, segment.payload_len as u16);
         } else {
             segment.mptcp = self.dss(segment.payload_len, place);
         }
@@ -163,6 +170,9 @@ impl MptcpConnection {
         if self.announce_at <= now {
             self.announce(now);
         }
+        if self.fail_due() <= now {
+            self.repeat_fail(now);
+        }
         for path in 0..self.subflows.len() {
             if matches!(self.subflows[path].stage, Stage::Joining(at) if at <= now) {
                 self.await_fourth_ack(now, path);
@@ -178,7 +188,7 @@ impl MptcpConnection {
             data_seq: self.own_data_seq(self.level.written()),
             subflow_seq: 0,
             len: 1,
-            checksum: None,
+            checksum: self.has_checksums.then_some(0),
         }
     }
 
@@ -214,7 +224,7 @@ impl MptcpConnection {
             data_seq: self.own_data_seq(data),
             subflow_seq: offset as u32 + 1,
             len: len as u16,
-            checksum: None,
+            checksum: self.has_checksums.then_some(0),
         }
     }
 
@@ -222,8 +232,34 @@ impl MptcpConnection {
         self.own_zero.wrapping_add(offset)
     }
 
-    fn data_ack_field(&self) -> u64 {
+    pub(super) fn data_ack_field(&self) -> u64 {
         self.peer_zero.wrapping_add(self.receiver.arrivals.next())
+    }
+
+    /// MP_CAPABLE with so many keys, joins to this address allowed. Flag A: as the own side wants it on the first SYN, as it was agreed
+    /// on after that.
+    fn capable(&self, keys: u8, data_len: u16) -> MptcpOption {
+        let asks = self.has_checksums || self.config.requires_checksums;
+        MptcpOption::Capable {
+            flags: CAPABLE_SHA256 | if asks { CAPABLE_CHECKSUM } else { 0 },
+            keys,
+            data_len,
+            checksum: (data_len > 0 && self.has_checksums).then_some(0),
+            sender_key: if keys >= 1 { self.config.key } else { 0 },
+            receiver_key: self.peer_key.filter(|_| keys == 2).unwrap_or(0),
+        }
+    }
+
+    /// What a reset says, or a segment of a connection that fell back.
+    #[cold]
+    fn last_option(&self, path: usize, segment: &Segment) -> MptcpOption {
+        let peer_key = self.peer_key.filter(|_| self.is_aborted && !self.is_fallback);
+        match (self.subflows[path].failed_seq, peer_key) {
+            (Some(data_seq), _) if segment.flags.contains(Flags::RST) => MptcpOption::Fail { data_seq },
+            (_, Some(receiver_key)) => MptcpOption::FastClose { receiver_key },
+            _ if segment.payload_len > 0 => self.infinite_mapping(),
+            _ => MptcpOption::None,
+        }
     }
 
     fn syn_option(&self, path: usize, segment: &Segment) -> MptcpOption {
@@ -231,8 +267,8 @@ impl MptcpConnection {
         let is_answer = segment.flags.contains(Flags::ACK);
         match (path, is_answer) {
             _ if self.is_fallback => MptcpOption::None,
-            (0, false) => capable(0, 0, 0, 0),
-            (0, true) => capable(1, 0, self.config.key, 0),
+            (0, false) => self.capable(0, 0),
+            (0, true) => self.capable(1, 0),
             (_, false) => MptcpOption::JoinSyn {
                 address_id: subflow.own_id,
                 is_backup: subflow.is_backup,
@@ -340,12 +376,16 @@ impl MptcpConnection {
         }
     }
 
+    /// `false`: the subflow is broken, and reset.
     #[inline(always)]
-    fn take_dss(&mut self, now: Time, path: usize, segment: &Segment) {
-        let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len, .. } = segment.mptcp else { return };
+    fn take_dss(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
+        let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len, checksum } = segment.mptcp else {
+            return true;
+        };
         self.confirm();
         if matches!(self.subflows[path].stage, Stage::Joining(_)) && self.is_client {
             self.subflows.touch(path).stage = Stage::Ready; // the fourth ACK
+            self.is_alone = false;
         }
         if flags & DSS_ACK != 0 {
             // Four bytes travel: take the value nearest to what is expected.
@@ -358,26 +398,36 @@ impl MptcpConnection {
                 self.on_data_ack(now, una.saturating_add_signed(distance.into()), segment.window);
             }
         }
-        if flags & DSS_MAP == 0 {
-            return;
+        if flags & DSS_MAP == 0 || self.is_fallback {
+            return true;
         }
-        let Some(offset) = self.peer_data_offset(flags, data_seq) else { return };
-        let has_fin = flags & DSS_FIN != 0;
-        let payload = u32::from(len).saturating_sub(u32::from(has_fin));
+        if len == 0 {
+            self.take_infinite_mapping(now, path);
+            return true;
+        }
+        let Some(offset) = self.peer_data_offset(flags, data_seq) else { return true };
+        let (payload, has_fin) = mapped(flags, len);
         if payload > 0 && segment.payload_len > 0 {
             // The field has 32 bits: the segment's own place tells the rest. It need not be the mapping's first segment.
             let start = subflow_seq.wrapping_sub(1);
             let near = self.subflows[path].tcp.as_ref().map_or(start.into(), |tcp| tcp.receive_offset(segment));
             let offset_in_subflow = unwrap_near(start, 0, near);
-            self.subflows.touch(path).note_mapping(Mapping { offset: offset_in_subflow, data: offset, len: payload });
+            let mapping = Mapping { offset: offset_in_subflow, data: offset, len: payload };
+            if !self.take_mapping(path, Received { mapping, checksum, has_fin }) {
+                return false;
+            }
+        }
+        if has_fin && self.has_checksums {
+            return payload > 0 || self.take_checked_fin(now, path, offset, checksum);
         }
         if has_fin {
             self.take_data_fin(now, path, offset + u64::from(payload));
         }
+        true
     }
 
     #[cold]
-    fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
+    pub(super) fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
         let was_finished = self.receiver.arrivals.is_finished();
         self.receiver.arrivals.insert_fin(now, at);
         if let Some(tcp) = &mut self.subflows.touch(path).tcp {
@@ -436,15 +486,10 @@ impl MptcpConnection {
             return;
         }
         self.signal(path, MptcpOption::AddAddress { address_id, is_echo: true, address, port, mac: 0 });
-        if self.is_client && self.subflows[index].stage == Stage::Idle {
+        if self.is_client && !self.is_fallback && self.subflows[index].stage == Stage::Idle {
             self.open_active(now, index);
         }
     }
-}
-
-/// MP_CAPABLE without checksums, joins to this address allowed.
-fn capable(keys: u8, data_len: u16, sender_key: u64, receiver_key: u64) -> MptcpOption {
-    MptcpOption::Capable { flags: CAPABLE_SHA256, keys, data_len, checksum: None, sender_key, receiver_key }
 }
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's.

@@ -13,7 +13,6 @@ use super::packet::{Datagram, Frame, FrameList, Kind, Packet, Space};
 use super::path::Stamp;
 use super::sent::{Fate, Sent};
 use super::{Connection, varint};
-use crate::segment::Ecn;
 use playpath_units::Time;
 
 /// Room that is not worth a frame.
@@ -269,6 +268,7 @@ impl Connection {
         if stream_bytes > 0 {
             self.stats.data_packets_sent += 1;
             self.stats.data_bytes_sent += u64::from(stream_bytes);
+            self.stats.retransmitted_packets += u64::from(is_retransmission);
             self.stats.retransmitted_bytes += if is_retransmission { u64::from(stream_bytes) } else { 0 };
         }
         let path = self.route.number;
@@ -300,7 +300,7 @@ impl Connection {
 
     /// The datagram around a packet.
     pub(super) fn wrap(&mut self, now: Time, packet: Packet) -> Datagram {
-        let ecn = if self.path.ecn.marks() { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = self.path.ecn.codepoint();
         let (from, to) = (self.route.local, self.route.remote);
         let datagram = Datagram { from, to, ecn, packet, coalesced: vec![] };
         self.route.on_sent(datagram.packet.bytes);

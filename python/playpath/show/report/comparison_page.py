@@ -38,7 +38,10 @@ def _head(result: Comparison) -> str:
     warnings = "".join(f"<li>{html.prose(text)}</li>" for text in result.warnings)
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
     rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
-    facts = f"{len(result.senders)} senders, {len(result.seeds)} seeds each, world {escape(result.world)}"
+    fewer = "".join(f", {sender} left after {count}" for sender, count in result.left.items())
+    facts = (
+        f"{len(result.senders)} senders, {len(result.seeds)} seeds each{escape(fewer)}, world {escape(result.world)}"
+    )
     return (
         f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
         f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"

@@ -10,6 +10,7 @@ import polars as pl
 
 from playpath.base.metrics import about_runs, format_value, metric
 from playpath.base.tabular import Named
+from playpath.base.words import listing
 from playpath.plots import figure, sender_styles
 from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
 from playpath.show.report import html
@@ -69,7 +70,7 @@ def _leader(result: SweepResult) -> str:
         return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
     leaders = [sender for sender, (*_, open_) in counts.items() if open_ == counts[best][2]]
     if len(leaders) > 1:
-        return f"{', '.join(leaders[:-1])} and {leaders[-1]} lead equally often; nobody wins anywhere for certain."
+        return f"{listing(leaders)} lead equally often; nobody wins anywhere for certain."
     return f"{best} leads most often, but wins nowhere for certain."
 
 

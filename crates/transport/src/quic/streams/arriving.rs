@@ -61,7 +61,9 @@ impl Streams {
         if !receive.is_reset && !receive.received.insert(offset..end) {
             return Err(Violation::Protocol);
         }
-        let is_news = receive.in_order() > was || fin;
+        let gained = receive.in_order() - was;
+        self.unread += gained;
+        let is_news = gained > 0 || fin;
         Ok(match (self.peer_opened > before, is_news) {
             (true, _) => News::Opened,
             (false, true) => News::Readable,
@@ -85,6 +87,7 @@ impl Streams {
         }
         // What will never be read counts as read (§4.5).
         let unread = final_size - receive.read;
+        self.unread -= receive.in_order() - receive.read;
         (receive.highest, receive.read, receive.final_size) = (final_size, final_size, Some(final_size));
         receive.is_reset = true;
         receive.received.clear();
@@ -157,6 +160,14 @@ impl Streams {
                     && stream.receive.final_size.is_none()
                 {
                     stream.receive.grant.tell_again();
+                    Self::wake(&mut self.ready, id);
+                }
+            }
+            Frame::StopSending { id } => {
+                if let Some(stream) = self.map.get_mut(&id)
+                    && stream.receive.final_size.is_none()
+                {
+                    stream.receive.stop = Pending::Due;
                     Self::wake(&mut self.ready, id);
                 }
             }

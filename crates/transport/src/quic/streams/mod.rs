@@ -96,6 +96,8 @@ pub(crate) struct Streams {
     turn: u64,
     acked_bytes: u64,
     read_bytes: u64,
+    /// Bytes in order, of all streams, that wait for the reader.
+    unread: u64,
 }
 
 impl Streams {
@@ -118,6 +120,7 @@ impl Streams {
             turn: 0,
             acked_bytes: 0,
             read_bytes: 0,
+            unread: 0,
         }
     }
 
@@ -161,6 +164,7 @@ impl Streams {
                 read: 0,
                 final_size: None,
                 is_reset: false,
+                stop: Pending::Idle,
                 grant: Grant::new(config.flow.stream, config.flow.max_stream),
             },
         }
@@ -185,6 +189,10 @@ impl Streams {
             return 0;
         }
         config.send_buffer.saturating_sub(send.buffer.written() - send.buffer.acked_up_to())
+    }
+    /// Neither finished nor reset.
+    pub fn is_writable(&self, id: u64) -> bool {
+        self.map.get(&id).is_some_and(|stream| !stream.send.is_finished && stream.send.reset.is_none())
     }
     pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.send_space(id, config));
@@ -232,6 +240,7 @@ impl Streams {
         {
             stream.receive.read += bytes;
             self.read_bytes += bytes;
+            self.unread -= bytes;
             self.grant.on_read(now, bytes, srtt, &config.flow);
             if stream.receive.final_size.is_none() {
                 stream.receive.grant.on_read(now, bytes, srtt, &config.flow);
@@ -242,6 +251,20 @@ impl Streams {
         }
         self.forget_if_over(id);
         bytes
+    }
+    /// STOP_SENDING: what still comes is not wanted (§3.5).
+    pub fn stop(&mut self, id: u64) {
+        if let Some(stream) = self.map.get_mut(&id)
+            && stream.receive.final_size.is_none()
+            && stream.receive.stop == Pending::Idle
+        {
+            stream.receive.stop = Pending::Due;
+            Self::wake(&mut self.ready, id);
+        }
+    }
+    /// Bytes in order, of all streams, that wait for the reader.
+    pub fn unread(&self) -> u64 {
+        self.unread
     }
     pub fn acked_bytes(&self) -> u64 {
         self.acked_bytes
