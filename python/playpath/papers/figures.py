@@ -18,7 +18,7 @@ from playpath.papers.claims import select
 from playpath.papers.runner import Ran
 from playpath.papers.study import FigureSpec, Labels, Panel
 from playpath.plots import INK, SenderStyle, sender_styles
-from playpath.plots.style import dress, figure
+from playpath.plots.style import COLOURS, dress, figure
 
 _WIDTH, _HEIGHT, _ACROSS = 5.0, 1.9, 2
 _LEGEND_COLUMNS = 4
