@@ -97,6 +97,8 @@ def _path(random: Random, name: str) -> str:
         lines.append(f'trace = "{TRACE}"')
     else:
         lines.append(f'rate = "{random.randint(500, 12000)} kbit/s"')
+    if random.random() < 0.2:
+        lines.append(f'ecn = "{random.choice(("bleached", "ect1_to_ect0", "ect0_to_ect1"))}"')
     if random.random() < 0.4:
         lines.append(f'jitter = "{random.randint(1, 20)} ms"')
     if random.random() < 0.1:
@@ -143,7 +145,8 @@ def _sender(random: Random, paths: int) -> str:
         lines.append(f'validation = "{random.choice(names("validation"))}"')
     if random.random() < 0.5:
         pacing = random.choice(['"off"', '"linux"', '"controller"', f"{{ gain = {random.uniform(0.8, 3):.2f} }}"])
-        lines.append(f"pacing = {pacing}")
+        if (cc, pacing) != ("prague", '"off"'):  # is refused
+            lines.append(f"pacing = {pacing}")
     # Scalable senders switch ECN on by themselves, and `false` beside them is refused.
     if random.random() < 0.2:
         lines.append(f"ecn = {random.choice(['true', 'true', 'true', 'false'])}")
@@ -162,8 +165,10 @@ def _traffic(random: Random) -> str:
         f"count = {random.randint(1, 2)}",
         f'start = "{random.randint(0, 4)} s"',
     ]
-    if kind == "udp":
+    if kind in ("udp", "frames"):
         lines.append(f'rate = "{random.randint(50, 1500)} kbit/s"')
+    if kind == "udp":
+        lines.append(f'field = "{random.choice(("not_ect", "ect0", "ect1"))}"')
     else:
         lines.append(f'cc = "{random.choice(names("cc"))}"')
     return "\n".join(lines)

@@ -4,7 +4,8 @@ import type { Pool } from "./engine/pool";
 import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/types";
 import { Comparison, columns } from "./model/compare";
 import { overrides } from "./model/knobs";
-import { featured } from "./model/lessons";
+import { featured } from "./model/featured";
+import { History } from "./model/history";
 import { number, short } from "./model/quantity";
 import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
 import type { Session } from "./model/story";
@@ -12,11 +13,14 @@ import { WhatIf } from "./model/whatif";
 import { Charts } from "./view/charts";
 import { download, h, section } from "./view/dom";
 import { eventList } from "./view/events";
+import { Navigation } from "./view/navigation";
 import { PacketView } from "./view/packets";
-import { lessonCard, lessonState } from "./view/lesson";
+import { Beside, type Side } from "./view/beside";
+import { LessonView, lessonList, lessonOf } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
-import { viewers } from "./view/viewers";
+import { saveButton } from "./view/saving";
+import { Strips } from "./view/strips";
 import { whyStopped } from "./view/why";
 import { knobOf, mapForm, mapView } from "./view/whatif";
 import { command } from "./model/command";
@@ -53,13 +57,13 @@ export class App {
   /** A phone has room for what is turned most; its answer is near then. */
   private isUnfolded = matchMedia("(min-width: 861px)").matches;
   private mapFormOf = "";
-  /** The step of the tour that the page went to. */
-  private lessonAt = "null";
   private timer = 0;
   private frame = 0;
   private turn = 0;
   private hash = "";
-  private readonly charts = new Charts((view) => this.look(view));
+  private readonly strips = new Strips({ look: (view) => this.look(view), point: (time) => this.charts.point(time) });
+  private readonly charts = new Charts((view) => this.look(view), (time) => this.strips.point(time));
+  private readonly navigation = new Navigation((view) => this.look(view));
   private readonly packets = new PacketView((packets) => {
     this.state = { ...this.state, packets };
     void this.write();
@@ -68,8 +72,10 @@ export class App {
   private readonly parts = {
     alert: h("p", { role: "alert", class: "alert", hidden: true }),
     status: h("p", { role: "status", class: "status" }),
+    lead: h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."),
     head: h("div", { class: "head" }),
-    lesson: h("div", {}),
+    lessons: lessonList((id) => void this.show({ ...this.state, lesson: { id, step: 0 } })),
+    columns: h("div", { class: "columns" }),
     panel: h("aside", { "aria-label": "What can be turned" }),
     headline: h("p", { class: "headline", "aria-live": "polite" }),
     verdict: h("p", { class: "verdict" }),
@@ -88,8 +94,15 @@ export class App {
     warnings: h("div", {}),
   };
 
+  private readonly lesson: LessonView;
+  private readonly history = new History();
+  /** What was kept to be compared, and its address. */
+  private kept: { side: Side; address: string } | null = null;
+  private readonly beside = new Beside({ swap: () => void this.swap(), drop: () => void this.letGo() });
+
   constructor(private pools: { desk: Pool; stage: Pool }, private shipped: Shipped, private given: Start | null, private root: HTMLElement) {
     this.state = start("wireless", featured("wireless", ["cubic", "bbr"]));
+    this.lesson = new LessonView(pools, (scenario) => shipped.scenarios[scenario], shipped.files, { go: (step) => this.turnPage(step) });
   }
 
   /** Builds the page, and shows a state. */
@@ -123,28 +136,29 @@ export class App {
     // The address holds the state: no link may put a place of the page there.
     document.querySelector(".skip")?.addEventListener("click", (event) => {
       event.preventDefault();
-      document.getElementById("answer")!.focus();
+      if (this.lesson.element.hidden) document.getElementById("answer")!.focus();
+      else this.lesson.focus();
     });
-    this.root.replaceChildren(
-      h("header", {}, h("h1", {}, "Which sender keeps the video playing?"), h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."), parts.head),
-      parts.lesson,
+    parts.columns.append(
+      parts.panel,
       h(
-        "div", { class: "columns" },
-        parts.panel,
-        h(
-          "main", {},
-          // On a phone it stays at the lower edge while the controls above it are turned.
-          h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
-          parts.verdict, parts.status,
-          section("viewers", "What the viewers see", parts.viewers),
-          section("why", "Why the picture stood still", parts.why),
-          section("ranking", "Ranking", parts.ranking),
-          section("charts", "Over time", h("p", { class: "note" }, "Drag over a chart to zoom, double-click for all of it. Triangles are events; rest the cursor on one."), parts.path, this.charts.element, parts.events),
-          section("packets", "Packet by packet", this.packets.element),
-          section("whatif", "What if?", parts.mapForm, parts.map),
-          parts.warnings,
-        ),
+        "main", {},
+        // On a phone it stays at the lower edge while the controls above it are turned.
+        h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
+        parts.verdict, parts.status,
+        section("beside", "Two situations beside each other", this.beside.element),
+        section("viewers", "What the viewers see", parts.viewers),
+        section("why", "Why the picture stood still", parts.why),
+        section("ranking", "Ranking", parts.ranking),
+        section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment."), parts.path, this.charts.element, parts.events),
+        section("packets", "Packet by packet", this.packets.element),
+        section("whatif", "What if?", parts.mapForm, parts.map),
+        parts.warnings,
       ),
+    );
+    this.root.replaceChildren(
+      h("header", {}, h("h1", {}, "Which sender keeps the video playing?"), parts.lead, parts.head),
+      parts.lessons, this.lesson.element, parts.columns,
       h("footer", {}, h("p", {}, `playpath ${version}. Simulated: the same engine, and for a scenario, sender and seed the same digests, as the installed program. Nothing is sent anywhere. Intervals are over seeds of this one path; they say nothing about other paths. `), h("button", { type: "button", class: "small", onclick: () => pick.click() }, "Open a scenario or a trace"), pick, " (or drop it anywhere on this page)"),
     );
     document.body.addEventListener("dragover", (event) => event.preventDefault());
@@ -153,6 +167,12 @@ export class App {
       void this.drop(event.dataTransfer?.files ?? null);
     });
     addEventListener("resize", () => this.redraw());
+    addEventListener("keydown", (event) => {
+      const isTyping = event.target instanceof HTMLElement && event.target.matches("textarea, input:not([type=range]):not([type=checkbox])");
+      if (event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || isTyping) return;
+      event.preventDefault();
+      this.undo();
+    });
     // Paper is light.
     let theme: string | undefined;
     addEventListener("beforeprint", () => {
@@ -170,13 +190,62 @@ export class App {
   }
 
   private change(change: Partial<State>): void {
+    this.history.leave(this.state, JSON.stringify([Object.keys(change), this.changed(change.set)]), performance.now());
     const packets = "view" in change ? { ...this.state.packets, view: null } : this.state.packets;
     this.state = { ...this.state, packets, ...change };
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.play(), DELAY_MS);
   }
 
-  private async show(state: State): Promise<void> {
+  /** Keys of settings that are not as they are. */
+  private changed(set: State["set"] = this.state.set): string[] {
+    return Object.keys(set).filter((key) => JSON.stringify(set[key]) !== JSON.stringify(this.state.set[key]));
+  }
+
+  private undo(): void {
+    const before = this.history.back();
+    if (before) void this.show(before, true);
+  }
+
+  /** Keeps the situation; what is turned from here on is shown beside it. */
+  private async keep(): Promise<void> {
+    const address = await encode({ ...this.state, kept: null, lesson: null, view: null });
+    this.kept = { side: { state: this.state, prepared: this.prepared!, comparison: this.comparison! }, address };
+    this.state = { ...this.state, kept: address };
+    await this.write();
+    this.drawFrame();
+    this.redraw();
+    document.getElementById("beside")!.scrollIntoView({ block: "nearest" });
+  }
+
+  private async swap(): Promise<void> {
+    await this.show({ ...this.kept!.side.state, kept: this.state.kept });
+  }
+
+  private async letGo(): Promise<void> {
+    this.kept = null;
+    this.state = { ...this.state, kept: null };
+    await this.write();
+    this.redraw();
+  }
+
+  /** Plays what the address says was kept, unless it is there. */
+  private async playKept(turn: number): Promise<void> {
+    const address = this.state.kept;
+    if (address === null || address === this.kept?.address) return;
+    const state = await decode(address);
+    if (!state || turn !== this.turn) return;
+    const [text, files] = [state.text ?? this.shipped.scenarios[state.scenario], { ...this.shipped.files, ...state.files }];
+    const ask = (set: Record<string, unknown>, senders: string[]) => this.pools.desk.ask("prepare", { text, files, senders, overrides: { set } });
+    const base = (await ask({}, [])).resolved;
+    const prepared = await ask({ ...overrides(state, base), "run.seeds": state.seeds }, state.senders);
+    const comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
+    this.kept = { side: { state, prepared, comparison }, address };
+    await comparison.run();
+  }
+
+  private async show(state: State, isUndone = false): Promise<void> {
+    if (!isUndone && this.prepared) this.history.leave(this.state, "", -Infinity);
     this.state = state;
     this.path = 0;
     this.panelOf = "";
@@ -196,7 +265,11 @@ export class App {
   /** Resolves the state's scenario and plays it; what was under way before is ended. */
   private async play(): Promise<void> {
     const turn = ++this.turn;
-    this.comparison?.cancel();
+    if (this.comparison !== this.kept?.side.comparison) this.comparison?.cancel();
+    if (this.showLesson()) {
+      this.tell(null);
+      return this.write();
+    }
     try {
       await this.prepare(turn);
     } catch (error) {
@@ -212,7 +285,9 @@ export class App {
     this.drawnSessions = "";
     this.drawFrame();
     this.plan();
-    this.comparison.run().catch((error: Error) => turn === this.turn && this.tell(error.message));
+    const tell = (error: Error) => turn === this.turn && this.tell(error.message);
+    this.comparison.run().catch(tell);
+    this.playKept(turn).catch(tell);
   }
 
   private async prepare(turn: number): Promise<void> {
@@ -257,9 +332,8 @@ export class App {
     const { parts, state } = this;
     const prepared = this.prepared!;
     this.drawHead();
-    this.drawLesson();
     // A slider under the hand must not be replaced: the panel is drawn anew only where its shape changes.
-    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), state.lesson, Object.keys(state.files)]);
+    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), Object.keys(state.files)]);
     if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
       const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;
       const own = this.base!.sender.map((sender) => sender.name);
@@ -270,20 +344,22 @@ export class App {
     this.drawMap();
   }
 
-  /** The card of a tour stands above the part that it speaks of; without one the list of tours is below the head. */
-  private drawLesson(): void {
-    const { lesson } = this.parts;
-    const isHeld = lesson.contains(document.activeElement);
-    lesson.replaceChildren(lessonCard(this.state, (next) => void this.show(next), () => this.stopLesson()));
-    const step = JSON.stringify(this.state.lesson);
-    if (step !== this.lessonAt) {
-      this.lessonAt = step;
-      const part = lessonState(this.state)?.look;
-      if (part) document.getElementById(part)!.before(lesson);
-      else this.root.querySelector("header")!.after(lesson);
-      if (part) lesson.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
-    }
-    if (isHeld) lesson.querySelector<HTMLElement>("button.main")?.focus({ preventScroll: true });
+  /** A lesson has the page to itself. */
+  private showLesson(): boolean {
+    const lesson = lessonOf(this.state.lesson?.id);
+    const { parts } = this;
+    for (const part of [parts.lead, parts.head, parts.lessons, parts.columns]) part.hidden = lesson !== undefined;
+    this.lesson.element.hidden = lesson === undefined;
+    this.lesson.stop();
+    if (!lesson) return false;
+    const place = Math.min(this.state.lesson!.step, lesson.screens.length - 1);
+    this.lesson.show(lesson, place);
+    this.lesson.focus();
+    return true;
+  }
+
+  private turnPage(step: number | null): void {
+    void this.show({ ...this.state, lesson: step === null ? null : { ...this.state.lesson!, step } });
   }
 
   private drawHead(): void {
@@ -297,14 +373,17 @@ export class App {
     );
     const seeds = h("input", { type: "number", min: 1, max: MOST_SEEDS, value: state.seeds, id: "seeds", onchange: () => this.change({ seeds: Math.max(1, Math.min(MOST_SEEDS, Math.round(seeds.valueAsNumber) || 10)) }) });
     const button = (label: string, act: () => void) => h("button", { type: "button", class: "small", onclick: act }, label);
+    const undo = button("Undo", () => this.undo());
+    undo.disabled = this.history.isEmpty;
     this.parts.head.replaceChildren(
       h("label", { for: "scenario" }, "Scenario "), select, h("label", { for: "seeds" }, " Seeds "), seeds,
       button("Where does the answer turn?", () => this.findTurn()),
+      undo, button("Keep this to compare", () => void this.keep()),
       button("Copy link", () => void this.copy(location.href, "the link")),
       button("Copy as scenario.toml", () => void this.copy(this.prepared!.toml, "the scenario")),
       button("Copy as command", () => void this.copy(command(this.state, this.base!), "the command")),
       button("Save scenario.toml", () => download("scenario.toml", new Blob([this.prepared!.toml], { type: "application/toml" }))),
-      button("Light or dark", () => this.turnTheme()),
+      saveButton(), button("Light or dark", () => this.turnTheme()),
       h("p", { class: "note" }, this.base?.description ?? ""),
     );
   }
@@ -329,12 +408,6 @@ export class App {
     this.drawFrame();
   }
 
-  private stopLesson(): void {
-    this.state = { ...this.state, lesson: null };
-    void this.write();
-    this.drawFrame();
-  }
-
   /** What follows from the sessions played so far. */
   private draw(): void {
     const comparison = this.comparison;
@@ -350,22 +423,31 @@ export class App {
     parts.count.textContent = `${done} of ${of} sessions`;
     parts.stop.hidden = comparison.isOver;
     parts.progress.dataset.over = String(comparison.isOver);
+    this.drawBeside(comparison);
     const sessions = this.sessions();
     const drawn = JSON.stringify([sessions.map((session) => session.record.digest), this.state.view, this.path]);
     if (drawn !== this.drawnSessions) {
       this.drawnSessions = drawn;
       document.documentElement.dataset.digests = sessions.map((session) => `${session.sender}=${session.record.digest}`).join(" ");
-      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? viewers(sessions, this.state.view, { zoom: (view) => this.look(view) }) : this.flows(sessions));
+      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? this.strips.element : this.flows(sessions));
+      if (isWatched) this.strips.draw(sessions, this.state.view);
+      this.navigation.draw(sessions, this.state.view);
       parts.why.replaceChildren(this.whyStopped(sessions, comparison));
       this.drawPath();
       this.charts.draw(sessions, { ...this.prepared, path: this.path, film: this.film() }, this.state.view);
       this.drawPackets(sessions);
-      parts.events.replaceChildren(eventList(sessions, this.state.view, (view) => this.look(view)));
+      parts.events.replaceChildren(eventList(sessions, this.state.view));
       const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
       parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
     }
     if (comparison.judged) parts.ranking.replaceChildren(ranking(comparison.judged, columns(comparison.records).values, comparison.senders, this.metrics, comparison.seeds));
     else parts.ranking.replaceChildren();
+  }
+
+  private drawBeside(comparison: Comparison): void {
+    const kept = this.state.kept === null ? null : this.kept;
+    document.getElementById("beside")!.hidden = kept === null;
+    if (kept) this.beside.draw(kept.side, { state: this.state, prepared: this.prepared!, comparison }, this.metrics);
   }
 
   /** The first seed of each sender, as far as played. */
@@ -413,7 +495,7 @@ export class App {
 
   private mapState(): MapState {
     const fallback: MapState = { x: "loss0", y: null, seconds: 120 };
-    const wanted = this.state.map ?? lessonState(this.state)?.map ?? fallback;
+    const wanted = this.state.map ?? fallback;
     return { ...wanted, x: knobOf(this.prepared!, wanted.x) ? wanted.x : "rtt0", y: knobOf(this.prepared!, wanted.y) && wanted.y !== wanted.x ? wanted.y : null };
   }
 

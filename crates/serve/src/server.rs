@@ -371,7 +371,7 @@ impl Server {
     /// TCP settings towards a peer: packets as large as the device takes.
     fn config(&self, isn: u32, peer: SocketAddr, syn: &Segment) -> Config {
         const TIMESTAMP_BYTES: u32 = 12;
-        let base = &*self.settings.sender.config;
+        let base = &*self.settings.tcp;
         let timestamps = base.timestamps && syn.timestamps.is_some();
         let options = if timestamps { TIMESTAMP_BYTES } else { 0 };
         Config {

@@ -29,6 +29,7 @@ class Manifest(TypedDict):
     platform: str
     kernel: str
     choices: NotRequired[dict[str, dict[str, object]]]
+    until_decided: NotRequired[int]
 
 
 class PopulationManifest(Manifest):

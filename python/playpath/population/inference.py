@@ -41,6 +41,7 @@ SESSIONS = (
     "retransmitted_percent",
     "loss_percent_mean",
     "loss_probability",
+    "neighbour_probability",
     "sender",
     "sender_probability",
     "unexplained_percent",
@@ -54,6 +55,8 @@ _FEWEST = 3
 """Transfers of a session: fewer tell nothing of a course."""
 _MISFIT = 0.1
 """Share of a session's transfers that no rate explains, above which its fit is doubted."""
+_START, _NEVER = "0 s", "100000 s"
+"""When a neighbour's transfer begins."""
 CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
 
 
@@ -162,7 +165,7 @@ def infer(
 def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "capacity.csv", CAPACITY
     yield "sessions.csv", SESSIONS
-    yield "users.csv", ("name", "trace", "rtt_ms", "loss_percent", known_from.COLUMN)
+    yield "users.csv", ("name", "trace", "rtt_ms", "loss_percent", "path.0.queue", "traffic.0.start", known_from.COLUMN)
 
 
 class _Table:
@@ -252,8 +255,9 @@ def _write(
             _digits(mean / 1e6),
             *(_digits(rtts[int(share * (len(rtts) - 1))]) for share in (0.05, 0.5, 0.95)),
             again,
-            _digits(100 * sum(loss * share for loss, share in answer["losses"])),
-            _digits(sum(share for loss, share in answer["losses"] if loss > 0)),
+            _digits(100 * sum(one["loss"] * one["probability"] for one in answer["readings"])),
+            _digits(sum(one["probability"] for one in answer["readings"] if one["loss"] > 0)),
+            _digits(sum(one["probability"] for one in answer["readings"] if one["has_neighbour"])),
             answer["sender"],
             _digits(probability),
             _digits(100 * answer["unexplained"]),
@@ -271,7 +275,8 @@ def _write(
         told.first_trace = told.first_trace or trace
         if index == 1:
             known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
-            users.writerow([session.name, trace, _digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), known])
+            own = [_digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), f"{draw['queue']} packets"]
+            users.writerow([session.name, trace, *own, _START if draw["has_neighbour"] else _NEVER, known])
 
 
 def _logged_mbps(session: Session) -> float | None:
@@ -324,6 +329,12 @@ trace = {json.dumps(told.first_trace)}
 rtt = "{statistics.median(told.rtts_ms):.4g} ms"
 queue = "100 packets"
 start = "0 s"
+
+# Somebody else's transfer without end, for the users whose first bytes say that they share their link.
+[[traffic]]
+kind = "bulk"
+cc = "cubic"
+start = "{_NEVER}"
 
 {blocks}
 

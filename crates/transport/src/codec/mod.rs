@@ -18,8 +18,9 @@ mod ip;
 mod mptcp;
 mod options;
 mod pcapng;
+pub mod quic;
 
-pub use ip::{flow_hash, is_ecn_capable, is_low_latency, mark_ce};
+pub use ip::{ecn_bits, flow_hash, set_ecn_bits};
 pub use options::{TcpOption, TcpOptions};
 pub use pcapng::PcapNg;
 

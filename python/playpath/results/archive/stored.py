@@ -11,7 +11,8 @@ import polars as pl
 
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest, beside
 from playpath.results.archive.question import Question, Result
-from playpath.results.comparison import Comparison, gather
+from playpath.results.comparison import Comparison
+from playpath.results.gather import gather
 from playpath.results.record import Session
 
 ANSWERS = {"comparison": "comparison.json", "sweep": "sweep.json", "population": "population.json"}

@@ -11,6 +11,7 @@ from playpath.plots.dumbbell import dumbbell
 from playpath.real.twin import SHARES, MetricTwin, Twin
 from playpath.results.comparison import format_summary
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 
 _FIGURES = ("stall_time_s", "discarded_pictures", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 
@@ -42,7 +43,7 @@ def _head(result: Twin) -> str:
 def _figures(result: Twin) -> str:
     shown = [name for name in _FIGURES if result.of(name)]
     parts = [
-        html.figure_svg(
+        figure_svg(
             dumbbell(result, name).figure,  # type: ignore[arg-type]
             f"{metric(name).axis} of each {_what(result)} in the simulator and in world {result.kernel.world}",
         )

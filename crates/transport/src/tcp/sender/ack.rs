@@ -384,7 +384,7 @@ impl Sender {
     /// round where eight or more were delivered at once: then as many as fit the step are taken for marked. What delivers
     /// nothing may be an old ACK and is not asked.
     fn take_marks(&mut self, segment: &Segment, delivered: u32) -> u32 {
-        if !self.features.counts_marks || delivered == 0 {
+        if !self.features.counts_marks || !self.features.ecn || delivered == 0 {
             return 0;
         }
         let step = u32::from(segment.flags.ace().wrapping_sub(self.ce_counter) & 7);
