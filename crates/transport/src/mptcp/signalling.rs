@@ -315,6 +315,7 @@ impl MptcpConnection {
         if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
             self.is_fallback = true;
             self.announce_at = Time::MAX;
+            self.subflows.touch(0).set_verifying(false);
             self.level.widen(segment.window.into());
         }
     }
