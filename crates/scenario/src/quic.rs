@@ -113,12 +113,21 @@ pub const QUIC_KEYS: [ParamSpec; QUIC.len()] = {
     keys
 };
 
-/// The settings of `transport = { name = "quic", … }`; without a table the defaults.
-pub fn read(table: Option<&Table>) -> Config {
+/// Keys that TCP has by the same name, with the same meaning: they may stand in the sender's own table.
+pub const SHARED: [&str; 4] = ["tls", "initial_window", "ecn", "send_buffer"];
+
+/// The settings of `transport = { name = "quic", … }`.
+pub fn read(table: &Table) -> Config {
     let mut config = defaults();
-    for (table, field) in table.into_iter().flat_map(|table| QUIC.iter().map(move |field| (table, field))) {
-        (field.read)(table, field.spec.name, &mut config);
-    }
+    QUIC.iter().for_each(|field| (field.read)(table, field.spec.name, &mut config));
+    config
+}
+
+/// The settings of `transport = "quic"`, with what the sender's own table shares.
+pub fn read_shared(table: &Table) -> Config {
+    let mut config = defaults();
+    let is_given = |field: &&Field| SHARED.contains(&field.spec.name) && table.has(field.spec.name);
+    QUIC.iter().filter(is_given).for_each(|field| (field.read)(table, field.spec.name, &mut config));
     config
 }
 
