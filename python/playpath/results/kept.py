@@ -45,15 +45,15 @@ def load(source: Path) -> Comparison:
     from playpath.results.comparison import Comparison, Failure  # which imports this module
 
     stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
-    told = stored["manifest"].get("choices", {})
-    choices = {name: Choice(of["sender"], of["value"], of["settings"]) for name, of in told.items()}
-    variants = {name: Scenario.stored(of["scenario"], None) for name, of in told.items() if "scenario" in of}
+    manifest = stored["manifest"]
+    choices = {name: Choice(**choice) for name, choice in manifest.get("choices", {}).items()}
+    variants = {name: Scenario.stored(of, None) for name, of in manifest.get("variants", {}).items()}
     found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
     stopping = stored.get("stopping") or {}
     return Comparison(
-        scenario=replace(Scenario.stored(stored["manifest"]["scenario"], None), choices=choices, variants=variants),
+        scenario=replace(Scenario.stored(manifest["scenario"], None), choices=choices, variants=variants),
         world=stored["world"],
-        seeds=stored["manifest"]["seeds"],
+        seeds=manifest["seeds"],
         table=pl.read_parquet(source / "sessions.parquet"),
         flows=pl.read_parquet(source / "flows.parquet"),
         links=pl.read_parquet(source / "links.parquet"),
