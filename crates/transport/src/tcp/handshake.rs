@@ -385,6 +385,7 @@ impl Connection {
 
     fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {
         self.state = State::Established;
+        // Who looks for mangling may send without ECT by now; marks are told all the same (RFC 9768 §3.2.2.3).
         let features = self.sender.features();
         self.receiver.set_ecn(features.ecn || features.counts_marks);
         self.sender.start(at, window);
