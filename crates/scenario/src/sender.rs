@@ -171,8 +171,9 @@ struct Stated {
 }
 
 impl Stated {
-    fn read(keys: &Table) -> Stated {
-        let is_own = keys.peek("profile").is_none();
+    /// `table` is the sender's, `keys` where the transport's keys stand.
+    fn read(table: &Table, keys: &Table) -> Stated {
+        let is_own = !table.has("profile");
         Stated {
             no_ecn: is_own && keys.peek("ecn") == Some(&json!(false)),
             no_pacing: is_own && keys.peek("pacing") == Some(&json!("off")),
@@ -288,7 +289,7 @@ impl SenderSpec {
         let cc = CcSpec::read(table, profile)?;
         let own = table.table("transport");
         let keys = own.as_ref().unwrap_or(table);
-        let stated = Stated::read(keys);
+        let stated = Stated::read(table, keys);
         stated.check(&cc).map_err(|(key, why)| keys.error(key, why))?;
         if cc.implies_ecn()
             && let TransportSpec::Tcp(config) = &mut transport
