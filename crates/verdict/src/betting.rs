@@ -133,7 +133,7 @@ mod tests {
         let mut random = rand_pcg::Lcg128Xsl64::new(7, 7);
         let mut missed = 0;
         for _ in 0..4000 {
-            let coins: Vec<f64> = (0..300).map(|_| f64::from(u8::from(random.next_u64() % 10 == 0))).collect();
+            let coins: Vec<f64> = (0..300).map(|_| f64::from(u8::from(random.next_u64().is_multiple_of(10)))).collect();
             let refuted = |won: f64| won >= 2.0 / 0.05;
             let coins = || coins.iter().copied();
             missed += usize::from(refuted(against_at_most(coins(), 0.1)) || refuted(against_at_least(coins(), 0.1)));

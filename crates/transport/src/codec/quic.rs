@@ -442,7 +442,7 @@ fn read_new_cid(reader: &mut Reader) -> Option<Result<Frame, u64>> {
 fn read_ack(reader: &mut Reader, has_counts: bool) -> Option<Ack> {
     let (largest, delay, count) = (reader.varint()?, reader.varint()?, reader.varint()?);
     let mut low = largest.checked_sub(reader.varint()?)?;
-    let mut ranges = vec![low..largest + 1];
+    let mut ranges = Vec::from([Range { start: low, end: largest + 1 }]);
     for _ in 0..count {
         let high = low.checked_sub(reader.varint()?.checked_add(2)?)?;
         low = high.checked_sub(reader.varint()?)?;
