@@ -3,16 +3,18 @@ against what the paths themselves answer. Run by hand; it prints a table:
 
     python tests/python/known_truth.py [users] [KIND …]
     python tests/python/known_truth.py losses
+    python tests/python/known_truth.py replays CELLS
 """
 
 from __future__ import annotations
 
+import bisect
 import csv
 import itertools
 import random
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from playpath import population, run
@@ -39,6 +41,7 @@ queue = "100 packets"
 CONSTANT, TRACE = 'rate = "10 Mbit/s"', 'trace = "{}"\nstart = "0 s"'
 SENDERS = "".join(f'[[sender]]\ncc = "{cc}"\n' for cc in ("cubic", "bbr"))
 NEIGHBOUR = '[[traffic]]\nkind = "bulk"\ncc = "cubic"\n'
+LATER = '[[traffic]]\nkind = "bulk"\ncc = "cubic"\nstart = "100000 s"\n'
 HEAD = "session,start_time,bytes,duration_ms,first_byte_ms,min_rtt_ms"
 
 Rate = Callable[[random.Random], tuple[float, float]]
@@ -81,8 +84,18 @@ def viewers(folder: Path, kind: str, count: int) -> tuple[str, str]:
     return (TRACE.format(first) if first else CONSTANT), KINDS[kind][1]
 
 
-def beacons(folder: Path, text: str, has_retransmissions: bool) -> Path:
-    """What the viewers' players and the server's TCP_INFO log under CUBIC."""
+def retransmissions(packets: Mapping[str, Sequence[float]]) -> list[float]:
+    """Moments at which something was sent that had been sent before."""
+    highest, moments = -1.0, []
+    for moment, offset in zip(packets["time_s"], packets["offset"], strict=True):
+        if offset <= highest:
+            moments.append(float(moment))
+        highest = max(highest, offset)
+    return moments
+
+
+def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic") -> Path:
+    """What the viewers' players and the server's TCP_INFO log under a sender."""
     lines = [HEAD + (",bytes_retrans" if has_retransmissions else "")]
     (folder / "today.toml").write_text(text)
     from playpath.population.spec import load_population
@@ -91,9 +104,9 @@ def beacons(folder: Path, text: str, has_retransmissions: bool) -> Path:
     own = load_population(folder / "today.toml")
     for number in range(own.paths):
         path = own.path(number)
-        session = run(at_point(own.base, dict(path.settings)), cc="cubic", seed=7 + number)
+        session = run(at_point(own.base, dict(path.settings)), cc=cc, seed=7 + number, trace=True)
         flow = next(flow for flow in session.flows if flow["name"] == "video")
-        again = flow["retransmitted_packets"] / max(1, flow["sent_packets"] - flow["retransmitted_packets"])
+        again = retransmissions(session.series["packets.video"])
         asked: dict[int, float] = {}
         first: dict[int, float] = {}
         for event in session.events:
@@ -105,7 +118,8 @@ def beacons(folder: Path, text: str, has_retransmissions: bool) -> Path:
                 begin, size = asked[event["request"]], event["body_bytes"]
                 took, byte = (1e3 * (t - begin) for t in (event["time_s"], first[event["request"]]))
                 line = f"{path.name},{1.7e9 + begin:.4f},{size},{took:.2f},{byte:.2f},{flow['min_rtt_ms']:.2f}"
-                lines.append(line + (f",{again * size:.0f}" if has_retransmissions else ""))
+                count = bisect.bisect(again, event["time_s"]) - bisect.bisect(again, begin)
+                lines.append(line + (f",{1448 * count}" if has_retransmissions else ""))
     (folder / "log.csv").write_text("\n".join(lines) + "\n")
     return folder / "log.csv"
 
@@ -130,6 +144,23 @@ def told(found: dict, truth: dict) -> str:
     return f"{word}: {100 * net.value:+.0f} ({100 * net.low:+.0f} to {100 * net.high:+.0f}), {holds}; stalls {found['stalls']:+.1f} s"
 
 
+def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> str:
+    """What the log says once its paths are inferred."""
+    out = folder / name
+    infer([log], out, Asked((deployed,), kept=1))
+    with (out / "users.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (out / "sessions.csv").open(newline="") as file:
+        sessions = list(csv.DictReader(file))
+    noisy, shared = (sum(float(row[f"{what}_probability"]) for row in sessions) for what in ("loss", "neighbour"))
+    traffic = LATER if "traffic.0.start" in rows[0] else ""
+    found = answer(out, scenario(TRACE.format(rows[0]["trace"]), traffic, out / "users.csv"))
+    word = "" if judge(out).is_reproduced else "no verdict (not given back); "
+    mean = sum(float(row["loss_percent"]) for row in rows) / len(rows)
+    shares = f"loss {mean:.2f} %, {noisy:.1f} of {len(rows)} lossy, {shared:.1f} shared"
+    return f"{word}{told(found, truth)}; {shares}"
+
+
 def cell(kind: str, users: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -137,23 +168,16 @@ def cell(kind: str, users: int) -> None:
         text = scenario(link, traffic, folder / "users.csv")
         truth = answer(folder, text)
         print(f"{kind}\n  truth: {truth['relation']}, {100 * truth['net'].value:+.0f}, stalls {truth['stalls']:+.1f} s")
-        for has in (True, False):
-            log = beacons(folder, text, has)
-            out = folder / f"paths{has}"
-            infer([log], out, Asked(("cubic",), kept=1))
-            replayed = judge(out)
-            rows = [line.split(",") for line in (out / "users.csv").read_text().splitlines()[1:]]
-            first, losses = rows[0][1], [float(row[3]) for row in rows]
-            found = answer(out, scenario(TRACE.format(first), "", out / "users.csv"))
-            word = (
-                told(found, truth) if replayed.is_reproduced else f"no verdict (not given back); {told(found, truth)}"
-            )
-            name = "with retransmissions" if has else "without"
-            print(f"  infer, {name}: {word}; mean loss {sum(losses) / len(losses):.2f} %")
-        imported = folder / "import"
-        imported.mkdir()
-        (imported / "users.csv").write_text(read_logs([log]).to_csv())
-        print(f"  import: {told(answer(imported, scenario(CONSTANT, '', imported / 'users.csv')), truth)}", flush=True)
+        for deployed, has in (("cubic", True), ("bbr", True), ("cubic", False)):
+            log = beacons(folder, text, has, deployed)
+            name = f"{deployed}, {'with' if has else 'without'} retransmissions"
+            print(f"  infer, {name}: {inferred(folder, log, deployed, truth, name)}", flush=True)
+            if has:
+                imported = folder / f"import {deployed}"
+                imported.mkdir()
+                (imported / "users.csv").write_text(read_logs([log]).to_csv())
+                found = answer(imported, scenario(CONSTANT, "", imported / "users.csv"))
+                print(f"  import, {deployed}: {told(found, truth)}", flush=True)
 
 
 def losses() -> None:
@@ -173,7 +197,32 @@ def losses() -> None:
             print(f"| {rate} Mbit/s, {loss} % loss | {share} % | {capacity} | {word} |", flush=True)
 
 
+def replays(cells: int, users: int = 6) -> None:
+    """Whether a log is given back under the sender that was deployed, and refused under another: a row for each cell."""
+    for number in range(cells):
+        draw = random.Random(number)
+        kind, deployed = draw.choice(list(KINDS)), draw.choice(("cubic", "bbr", "bbr3", "newreno"))
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            link, traffic = viewers(folder, kind, users)
+            log = beacons(folder, scenario(link, traffic, folder / "users.csv"), draw.random() < 0.7, deployed)
+            words = []
+            for named in (deployed, "bbr" if deployed in ("cubic", "newreno") else "cubic"):
+                infer([log], folder / named, Asked((named,), kept=1))
+                found = judge(folder / named)
+                with (folder / named / "sessions.csv").open(newline="") as file:
+                    by = [float(row["rival_likelier_by"]) for row in csv.DictReader(file) if row["rival"]]
+                word = "given back" if found.is_reproduced else "refused"
+                words.append(
+                    f"{named}: {word} ({found.failed} of {users} off, {found.likelier or 'none'} likelier, {sorted(by)})"
+                )
+        print(f"| {kind} | {deployed} | {' | '.join(words)} |", flush=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["replays"]:
+        replays(int(sys.argv[2]))
+        sys.exit()
     if sys.argv[1:] == ["losses"]:
         losses()
         sys.exit()

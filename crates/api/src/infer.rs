@@ -3,7 +3,7 @@
 use playpath_infer::log::Transfer;
 use playpath_infer::replay::replay;
 use playpath_infer::session::{Draw, Settings};
-use playpath_infer::{Beliefs, Deployed, infer, steps};
+use playpath_infer::{Beliefs, Deployed, Reading, infer, steps};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         "steps": steps.iter().map(|s| [s.mean, s.p05, s.p50, s.p95]).collect::<Vec<_>>(),
         "rtt_s": found.draws.iter().map(|draw| draw.rtt_s).collect::<Vec<_>>(),
         "draws": kept.map(drawn).collect::<Vec<_>>(),
-        "losses": found.losses,
+        "readings": found.readings.iter().map(|(reading, probability)| read(reading, *probability)).collect::<Vec<_>>(),
         "think_s": found.noise.think_s,
         "noise": [found.noise.absolute_s, found.noise.relative],
         "unexplained": found.unexplained,
@@ -75,5 +75,21 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
 }
 
 fn drawn(draw: &Draw) -> Value {
-    json!({ "rtt_s": draw.rtt_s, "loss": draw.loss, "from_s": draw.course.iter().map(|c| c.0).collect::<Vec<_>>(), "bps": draw.course.iter().map(|c| c.1).collect::<Vec<_>>() })
+    json!({
+        "rtt_s": draw.rtt_s,
+        "loss": draw.reading.loss,
+        "queue": draw.queue,
+        "has_neighbour": draw.reading.has_neighbour,
+        "from_s": draw.course.iter().map(|c| c.0).collect::<Vec<_>>(),
+        "bps": draw.course.iter().map(|c| c.1).collect::<Vec<_>>(),
+    })
+}
+
+fn read(reading: &Reading, probability: f64) -> Value {
+    json!({
+        "loss": reading.loss,
+        "queue": reading.queue,
+        "has_neighbour": reading.has_neighbour,
+        "probability": probability,
+    })
 }

@@ -6,6 +6,9 @@
 //! two rates' times, and each time belongs to one moment: so the integral over the moment is a difference of two normal
 //! distribution functions, and the moment itself can be drawn.
 //!
+//! Random losses, and the phase of the queue's, make the time a matter of luck: by how much, the plays say. What the log tells besides
+//! (packets sent again, a first byte that waited) weighs each rate by itself; across a change the two rates' weights are averaged.
+//!
 //! Approximation: after the first byte a transfer proceeds evenly; more than one change within it counts as one.
 
 use crate::log::Transfer;
@@ -33,6 +36,8 @@ pub(crate) struct Emission {
     /// For each rate of the grid.
     at: Vec<At>,
     pauses: f64,
+    /// Logarithm of what all rates have in common.
+    pub common: f64,
 }
 
 /// A rate against the time that was seen.
@@ -51,19 +56,30 @@ struct At {
     /// Slope of the time in the logarithm of the rate, and the noise alone.
     slope: f64,
     noise: f64,
+    /// How likely the rest of what the log tells is, over the most likely rate's.
+    told: f64,
 }
 
 impl Emission {
-    /// `takes`: times that the connection needs at the grid's rates, without `first_byte`.
-    pub fn new(transfer: &Transfer, first_byte: f64, takes: &[f64], widths: &[f64], noise: &Noise) -> Emission {
+    /// `takes`: times that the connection needs at the grid's rates, without `first_byte`, and `luck` the share they vary by; `told`:
+    /// logarithm of how likely the rest is at each rate.
+    pub fn new(
+        transfer: &Transfer,
+        first_byte: f64,
+        (takes, luck): (&[f64], &[f64]),
+        told: &[f64],
+        widths: &[f64],
+        noise: &Noise,
+    ) -> Emission {
         let seen = transfer.took_s - first_byte;
+        let common = told.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mean_pause = 0.1 + 0.3 * transfer.took_s;
         let at = (0..takes.len())
             .map(|rate| {
                 let time = takes[rate];
                 let slope = slope(takes, widths, rate);
-                let own =
-                    libm::sqrt(noise.absolute_s * noise.absolute_s + noise.relative * noise.relative * time * time);
+                let relative = noise.relative * noise.relative + luck[rate] * luck[rate];
+                let own = libm::sqrt(noise.absolute_s * noise.absolute_s + relative * time * time);
                 let cell = slope * widths[rate];
                 let deviation = libm::sqrt(own * own + cell * cell / 12.0);
                 let off = seen - time;
@@ -78,21 +94,27 @@ impl Emission {
                     before: first_byte / (first_byte + time),
                     slope,
                     noise: own,
+                    told: libm::exp(told[rate] - common).max(LEAST),
                 }
             })
             .collect();
-        Emission { first_byte, seen, at, pauses: noise.pauses }
+        Emission { first_byte, seen, at, pauses: noise.pauses, common }
     }
 
     /// At one rate.
     #[inline]
     pub fn at(&self, rate: usize) -> f64 {
-        self.at[rate].likely
+        self.at[rate].likely * self.at[rate].told
     }
 
     /// Over the moment of one change from `from` to `to`.
     #[inline]
     pub fn changing(&self, from: usize, to: usize) -> f64 {
+        0.5 * (self.at[from].told + self.at[to].told) * self.in_time(from, to)
+    }
+
+    #[inline]
+    fn in_time(&self, from: usize, to: usize) -> f64 {
         let (a, b) = (&self.at[from], &self.at[to]);
         let spread = (a.takes - b.takes).abs();
         if spread > 0.0 && a.below == b.below {
@@ -109,7 +131,7 @@ impl Emission {
     /// When the change from `from` to `to` came, seconds after the request.
     pub fn moment(&self, from: usize, to: usize, draws: &mut Stream) -> f64 {
         let (a, b) = (&self.at[from], &self.at[to]);
-        if draws.chance(a.before * b.likely / self.changing(from, to)) {
+        if draws.chance(a.before * b.likely / self.in_time(from, to)) {
             return self.first_byte * draws.uniform();
         }
         let spread = a.takes - b.takes;

@@ -54,7 +54,7 @@ pub(crate) fn forward(chain: &Chain, steps: &[Step]) -> Filtered {
         filtered.before.push(weights.clone());
         weights = through(chain, step, &weights);
         let sum: f64 = weights.iter().sum();
-        filtered.evidence += libm::log(sum.max(1e-300));
+        filtered.evidence += libm::log(sum.max(1e-300)) + step.emission.common;
         filtered.explained.push(sum);
         weights = normalised(weights);
         filtered.after.push(weights.clone());

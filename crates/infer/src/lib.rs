@@ -6,20 +6,27 @@
 //! ([`chain`]), and what the log says weighs them ([`emission`]). Pure, as the crates below it.
 //!
 //! ```text
-//! log ─ Transfer… ─► connection (times at each rate) ─► emission ─► filter (forward, backward draws) ─► session ─► steps
+//! log ─ Transfer… ─► readings ─► plays (connection at each rate) ─► emission, counts ─► filter (forward, backward draws) ─► session ─► steps
 //! ```
 
 pub mod chain;
 mod connection;
+mod counts;
 pub mod deployed;
 pub mod emission;
+mod explain;
 mod filter;
 pub mod log;
+mod neighbour;
+mod plays;
+pub mod readings;
 pub mod replay;
 pub mod session;
 pub mod steps;
+mod waits;
 
 pub use chain::Beliefs;
 pub use deployed::Deployed;
 pub use filter::Course;
+pub use readings::Reading;
 pub use session::infer;

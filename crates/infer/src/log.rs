@@ -15,6 +15,9 @@ pub struct Transfer {
     /// From the request to the first byte, where the log has it.
     #[serde(default)]
     pub first_byte_s: Option<f64>,
+    /// Packets sent again in it, where the log counts them.
+    #[serde(default)]
+    pub again: Option<f64>,
     /// The server's TCP_INFO at the request, where the log has it.
     #[serde(default)]
     pub socket: Option<Socket>,

@@ -6,8 +6,10 @@
 //! of ten draws and the session's noise say.
 
 use crate::connection::{Connection, Link};
-use crate::deployed::Deployed;
+use crate::deployed::{Deployed, neighbour};
 use crate::log::{Socket, Transfer};
+use crate::plays::gap;
+use crate::readings::Reading;
 use crate::session::Posterior;
 
 /// The log against its replay.
@@ -15,22 +17,30 @@ use crate::session::Posterior;
 pub struct Replay {
     /// Share of the transfers whose time is held.
     pub held: f64,
-    /// Time of all transfers, replayed over logged; median over draws.
-    pub ratio: f64,
+    /// Time of all transfers, replayed over logged: 5 %, median and 95 % over the draws.
+    pub ratio: [f64; 3],
 }
 
 /// Play the session on some of its draws.
 pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior, draws: usize) -> Replay {
     let every = (posterior.draws.len() / draws.max(1)).max(1);
+    let neighbour = neighbour();
     let played: Vec<Vec<f64>> = posterior
         .draws
         .iter()
         .step_by(every)
         .zip(0..)
         .map(|(draw, play)| {
-            let link = Link::on(&draw.course, draw.rtt_s);
-            let mut connection = Connection::new(deployed, link).losing(draw.loss, play);
-            transfers.iter().map(|t| connection.serve_at(&bare(t)) + posterior.noise.think_s).collect()
+            let Reading { loss, queue, has_neighbour, .. } = draw.reading;
+            let link = Link::on(&draw.course, draw.rtt_s).queueing(queue).losing(loss, play);
+            let link = if has_neighbour { link.beside(&neighbour, draw.phase) } else { link };
+            let mut connection = Connection::new(deployed, link);
+            (0..transfers.len())
+                .map(|index| {
+                    connection.serve_at(&bare(&transfers[index]), gap(transfers, index)).took_s
+                        + posterior.noise.think_s
+                })
+                .collect()
         })
         .collect();
     let is_held = |index: usize| {
@@ -45,7 +55,8 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
     let mut ratios: Vec<f64> = played.iter().map(|times| times.iter().sum::<f64>() / logged).collect();
     ratios.sort_by(f64::total_cmp);
-    Replay { held, ratio: ratios[ratios.len() / 2] }
+    let ratio = [0.05, 0.5, 0.95].map(|share| ratios[((ratios.len() - 1) as f64 * share + 0.5) as usize]);
+    Replay { held, ratio }
 }
 
 /// Without the windows that the log tells.

@@ -17,16 +17,18 @@
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
-use crate::standing::{Judged, by_proof};
+use crate::race::{self, FIRST_LOOK, Won};
+use crate::standing::{Judged, Standing, by_proof};
 use crate::stats;
 use playpath_record::registry::{Better, Metric, metrics};
 use serde::Serialize;
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A criterion that only keeps a session that shows nothing from winning.
-const GUARD: &str = "played_s";
+pub(crate) const GUARD: &str = "played_s";
 const LATER: f64 = 0.4;
 const PICTURES: [&str; 4] = ["mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps"];
 
@@ -46,8 +48,23 @@ pub enum Relation {
 pub struct Runs {
     /// Its name.
     pub sender: String,
-    /// Metric → values; the seeds in the same order for every sender.
+    /// Metric → values; the seeds in the same order for every sender. What left a race has fewer than the others.
     pub columns: BTreeMap<String, Vec<Option<f64>>>,
+}
+
+impl Runs {
+    fn played(&self) -> usize {
+        self.columns.values().map(Vec::len).max().unwrap_or(0)
+    }
+}
+
+/// What proves something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Tests whose levels depend on the number of runs: `evidence`.
+    Tests,
+    /// Bets, in a race that beaten senders leave: `race`.
+    Bets,
 }
 
 /// A sender against the best in one metric, paired by seed.
@@ -90,6 +107,9 @@ pub struct Decision {
     pub places: BTreeMap<String, [usize; 2]>,
     /// Each other sender against the best, every criterion judged for itself.
     pub criteria: BTreeMap<String, Vec<Judged>>,
+    /// The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where none of
+    /// its parts is.
+    pub weighed: BTreeMap<String, Standing>,
     /// Apart from the best.
     pub beaten: Vec<String>,
     /// Alike with it.
@@ -124,13 +144,22 @@ pub struct Ranker {
     steps: Vec<&'static Metric>,
     pub(crate) preference: Option<Preference>,
     shares: BTreeMap<&'static str, f64>,
+    pub(crate) proof: Proof,
     groups: RefCell<BTreeMap<(&'static str, usize), Group>>,
+    pub(crate) bets: RefCell<BTreeMap<(&'static str, usize, usize), Won>>,
 }
 
 impl Ranker {
     /// By `criteria`, most important first; those that no sender has are left out, and those that yield to one that is there.
-    /// Every sender has the same seeds in the same order.
-    pub fn new(mut runs: Vec<Runs>, criteria: &[&'static Metric], is_random: bool, prefer: &Prefer) -> Ranker {
+    /// Every sender has the same seeds in the same order, or in a race the first of them. The order of the senders changes nothing.
+    pub fn new(
+        mut runs: Vec<Runs>,
+        criteria: &[&'static Metric],
+        is_random: bool,
+        prefer: &Prefer,
+        proof: Proof,
+    ) -> Ranker {
+        runs.sort_by(|one, other| one.sender.cmp(&other.sender));
         let is_there = |metric: &&'static Metric| {
             runs.iter().any(|r| r.columns.get(metric.name).is_some_and(|column| column.iter().any(Option::is_some)))
         };
@@ -140,9 +169,13 @@ impl Ranker {
         let mut criteria: Vec<&'static Metric> =
             criteria.iter().copied().filter(|m| is_there(m) && !yields(m)).collect();
         prefer.reorder(&mut criteria);
-        let seeds = runs.iter().flat_map(|r| r.columns.values()).map(Vec::len).max().unwrap_or(0);
-        let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria) } else { None };
+        let seeds = runs.iter().map(Runs::played).max().unwrap_or(0);
+        let weighed = if proof == Proof::Bets { FIRST_LOOK } else { seeds };
+        let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria, weighed) } else { None };
         let mut steps = criteria.clone();
+        if proof == Proof::Bets {
+            steps.retain(|metric| !PICTURES.contains(&metric.name) || !is_constant(&runs, metric.name));
+        }
         if let Some(preference) = &preference {
             runs.iter_mut().for_each(|runs| {
                 let columns = preference.columns(runs);
@@ -150,13 +183,13 @@ impl Ranker {
             });
             steps.insert(steps.iter().take_while(|metric| metric.name == GUARD).count(), metric(MIDDLE));
         }
-        let (shares, groups) = (BTreeMap::new(), RefCell::default());
-        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, groups };
-        ranker.shares = ranker.share_level();
+        let (shares, groups, bets) = (BTreeMap::new(), RefCell::default(), RefCell::default());
+        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, proof, groups, bets };
+        ranker.shares = if proof == Proof::Bets { race::shares(&ranker.steps) } else { ranker.share_level() };
         ranker
     }
 
-    /// Names of the senders, in the order given.
+    /// Name of a sender, in the order of names.
     pub fn sender(&self, index: usize) -> &str {
         &self.runs[index].sender
     }
@@ -173,7 +206,28 @@ impl Ranker {
 
     /// A sender's values of a metric, one a seed.
     pub fn column(&self, sender: usize, name: &str) -> Vec<Option<f64>> {
-        self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.seeds])
+        self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.runs[sender].played()])
+    }
+
+    /// What a sender has in one session.
+    pub(crate) fn value(&self, sender: usize, name: &str, session: usize) -> Option<f64> {
+        self.runs[sender].columns.get(name)?[session]
+    }
+
+    /// Sessions that both played.
+    pub(crate) fn together(&self, one: usize, other: usize) -> usize {
+        self.runs[one].played().min(self.runs[other].played())
+    }
+
+    /// What two have in these.
+    pub(crate) fn sessions(
+        &self,
+        one: usize,
+        other: usize,
+        name: &str,
+    ) -> impl Iterator<Item = (Option<f64>, Option<f64>)> {
+        let session = move |session| (self.value(one, name, session), self.value(other, name, session));
+        (0..self.together(one, other)).map(session).collect::<Vec<_>>().into_iter()
     }
 
     /// Mean over the seeds that have a value.
@@ -183,14 +237,28 @@ impl Ranker {
 
     /// The largest difference of two senders in a metric that counts as alike.
     pub fn margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
-        let means = [one, other].into_iter().filter_map(|sender| self.mean(sender, metric.name));
-        if let Some(preference) = self.preference.as_ref().filter(|_| metric.name.starts_with(MIDDLE)) {
-            let of = |name: &str| self.margin(one, other, crate::metric::metric(name));
-            let pictures = [one, other].into_iter().filter_map(|sender| self.mean(sender, preference.picture()));
-            let better = pictures.fold(0.0, f64::max);
-            return preference.margin(metric.name, better, of(preference.picture()), of("stall_time_s"));
-        }
-        metric.least.max(metric.least_share * means.fold(0.0, |most: f64, mean| most.max(mean.abs())))
+        self.margin_in(one, other, metric, |sender, name| self.mean(sender, name))
+    }
+
+    /// The same by other values than means: those of a session.
+    pub(crate) fn margin_in(
+        &self,
+        one: usize,
+        other: usize,
+        metric: &Metric,
+        value: impl Fn(usize, &str) -> Option<f64> + Copy,
+    ) -> f64 {
+        let both = |name: &str| [one, other].into_iter().filter_map(|sender| value(sender, name)).collect::<Vec<_>>();
+        let plain = |metric: &Metric| {
+            let size = both(metric.name).iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+            metric.least.max(metric.least_share * size)
+        };
+        let Some(preference) = self.preference.as_ref().filter(|_| metric.name.starts_with(MIDDLE)) else {
+            return plain(metric);
+        };
+        let of = |name: &str| plain(crate::metric::metric(name));
+        let better = both(preference.picture()).into_iter().fold(0.0, f64::max);
+        preference.margin(metric.name, better, of(preference.picture()), of("stall_time_s"))
     }
 
     /// `sender` minus `other` in a criterion; `None` when no seed has both.
@@ -255,6 +323,9 @@ impl Ranker {
     }
 
     fn relation_at(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
+        if self.proof == Proof::Bets {
+            return self.raced(one, other, metric);
+        }
         let Some((group, a, b)) = self.pair(one, other, metric) else {
             let nobody = self.mean(one, metric.name).is_none() && self.mean(other, metric.name).is_none();
             return if nobody { Relation::Alike } else { Relation::Open };
@@ -273,6 +344,17 @@ impl Ranker {
         if level > 0.0 && evidence.p_apart(a, b, margin) <= level { Relation::Apart } else { Relation::Open }
     }
 
+    /// Apart in a metric that is no criterion: asked for itself, with the whole level.
+    pub(crate) fn is_apart_in(&self, one: usize, other: usize, metric: &'static Metric) -> bool {
+        let Some((group, a, b)) = self.pair(one, other, metric) else { return false };
+        let evidence = group.1.as_ref().expect("a pair has evidence");
+        let margin = self.margin(one, other, metric);
+        match self.is_random {
+            true => evidence.p_apart(a, b, margin) <= apart_level(self.seeds),
+            false => evidence.noticed(a, b, margin) > 0,
+        }
+    }
+
     /// Ranks everybody and holds the best against each.
     pub fn decide(&self) -> Decision {
         let proofs = self.proofs();
@@ -284,6 +366,8 @@ impl Ranker {
             let (relation, metric) = self.first_difference(other, best);
             match relation {
                 Relation::Apart => beaten.push(other),
+                // It has left the race: somebody else than the best is better, too.
+                Relation::Open if self.proof == Proof::Bets && proofs[other].contains(&true) => beaten.push(other),
                 Relation::Alike => tied.push(other),
                 Relation::Open => open.push(other),
             }
@@ -306,6 +390,7 @@ impl Ranker {
             open: names(&open),
             places: self.places(&proofs),
             criteria: self.judge_each(&order),
+            weighed: self.weighed(&order),
             deciding,
             depends,
         }
@@ -351,7 +436,7 @@ impl Ranker {
         self.first_difference(one, other).0 == Relation::Apart
     }
 
-    /// Those whose mean is within the margin of the leader's at every criterion, in the order given.
+    /// Those whose mean is within the margin of the leader's at every criterion; first who has the better means, criterion by criterion.
     fn best_of(&self, senders: &[usize]) -> Vec<usize> {
         let mut stay = senders.to_vec();
         for metric in &self.steps {
@@ -359,22 +444,35 @@ impl Ranker {
             let leader = stay.iter().copied().reduce(better).expect("somebody stays");
             stay.retain(|sender| self.looks_alike(*sender, leader, metric));
         }
+        stay.sort_by(|one, other| self.by_means(*one, *other));
         stay
     }
 
-    /// Smaller is better: missing values first, then the mean in the metric's direction.
-    fn badness(&self, sender: usize, metric: &Metric) -> (usize, f64) {
-        let missing = self.column(sender, metric.name).iter().filter(|value| value.is_none()).count();
+    fn by_means(&self, one: usize, other: usize) -> Ordering {
+        let mut apart = self.steps.iter().filter(|metric| metric.better != Better::Neither);
+        let first = apart.find(|metric| self.is_better(one, other, metric) || self.is_better(other, one, metric));
+        let better = |metric: &&'static Metric| {
+            if self.is_better(one, other, metric) { Ordering::Less } else { Ordering::Greater }
+        };
+        first.map_or(Ordering::Equal, better)
+    }
+
+    /// By the sessions that another sender played, too. Smaller is better: missing values first, then the mean in the metric's
+    /// direction.
+    fn badness(&self, sender: usize, other: usize, metric: &Metric) -> (usize, f64) {
+        let column: Vec<Option<f64>> = self.sessions(sender, other, metric.name).map(|(own, _)| own).collect();
+        let there: Vec<f64> = column.iter().copied().flatten().collect();
         let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-        (missing, self.mean(sender, metric.name).map_or(0.0, |mean| sign * mean))
+        (column.len() - there.len(), stats::mean(&there).map_or(0.0, |mean| sign * mean))
     }
 
     pub(crate) fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
-        self.badness(one, metric) < self.badness(other, metric)
+        self.badness(one, other, metric) < self.badness(other, one, metric)
     }
 
     fn looks_alike(&self, sender: usize, leader: usize, metric: &Metric) -> bool {
-        let ((missing, mean), (fewest, best)) = (self.badness(sender, metric), self.badness(leader, metric));
+        let ((missing, mean), (fewest, best)) =
+            (self.badness(sender, leader, metric), self.badness(leader, sender, metric));
         missing == fewest && (mean == best || mean - best <= self.margin(sender, leader, metric))
     }
 
@@ -389,7 +487,7 @@ impl Ranker {
                 continue;
             }
             if relation != Relation::Alike {
-                let is_ahead = self.badness(sender, metric) < self.badness(best, metric);
+                let is_ahead = self.is_better(sender, best, metric);
                 return (if is_ahead { Relation::Open } else { relation }, Some(metric));
             }
         }
@@ -405,6 +503,9 @@ impl Ranker {
         let relation = self.relation(sender, best, metric);
         if relation != Relation::Open || metric.name != GUARD || self.seeds < 2 {
             return relation;
+        }
+        if self.proof == Proof::Bets {
+            return if self.is_behind_once(best, sender, metric) { relation } else { Relation::Alike };
         }
         let margin = self.margin(sender, best, metric);
         let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
@@ -424,7 +525,7 @@ impl Ranker {
                     continue;
                 }
                 let (runs, is_apart) = self.needs(other, best, metric)?;
-                most = most.max(runs - self.seeds);
+                most = most.max(runs.saturating_sub(self.seeds));
                 if is_apart {
                     break;
                 }
@@ -439,17 +540,23 @@ impl Ranker {
                 CORNERS.iter().map(|name| self.needs(one, other, crate::metric::metric(name))).collect();
             return each?.into_iter().reduce(|a, b| (a.0.max(b.0), a.1 && b.1));
         }
+        if self.proof == Proof::Bets {
+            return self.raced_needs(one, other, metric);
+        }
         let (group, a, b) = self.pair(one, other, metric)?;
         let share = self.shares.get(self.shared(metric))?;
         group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), *share)
     }
 
     fn p_adjusted(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
+        if self.proof == Proof::Bets {
+            return Some(self.raced_p(one, other, metric));
+        }
         let (group, a, b) = self.pair(one, other, metric)?;
         Some(group.1.as_ref()?.p_apart(a, b, self.margin(one, other, metric)))
     }
 
-    fn share(&self, metric: &Metric) -> f64 {
+    pub(crate) fn share(&self, metric: &Metric) -> f64 {
         self.shares.get(self.shared(metric)).copied().unwrap_or(0.0)
     }
 
@@ -565,6 +672,13 @@ pub fn criteria(has_video: bool) -> Vec<&'static Metric> {
 pub fn identical_replicas(runs: &[Runs]) -> bool {
     let mut columns = runs.iter().flat_map(|runs| runs.columns.values());
     columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
+}
+
+/// The same in all sessions of all senders: of a picture no outcome, but the only rate that there is.
+fn is_constant(runs: &[Runs], name: &str) -> bool {
+    let mut values = runs.iter().filter_map(|runs| runs.columns.get(name)).flatten();
+    let first = values.next();
+    values.all(|value| Some(value) == first)
 }
 
 /// A criterion of a ranking with a video that no viewer sees.

@@ -16,6 +16,7 @@ from playpath.papers.sensitivity import Sensitivity, summary
 from playpath.papers.study import FigureSpec
 from playpath.papers.today import HEAD, table_rows
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 
 
 def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
@@ -91,7 +92,7 @@ def _today(result: StudyResult) -> str:
     if today is None:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
-    figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
+    figure = figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
     note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays."
     body = (
@@ -113,7 +114,7 @@ def _figure(result: StudyResult, ran: Ran, spec: FigureSpec) -> str:
     kind = "Cause" if spec.id.startswith("t") else "Figure"
     title = f"{kind} {spec.id}" if spec in result.study.figures else "Swept"
     caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
-    return caption + html.figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
+    return caption + figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
 
 
 def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
@@ -135,7 +136,7 @@ def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
 def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
     if swept is None or not swept.swept:
         return "<p class='note'>Sweeps are a step of their own: add --sensitivity.</p>"
-    grid = html.figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
+    grid = figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
     head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
     return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
@@ -153,7 +154,7 @@ def _joint(found: Joint) -> str:
         of_space = f"{share:.0%} ({low:.0%} to {high:.0%})"
         cells = (claim.id, claims[claim.id], of_space, where, best.get(claim.id, "–"), depends)
         rows.append([escape(cell) for cell in cells])
-    figure = html.figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
+    figure = figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
     note = (
         f"{found.filling} points that fill the space of all unstated parameters evenly, and "
         f"{len(found.points) - found.filling} where a claim's sign changes; {found.seeds} seeds a case, {found.share:.0%} of "

@@ -36,6 +36,8 @@ _LONGEST_S = 600.0
 _BACK_S = 1.0
 """So much earlier than the row before is no rounding of a log's times."""
 
+_PAYLOAD = 1448
+"""Bytes of a full packet."""
 _FEW_COUNTED = 4
 """So many figures that rise one after the other are no counter yet."""
 _SENT = ("bytes_sent_wire", "tcpi_bytes_sent", "tcp_bytes_sent", "tcpinfo_bytes_sent")
@@ -64,7 +66,7 @@ class Session:
     ----------
     name : str
     transfers : list of dict
-        As the engine takes them: at_s, took_s, bytes, first_byte_s, socket.
+        As the engine takes them: at_s, took_s, bytes, first_byte_s, again, socket.
     retransmitted : float or None
         Share of the bytes that was sent again, where the log counts it.
     """
@@ -160,17 +162,21 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         rows.sort(key=lambda row: row.at)
     first = rows[0].at
     transfers: list[dict[str, Any]] = []
-    for row in rows:
+    for row, again in zip(rows, _repeated(rows), strict=True):
         at = row.at - first
         if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
             last = transfers[-1]
             faults.counts["transfers overlap the one before and are taken as one with it"] += 1
             last["bytes"] += row.bytes
             last["took_s"] = max(last["took_s"], at + row.took - last["at_s"])
+            if again is not None and "again" in last:
+                last["again"] += again
             continue
         transfer: dict[str, Any] = {"at_s": at, "took_s": row.took, "bytes": row.bytes}
         if row.first_byte is not None and 0 < row.first_byte <= row.took:
             transfer["first_byte_s"] = row.first_byte
+        if again is not None:
+            transfer["again"] = again
         if row.socket:
             transfer["socket"] = row.socket
         transfers.append(transfer)
@@ -187,10 +193,27 @@ def _retransmitted(rows: list[_Row]) -> float | None:
     return repeated / total if total > 0 and repeated <= total else None
 
 
+def _repeated(rows: list[_Row]) -> list[float | None]:
+    """Packets sent again in each transfer. A counter is read when its row is written: what it grew by is its own row's."""
+    figures = [row.again for row in rows if row.again is not None]
+    is_counter = _is_counter(figures)
+    found: list[float | None] = []
+    before: float | None = None
+    for row in rows:
+        again = row.again
+        if is_counter and again is not None:
+            again, before = (None if before is None else again - before), again
+        found.append(None if again is None else round(again / _PAYLOAD))
+    return found
+
+
 def _grown(figures: list[float]) -> float:
     """How far a counter went, or the sum of figures that are none."""
-    is_counter = len(figures) > _FEW_COUNTED and all(a <= b for a, b in itertools.pairwise(figures))
-    return figures[-1] - figures[0] if is_counter else sum(figures)
+    return figures[-1] - figures[0] if _is_counter(figures) else sum(figures)
+
+
+def _is_counter(figures: list[float]) -> bool:
+    return len(figures) > _FEW_COUNTED and all(a <= b for a, b in itertools.pairwise(figures))
 
 
 def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]:

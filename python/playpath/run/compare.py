@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.base.parallel import check_jobs, run_all
 from playpath.base.progress import Progress, Pulse
-from playpath.judge.evidence import ladder
+from playpath.judge.race import race_looks
 from playpath.real.testbed.errors import MissingToolError
 from playpath.results import bands
-from playpath.results.comparison import Comparison, Failure, gather, whole_seeds
+from playpath.results.comparison import Comparison, Failure
+from playpath.results.gather import gather, whole_seeds
 from playpath.results.packets import trimmed
 from playpath.results.record import Session
 from playpath.run import worlds
@@ -37,7 +39,7 @@ def compare(
     controllers: Mapping[str, Any] | None = None,
     abrs: Mapping[str, Any] | None = None,
     vary: Mapping[str, Any] | None = None,
-    until_decided: int | None = None,
+    until_decided: int | bool | None = None,
     jobs: int | None = None,
     world: str = "sim",
     timelines: bool = False,
@@ -55,8 +57,9 @@ def compare(
     ----------
     scenario : Scenario, mapping, str or path
         See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers`, `abrs` and `vary`.
-    until_decided : int, optional
-        Add seeds, up to this many, until the best sender is decided.
+    until_decided : int or bool, optional
+        Add seeds, up to this many (True: 256), until the best sender is decided. Who is proven to be worse than another plays no
+        more. However often that is looked at, a false winner is named in at most 5 % of uses.
     jobs : int, optional
         Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by default;
         more share the cores, and a run whose link was late is repeated.
@@ -116,10 +119,13 @@ def compare(
     sessions: list[Session] = []
     failures: list[Failure] = []
     outlines: dict[tuple[str, int], bands.Outline] = {}
-    played, steps = 0, ladder(len(loaded.seeds), until_decided)
-    for look, runs in enumerate(steps):
-        loaded = loaded if runs == len(loaded.seeds) else load(loaded, seeds=runs)
-        tasks = [(seed, sender) for seed in loaded.seeds[played:] for sender in loaded.senders]
+    looks = race_looks(len(loaded.seeds), until_decided) if until_decided else [len(loaded.seeds)]
+    last: dict[str, int] = {}
+    if until_decided:  # what a record says of its scenario does not depend on when the race ends
+        loaded = load(loaded, seeds=looks[-1])
+    for look, (begun, runs) in enumerate(pairwise([0, *looks])):
+        racing = [sender for sender in loaded.senders if sender not in last]
+        tasks = [(seed, sender) for seed in loaded.seeds[begun:runs] for sender in racing]
         pulse = Pulse(progress, len(tasks))
         player = _Player(loaded, place, pulse, outlines, trace=timelines, store=store, resume=resume)
         outcome = run_all(
@@ -133,12 +139,12 @@ def compare(
         )
         sessions += [s for s in outcome.results if isinstance(s, Session)]
         failures += [f for f in outcome.results if isinstance(f, Failure)]
-        played = runs
-        result = _gather_whole(loaded, place.name, sessions, failures, interrupted=outcome.interrupted)
-        if until_decided is not None:
-            result = replace(result, looks=steps[: look + 1])
-        if outcome.interrupted or (until_decided is not None and result.decision.is_decided):
+        result = _gather_whole(loaded, place.name, sessions, failures, last, interrupted=outcome.interrupted)
+        if until_decided:
+            result = replace(result, looks=looks[: look + 1], most=looks[-1])
+        if outcome.interrupted or (until_decided and result.is_settled):
             break
+        last = dict.fromkeys(_leaving(result), loaded.seeds[runs - 1]) | last
     if not timelines or (result.interrupted and place.is_parallel):
         return result
     ordered = {key: outlines[key] for key in sorted(outlines) if key[1] in result.seeds and key[0] in result.senders}
@@ -193,13 +199,25 @@ class _Player:
         return found or play_and_keep(self._scenario, sender, seed, self._place, folder, trace=self._trace)
 
 
+def _leaving(result: Comparison) -> list[str]:
+    """Who is proven to be worse than another. Where it is asked for whom a choice is better, all are played to the end."""
+    first = {sender: places[0] for sender, places in result.decision.places.items()}
+    return [] if result.asks_for_whom else [sender for sender, place in first.items() if place > 1]
+
+
 def _gather_whole(
-    scenario: Scenario, world: str, sessions: list[Session], failures: list[Failure], *, interrupted: bool
+    scenario: Scenario,
+    world: str,
+    sessions: list[Session],
+    failures: list[Failure],
+    last: Mapping[str, int],
+    *,
+    interrupted: bool,
 ) -> Comparison:
-    """A comparison over the seeds that were finished by every sender that finished any."""
+    """A comparison over the seeds that were finished by every sender that finished any, up to its last one in a race."""
     failed = {failure.sender for failure in failures}
     finished = {session.sender for session in sessions}
-    whole = whole_seeds(sessions, len([s for s in scenario.senders if s in finished or s not in failed]))
+    whole = whole_seeds(sessions, [s for s in scenario.senders if s in finished or s not in failed], last)
     if whole:
         return replace(gather(scenario, world, whole, interrupted=interrupted), failures=failures)
     if interrupted:

@@ -99,9 +99,9 @@ def print_comparison(result: Comparison) -> None:
     viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
-    out.print(
-        f"[dim]mean (95 % interval of the median); {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
-    )
+    fewer = [f"{sender} left after {count}" for sender, count in result.left.items()]
+    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer])
+    out.print(f"[dim]mean (95 % interval of the median); {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
     print_table(_fitting(lambda stacked: _means("what it costs the network", result, network, stacked=stacked)))

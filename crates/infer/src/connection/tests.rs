@@ -1,6 +1,6 @@
 use super::{Connection, Link};
 use crate::deployed::Deployed;
-use crate::log::Transfer;
+use crate::log::{Socket, Transfer};
 
 const RTT_S: f64 = 0.05;
 const MSS: f64 = 1448.0;
@@ -8,15 +8,15 @@ const MSS: f64 = 1448.0;
 const INSTANT: f64 = 1e12;
 
 fn transfer(packets: u32) -> Transfer {
-    Transfer { at_s: 0.0, took_s: 1.0, bytes: f64::from(packets) * MSS, first_byte_s: None, socket: None }
+    Transfer { at_s: 0.0, took_s: 1.0, bytes: f64::from(packets) * MSS, first_byte_s: None, again: None, socket: None }
 }
 
 /// What a transfer takes under NewReno, and the packets sent and found lost.
 fn served(packets: u32, bits_per_s: f64, loss: f64, seed: u64) -> (f64, u64, u64) {
     let deployed = Deployed::linux("newreno").unwrap();
-    let mut connection = Connection::new(&deployed, Link::new(bits_per_s, RTT_S)).losing(loss, seed);
-    let took = connection.serve(&transfer(packets), 0.0);
-    (took, connection.sent, connection.lost())
+    let mut connection = Connection::new(&deployed, Link::new(bits_per_s, RTT_S).losing(loss, seed));
+    let took = connection.serve(&transfer(packets), 0.0).took_s;
+    (took, connection.flow.sent, connection.flow.lost)
 }
 
 #[test]
@@ -53,4 +53,47 @@ fn a_window_that_losses_keep_small_leaves_a_fast_link_idle() {
     assert!((8.0..18.0).contains(&window), "{window} packets a round trip");
     let (clean, ..) = served(20_000, 100e6, 0.0, 1);
     assert!(clean < took / 10.0, "{clean} s without loss, {took} s with");
+}
+
+#[test]
+fn a_window_that_outgrows_path_and_queue_loses_a_packet_or_two() {
+    // NewReno avoids congestion from 20 packets on. 12 Mbit/s: 1 ms a packet of 1500 bytes; 50 on the path, 20 wait, one on the wire.
+    // The window reaches 71 after 51 round trips and 2320 packets, and again after 36 more and 1900.
+    let deployed = Deployed::linux("newreno").unwrap();
+    let socket = Socket { cwnd: Some(20.0), ssthresh: Some(20.0), ..Socket::default() };
+    let asked = Transfer { socket: Some(socket), ..transfer(4_000) };
+    for (queue, lost) in [(None, 0.0..=0.0), (Some(20), 1.0..=3.0), (Some(2_000), 0.0..=0.0)] {
+        let mut connection = Connection::new(&deployed, Link::new(12e6, RTT_S).queueing(queue));
+        let served = connection.serve(&asked, 0.0);
+        assert!(lost.contains(&served.again), "queue {queue:?}: {served:?}");
+    }
+}
+
+#[test]
+fn a_burst_loses_what_the_queue_does_not_hold() {
+    // 60 packets at once: one is on the wire, 20 wait, 39 are lost, and of those some again: 30 at once are the window's half.
+    let deployed = Deployed::linux("newreno").unwrap();
+    let socket = Socket { cwnd: Some(60.0), ssthresh: Some(50.0), ..Socket::default() };
+    let mut connection = Connection::new(&deployed, Link::new(12e6, RTT_S).queueing(Some(20)));
+    let served = connection.serve(&Transfer { socket: Some(socket), ..transfer(60) }, 0.0);
+    assert!((39.0..60.0).contains(&served.again), "{served:?}");
+}
+
+#[test]
+fn beside_a_neighbour_a_transfer_gets_a_part_and_its_first_byte_waits() {
+    let deployed = Deployed::linux("cubic").unwrap();
+    let serve = |is_shared| {
+        let link = Link::new(12e6, RTT_S).queueing(Some(100));
+        let mut connection = Connection::new(&deployed, if is_shared { link.beside(&deployed, 0) } else { link });
+        (0..6).map(|_| connection.serve(&transfer(2_000), 2.0)).collect::<Vec<_>>()
+    };
+    let (alone, shared) = (serve(false), serve(true));
+    let time = |served: &[super::Served]| served[1..].iter().map(|one| one.took_s).sum::<f64>();
+    // Alone 2000 ms and a round trip each; two CUBIC flows take some half of it each, and the one that rested less.
+    assert!((10.0..11.5).contains(&time(&alone)), "{alone:?}");
+    assert!(time(&shared) > 1.6 * time(&alone), "{shared:?}");
+    // The first packet stands behind the neighbour's: 100 of them wait at most, a millisecond each.
+    assert!(alone.iter().all(|one| one.first_byte_s < RTT_S + 0.002), "{alone:?}");
+    let waited = shared[1..].iter().map(|one| one.first_byte_s - RTT_S);
+    assert!(waited.clone().all(|s| (0.005..0.103).contains(&s)), "{:?}", waited.collect::<Vec<_>>());
 }

@@ -1,0 +1,335 @@
+//! A sender at work: the congestion control, what is out, what was lost, and the ACKs that come back.
+
+use super::link::{Fate, Fifo};
+use super::{length, time};
+use crate::deployed::Deployed;
+use playpath_cc::{
+    Ack, CongestionControl, CongestionEvent, PacketLost, PacketSent, RateSample, RecoveryExit, RecoveryWindow, View,
+};
+use playpath_units::Rate;
+use std::collections::VecDeque;
+
+pub(super) struct Flow<'a> {
+    pub deployed: &'a Deployed,
+    pub control: Box<dyn CongestionControl>,
+    /// Round trip without queueing.
+    rtt_s: f64,
+    /// Sent, and not known to be delivered or lost.
+    out: VecDeque<Sent>,
+    /// How many of them are lost.
+    out_lost: usize,
+    pub delivered: u64,
+    delivered_at: f64,
+    first_sent_at: f64,
+    pub sent: u64,
+    pub last_sent_at: Option<f64>,
+    paced_until: f64,
+    round_end: u64,
+    pub srtt: f64,
+    min_rtt: f64,
+    /// Most packets out in this transfer.
+    pub most_out: u32,
+    has_started: bool,
+    /// Packets found lost.
+    pub lost: u64,
+    /// Found lost, and not sent again yet.
+    due: u64,
+    recovery: Option<Recovery>,
+}
+
+/// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// Packets delivered or lost that end it.
+    end: u64,
+    retransmitted: u32,
+    /// Packets out at its beginning (RecoverFS), delivered in it and sent in it.
+    flight: f64,
+    delivered: f64,
+    sent: f64,
+    /// What may be sent until the next ACK; none: what the window allows.
+    allowed: Option<f64>,
+}
+
+impl Recovery {
+    /// A packet was delivered; `pipe` are still out.
+    fn deliver(&mut self, cwnd: f64, pipe: f64) {
+        self.delivered += 1.0;
+        if self.allowed.is_some() {
+            let count = if pipe > cwnd {
+                libm::ceil(self.delivered * cwnd / self.flight.max(1.0)) - self.sent
+            } else {
+                (self.delivered - self.sent).max(1.0).min(cwnd - pipe) + 1.0
+            };
+            self.allowed = Some(count.max(0.0));
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    at: f64,
+    acked_at: f64,
+    first_sent_at: f64,
+    delivered: u64,
+    delivered_at: f64,
+    is_app_limited: bool,
+    is_lost: bool,
+    lost_until_then: u64,
+    in_flight: u32,
+}
+
+/// What a packet is to its sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    pub wire_bytes: f64,
+    /// Nothing is to be sent after it.
+    pub is_last: bool,
+    pub is_again: bool,
+}
+
+impl<'a> Flow<'a> {
+    pub fn new(deployed: &'a Deployed, rtt_s: f64) -> Flow<'a> {
+        Flow {
+            deployed,
+            control: deployed.start(),
+            rtt_s,
+            out: VecDeque::with_capacity(64),
+            out_lost: 0,
+            delivered: 0,
+            delivered_at: 0.0,
+            first_sent_at: 0.0,
+            sent: 0,
+            last_sent_at: None,
+            paced_until: 0.0,
+            round_end: 0,
+            srtt: rtt_s,
+            min_rtt: rtt_s,
+            most_out: 0,
+            has_started: false,
+            lost: 0,
+            due: 0,
+            recovery: None,
+        }
+    }
+
+    pub fn begin(&mut self, now: f64) {
+        if !self.has_started {
+            self.has_started = true;
+            let view = self.view(now);
+            self.control.on_connection_start(&view);
+        }
+    }
+
+    /// What is out, and a recovery, are not followed any more.
+    pub fn forget(&mut self) {
+        self.out.clear();
+        self.out_lost = 0;
+        self.due = 0;
+        self.recovery = None;
+    }
+
+    /// Something that was lost has not arrived yet.
+    pub fn is_repairing(&self) -> bool {
+        self.due > 0 || self.out_lost > 0
+    }
+
+    pub fn is_due(&self) -> bool {
+        self.due > 0
+    }
+
+    pub fn may_send(&self, now: f64) -> bool {
+        self.has_room() && self.paced_until <= now + 1e-9
+    }
+
+    fn has_room(&self) -> bool {
+        let allowed = self.recovery.and_then(|recovery| recovery.allowed);
+        if allowed.is_some_and(|allowed| allowed < 1.0 && !self.out.is_empty()) {
+            return false;
+        }
+        (self.out.len() as f64) < libm::floor(self.control.cwnd()).max(1.0)
+    }
+
+    pub fn transmit(&mut self, now: f64, packet: Packet, fate: Fate) {
+        if self.out.is_empty() {
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
+        let view = self.view(now);
+        let prior_in_flight = self.out.len() as u32;
+        let payload_bytes = (packet.wire_bytes - self.deployed.header) as u32;
+        let sent = PacketSent { payload_bytes, is_retransmission: packet.is_again, prior_in_flight };
+        self.control.on_packet_sent(&view, &sent);
+        self.due -= u64::from(packet.is_again);
+        self.out_lost += usize::from(fate.is_lost);
+        self.out.push_back(Sent {
+            at: now,
+            acked_at: fate.left_at + self.rtt_s,
+            first_sent_at: self.first_sent_at,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            is_app_limited: packet.is_last,
+            is_lost: fate.is_lost,
+            lost_until_then: self.lost,
+            in_flight: prior_in_flight + 1,
+        });
+        self.sent += 1;
+        if let Some(recovery) = self.recovery.as_mut() {
+            recovery.sent += 1.0;
+            recovery.allowed = recovery.allowed.map(|allowed| allowed - 1.0);
+        }
+        self.last_sent_at = Some(now);
+        self.most_out = self.most_out.max(self.out.len() as u32);
+        if let Some(rate) = self.control.pacing_rate() {
+            let takes = f64::from(payload_bytes) * 8.0 / (rate.as_bits_per_sec() as f64).max(1.0);
+            self.paced_until = self.paced_until.max(now) + takes;
+        }
+    }
+
+    /// So many packets leave back to back, and nothing is known of them but the end.
+    pub fn skip(&mut self, packets: u64, end: f64) {
+        self.sent += packets;
+        self.delivered = self.sent - self.out.len() as u64;
+        self.last_sent_at = Some((end - self.rtt_s).max(self.last_sent_at.unwrap_or(0.0)));
+    }
+
+    /// The next ACK, or the pacer.
+    pub fn next_event(&mut self, now: f64) -> f64 {
+        let paced = if self.has_room() { self.paced_until } else { f64::INFINITY };
+        match self.out.front() {
+            Some(sent) if sent.acked_at <= paced => self.acknowledge(),
+            _ => paced.max(now),
+        }
+    }
+
+    /// All ACKs that come before `until`.
+    pub fn before(&mut self, until: f64) {
+        while self.out.front().is_some_and(|sent| sent.acked_at <= until) {
+            self.acknowledge();
+        }
+    }
+
+    /// A transfer without end goes on to `until`.
+    pub fn keep_busy(&mut self, until: f64, fifo: &mut Fifo) {
+        let wire_bytes = self.deployed.mss + self.deployed.header;
+        let mut now = self.last_sent_at.unwrap_or(0.0);
+        self.begin(now);
+        loop {
+            while self.may_send(now) {
+                let fate = fifo.offer(now, wire_bytes);
+                self.transmit(now, Packet { wire_bytes, is_last: false, is_again: self.due > 0 }, fate);
+            }
+            match self.out.front() {
+                Some(sent) if sent.acked_at <= until => now = self.acknowledge().max(now),
+                _ => return,
+            }
+        }
+    }
+
+    /// The next packet out is known to be delivered, or to be lost. A lost one with none delivered behind it is found by a probe
+    /// after another round trip (RFC 8985 §7: two round trips after the last packet).
+    pub fn acknowledge(&mut self) -> f64 {
+        let prior_in_flight = self.out.len() as u32;
+        let Some(sent) = self.out.pop_front() else { return f64::INFINITY };
+        if sent.is_lost {
+            self.out_lost -= 1;
+            let is_tail = self.out_lost == self.out.len();
+            let now = sent.acked_at + if is_tail { self.srtt } else { 0.0 };
+            self.notice(now, &sent, prior_in_flight);
+            return now;
+        }
+        let now = sent.acked_at;
+        self.recover(now);
+        if let Some(recovery) = self.recovery.as_mut() {
+            recovery.deliver(libm::floor(self.control.cwnd()), self.out.len() as f64);
+        }
+        self.delivered += 1;
+        let ack = self.ack(now, &sent, prior_in_flight);
+        let view = self.view(now);
+        self.control.on_ack(&view, &ack);
+        now
+    }
+
+    fn ack(&mut self, now: f64, sent: &Sent, prior_in_flight: u32) -> Ack {
+        let mss = self.deployed.mss as u32;
+        let interval = (now - sent.delivered_at).max(sent.at - sent.first_sent_at);
+        let delivered = (self.delivered - sent.delivered) as u32;
+        self.delivered_at = now;
+        self.first_sent_at = sent.at;
+        let rtt = now - sent.at;
+        self.srtt += (rtt - self.srtt) / 8.0;
+        self.min_rtt = self.min_rtt.min(rtt);
+        let round_start = sent.delivered >= self.round_end;
+        if round_start {
+            self.round_end = self.delivered;
+        }
+        let rate = RateSample {
+            is_app_limited: sent.is_app_limited,
+            prior_delivered: sent.delivered,
+            lost: (self.lost - sent.lost_until_then) as u32,
+            tx_in_flight: sent.in_flight,
+            delivery_rate: Rate::from_bits_per_sec_f64(f64::from(delivered * mss) * 8.0 / interval.max(1e-9)),
+            ..RateSample::new(delivered, length(interval), mss)
+        };
+        let cwnd = self.control.cwnd();
+        let may_grow = self.recovery.is_none() && f64::from(self.most_out) >= libm::floor(cwnd)
+            || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
+        Ack { rtt: Some(length(rtt)), rate: Some(rate), prior_in_flight, may_grow, round_start, ..Ack::new(1, mss) }
+    }
+
+    /// A packet is found lost: once in a recovery the window shrinks.
+    fn notice(&mut self, now: f64, sent: &Sent, prior_in_flight: u32) {
+        let (mss, end) = (self.deployed.mss as u32, self.sent);
+        self.lost += 1;
+        self.due += 1;
+        let begins = self.recovery.is_none();
+        let is_transport = self.control.recovery_window() == RecoveryWindow::Transport;
+        let fresh = Recovery {
+            end,
+            retransmitted: 0,
+            flight: f64::from(prior_in_flight),
+            delivered: 0.0,
+            sent: 0.0,
+            allowed: is_transport.then_some(1.0),
+        };
+        self.recovery.get_or_insert(fresh).retransmitted += 1;
+        let packet = PacketLost {
+            offset: (self.delivered + self.lost) * u64::from(mss),
+            payload_bytes: mss,
+            tx_in_flight: sent.in_flight,
+            lost_since_sent: (self.lost - sent.lost_until_then) as u32,
+            is_app_limited: sent.is_app_limited,
+        };
+        let view = self.view(now);
+        self.control.on_packet_lost(&view, &packet);
+        if begins {
+            self.control.on_congestion(&view, &CongestionEvent::loss(prior_in_flight, time(sent.at)));
+        }
+    }
+
+    /// The recovery ends when what was out at its beginning is through.
+    fn recover(&mut self, now: f64) {
+        if let Some(Recovery { end, retransmitted, .. }) = self.recovery
+            && self.delivered + self.lost >= end
+        {
+            self.recovery = None;
+            let view = self.view(now);
+            self.control.on_recovery_exit(&view, &RecoveryExit { retransmitted, after_rto: false });
+        }
+    }
+
+    pub fn view(&self, now: f64) -> View<'static> {
+        let out = self.out.len() as u32;
+        View {
+            srtt: length(self.srtt),
+            rttvar: length(self.srtt / 10.0),
+            min_rtt: length(self.min_rtt),
+            in_flight: out,
+            flight_size: out,
+            delivered: self.delivered,
+            sent: self.sent,
+            lost: self.lost,
+            in_recovery: self.recovery.is_some(),
+            ..View::new(time(now), self.deployed.mss as u32)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What the packets of a connection go through: a FIFO of limited length, random loss behind it, and maybe a neighbour in it.
+//!
+//! The rate is one, or a course of rates by the connection's own clock. A neighbour is a transfer without end under a congestion
+//! control of its own, with the same round trip; it is played packet by packet as far as the connection's clock has come.
+//!
+//! Units: seconds, bytes, bit/s. The packet on the wire does not count to the limit, as in Linux.
+
+use super::flow::Flow;
+use crate::deployed::Deployed;
+use playpath_units::random::{RootSeed, Stream};
+use std::collections::VecDeque;
+
+/// From one neighbour to the next.
+const PHASE_S: f64 = 1.3;
+
+pub(crate) struct Link<'a> {
+    fifo: Fifo<'a>,
+    /// Without queueing.
+    pub(super) rtt_s: f64,
+    /// Share of the packets lost at random, and which.
+    loss: Option<(f64, Stream)>,
+    neighbour: Option<Flow<'a>>,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fate {
+    /// The last bit has left; of a packet that the queue drops, of what was in the queue then.
+    pub left_at: f64,
+    pub is_lost: bool,
+}
+
+impl<'a> Link<'a> {
+    pub fn new(bits_per_s: f64, rtt_s: f64) -> Link<'a> {
+        let fifo = Fifo {
+            bytes_per_s: bits_per_s / 8.0,
+            course: None,
+            lag: 0.0,
+            free_at: 0.0,
+            limit: None,
+            leaving: VecDeque::new(),
+        };
+        Link { fifo, rtt_s, loss: None, neighbour: None }
+    }
+
+    /// bit/s from each second on.
+    pub fn on(course: &'a [(f64, f64)], rtt_s: f64) -> Link<'a> {
+        let most = course.iter().map(|c| c.1).fold(0.0, f64::max);
+        let mut link = Link::new(most, rtt_s);
+        link.fifo.course = Some(course);
+        link
+    }
+
+    /// So many packets may wait; none: any number.
+    pub fn queueing(mut self, packets: Option<u32>) -> Link<'a> {
+        self.fifo.limit = packets.map(|packets| packets as usize);
+        self
+    }
+
+    /// The link loses this share of the packets at random; `seed` says which.
+    pub fn losing(mut self, share: f64, seed: u64) -> Link<'a> {
+        self.loss = (share > 0.0).then(|| (share, RootSeed(seed).stream("losses")));
+        self
+    }
+
+    /// Somebody else's transfer without end goes through the queue, too; by its number it is in another phase.
+    pub fn beside(mut self, neighbour: &'a Deployed, number: u64) -> Link<'a> {
+        let mut flow = Flow::new(neighbour, self.rtt_s);
+        flow.last_sent_at = Some(PHASE_S * number as f64);
+        self.neighbour = Some(flow);
+        self
+    }
+
+    pub(super) fn offer(&mut self, now: f64, bytes: f64) -> Fate {
+        if let Some(neighbour) = self.neighbour.as_mut() {
+            neighbour.keep_busy(now, &mut self.fifo);
+        }
+        let fate = self.fifo.offer(now, bytes);
+        let is_struck = !fate.is_lost && self.loss.as_mut().is_some_and(|(share, draws)| draws.chance(*share));
+        Fate { is_lost: fate.is_lost || is_struck, ..fate }
+    }
+
+    /// Packets leave it as they come: nothing is lost, whatever the window, and nobody else is there.
+    pub(super) fn is_plain(&self) -> bool {
+        self.fifo.limit.is_none() && self.loss.is_none() && self.neighbour.is_none()
+    }
+
+    /// From now on the course is so many seconds behind the connection's clock.
+    pub(super) fn lag(&mut self, seconds: f64) {
+        self.fifo.lag = seconds;
+    }
+
+    /// Of a packet of so many bytes, at the link's rate or the greatest of its course.
+    pub(super) fn service(&self, bytes: f64) -> f64 {
+        bytes / self.fifo.bytes_per_s
+    }
+}
+
+pub(super) struct Fifo<'a> {
+    /// Bytes on the wire per second; on a course the greatest.
+    bytes_per_s: f64,
+    course: Option<&'a [(f64, f64)]>,
+    /// What the clock is ahead of the course's.
+    lag: f64,
+    free_at: f64,
+    limit: Option<usize>,
+    /// When each packet that is in it leaves, where there is a limit.
+    leaving: VecDeque<f64>,
+}
+
+impl Fifo<'_> {
+    pub(super) fn offer(&mut self, now: f64, bytes: f64) -> Fate {
+        if let Some(limit) = self.limit {
+            while self.leaving.front().is_some_and(|at| *at <= now) {
+                self.leaving.pop_front();
+            }
+            if self.leaving.len() > limit {
+                return Fate { left_at: self.free_at, is_lost: true };
+            }
+        }
+        let start = self.free_at.max(now);
+        self.free_at = match self.course {
+            None => start + bytes / self.bytes_per_s,
+            Some(course) => served(course, start - self.lag, bytes) + self.lag,
+        };
+        if self.limit.is_some() {
+            self.leaving.push_back(self.free_at);
+        }
+        Fate { left_at: self.free_at, is_lost: false }
+    }
+}
+
+/// When `bytes` are through from `start` on.
+fn served(course: &[(f64, f64)], start: f64, bytes: f64) -> f64 {
+    let mut index = course.partition_point(|c| c.0 <= start).saturating_sub(1);
+    let (mut at, mut left) = (start, bytes);
+    loop {
+        let rate = course[index].1 / 8.0;
+        let until = course.get(index + 1).map_or(f64::INFINITY, |next| next.0);
+        if left <= rate * (until - at) {
+            return at + left / rate;
+        }
+        left -= rate * (until - at).max(0.0);
+        at = at.max(until);
+        index += 1;
+    }
+}

@@ -1,0 +1,88 @@
+//! A neighbour's transfer without end in the queue: how much of the link is left to the session.
+//!
+//! Beside a neighbour the session's times tell its share of the link, not the link. So its rate is inferred as on a link of its own,
+//! and the link is so many times faster as the deployed sender needs beside the neighbour, packet by packet, to give the session's
+//! transfers in the time that they took. Who got the queue first matters for a minute: the neighbour is played in several phases, and
+//! each gives a factor.
+
+use crate::connection::{Connection, Link};
+use crate::deployed::Deployed;
+use crate::log::Transfer;
+use crate::plays::gap;
+
+/// What a neighbour makes of a session.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// The link over what the session shows of it, phase by phase.
+    pub factors: Vec<f64>,
+    /// Packets sent again, of those sent.
+    pub again: f64,
+    /// The longest wait in the queue, seconds.
+    pub most_s: f64,
+}
+
+const PHASES: u64 = 3;
+/// The link is between so many times what the session shows.
+const FACTORS: (f64, f64) = (1.1, 6.0);
+/// Halvings of that, in the logarithm: to 10 %.
+const HALVINGS: u32 = 4;
+
+impl Shared {
+    pub fn new(transfers: &[Transfer], deployed: &Deployed, neighbour: &Deployed, rtt: f64, queue: u32) -> Shared {
+        let wire = 8.0 * (deployed.mss + deployed.header) / deployed.mss;
+        let bits: f64 = transfers.iter().map(|t| t.bytes * wire).sum();
+        let seconds: f64 = transfers.iter().map(|t| (t.took_s - rtt).max(0.2 * t.took_s)).sum();
+        let shown = bits / seconds;
+        let packets: f64 = transfers.iter().map(|t| t.bytes / deployed.mss).sum();
+        let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
+        let mut shared = Shared { factors: vec![], again: 0.0, most_s: 0.0 };
+        for phase in 0..PHASES {
+            let play = |factor: f64| {
+                let link = Link::new(shown * factor, rtt).queueing(Some(queue)).beside(neighbour, phase);
+                let mut connection = Connection::new(deployed, link);
+                let served = (0..transfers.len()).map(|i| connection.serve(&transfers[i], gap(transfers, i)));
+                served.fold((0.0, 0.0), |sum, one| (sum.0 + one.took_s, sum.1 + one.again))
+            };
+            let (mut low, mut high) = FACTORS;
+            let mut again = 0.0;
+            for _ in 0..HALVINGS {
+                let middle = libm::sqrt(low * high);
+                let (took, repeated) = play(middle);
+                again = repeated;
+                if took > logged { low = middle } else { high = middle }
+            }
+            shared.factors.push(libm::sqrt(low * high));
+            shared.again += again / packets / PHASES as f64;
+        }
+        let mean = shared.factors.iter().sum::<f64>() / PHASES as f64;
+        shared.most_s = f64::from(queue) * 8.0 * (deployed.mss + deployed.header) / (shown * mean);
+        shared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_was_played_beside_a_neighbour_has_its_link_in_the_range_of_the_factors() {
+        let (cubic, link_bps) = (Deployed::linux("cubic").unwrap(), 12e6);
+        let mut connection = Connection::new(&cubic, Link::new(link_bps, 0.05).queueing(Some(100)).beside(&cubic, 7));
+        let mut at_s = 0.0;
+        let transfers: Vec<Transfer> = (0..20)
+            .map(|_| {
+                let asked = Transfer { at_s, took_s: 0.0, bytes: 1e6, first_byte_s: None, again: None, socket: None };
+                let took_s = connection.serve(&asked, if at_s > 0.0 { 1.0 } else { 0.0 }).took_s;
+                at_s += took_s + 1.0;
+                Transfer { took_s, ..asked }
+            })
+            .collect();
+        let shown = 20.0 * 8e6 * (1500.0 / 1448.0) / transfers.iter().map(|t| t.took_s - 0.05).sum::<f64>();
+        let shared = Shared::new(&transfers, &cubic, &cubic, 0.05, 100);
+        let links: Vec<f64> = shared.factors.iter().map(|factor| factor * shown / link_bps).collect();
+        assert!(links.iter().all(|link| (0.6..1.6).contains(link)), "{links:?}");
+        assert!(links.iter().any(|link| (0.8..1.25).contains(link)), "{links:?}");
+        // 100 packets of 12 kbit.
+        assert!((0.06..0.17).contains(&shared.most_s), "{shared:?}");
+    }
+}

@@ -1,0 +1,154 @@
+//! How the losses and delays of a session may be read, and what is believed of each reading before the session is looked at.
+//!
+//! Packets that were sent again tell how much was lost and not why. A queue that the sender itself overflows is one reading, with a
+//! queue that may be short or long; noise on the path another; a neighbour's transfer in the same queue a third, where first bytes
+//! come late. A log that counts no retransmissions is read as a path that loses none, and whoever asks says so aloud.
+//!
+//! All beliefs are the same for all logs.
+
+use crate::log::Transfer;
+use playpath_units::random::Stream;
+
+/// One way to read a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reading {
+    /// Share of the packets that the path loses at random.
+    pub loss: f64,
+    /// Packets that may wait; none: more than ever wait.
+    pub queue: Option<u32>,
+    /// Somebody else's transfer without end is in the queue.
+    pub has_neighbour: bool,
+    /// Before anything was seen; the readings' sum is 1.
+    pub believed: f64,
+}
+
+impl Reading {
+    /// Nothing is ever lost, and nobody else is there.
+    pub const PLAIN: Reading = Reading { loss: 0.0, queue: None, has_neighbour: false, believed: 1.0 };
+
+    pub(crate) fn believing(self, believed: f64) -> Reading {
+        Reading { believed, ..self }
+    }
+}
+
+/// Queues, and what is believed of each: bottlenecks hold from a few packets to many hundreds.
+const QUEUES: [(u32, f64); 4] = [(15, 0.12), (45, 0.28), (130, 0.38), (400, 0.22)];
+/// A neighbour's transfer of no end in a queue of 15 packets delays nobody: nobody would look for it.
+const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
+/// What noise took, over what is sent again in transfers without a burst; and what is believed of each.
+const NOISE: [(f64, f64); 3] = [(0.6, 0.3), (1.0, 0.4), (1.45, 0.3)];
+/// Transfers in which most was sent again, as a share: a burst may be in any of them. Noise is this share of all at least.
+const BURSTS: f64 = 0.25;
+const LEAST_OF_ALL: f64 = 0.15;
+const NOISY_QUEUE: u32 = 130;
+/// Paths that lose at random, and paths with a neighbour.
+const NOISY: f64 = 0.3;
+const SHARED: f64 = 0.2;
+/// Less than this nobody can tell from none, and more than this no sender is played on.
+const LEAST_LOSS: f64 = 2e-4;
+const MOST_LOSS: f64 = 0.2;
+/// First bytes known from which on a neighbour is looked for, and how much later than the earliest a quarter of them is at least.
+const FEWEST: usize = 5;
+const LATE_S: f64 = 0.005;
+/// Bytes of a full packet.
+const PAYLOAD: f64 = 1448.0;
+
+/// A queue as is believed of any path.
+pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
+    let mut left = draws.uniform();
+    let found = QUEUES.iter().find(|(_, belief)| {
+        left -= belief;
+        left < 0.0
+    });
+    found.unwrap_or(&QUEUES[1]).0
+}
+
+/// The readings of a session of whose packets this share was sent again; none: the log does not count them.
+pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Reading> {
+    let share = again.unwrap_or(0.0).min(MOST_LOSS);
+    let shared = if are_first_bytes_late(transfers) { SHARED } else { 0.0 };
+    let alone = Reading::PLAIN.believing(1.0 - shared);
+    let mut found: Vec<Reading> = if share < LEAST_LOSS {
+        vec![alone]
+    } else {
+        let own = QUEUES.iter().map(|&(queue, belief)| Reading {
+            queue: Some(queue),
+            believed: belief * alone.believed * (1.0 - NOISY),
+            ..alone
+        });
+        let usual = without_bursts(transfers).max(LEAST_OF_ALL * share);
+        let noise = NOISE.iter().map(|&(of, belief)| Reading {
+            loss: (of * usual).min(MOST_LOSS),
+            queue: Some(NOISY_QUEUE),
+            believed: belief * alone.believed * NOISY,
+            ..alone
+        });
+        own.chain(noise).collect()
+    };
+    if shared > 0.0 {
+        found.extend(SHARED_QUEUES.iter().map(|&(queue, belief)| Reading {
+            loss: 0.0,
+            queue: Some(queue),
+            has_neighbour: true,
+            believed: belief * shared,
+        }));
+    }
+    found
+}
+
+/// Packets sent again for each one sent, leaving out the transfers that have most.
+fn without_bursts(transfers: &[Transfer]) -> f64 {
+    let mut told: Vec<(f64, f64)> =
+        transfers.iter().filter_map(|t| t.again.map(|again| (again, t.bytes / PAYLOAD))).collect();
+    told.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    told.truncate(libm::ceil(told.len() as f64 * (1.0 - BURSTS)) as usize);
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| told.iter().map(of).sum::<f64>();
+    sum(&|t| t.0) / sum(&|t| t.1).max(1.0)
+}
+
+/// Something waits in the queue that is not the session's own: after a pause a first byte takes a round trip and no more.
+fn are_first_bytes_late(transfers: &[Transfer]) -> bool {
+    let mut told: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
+    told.sort_by(f64::total_cmp);
+    told.len() >= FEWEST && told[told.len() * 3 / 4] - told[0] > LATE_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(first_byte_s: &dyn Fn(u32) -> Option<f64>) -> Vec<Transfer> {
+        let one = |i| Transfer {
+            at_s: f64::from(i),
+            took_s: 0.5,
+            bytes: 1e5,
+            first_byte_s: first_byte_s(i),
+            again: None,
+            socket: None,
+        };
+        (0..12).map(one).collect()
+    }
+
+    #[test]
+    fn beliefs_sum_to_one() {
+        for again in [None, Some(0.0), Some(0.003), Some(0.9)] {
+            for late in [0.0, 0.01] {
+                let found = readings(&session(&|i| Some(0.05 + late * f64::from(i % 3))), again);
+                assert!((found.iter().map(|r| r.believed).sum::<f64>() - 1.0).abs() < 1e-12, "{again:?}: {found:?}");
+                assert!(found.iter().all(|r| r.loss <= MOST_LOSS));
+            }
+        }
+    }
+
+    #[test]
+    fn a_neighbour_is_looked_for_where_first_bytes_are_late_and_noise_where_packets_went_again() {
+        let has = |again, late: f64| {
+            let found = readings(&session(&|i| Some(0.05 + late * f64::from(i % 3))), again);
+            (found.iter().any(|r| r.loss > 0.0), found.iter().any(|r| r.has_neighbour))
+        };
+        assert_eq!(has(None, 0.0), (false, false));
+        assert_eq!(has(Some(0.01), 0.0), (true, false));
+        assert_eq!(has(Some(0.01), 0.02), (true, true));
+        assert_eq!(readings(&session(&|_| None), None).len(), 1);
+    }
+}

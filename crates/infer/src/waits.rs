@@ -1,0 +1,68 @@
+//! First bytes that come late: the server's doing, or somebody else's packets in the queue.
+//!
+//! After a round trip and the server's usual time a first byte is there, unless it is late. A server is late for a share of the
+//! requests that nobody logs, by an exponential time; a queue in which somebody else's packets stand makes any wait up to its length
+//! as likely as another, and is empty now and then. So waits that are short, and many, are read both ways; a server that is hardly ever
+//! late for half of the requests tells little against a neighbour.
+
+/// Share of requests for which a server is late, and what is believed of each.
+const SERVERS: [(f64, f64); 3] = [(0.05, 0.6), (0.3, 0.25), (0.8, 0.15)];
+/// By how much at least, on average.
+const LATE_S: f64 = 0.02;
+/// How exact a first byte is that nothing delays.
+const EXACT_S: f64 = 0.002;
+/// Share of the requests that find a neighbour's queue empty.
+const EMPTY: f64 = 0.3;
+/// Density of what nothing explains.
+const LEAST: f64 = 1e-4;
+
+/// Logarithm of the density of first bytes that are so many seconds late, where at most `most` seconds' packets of a neighbour stand in
+/// the queue; none: there is no neighbour.
+pub(crate) fn evidence(late: &[f64], most: Option<f64>) -> f64 {
+    let mean = late.iter().map(|s| s.max(0.0)).sum::<f64>() / late.len().max(1) as f64;
+    let server = |s: f64| if s > 0.0 { libm::exp(-s / mean.max(LATE_S)) / mean.max(LATE_S) } else { 0.0 };
+    let exact = |s: f64| libm::exp(-0.5 * (s / EXACT_S) * (s / EXACT_S)) / (EXACT_S * 2.506_628_274_631);
+    let usual = |s: f64| match most {
+        None => exact(s),
+        Some(most) => {
+            let waits = if (0.0..most + EXACT_S).contains(&s) { 1.0 / most.max(EXACT_S) } else { 0.0 };
+            EMPTY * exact(s) + (1.0 - EMPTY) * waits
+        }
+    };
+    let under = |share: f64| -> f64 {
+        late.iter().map(|&s| libm::log((1.0 - share) * usual(s) + share * server(s) + LEAST)).sum()
+    };
+    let all = SERVERS.map(|(share, belief)| under(share) + libm::log(belief));
+    let best = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    best + libm::log(all.iter().map(|one| libm::exp(one - best)).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a neighbour in a queue of 100 ms over none.
+    fn factor(late: &[f64]) -> f64 {
+        evidence(late, Some(0.1)) - evidence(late, None)
+    }
+
+    #[test]
+    fn first_bytes_in_time_speak_against_a_neighbour_and_one_late_one_does_not_change_that() {
+        assert!(factor(&[0.0; 20]) < -10.0);
+        let mut late = [0.0; 20];
+        late[7] = 0.08;
+        assert!(factor(&late) < -10.0);
+    }
+
+    #[test]
+    fn first_bytes_that_are_anywhere_in_the_queue_leave_both_readings_or_a_neighbour() {
+        let late: Vec<f64> = (0..20).map(|i| if i % 4 == 0 { 0.0 } else { 0.005 * f64::from(i) }).collect();
+        assert!(factor(&late) > -1.0, "{}", factor(&late));
+    }
+
+    #[test]
+    fn first_bytes_later_than_the_queue_is_long_are_the_servers_and_say_nothing_of_a_neighbour() {
+        let late: Vec<f64> = (0..20).map(|i| 0.2 + 0.03 * f64::from(i)).collect();
+        assert!(factor(&late).abs() < 0.5, "{}", factor(&late));
+    }
+}

@@ -1,0 +1,169 @@
+"""Simulation-based calibration (Talts 2018): paths are drawn, a sender is played on them, and the path that was drawn is ranked among the
+draws that `infer` gives for the log. Over many sessions the ranks are uniform if what `infer` says is as likely as it says.
+
+    python tests/python/calibration.py [sessions] [SENDER …]
+
+The paths come from the beliefs of `infer` where it has some (capacity, its changes, queue) and from what is written here where it has
+none (how much is lost). The engine plays them, not the model of the inference, so that a fault of the model shows, too. It prints how
+many ranks lie in each fifth of 100, and how many sessions a 90 % interval holds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+import tempfile
+from bisect import bisect
+from pathlib import Path
+from typing import Any
+
+from known_truth import retransmissions
+
+from playpath import run
+from playpath.base import engine
+
+SENDERS = ("cubic", "bbr", "bbr3", "newreno")
+DRAWS = 99
+FIFTHS = 5
+SCENARIO = """[video]
+source = "bigbuckbunny"
+duration = "60 s"
+[player]
+kind = "dash"
+abr = "dynamic"
+ladder = "{rung:.3f} Mbit/s"
+segment = "4 s"
+[[path]]
+name = "link"
+trace = "{trace}"
+start = "0 s"
+rtt = "{rtt_ms:.2f} ms"
+loss = "{loss_percent:.4f} %"
+queue = "{queue} packets"
+[[sender]]
+cc = "{cc}"
+"""
+QUEUES = {15: 0.12, 45: 0.28, 130: 0.38, 400: 0.22}
+
+
+def course(draw: random.Random, lasts_s: float = 400.0) -> list[tuple[float, float]]:
+    """A capacity by the beliefs of `crates/infer/src/chain.rs`, 1 to 40 Mbit/s."""
+
+    def anything() -> float:
+        while not 1 < (rate := 10 * math.exp(1.5 * draw.gauss(0, 1))) < 40:
+            pass
+        return rate
+
+    def laplace(scale: float) -> float:
+        return draw.choice((-1, 1)) * draw.expovariate(1 / scale)
+
+    at, rate = 0.0, anything()
+    found = [(at, rate)]
+    kinds = {0.02: 0.15, 0.35: 0.05, math.inf: 0.002}
+    while (at := at + draw.expovariate(sum(kinds.values()))) < lasts_s:
+        [scale] = draw.choices(list(kinds), list(kinds.values()))
+        rate = anything() if scale == math.inf else min(40.0, max(1.0, rate * math.exp(laplace(scale))))
+        found.append((at, rate))
+    return found
+
+
+def session(cc: str, seed: int, folder: Path) -> dict[str, Any]:
+    """A path, what its log says of it, and what was true of it."""
+    draw = random.Random(f"{cc} {seed}")
+    capacity = course(draw)
+    loss = math.exp(draw.uniform(math.log(5e-4), math.log(0.03))) if draw.random() < 0.3 else 0.0
+    [queue] = draw.choices(list(QUEUES), list(QUEUES.values()))
+    rtt_ms = draw.uniform(20, 120)
+    trace = folder / f"{cc}{seed}.csv"
+    trace.write_text("time_s,rate_mbps\n" + "".join(f"{at:.4f},{rate:.5f}\n" for at, rate in capacity))
+    rung = draw.choice((0.6, 1.5, 3.0))
+    names = {"rung": rung, "trace": trace, "rtt_ms": rtt_ms, "loss_percent": 100 * loss, "queue": queue, "cc": cc}
+    played = run(SCENARIO.format(**names), cc=cc, seed=seed, trace=True)
+    again = retransmissions(played.series["packets.video"])
+    asked: dict[int, dict[str, float]] = {}
+    for event in played.events:
+        if "request" in event:
+            asked.setdefault(event["request"], {})[event["event"]] = event["time_s"]
+            asked[event["request"]].setdefault("bytes", event.get("body_bytes", 0))
+    # Half of the logs have first bytes; from the others the round trip is to be found.
+    has_first_bytes = seed % 2 == 0
+    told = [one for one in asked.values() if {"request_sent", "segment_downloaded"} <= one.keys()]
+    first = told[0]["request_sent"]
+    transfers = [
+        {
+            "at_s": one["request_sent"] - first,
+            "took_s": one["segment_downloaded"] - one["request_sent"],
+            "bytes": one["bytes"],
+            "again": bisect(again, one["segment_downloaded"]) - bisect(again, one["request_sent"]),
+            **({"first_byte_s": one["first_byte"] - one["request_sent"]} if has_first_bytes else {}),
+        }
+        for one in told
+    ]
+    truth = {"capacity": capacity, "loss": loss, "rtt_s": rtt_ms / 1e3}
+    return {"transfers": transfers, "first_s": first, "has_first_bytes": has_first_bytes, **truth}
+
+
+def mean_over(capacity: list[tuple[float, float]], begin: float, end: float) -> float:
+    """Over time, from `begin` to `end`."""
+    ends = [at for at, _ in capacity[1:]] + [math.inf]
+    pieces = ((max(at, begin), min(until, end), rate) for (at, rate), until in zip(capacity, ends, strict=True))
+    return sum(rate * (until - at) for at, until, rate in pieces if until > at) / (end - begin)
+
+
+def ranks(cc: str, seed: int, folder: Path) -> dict[str, int]:
+    """How many of the draws are below the truth; equals are shared out by chance."""
+    one = session(cc, seed, folder)
+    transfers = one["transfers"]
+    lasts = transfers[-1]["at_s"] + transfers[-1]["took_s"]
+    packets = sum(transfer["bytes"] for transfer in transfers) / 1448
+    repeated = sum(transfer["again"] for transfer in transfers)
+    question = {
+        "transfers": transfers,
+        "senders": [cc],
+        "initial_window": 10,
+        "restarts_after_idle": True,
+        "step_s": 5,
+        "draws": DRAWS,
+        "kept": DRAWS,
+        "seed": seed,
+        "retransmitted": repeated / (packets + repeated),
+    }
+    draws = engine.infer(question)["draws"]
+    truth = {
+        "capacity": mean_over(one["capacity"], one["first_s"], one["first_s"] + lasts),
+        "rtt": one["rtt_s"],
+        "loss": one["loss"],
+    }
+    found = {
+        "capacity": [
+            mean_over(list(zip(draw["from_s"], (bps / 1e6 for bps in draw["bps"]), strict=True)), 0, lasts)
+            for draw in draws
+        ],
+        "rtt": [draw["rtt_s"] for draw in draws],
+        "loss": [draw["loss"] for draw in draws],
+    }
+    chance = random.Random(seed)
+    if one["has_first_bytes"]:
+        del found["rtt"]
+    return {
+        name: sum(value < truth[name] or (value == truth[name] and chance.random() < 0.5) for value in values)
+        for name, values in found.items()
+    }
+
+
+def main(count: int, senders: tuple[str, ...]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        for cc in senders:
+            found = [ranks(cc, seed, Path(place)) for seed in range(1, count + 1)]
+            for name in ("capacity", "rtt", "loss"):
+                own = [one[name] for one in found if name in one]
+                fifths = [sum(rank * FIFTHS // (DRAWS + 1) == part for rank in own) for part in range(FIFTHS)]
+                held = sum(4 < rank < DRAWS - 4 for rank in own) / len(own)
+                print(f"| {cc} | {name} | {', '.join(map(str, fifths))} | {100 * held:.0f} % |", flush=True)
+            print(json.dumps(found), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50, tuple(sys.argv[2:]) or SENDERS)
