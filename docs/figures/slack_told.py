@@ -1,4 +1,4 @@
-"""What telling Slack of the buffer does to an adaptive viewer: sixty cases, told, silent, and told false. Prints the table of docs/slack.md.
+"""What telling Slack of the buffer does to adaptive viewers: sixty cases, told, silent, told false. Prints a table of docs/slack.md.
 
 Usage: python docs/figures/slack_told.py STORE [SEEDS]    (needs playpath installed; a second of a core for each case and seed)
 
@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-import playpath
 from scipy.stats import t as student
+
+import playpath
 
 Row = dict[str, Any]
 SCENE = """
@@ -111,7 +112,9 @@ def tell(by: dict[tuple[Case, str, int], Row], seeds: range) -> None:
     print("| -- | -- | -- | -- | -- | -- |")
     for rival in (*RIVALS, "all"):
         cells = []
-        for metric, shown in zip((*METRICS[:3], METRICS[4], "other_mbps"), (".2f", ".0f", ".2f", ".0f", ".2f"), strict=True):
+        for metric, shown in zip(
+            (*METRICS[:3], METRICS[4], "other_mbps"), (".2f", ".0f", ".2f", ".0f", ".2f"), strict=True
+        ):
             means = [_mean(by, rival, told, metric) for told in TOLD]
             cells.append(", ".join("" if mean is None else format(mean, shown) for mean in means))
         print(f"| {rival} | " + " | ".join(cells) + " |")
@@ -123,11 +126,13 @@ def tell(by: dict[tuple[Case, str, int], Row], seeds: range) -> None:
         print(f"\n{what}, MOS less that of the silent: mean {fmean(v[0] for v in intervals.values()):+.3f}; worse by")
         print(f"more than 0.05 in {len(worse)} of {len(CASES)}, better in {len(better)}")
         for case in sorted(worse, key=lambda case: intervals[case][0]):
-            print("  {0}: {1:+.2f} ({2:+.2f} to {3:+.2f})".format("/".join(map(str, case)), *intervals[case]))
+            print("  {}: {:+.2f} ({:+.2f} to {:+.2f})".format("/".join(map(str, case)), *intervals[case]))
     rates = {told: sum(row["mean_rate_kbps"] for (_, t, _), row in by.items() if t == told) for told in TOLD}
     ratios = {case: _case_rate(by, case, "truth", seeds) / _case_rate(by, case, "silent", seeds) for case in CASES}
     low = [case for case, ratio in ratios.items() if ratio < 0.95]
-    print(f"\nrate told / silent: {rates['truth'] / rates['silent']:.3f}; below 0.95 in {len(low)}: smallest {min(ratios.values()):.3f}")
+    print(
+        f"\nrate told / silent: {rates['truth'] / rates['silent']:.3f}; below 0.95 in {len(low)}: smallest {min(ratios.values()):.3f}"
+    )
 
 
 def _mean(by: dict[tuple[Case, str, int], Row], rival: str, told: str, metric: str) -> float | None:

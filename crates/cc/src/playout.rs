@@ -75,6 +75,11 @@ impl Playout {
         self.has_begun
     }
 
+    /// Share of the buffer that is there.
+    pub fn fullness(&self) -> f64 {
+        self.level / self.size
+    }
+
     /// Media time that is left to play; none while the player starts or is starved.
     pub fn left(&self) -> Duration {
         if self.is_playing { Duration::from_secs_f64(self.level) } else { Duration::ZERO }

@@ -1,4 +1,4 @@
-//! One direction of a path: ECN field → outage → ingress loss → queue → server → egress loss → propagation.
+//! One direction of a path: outage → ingress loss → ECN field → queue → server → egress loss → propagation.
 //!
 //! Driven by logical time. Every entry point first catches up on all that happened until `now`, each event with its own
 //! time: the server takes the next packet at the moment it became free, AQMs see true sojourn times, deliveries keep their
@@ -94,9 +94,6 @@ impl<P: Packet> Link<P> {
     pub fn handle_packet(&mut self, now: Time, packet: P) {
         // Put down first, so that the packet is copied once: from the caller's place to its slot.
         let packet = self.store.put(self.now.max(now), packet);
-        if let Some(rewrite) = self.ecn_rewrite {
-            self.store.rewrite_ecn(packet, rewrite);
-        }
         self.admit(packet);
     }
 
@@ -108,7 +105,19 @@ impl<P: Packet> Link<P> {
             self.store.drop_packet(DropCause::Outage, packet);
         } else if self.is_lost_at(LossPlace::BeforeQueue, now) {
             self.store.drop_packet(DropCause::Loss, packet);
-        } else if self.free_at == Time::MAX {
+        } else {
+            self.take(now, packet);
+        }
+        self.update_timeout();
+    }
+
+    /// Server or queue take the packet.
+    #[inline]
+    fn take(&mut self, now: Time, packet: Queued) {
+        if let Some(rewrite) = self.ecn_rewrite {
+            self.store.rewrite_ecn(packet, rewrite);
+        }
+        if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
                 self.start_service(now, packet);
                 self.catch_up(now);
@@ -117,7 +126,6 @@ impl<P: Packet> Link<P> {
             self.queue.enqueue(now, packet, &mut self.store);
             self.meter.set(now, self.queue.packets());
         }
-        self.update_timeout();
     }
 
     /// The next packet delivered until `now`, with its delivery time; in order of delivery. Call until `None`.

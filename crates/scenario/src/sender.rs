@@ -3,7 +3,6 @@
 use crate::ScenarioError;
 use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
-use crate::quic;
 use crate::reader::{Named, Table};
 use crate::scheduler::{SCHEDULER, SchedulerSpec};
 use crate::transport::{self, KEYS, TRANSPORT, TransportSpec};
@@ -172,8 +171,9 @@ struct Stated {
 }
 
 impl Stated {
-    fn read(keys: &Table) -> Stated {
-        let is_own = !keys.has("profile");
+    /// `table` is the sender's, `keys` where the transport's keys stand.
+    fn read(table: &Table, keys: &Table) -> Stated {
+        let is_own = !table.has("profile");
         Stated {
             no_ecn: is_own && keys.peek("ecn") == Some(&json!(false)),
             no_pacing: is_own && keys.peek("pacing") == Some(&json!("off")),
@@ -289,7 +289,7 @@ impl SenderSpec {
         let cc = CcSpec::read(table, profile)?;
         let own = table.table("transport");
         let keys = own.as_ref().unwrap_or(table);
-        let stated = Stated::read(keys);
+        let stated = Stated::read(table, keys);
         stated.check(&cc).map_err(|(key, why)| keys.error(key, why))?;
         if cc.implies_ecn()
             && let TransportSpec::Tcp(config) = &mut transport
@@ -378,9 +378,7 @@ impl SenderSpec {
         }
         label += &match &self.transport {
             TransportSpec::Tcp(tcp) => transport::label(tcp, &self.base()),
-            // Marks that the control implies say nothing new.
-            TransportSpec::Quic(quic) if self.cc.implies_ecn() => quic::label(&quic::unmarked(quic)),
-            TransportSpec::Quic(quic) => quic::label(quic),
+            TransportSpec::Quic(quic) => quic.label(self.cc.implies_ecn()),
         };
         label
     }
@@ -396,7 +394,7 @@ impl SenderSpec {
                     map.insert("ecn".into(), json!(true));
                 }
             }
-            TransportSpec::Quic(quic) => drop(map.insert("transport".into(), quic::to_json(quic))),
+            TransportSpec::Quic(quic) => drop(map.insert("transport".into(), quic.to_json())),
         }
         map.insert("paths".into(), json!(self.paths));
         map.insert("scheduler".into(), self.scheduler.to_json());

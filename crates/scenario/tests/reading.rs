@@ -285,6 +285,13 @@ fn quic_has_keys_of_its_own() {
     assert_eq!(changed.senders[0].name, "cubic/quic(pacing=1,ecn=true,ack_every=10,stream_window=262.144 kB)");
     let again = parse(&changed.to_json().to_string());
     assert_eq!(again.to_json(), changed.to_json());
+    let shared = "transport = \"quic\"\ninitial_window = 32\ntls = \"resumed\"\nsend_buffer = \"1 MB\"";
+    assert_eq!(sender(shared).senders[0].name, "cubic/quic(tls=resumed,initial_window=32,send_buffer=1 MB)");
+    let ends = sender("transport = { name = \"quic\", stack = \"quinn\", client = \"chromium\", ack_every = 4 }");
+    assert_eq!(ends.senders[0].name, "cubic/quic(stack=quinn,client=chromium,ack_every=4)");
+    let written = &ends.to_json()["sender"][0]["transport"];
+    assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6.291456 MB")));
+    assert_eq!(parse(&ends.to_json().to_string()).to_json(), ends.to_json());
     let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
     assert_eq!(
         (prague.senders[0].name.as_str(), &prague.to_json()["sender"][0]["transport"]["ecn"]),
@@ -304,6 +311,7 @@ fn what_does_not_go_with_quic_is_refused() {
         &sender("transport = { name = \"quic\", sack = false }"),
         &["`sender[0].transport.sack`", "unknown key \"sack\""],
     );
+    expect(&sender("transport = \"quic\"\ntls = \"none\""), &["`sender[0].tls`", "never without TLS", "full, resumed"]);
     expect(&sender("transport = { name = \"quic\", ack_evry = 2 }"), &["did you mean \"ack_every\""]);
     expect(&sender("transport = { name = \"quic\", pacing = -1 }"), &["`sender[0].transport.pacing`", "0 to 100"]);
     expect(

@@ -18,7 +18,7 @@ use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
 use crate::race::{self, FIRST_LOOK, Won};
-use crate::standing::{Judged, by_proof};
+use crate::standing::{Judged, Standing, by_proof};
 use crate::stats;
 use playpath_record::registry::{Better, Metric, metrics};
 use serde::Serialize;
@@ -107,6 +107,9 @@ pub struct Decision {
     pub places: BTreeMap<String, [usize; 2]>,
     /// Each other sender against the best, every criterion judged for itself.
     pub criteria: BTreeMap<String, Vec<Judged>>,
+    /// The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where none of
+    /// its parts is.
+    pub weighed: BTreeMap<String, Standing>,
     /// Apart from the best.
     pub beaten: Vec<String>,
     /// Alike with it.
@@ -387,6 +390,7 @@ impl Ranker {
             open: names(&open),
             places: self.places(&proofs),
             criteria: self.judge_each(&order),
+            weighed: self.weighed(&order),
             deciding,
             depends,
         }

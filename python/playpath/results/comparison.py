@@ -26,6 +26,7 @@ from playpath.results import bands
 from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
 from playpath.results.latex import latex_table
+from playpath.results.neighbours import Neighbours, neighbours
 from playpath.results.record import Session, file_names
 from playpath.run.worlds import cc_name
 from playpath.scenario import Scenario
@@ -194,6 +195,11 @@ class Comparison(Tabular):
         """Bytes sent and sent again for each hour of video shown, and what they cost; a sender that showed none is left out."""
         return hourly_costs(self.table, self.flows, price_per_gb)
 
+    @cached_property
+    def neighbours(self) -> list[Neighbours]:
+        """What the traffic beside it gets and loses, for each sender; empty without any."""
+        return neighbours(self.table, self.flows)
+
     @property
     def asks_for_whom(self) -> bool:
         """Each of several senders has choices: what is asked is what these do for each of them."""
@@ -319,6 +325,7 @@ class Comparison(Tabular):
             "differences": [d.to_dict() for d in self.differences],
             "effects": [effect.to_dict() for effect in self.effects],
             "costs_per_hour": [cost.to_dict() for cost in self.costs()],
+            "neighbours": [found.to_dict() for found in self.neighbours],
             "trials": [trial.to_dict() for trial in self.trials],
             "decision": self.decision.to_dict(),
             "stopping": None if self.most is None else {"rule": RULE, "looks": list(self.looks), "most": self.most},
@@ -398,10 +405,12 @@ class Comparison(Tabular):
         source = Path(folder)
         stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
         resolved = stored["manifest"]["scenario"]
-        choices = {name: Choice(**choice) for name, choice in stored["manifest"].get("choices", {}).items()}
+        told = stored["manifest"].get("choices", {})
+        choices = {name: Choice(of["sender"], of["value"], of["settings"]) for name, of in told.items()}
+        variants = {name: Scenario.stored(of["scenario"], None) for name, of in told.items() if "scenario" in of}
         found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
         return cls(
-            scenario=Scenario(resolved, json.dumps(resolved, ensure_ascii=False), choices=choices),
+            scenario=replace(Scenario.stored(resolved, None), choices=choices, variants=variants),
             world=stored["world"],
             seeds=stored["manifest"]["seeds"],
             table=pl.read_parquet(source / "sessions.parquet"),

@@ -48,18 +48,20 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
         ECN_BETA,
-        ParamSpec::word(
-            "growth",
-            "rfc",
-            &["rfc", "linux"],
-            "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
-        ),
+        GROWTH,
     ],
     in_kernel: Some(InKernel { newcwv: Some(&kernel::NEWCWV_CUBIC), ..InKernel::linux("cubic") }),
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Cubic::new(params, initial_window)),
 };
+
+pub(crate) const GROWTH: ParamSpec = ParamSpec::word(
+    "growth",
+    "rfc",
+    &["rfc", "linux"],
+    "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
+);
 
 /// CUBIC's state.
 pub struct Cubic {

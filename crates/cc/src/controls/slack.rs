@@ -174,12 +174,6 @@ impl Slack {
         }
     }
 
-    /// What has reached the player since the last ACK: of all paths, where there are several.
-    fn delivered_bytes(&mut self, view: &View, event: &Ack) -> u64 {
-        let Some(acked) = view.stream_acked else { return u64::from(event.delivered) * u64::from(view.mss) };
-        acked - std::mem::replace(&mut self.stream_acked, acked)
-    }
-
     /// u: how near the deadline is. A player that adapts has no time while it might get a better rate; one of whom the flow gets
     /// more than it needs is in no haste.
     fn urgency(&self, view: &View) -> f64 {
@@ -289,7 +283,7 @@ impl CongestionControl for Slack {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
-        let bytes = self.delivered_bytes(view, event);
+        let bytes = view.delivered_bytes(event, &mut self.stream_acked);
         if let Some(playout) = &mut self.playout {
             playout.advance(view.now, bytes);
         }

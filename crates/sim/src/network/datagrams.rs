@@ -16,7 +16,7 @@ const LEAST: usize = 64;
 /// Datagrams under way, of all flows.
 #[derive(Default)]
 pub struct Datagrams {
-    places: Vec<Option<Datagram>>,
+    places: Vec<Datagram>,
     free: Vec<u32>,
 }
 
@@ -33,21 +33,25 @@ impl Datagrams {
         let held = is_held.iter().filter(|is_held| **is_held).count();
         let wanted = (2 * held).max(LEAST).max(self.places.len());
         is_held.resize(wanted, false);
-        self.places.resize_with(wanted, || None);
+        self.places.resize_with(wanted, Datagram::default);
         // The first are taken first: they are in the processor's cache.
         self.free = (0..wanted as u32).rev().filter(|&place| !is_held[place as usize]).collect();
     }
 
-    /// Puts a datagram down; there must be a free place.
-    pub fn put(&mut self, datagram: Datagram) -> u32 {
-        let place = self.free.pop().expect("a place is free");
-        self.places[place as usize] = Some(datagram);
-        place
+    /// A place that is free, for the next datagram; [`take`](Self::take) it if there is one. There must be a free place.
+    pub fn next_mut(&mut self) -> &mut Datagram {
+        let place = *self.free.last().expect("a place is free");
+        &mut self.places[place as usize]
+    }
+
+    /// The place that [`next_mut`](Self::next_mut) gave is taken.
+    pub fn take(&mut self) -> u32 {
+        self.free.pop().expect("a place is free")
     }
 
     /// The datagram at a place.
     pub fn get_mut(&mut self, place: u32) -> &mut Datagram {
-        self.places[place as usize].as_mut().expect("what is under way has its place")
+        &mut self.places[place as usize]
     }
 
     /// It has arrived.
@@ -66,10 +70,13 @@ impl Network {
             }
             let flow = &mut self.flows[id as usize];
             let Some(quic) = flow.ends[end as usize].quic_mut() else { return };
-            let Some(datagram) = quic.connection.poll_transmit(self.now) else { break };
-            let mut packet = SimPacket::of_datagram(&datagram, id, to);
+            let datagram = self.datagrams.next_mut();
+            if !quic.connection.poll_transmit_into(self.now, datagram) {
+                break;
+            }
+            let mut packet = SimPacket::of_datagram(datagram, id, to);
             packet.hop = flow.routes[0].starts[to as usize];
-            packet.place = self.datagrams.put(datagram);
+            packet.place = self.datagrams.take();
             self.forward(&mut packet);
         }
         self.rearm_endpoint(id, end);
@@ -102,8 +109,8 @@ mod tests {
         let first = SimPacket::of_datagram(&datagram(), 0, End::Client);
         datagrams.reclaim(std::iter::empty());
         let mut put = || {
-            let place = datagrams.put(datagram());
-            SimPacket { place, ..first }
+            *datagrams.next_mut() = datagram();
+            SimPacket { place: datagrams.take(), ..first }
         };
         let packets: Vec<SimPacket> = (0..64).map(|_| put()).collect();
         assert!(datagrams.is_full());
