@@ -290,7 +290,7 @@ fn quic_has_keys_of_its_own() {
     let ends = sender("transport = { name = \"quic\", stack = \"quinn\", client = \"chromium\", ack_every = 4 }");
     assert_eq!(ends.senders[0].name, "cubic/quic(stack=quinn,client=chromium,ack_every=4)");
     let written = &ends.to_json()["sender"][0]["transport"];
-    assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6.291456 MB")));
+    assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6291.456 kB")));
     assert_eq!(parse(&ends.to_json().to_string()).to_json(), ends.to_json());
     let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
     assert_eq!(

@@ -91,7 +91,7 @@ pub fn of_tcp(sender: &SenderSpec) -> Result<Arc<Config>, String> {
 /// Settings of a sender's QUIC. Errors: one line.
 pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
     match &sender.transport {
-        TransportSpec::Quic(quic) => Ok(**quic),
+        TransportSpec::Quic(quic) => Ok(*quic.config),
         TransportSpec::Tcp(_) => Err(format!("{}: it speaks TCP; give it transport = \"quic\"", sender.name)),
     }
 }
