@@ -169,7 +169,8 @@ def table_section(name: str) -> str:
         parts.append(f"Its parameters: [{TABLES[name][0]}](components.md#{COMPONENTS[name]}).\n")
     elif name == "transport":
         parts.append(
-            f'[{TABLES["tcp"][0]}](#{anchor("tcp")}), which may stand without the table, too; beside `"quic"` those that QUIC has as well.\n'
+            f'[{TABLES["tcp"][0]}](#{anchor("tcp")}), which may stand without the table, too; beside `"quic"` those that QUIC has as '
+            "well.\n"
         )
         parts += [variant_section(choice, v) for v in choice["variants"] if v["name"] not in TABLES]
     elif choice:

@@ -3,6 +3,7 @@ against what the paths themselves answer. Run by hand; it prints a table:
 
     python tests/python/known_truth.py [users] [KIND …]
     python tests/python/known_truth.py losses
+    python tests/python/known_truth.py replays CELLS
 """
 
 from __future__ import annotations
@@ -152,7 +153,8 @@ def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> 
     with (out / "sessions.csv").open(newline="") as file:
         sessions = list(csv.DictReader(file))
     noisy, shared = (sum(float(row[f"{what}_probability"]) for row in sessions) for what in ("loss", "neighbour"))
-    found = answer(out, scenario(TRACE.format(rows[0]["trace"]), LATER, out / "users.csv"))
+    traffic = LATER if "traffic.0.start" in rows[0] else ""
+    found = answer(out, scenario(TRACE.format(rows[0]["trace"]), traffic, out / "users.csv"))
     word = "" if judge(out).is_reproduced else "no verdict (not given back); "
     mean = sum(float(row["loss_percent"]) for row in rows) / len(rows)
     shares = f"loss {mean:.2f} %, {noisy:.1f} of {len(rows)} lossy, {shared:.1f} shared"
@@ -195,7 +197,32 @@ def losses() -> None:
             print(f"| {rate} Mbit/s, {loss} % loss | {share} % | {capacity} | {word} |", flush=True)
 
 
+def replays(cells: int, users: int = 6) -> None:
+    """Whether a log is given back under the sender that was deployed, and refused under another: a row for each cell."""
+    for number in range(cells):
+        draw = random.Random(number)
+        kind, deployed = draw.choice(list(KINDS)), draw.choice(("cubic", "bbr", "bbr3", "newreno"))
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            link, traffic = viewers(folder, kind, users)
+            log = beacons(folder, scenario(link, traffic, folder / "users.csv"), draw.random() < 0.7, deployed)
+            words = []
+            for named in (deployed, "bbr" if deployed in ("cubic", "newreno") else "cubic"):
+                infer([log], folder / named, Asked((named,), kept=1))
+                found = judge(folder / named)
+                with (folder / named / "sessions.csv").open(newline="") as file:
+                    by = [float(row["rival_likelier_by"]) for row in csv.DictReader(file) if row["rival"]]
+                word = "given back" if found.is_reproduced else "refused"
+                words.append(
+                    f"{named}: {word} ({found.failed} of {users} off, {found.likelier or 'none'} likelier, {sorted(by)})"
+                )
+        print(f"| {kind} | {deployed} | {' | '.join(words)} |", flush=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["replays"]:
+        replays(int(sys.argv[2]))
+        sys.exit()
     if sys.argv[1:] == ["losses"]:
         losses()
         sys.exit()

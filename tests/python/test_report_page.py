@@ -231,7 +231,9 @@ def test_a_comparison_is_drawn_without_matplotlib(comparison, tmp_path):
 
 def test_rows_hold_what_the_comparison_says(comparison):
     page = comparison_page(comparison)
-    given = [json.loads(text) for text in re.findall(r"<div data-rows><script type='application/json'>(.*?)</script>", page)]
+    given = [
+        json.loads(text) for text in re.findall(r"<div data-rows><script type='application/json'>(.*?)</script>", page)
+    ]
     stall = next(one for one in given if one["id"] == "stall_time_s")
     assert [row["name"] for row in stall["rows"]] == comparison.ranking
     for row in stall["rows"]:

@@ -1,29 +1,31 @@
 /** The page: one state, played and drawn anew whenever it changes. */
 
 import type { Pool } from "./engine/pool";
-import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/types";
+import type { ControlEntry, MetricEntry } from "./engine/types";
+import { command } from "./model/command";
 import { Comparison, columns } from "./model/compare";
-import { overrides } from "./model/knobs";
+import { withFile } from "./model/dropped";
 import { featured } from "./model/featured";
 import { History } from "./model/history";
-import { number, short } from "./model/quantity";
-import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
+import { Preparing, type Ready, type Shipped } from "./model/preparing";
+import { number } from "./model/quantity";
+import { type Settings, type State, decode, encode, start } from "./model/state";
 import type { Session } from "./model/story";
-import { WhatIf } from "./model/whatif";
+import { Beside, type Side } from "./view/beside";
 import { Charts } from "./view/charts";
+import { isDark } from "./view/colours";
 import { download, h, section } from "./view/dom";
 import { eventList } from "./view/events";
+import { flowTable } from "./view/flows";
+import { head } from "./view/head";
+import { LessonView, lessonList, lessonOf } from "./view/lesson";
+import { MapPart } from "./view/map";
 import { Navigation } from "./view/navigation";
 import { PacketView } from "./view/packets";
-import { Beside, type Side } from "./view/beside";
-import { LessonView, lessonList, lessonOf } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
-import { saveButton } from "./view/saving";
 import { Strips } from "./view/strips";
 import { whyStopped } from "./view/why";
-import { knobOf, mapForm, mapView } from "./view/whatif";
-import { command } from "./model/command";
 
 /** A scenario that `playpath explore` put into the page. */
 export interface Start {
@@ -32,21 +34,13 @@ export interface Start {
   files: Record<string, string>;
 }
 
-interface Shipped {
-  scenarios: Record<string, string>;
-  files: Record<string, string>;
-}
-
 const DELAY_MS = 120;
-const LARGEST_FILE = 4_000_000;
 
 export class App {
   private state: State;
-  private base: Resolved | null = null;
-  private baseOf = "";
-  private prepared: Prepared | null = null;
+  private readonly preparing: Preparing;
+  private ready: Ready | null = null;
   private comparison: Comparison | null = null;
-  private whatif: WhatIf | null = null;
   private metrics = new Map<string, MetricEntry>();
   private controls: ControlEntry[] = [];
   private queues: string[] = [];
@@ -56,7 +50,6 @@ export class App {
   private panelOf = "";
   /** A phone has room for what is turned most; its answer is near then. */
   private isUnfolded = matchMedia("(min-width: 861px)").matches;
-  private mapFormOf = "";
   private timer = 0;
   private frame = 0;
   private turn = 0;
@@ -89,8 +82,6 @@ export class App {
     ranking: h("div", {}),
     path: h("div", {}),
     events: h("div", {}),
-    mapForm: h("div", {}),
-    map: h("div", {}),
     warnings: h("div", {}),
   };
 
@@ -99,10 +90,13 @@ export class App {
   /** What was kept to be compared, and its address. */
   private kept: { side: Side; address: string } | null = null;
   private readonly beside = new Beside({ swap: () => void this.swap(), drop: () => void this.letGo() });
+  private readonly map: MapPart;
 
-  constructor(private pools: { desk: Pool; stage: Pool }, private shipped: Shipped, private given: Start | null, private root: HTMLElement) {
+  constructor(private pools: { desk: Pool; stage: Pool }, shipped: Shipped, private given: Start | null, private root: HTMLElement) {
     this.state = start("wireless", featured("wireless", ["cubic", "bbr"]));
-    this.lesson = new LessonView(pools, (scenario) => shipped.scenarios[scenario], shipped.files, { go: (step) => this.turnPage(step) });
+    this.preparing = new Preparing(pools.desk, shipped);
+    this.lesson = new LessonView(this.preparing, pools.stage, { go: (step) => this.turnPage(step) });
+    this.map = new MapPart(pools, { choose: (map) => this.note({ map }), go: (set) => this.goTo(set), fail: (message) => this.tell(message) });
   }
 
   /** Builds the page, and shows a state. */
@@ -152,7 +146,7 @@ export class App {
         section("ranking", "Ranking", parts.ranking),
         section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment."), parts.path, this.charts.element, parts.events),
         section("packets", "Packet by packet", this.packets.element),
-        section("whatif", "What if?", parts.mapForm, parts.map),
+        section("whatif", "What if?", this.map.form, this.map.map),
         parts.warnings,
       ),
     );
@@ -198,7 +192,7 @@ export class App {
   }
 
   /** Keys of settings that are not as they are. */
-  private changed(set: State["set"] = this.state.set): string[] {
+  private changed(set: Settings = this.state.set): string[] {
     return Object.keys(set).filter((key) => JSON.stringify(set[key]) !== JSON.stringify(this.state.set[key]));
   }
 
@@ -210,7 +204,7 @@ export class App {
   /** Keeps the situation; what is turned from here on is shown beside it. */
   private async keep(): Promise<void> {
     const address = await encode({ ...this.state, kept: null, lesson: null, view: null });
-    this.kept = { side: { state: this.state, prepared: this.prepared!, comparison: this.comparison! }, address };
+    this.kept = { side: { state: this.state, prepared: this.ready!.prepared, comparison: this.comparison! }, address };
     this.state = { ...this.state, kept: address };
     await this.write();
     this.drawFrame();
@@ -235,32 +229,20 @@ export class App {
     if (address === null || address === this.kept?.address) return;
     const state = await decode(address);
     if (!state || turn !== this.turn) return;
-    const [text, files] = [state.text ?? this.shipped.scenarios[state.scenario], { ...this.shipped.files, ...state.files }];
-    const ask = (set: Record<string, unknown>, senders: string[]) => this.pools.desk.ask("prepare", { text, files, senders, overrides: { set } });
-    const base = (await ask({}, [])).resolved;
-    const prepared = await ask({ ...overrides(state, base), "run.seeds": state.seeds }, state.senders);
+    const { prepared } = await this.preparing.ready(state);
     const comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
     this.kept = { side: { state, prepared, comparison }, address };
     await comparison.run();
   }
 
   private async show(state: State, isUndone = false): Promise<void> {
-    if (!isUndone && this.prepared) this.history.leave(this.state, "", -Infinity);
+    if (!isUndone && this.ready) this.history.leave(this.state, "", -Infinity);
     this.state = state;
     this.path = 0;
     this.panelOf = "";
-    this.whatif?.cancel();
-    this.whatif = null;
+    this.map.clear();
     await this.play();
   }
-
-  private text(): string {
-    const text = this.state.text ?? this.shipped.scenarios[this.state.scenario];
-    if (text === undefined) throw new Error(`there is no scenario “${this.state.scenario}”; there are ${Object.keys(this.shipped.scenarios).join(", ")}`);
-    return text;
-  }
-
-  private files = (): Record<string, string> => ({ ...this.shipped.files, ...this.state.files });
 
   /** Resolves the state's scenario and plays it; what was under way before is ended. */
   private async play(): Promise<void> {
@@ -270,38 +252,26 @@ export class App {
       this.tell(null);
       return this.write();
     }
+    const tell = (error: Error) => turn === this.turn && this.tell(error.message);
     try {
-      await this.prepare(turn);
+      const ready = await this.preparing.ready(this.state);
+      if (turn !== this.turn) return;
+      this.ready = ready;
+      this.state.senders = ready.senders;
     } catch (error) {
-      if (turn === this.turn) this.tell((error as Error).message);
+      tell(error as Error);
       return;
     }
-    if (turn !== this.turn) return;
     this.tell(null);
     await this.write();
-    const senders = this.prepared!.resolved.sender.map((sender) => sender.name);
-    this.comparison = new Comparison(this.prepared!, senders, this.pools, () => this.plan());
-    this.path = Math.min(this.path, this.prepared!.paths.length - 1);
+    const { prepared } = this.ready;
+    this.comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
+    this.path = Math.min(this.path, prepared.paths.length - 1);
     this.drawnSessions = "";
     this.drawFrame();
     this.plan();
-    const tell = (error: Error) => turn === this.turn && this.tell(error.message);
     this.comparison.run().catch(tell);
     this.playKept(turn).catch(tell);
-  }
-
-  private async prepare(turn: number): Promise<void> {
-    const [text, files] = [this.text(), this.files()];
-    const ask = (set: Record<string, unknown>, senders: string[]) => this.pools.desk.ask("prepare", { text, files, senders, overrides: { set } });
-    if (this.baseOf !== text) {
-      const base = (await ask({}, [])).resolved;
-      if (turn !== this.turn) return;
-      [this.base, this.baseOf] = [base, text];
-    }
-    const own = this.base!.sender.map((sender) => sender.name);
-    if (this.state.senders.length === 0) this.state.senders = featured(this.state.scenario, own);
-    const prepared = await ask({ ...overrides(this.state, this.base!), "run.seeds": this.state.seeds }, this.state.senders);
-    if (turn === this.turn) this.prepared = prepared;
   }
 
   private async write(): Promise<void> {
@@ -330,14 +300,14 @@ export class App {
   /** What follows from the state alone. */
   private drawFrame(): void {
     const { parts, state } = this;
-    const prepared = this.prepared!;
+    const { base, prepared } = this.ready!;
     this.drawHead();
     // A slider under the hand must not be replaced: the panel is drawn anew only where its shape changes.
     const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), Object.keys(state.files)]);
     if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
       const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;
-      const own = this.base!.sender.map((sender) => sender.name);
-      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, own, base: this.base!, isUnfolded: this.isUnfolded }, { change: (change) => this.change(change), unfold: (isOpen) => (this.isUnfolded = isOpen) }));
+      const own = base.sender.map((sender) => sender.name);
+      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, own, base, isUnfolded: this.isUnfolded }, { change: (change) => this.change(change), unfold: (isOpen) => (this.isUnfolded = isOpen) }));
       if (active) parts.panel.querySelector<HTMLInputElement>(`[data-sender="${CSS.escape(active)}"]`)?.focus();
       this.panelOf = shape;
     }
@@ -363,29 +333,18 @@ export class App {
   }
 
   private drawHead(): void {
-    const { state } = this;
-    const names = Object.keys(this.shipped.scenarios);
-    const own = state.text !== null;
-    const select = h(
-      "select", { id: "scenario", onchange: () => void this.show({ ...start(select.value, []), seeds: state.seeds }) },
-      own && h("option", { selected: true }, state.scenario),
-      ...names.map((name) => h("option", { selected: !own && name === state.scenario }, name)),
-    );
-    const seeds = h("input", { type: "number", min: 1, max: MOST_SEEDS, value: state.seeds, id: "seeds", onchange: () => this.change({ seeds: Math.max(1, Math.min(MOST_SEEDS, Math.round(seeds.valueAsNumber) || 10)) }) });
-    const button = (label: string, act: () => void) => h("button", { type: "button", class: "small", onclick: act }, label);
-    const undo = button("Undo", () => this.undo());
-    undo.disabled = this.history.isEmpty;
-    this.parts.head.replaceChildren(
-      h("label", { for: "scenario" }, "Scenario "), select, h("label", { for: "seeds" }, " Seeds "), seeds,
-      button("Where does the answer turn?", () => this.findTurn()),
-      undo, button("Keep this to compare", () => void this.keep()),
-      button("Copy link", () => void this.copy(location.href, "the link")),
-      button("Copy as scenario.toml", () => void this.copy(this.prepared!.toml, "the scenario")),
-      button("Copy as command", () => void this.copy(command(this.state, this.base!), "the command")),
-      button("Save scenario.toml", () => download("scenario.toml", new Blob([this.prepared!.toml], { type: "application/toml" }))),
-      saveButton(), button("Light or dark", () => this.turnTheme()),
-      h("p", { class: "note" }, this.base?.description ?? ""),
-    );
+    const { base, prepared } = this.ready!;
+    const actions = {
+      open: (scenario: string) => void this.show({ ...start(scenario, []), seeds: this.state.seeds }),
+      seeds: (seeds: number) => this.change({ seeds }),
+      find: () => this.findTurn(),
+      undo: () => this.undo(),
+      keep: () => void this.keep(),
+      copy: (what: "link" | "scenario" | "command") => void this.copy({ link: location.href, scenario: prepared.toml, command: command(this.state, base) }[what], `the ${what}`),
+      save: () => download("scenario.toml", new Blob([prepared.toml], { type: "application/toml" })),
+      theme: () => this.turnTheme(),
+    };
+    this.parts.head.replaceChildren(...head(this.state, this.preparing.names, base.description, !this.history.isEmpty, actions));
   }
 
   private async copy(text: string, what: string): Promise<void> {
@@ -400,9 +359,7 @@ export class App {
   }
 
   private turnTheme(): void {
-    const { dataset } = document.documentElement;
-    const isDark = dataset.theme ? dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    dataset.theme = isDark ? "light" : "dark";
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
     this.redraw();
     this.panelOf = "";
     this.drawFrame();
@@ -411,10 +368,10 @@ export class App {
   /** What follows from the sessions played so far. */
   private draw(): void {
     const comparison = this.comparison;
-    if (!comparison || !this.prepared) return;
-    const { parts } = this;
+    if (!comparison || !this.ready) return;
+    const { parts, ready: { prepared } } = this;
     const { done, of } = comparison.progress;
-    const isWatched = this.prepared.resolved.video !== null;
+    const isWatched = prepared.resolved.video !== null;
     const judged = comparison.judged;
     parts.headline.textContent = judged?.headline ?? "The first sessions are being played …";
     parts.verdict.textContent = judged && judged.verdict !== judged.headline ? judged.verdict : "";
@@ -429,12 +386,12 @@ export class App {
     if (drawn !== this.drawnSessions) {
       this.drawnSessions = drawn;
       document.documentElement.dataset.digests = sessions.map((session) => `${session.sender}=${session.record.digest}`).join(" ");
-      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? this.strips.element : this.flows(sessions));
+      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? this.strips.element : flowTable(sessions[0].record.flows));
       if (isWatched) this.strips.draw(sessions, this.state.view);
       this.navigation.draw(sessions, this.state.view);
       parts.why.replaceChildren(this.whyStopped(sessions, comparison));
       this.drawPath();
-      this.charts.draw(sessions, { ...this.prepared, path: this.path, film: this.film() }, this.state.view);
+      this.charts.draw(sessions, { ...prepared, path: this.path, film: this.film() }, this.state.view);
       this.drawPackets(sessions);
       parts.events.replaceChildren(eventList(sessions, this.state.view));
       const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
@@ -447,7 +404,7 @@ export class App {
   private drawBeside(comparison: Comparison): void {
     const kept = this.state.kept === null ? null : this.kept;
     document.getElementById("beside")!.hidden = kept === null;
-    if (kept) this.beside.draw(kept.side, { state: this.state, prepared: this.prepared!, comparison }, this.metrics);
+    if (kept) this.beside.draw(kept.side, { state: this.state, prepared: this.ready!.prepared, comparison }, this.metrics);
   }
 
   /** The first seed of each sender, as far as played. */
@@ -462,15 +419,8 @@ export class App {
     element.closest("section")!.hidden = element.childElementCount === 0;
   }
 
-  /** Without a video: what each flow got. */
-  private flows(sessions: Session[]): HTMLElement {
-    const flows = sessions[0]?.record.flows ?? [];
-    const rows = flows.map((flow) => h("tr", {}, h("th", { scope: "row" }, flow.name), h("td", {}, flow.cc), h("td", {}, short(flow.goodput_mbps)), h("td", {}, short(flow.mean_rtt_ms)), h("td", {}, String(flow.retransmitted_packets))));
-    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Flows" }, h("table", {}, h("caption", {}, "Nobody watches in this scenario; its flows, in the first seed."), h("thead", {}, h("tr", {}, ...["flow", "control", "goodput (Mbit/s)", "RTT (ms)", "retransmitted"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)));
-  }
-
   private film(): { mbps: number; mss: number } | null {
-    const { video, sender } = this.prepared!.resolved;
+    const { video, sender } = this.ready!.prepared.resolved;
     const mbps = video?.rate ? number(video.rate) : null;
     return mbps === null ? null : { mbps, mss: sender[0]?.mss ?? 0 };
   }
@@ -482,7 +432,7 @@ export class App {
   }
 
   private drawPath(): void {
-    const names = this.prepared!.paths.map((path) => path.name);
+    const names = this.ready!.prepared.paths.map((path) => path.name);
     const select = h("select", { onchange: () => { this.path = select.selectedIndex; this.redraw(); } }, ...names.map((name, i) => h("option", { selected: i === this.path }, name)));
     this.parts.path.replaceChildren(...(names.length > 1 ? [h("label", { class: "choice" }, "Path of the charts: ", select)] : []));
   }
@@ -493,99 +443,41 @@ export class App {
     this.plan();
   }
 
-  private mapState(): MapState {
-    const fallback: MapState = { x: "loss0", y: null, seconds: 120 };
-    const wanted = this.state.map ?? fallback;
-    return { ...wanted, x: knobOf(this.prepared!, wanted.x) ? wanted.x : "rtt0", y: knobOf(this.prepared!, wanted.y) && wanted.y !== wanted.x ? wanted.y : null };
+  /** Something of the state that plays nothing. */
+  private note(change: Partial<State>): void {
+    this.state = { ...this.state, ...change };
+    void this.write();
+    this.drawMap();
+  }
+
+  /** To a cell of the map. */
+  private goTo(set: Settings): void {
+    this.panelOf = "";
+    this.change({ set: { ...this.state.set, ...set }, view: null });
   }
 
   private drawMap(): void {
-    const map = this.mapState();
-    const actions = {
-      choose: (chosen: MapState) => {
-        this.state = { ...this.state, map: chosen };
-        void this.write();
-        this.drawMap();
-      },
-      start: () => this.startMap(map),
-      stop: () => this.whatif?.cancel(),
-      go: (set: Record<string, string | number>) => {
-        this.panelOf = "";
-        this.change({ set: { ...this.state.set, ...set }, view: null });
-      },
-    };
-    const isRunning = this.whatif !== null && !this.whatif.isOver;
-    const form = JSON.stringify([map, isRunning, this.state.scenario, this.state.text, this.prepared!.paths.length, this.prepared!.resolved.path.map((path) => path.queue.kind)]);
-    if (form !== this.mapFormOf) this.parts.mapForm.replaceChildren(mapForm(this.prepared!, map, isRunning, actions));
-    this.mapFormOf = form;
-    this.parts.map.replaceChildren(...(this.whatif ? [mapView(this.whatif, this.prepared!, this.metrics, actions)] : []));
+    const { state, preparing, metrics } = this;
+    this.map.draw({ state, ready: this.ready!, text: preparing.text(state), files: preparing.files(state), metrics });
   }
 
   /** Shows the map, and plays it unless it is there. */
   private findTurn(): void {
-    if (this.whatif === null) this.startMap(this.mapState());
+    this.map.find();
     document.getElementById("whatif")!.scrollIntoView({ behavior: "smooth" });
-  }
-
-  private startMap(map: MapState): void {
-    this.whatif?.cancel();
-    const prepared = this.prepared!;
-    const x = knobOf(prepared, map.x)!;
-    const y = knobOf(prepared, map.y);
-    const length = (number(prepared.resolved.video?.duration) ?? Infinity) / 1e3;
-    this.state = { ...this.state, map };
-    void this.write();
-    this.whatif = new WhatIf(
-      {
-        text: this.text(), files: this.files(), overrides: { set: overrides(this.state, this.base!) }, senders: this.state.senders, hasVideo: prepared.resolved.video !== null,
-        x: { knob: x, value: x.read(prepared) }, y: y && { knob: y, value: y.read(prepared) },
-        seconds: map.seconds !== null && map.seconds < length && prepared.resolved.video ? map.seconds : null, seeds: 8,
-        costs: new Set([...this.metrics.values()].filter((metric) => prepared.resolved.video !== null && metric.of !== "viewer").map((metric) => metric.name)),
-      },
-      this.pools, () => this.planMap(),
-    );
-    this.drawMap();
-    this.whatif.run().catch((error: Error) => this.tell(error.message));
-  }
-
-  private mapFrame = 0;
-
-  private planMap(): void {
-    this.mapFrame ||= requestAnimationFrame(() => {
-      this.mapFrame = 0;
-      this.drawMap();
-    });
   }
 
   /** A scenario or a bandwidth trace from the reader's disk. */
   private async drop(files: FileList | null): Promise<void> {
     for (const file of files ?? []) {
-      if (file.size > LARGEST_FILE) return this.tell(`${file.name}: ${short(file.size / 1e6)} MB; allowed: up to ${LARGEST_FILE / 1e6} MB`);
-      const text = await file.text();
-      const isScenario = /\.(toml|json)$/i.test(file.name);
-      const next: State = isScenario ? { ...start(file.name.replace(/\.\w+$/, ""), []), text, files: this.state.files } : this.withTrace(file.name, text);
-      if (!(await this.isPlayable(next, file.name))) return;
-      await this.show(next);
-    }
-  }
-
-  /** The first path follows the trace instead of its constant rate. */
-  private withTrace(name: string, text: string): State {
-    const { state } = this;
-    const set: State["set"] = { ...state.set, "path.0.rate": null, "path.0.trace": name, "path.0.queue": "300 packets" };
-    return { ...state, files: { ...state.files, [name]: text }, set, view: null };
-  }
-
-  private async isPlayable(state: State, name: string): Promise<boolean> {
-    const text = state.text ?? this.text();
-    const files = { ...this.shipped.files, ...state.files };
-    try {
-      const base = (await this.pools.desk.ask("prepare", { text, files, senders: [], overrides: {} })).resolved;
-      await this.pools.desk.ask("prepare", { text, files, senders: state.senders, overrides: { set: overrides(state, base) } });
-      return true;
-    } catch (error) {
-      this.tell(`${name}: ${(error as Error).message}`);
-      return false;
+      try {
+        const next = await withFile(this.state, file);
+        await this.preparing.ready(next);
+        await this.show(next);
+      } catch (error) {
+        const { message } = error as Error;
+        return this.tell(message.startsWith(`${file.name}: `) ? message : `${file.name}: ${message}`);
+      }
     }
   }
 }

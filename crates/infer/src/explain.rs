@@ -15,7 +15,7 @@ const NOISES: [(f64, f64); 4] = [(0.003, 0.006), (0.005, 0.02), (0.012, 0.05), (
 /// Server and application, seconds before the first byte: weighed alike.
 const THINKS: [f64; 11] = [0.0, 0.001, 0.002, 0.003, 0.0045, 0.007, 0.011, 0.017, 0.027, 0.042, 0.065];
 /// With which noise is chosen.
-pub(crate) const USUAL_THINK: f64 = 0.003;
+const USUAL_THINK: f64 = 0.003;
 /// A time that explains the transfers tried worse than the best by more than this (in the logarithm) is given up.
 const GIVEN_UP: f64 = 7.0;
 /// Share of transfers that meet a pause.

@@ -17,8 +17,8 @@ use crate::session::Posterior;
 pub struct Replay {
     /// Share of the transfers whose time is held.
     pub held: f64,
-    /// Time of all transfers, replayed over logged; median over draws.
-    pub ratio: f64,
+    /// Time of all transfers, replayed over logged: 5 %, median and 95 % over the draws.
+    pub ratio: [f64; 3],
 }
 
 /// Play the session on some of its draws.
@@ -55,7 +55,8 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
     let mut ratios: Vec<f64> = played.iter().map(|times| times.iter().sum::<f64>() / logged).collect();
     ratios.sort_by(f64::total_cmp);
-    Replay { held, ratio: ratios[ratios.len() / 2] }
+    let ratio = [0.05, 0.5, 0.95].map(|share| ratios[((ratios.len() - 1) as f64 * share + 0.5) as usize]);
+    Replay { held, ratio }
 }
 
 /// Without the windows that the log tells.

@@ -8,7 +8,7 @@ use crate::chain::{Beliefs, Chain, normalised};
 use crate::counts::Expected;
 use crate::deployed::{Deployed, neighbour};
 use crate::emission::Noise;
-use crate::explain::{Case, Explained, USUAL_THINK, explain, explain_losses, shown};
+use crate::explain::{Case, Explained, explain, explain_losses, shown};
 use crate::filter::{Course, backward};
 use crate::log::Transfer;
 use crate::neighbour::Shared;
@@ -64,7 +64,9 @@ pub struct Settings {
 /// Base RTTs that are weighed where none is known: from the least time of a transfer down, by this factor.
 const RTT_FACTOR: f64 = 0.6;
 const RTTS: usize = 10;
-/// Around the best of them, by these factors.
+/// What a server may have taken of the earliest first byte, seconds.
+const SERVERS: [f64; 3] = [0.0, 0.003, 0.008];
+/// Around the best of those, by these factors.
 const FINER: [f64; 6] = [0.68, 0.77, 0.88, 1.13, 1.28, 1.46];
 /// Of them, so many are weighed with each reading where there are several.
 const KEPT_RTTS: usize = 2;
@@ -73,6 +75,8 @@ const SHARED_SPREAD: f64 = 2.0;
 /// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
+/// What the model of a connection that loses packets is off by, for a whole session: deviation.
+const MODEL: f64 = 0.03;
 
 /// A session and what is asked of it.
 struct Session<'a> {
@@ -114,7 +118,7 @@ impl Session<'_> {
     /// The session under each base RTT and each reading that may be.
     fn explained(&self) -> Vec<Explained> {
         let mut tried: Vec<Plain> = base_rtts(self.transfers).into_iter().map(|rtt| self.plain(rtt)).collect();
-        if tried.len() > 1 {
+        if tried.len() == RTTS {
             let best = tried.iter().max_by(|a, b| a.evidence().total_cmp(&b.evidence())).expect("several").rtt;
             tried.extend(FINER.map(|factor| self.plain(best * factor)));
         }
@@ -199,7 +203,7 @@ fn draws(explained: &[Explained], shares: &[f64], settings: &Settings) -> Vec<Dr
         let courses = backward(&own.chain, &own.steps, &own.filtered, count, &mut stream);
         draws.extend(courses.into_iter().enumerate().map(|(index, course)| {
             let phase = index % own.factors.len();
-            let course = framed(course, own.factors[phase], &mut stream);
+            let course = framed(course, &own.reading, own.factors[phase], &mut stream);
             let queue = own.reading.queue.unwrap_or_else(|| any_queue(&mut stream));
             Draw { course, rtt_s: own.rtt, reading: own.reading, phase: phase as u64, queue }
         }));
@@ -211,8 +215,9 @@ fn draws(explained: &[Explained], shares: &[f64], settings: &Settings) -> Vec<Dr
     draws
 }
 
-fn framed(mut course: Course, factor: f64, stream: &mut Stream) -> Course {
-    let framing = libm::exp(FRAMING.0 + FRAMING.1 * stream.normal());
+fn framed(mut course: Course, reading: &Reading, factor: f64, stream: &mut Stream) -> Course {
+    let deviation = if reading.is_plain() { FRAMING.1 } else { MODEL };
+    let framing = libm::exp(FRAMING.0 + deviation * stream.normal());
     course.iter_mut().for_each(|(_, rate)| *rate *= factor * framing);
     course
 }
@@ -238,7 +243,9 @@ fn base_rtts(transfers: &[Transfer]) -> Vec<f64> {
     }
     let least = first_bytes.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
     if least.is_finite() {
-        return vec![(least - USUAL_THINK).max(0.6 * least)];
+        let mut found: Vec<f64> = SERVERS.iter().map(|think_s| (least - think_s).max(0.6 * least)).collect();
+        found.dedup();
+        return found;
     }
     let quickest = transfers.iter().map(|t| t.took_s).fold(f64::INFINITY, f64::min);
     (0..RTTS).map(|index| 0.9 * quickest * libm::pow(RTT_FACTOR, index as f64)).collect()

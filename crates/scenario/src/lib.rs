@@ -37,6 +37,7 @@ pub use origin::OriginSpec;
 pub use own::{Own, RuleSpec, Workshop};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
+pub use quic::QuicSpec;
 pub use sender::{Prototype, SenderSpec};
 pub use topology::{PathLinks, Topology, access_links};
 pub use traffic::{FlowRtt, Source, TrafficKind, TrafficSpec};

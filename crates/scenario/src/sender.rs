@@ -3,7 +3,6 @@
 use crate::ScenarioError;
 use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
-use crate::quic;
 use crate::reader::{Named, Table};
 use crate::scheduler::{SCHEDULER, SchedulerSpec};
 use crate::transport::{self, KEYS, TRANSPORT, TransportSpec};
@@ -379,9 +378,7 @@ impl SenderSpec {
         }
         label += &match &self.transport {
             TransportSpec::Tcp(tcp) => transport::label(tcp, &self.base()),
-            // Marks that the control implies say nothing new.
-            TransportSpec::Quic(quic) if self.cc.implies_ecn() => quic::label(&quic::unmarked(quic)),
-            TransportSpec::Quic(quic) => quic::label(quic),
+            TransportSpec::Quic(quic) => quic.label(self.cc.implies_ecn()),
         };
         label
     }
@@ -397,7 +394,7 @@ impl SenderSpec {
                     map.insert("ecn".into(), json!(true));
                 }
             }
-            TransportSpec::Quic(quic) => drop(map.insert("transport".into(), quic::to_json(quic))),
+            TransportSpec::Quic(quic) => drop(map.insert("transport".into(), quic.to_json())),
         }
         map.insert("paths".into(), json!(self.paths));
         map.insert("scheduler".into(), self.scheduler.to_json());

@@ -5,7 +5,7 @@
 //! Recipe: `docs/recipes/add-a-transport-key.md`. A further transport is a variant of [`TRANSPORT`] with a list of its own.
 
 use crate::ScenarioError;
-use crate::quic::{self, QUIC_KEYS};
+use crate::quic::{self, QUIC_KEYS, QuicSpec};
 use crate::reader::{Named, Table};
 use crate::words::{Words, meaning, told, word_of};
 use playpath_cc::EcnUse;
@@ -23,7 +23,7 @@ pub enum TransportSpec {
     /// TCP; over several paths MPTCP.
     Tcp(Arc<Config>),
     /// QUIC over one path.
-    Quic(Arc<playpath_transport::quic::config::Config>),
+    Quic(QuicSpec),
 }
 
 impl TransportSpec {
@@ -31,7 +31,7 @@ impl TransportSpec {
     pub fn packet_bytes(&self) -> u32 {
         match self {
             TransportSpec::Tcp(tcp) => tcp.mss,
-            TransportSpec::Quic(quic) => quic.datagram_bytes,
+            TransportSpec::Quic(quic) => quic.config.datagram_bytes,
         }
     }
 
@@ -55,7 +55,7 @@ impl TransportSpec {
                 TransportSpec::Tcp(Arc::new(Config { ecn_use, ..**tcp }))
             }
             TransportSpec::Tcp(_) => self.clone(),
-            TransportSpec::Quic(quic) => TransportSpec::Quic(Arc::new(quic::for_ecn_use(quic, ecn_use))),
+            TransportSpec::Quic(quic) => TransportSpec::Quic(quic.for_ecn_use(ecn_use)),
         }
     }
 }
@@ -117,14 +117,14 @@ pub fn read(
 ) -> Result<(&'static str, TransportSpec), ScenarioError> {
     let Named { name, table: own } = table.named("transport").expect("has a default");
     if name == "quic" {
-        let config = match &own {
+        let quic = match &own {
             Some(own) => quic::read(own),
             None => {
                 refuse_beside_quic(table)?;
                 quic::read_shared(table)
             }
         };
-        return Ok((run_profile, TransportSpec::Quic(Arc::new(config))));
+        return Ok((run_profile, TransportSpec::Quic(quic)));
     }
     let keys = own.as_ref().unwrap_or(table);
     let profile = keys.word("profile").unwrap_or(run_profile);

@@ -287,6 +287,11 @@ fn quic_has_keys_of_its_own() {
     assert_eq!(again.to_json(), changed.to_json());
     let shared = "transport = \"quic\"\ninitial_window = 32\ntls = \"resumed\"\nsend_buffer = \"1 MB\"";
     assert_eq!(sender(shared).senders[0].name, "cubic/quic(tls=resumed,initial_window=32,send_buffer=1 MB)");
+    let ends = sender("transport = { name = \"quic\", stack = \"quinn\", client = \"chromium\", ack_every = 4 }");
+    assert_eq!(ends.senders[0].name, "cubic/quic(stack=quinn,client=chromium,ack_every=4)");
+    let written = &ends.to_json()["sender"][0]["transport"];
+    assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6291.456 kB")));
+    assert_eq!(parse(&ends.to_json().to_string()).to_json(), ends.to_json());
     let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
     assert_eq!(
         (prague.senders[0].name.as_str(), &prague.to_json()["sender"][0]["transport"]["ecn"]),

@@ -36,6 +36,18 @@ pub struct Access {
     asked: Time,
 }
 
+impl Access {
+    /// Of an answer on its way, asked for at `asked`: status and bytes of the body.
+    pub(crate) fn new(remote: SocketAddr, request: String, (status, body_bytes): (u16, u64), asked: Time) -> Access {
+        Access { remote, request, status, body_bytes, took: Duration::ZERO, end: 0, asked }
+    }
+
+    /// It has arrived.
+    pub(crate) fn arrived(self, now: Time) -> Access {
+        Access { took: now.saturating_since(self.asked), ..self }
+    }
+}
+
 /// See the module.
 pub struct Conversation {
     /// What carries the bytes.
@@ -117,8 +129,7 @@ impl Conversation {
     /// Answers that have arrived since the last call.
     pub fn take_accesses(&mut self, now: Time) -> Vec<Access> {
         let arrived = self.answers.iter().take_while(|access| access.end <= self.acked).count();
-        let took = |access: Access| Access { took: now.saturating_since(access.asked), ..access };
-        self.answers.drain(..arrived).map(took).collect()
+        self.answers.drain(..arrived).map(|access| access.arrived(now)).collect()
     }
 
     /// Tell of the server with each file from now on.
@@ -338,9 +349,8 @@ impl Conversation {
             self.outgoing.push(len, source);
         }
         if self.answers.len() < MOST_ANSWERS {
-            let (remote, took, end) = (self.paths[0].remote, Duration::ZERO, self.outgoing.end());
-            let Answer { request, status, .. } = answer;
-            self.answers.push_back(Access { remote, request, status, body_bytes, took, end, asked });
+            let access = Access::new(self.paths[0].remote, answer.request, (answer.status, body_bytes), asked);
+            self.answers.push_back(Access { end: self.outgoing.end(), ..access });
         }
         if answer.is_last {
             self.stage = Stage::Finishing;

@@ -1,7 +1,7 @@
 //! What a server is told: the transport, the addresses, the limits.
 
-use playpath_scenario::{Scenario, SenderSpec};
-use playpath_transport::Config;
+use playpath_scenario::{Scenario, SenderSpec, TransportSpec};
+use playpath_transport::{Config, quic};
 use playpath_units::Duration;
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -57,7 +57,7 @@ impl Default for Limits {
 
 /// A sender as a scenario has it, `[[sender]]` as JSON, with the congestion control and scheduler of the command line. Errors: one
 /// line, with the nearest name.
-pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Result<(SenderSpec, Arc<Config>), String> {
+pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Result<SenderSpec, String> {
     let scenario = json!({
         "path": [{"rate": "1 Gbit/s", "rtt": "1 ms"}],
         "traffic": [{"kind": "bulk"}],
@@ -72,13 +72,26 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     if let Some(name) = scheduler {
         sender = sender.with_scheduler(name)?;
     }
-    let tcp = sender.transport.tcp().cloned();
-    let tcp = tcp.ok_or_else(|| format!("{}: this server speaks TCP; QUIC runs in the simulator only", sender.name))?;
-    if tcp.tls.is_some() {
-        return Err(format!("{}: this server speaks no TLS; `tls` runs in the simulator only", sender.name));
-    }
     match sender.unmade() {
-        None => Ok((sender, tcp)),
+        None => Ok(sender),
         Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),
+    }
+}
+
+/// Settings of a sender's TCP. Errors: one line.
+pub fn of_tcp(sender: &SenderSpec) -> Result<Arc<Config>, String> {
+    let tcp = sender.transport.tcp().cloned();
+    let tcp = tcp.ok_or_else(|| format!("{}: QUIC is served by --transport quic", sender.name))?;
+    if tcp.tls.is_some() {
+        return Err(format!("{}: over TCP this server speaks no TLS; `tls` runs in the simulator only", sender.name));
+    }
+    Ok(tcp)
+}
+
+/// Settings of a sender's QUIC. Errors: one line.
+pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
+    match &sender.transport {
+        TransportSpec::Quic(quic) => Ok(*quic.config),
+        TransportSpec::Tcp(_) => Err(format!("{}: it speaks TCP; give it transport = \"quic\"", sender.name)),
     }
 }

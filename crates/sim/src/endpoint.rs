@@ -56,8 +56,8 @@ impl Endpoint {
         let tcp = match &sender.transport {
             TransportSpec::Tcp(tcp) => tcp,
             TransportSpec::Quic(quic) => {
-                let cc = diary::watched(sender.cc.build(quic.initial_window), 0, diary);
-                let (client, server) = QuicEnd::pair(quic, now, cc);
+                let cc = diary::watched(sender.cc.build(quic.config.initial_window), 0, diary);
+                let (client, server) = QuicEnd::pair(&quic.config, now, cc);
                 return (Endpoint::Quic(Box::new(client)), Endpoint::Quic(Box::new(server)));
             }
         };

@@ -257,6 +257,22 @@ fn alone_both_fall_back_to_tcp() {
     }
 }
 
+/// §3.7: checksums were agreed on in the SYNs, and something on the way takes every later option: plain TCP, without checksums.
+#[test]
+fn options_that_are_lost_after_the_handshake_mean_tcp() {
+    let mut net = Net::new(1, true, false);
+    net.client.write(30_000);
+    net.server.write(30_000);
+    net.run(2000, |sent| {
+        if !sent.segment.flags.contains(Flags::SYN) {
+            sent.segment.mptcp = MptcpOption::None;
+        }
+        true
+    });
+    assert!(net.client.mptcp.is_fallback() && net.server.mptcp.is_fallback());
+    assert!(net.server.read == net.client.out && net.client.read == net.server.out);
+}
+
 /// An MP_FAIL of somebody who has not seen the data sequence numbers moves nothing.
 #[test]
 fn a_forged_fail_is_ignored() {

@@ -7,8 +7,8 @@
 //! them at once hold the true mean, at every number of outcomes.
 //!
 //! Differences from the reference:
-//! 1. Bets are a fixed mixture (`BETS` parts `c`, larger ones with more weight), as in its "diversified Kelly" and not predicted from
-//!    the outcomes so far: the races here are short, and a bet that first has to be learned loses a fifth of the power.
+//! 1. Bets are a fixed mixture (`BETS` parts `c`, larger ones with more weight), as in its "diversified Kelly", and not predicted from
+//!    the outcomes so far: what is refuted is then an interval, found by halving, and races of a few dozen sessions end as soon.
 //! 2. The two sides are two sequences at half the level each, and not one hedged capital; the capital counts at its largest so far.
 //!
 //! Outcomes lie in [0, 1]. Tests: values of the package `confseq`, and arithmetic by hand.
@@ -133,7 +133,7 @@ mod tests {
         let mut random = rand_pcg::Lcg128Xsl64::new(7, 7);
         let mut missed = 0;
         for _ in 0..4000 {
-            let coins: Vec<f64> = (0..300).map(|_| f64::from(u8::from(random.next_u64() % 10 == 0))).collect();
+            let coins: Vec<f64> = (0..300).map(|_| f64::from(u8::from(random.next_u64().is_multiple_of(10)))).collect();
             let refuted = |won: f64| won >= 2.0 / 0.05;
             let coins = || coins.iter().copied();
             missed += usize::from(refuted(against_at_most(coins(), 0.1)) || refuted(against_at_least(coins(), 0.1)));

@@ -1,6 +1,9 @@
 //! Each criterion for itself, whatever the others say, and the places that proven differences leave open.
 
-use crate::ranking::{Ranker, Relation};
+use crate::decision::Relation;
+use crate::metric::metric;
+use crate::preference::MIDDLE;
+use crate::ranking::Ranker;
 use crate::special::binomial_cdf;
 use playpath_record::registry::{Better, Metric};
 use serde::Serialize;
@@ -49,6 +52,19 @@ impl Ranker {
         let best = order[0];
         let all = |sender: usize| self.criteria.iter().map(|metric| self.judged(sender, best, metric)).collect();
         order[1..].iter().map(|sender| (self.sender(*sender).to_string(), all(*sender))).collect()
+    }
+
+    /// Every sender but the best, by what viewers weigh against each other.
+    pub(crate) fn weighed(&self, order: &[usize]) -> BTreeMap<String, Standing> {
+        let (best, sum) = (order[0], metric(MIDDLE));
+        let standing = |sender: usize| match self.relation(sender, best, sum) {
+            Relation::Alike => Standing::Alike,
+            Relation::Open => Standing::Open,
+            Relation::Apart if self.is_better(sender, best, sum) => Standing::Better,
+            Relation::Apart => Standing::Worse,
+        };
+        let others = order[1..].iter().filter(|_| self.preference.is_some());
+        others.map(|sender| (self.sender(*sender).to_string(), standing(*sender))).collect()
     }
 
     /// How one stands to another at a criterion.

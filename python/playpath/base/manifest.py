@@ -67,7 +67,12 @@ def package_version() -> str:
 def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
     """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
     choices: dict[str, dict[str, object]] = {
-        name: {"sender": choice.sender, "value": choice.value, "settings": dict(choice.settings)}
+        name: {
+            "sender": choice.sender,
+            "value": choice.value,
+            "settings": dict(choice.settings),
+            "scenario": scenario.playing(name).resolved,
+        }
         for name, choice in scenario.choices.items()
     }
     found: Manifest = {

@@ -108,6 +108,9 @@ class Decision:
         The first and the last place that each may have, by what is proven: senders not told apart share theirs.
     criteria : dict of str to list of Judged
         Each other sender against the best, every criterion judged for itself.
+    weighed : dict of str to str
+        The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where
+        none of its parts is.
     beaten, tied, open : list of str
         The other senders: apart from the best, alike with it, undecided.
     deciding : dict of str to str
@@ -125,6 +128,7 @@ class Decision:
     ranks: dict[str, int]
     places: dict[str, tuple[int, int]]
     criteria: dict[str, list[Judged]]
+    weighed: dict[str, Literal["better", "worse", "alike", "open"]]
     beaten: list[str]
     tied: list[str]
     open: list[str]
@@ -154,6 +158,7 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "ranks": int,
     "places": tuple,
     "criteria": lambda found: [Judged(**judged) for judged in found],
+    "weighed": str,
     "deciding": str,
 }
 """What a decision has for each sender, and how it is read from JSON."""

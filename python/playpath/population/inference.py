@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import statistics
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -44,17 +44,29 @@ SESSIONS = (
     "neighbour_probability",
     "sender",
     "sender_probability",
+    "rival",
+    "rival_likelier_by",
     "unexplained_percent",
     "noise_ms",
     "noise_percent",
     "rate_p95_over_p05",
     "replay_held_percent",
+    "replay_time_ratio_p05",
     "replay_time_ratio",
+    "replay_time_ratio_p95",
 )
 _FEWEST = 3
 """Transfers of a session: fewer tell nothing of a course."""
 _MISFIT = 0.1
 """Share of a session's transfers that no rate explains, above which its fit is doubted."""
+_CHECKED = 4
+"""Sessions in which a rival is tried, too, where the deployed sender is named."""
+_RIVALS = {"bbr": "cubic", "bbr3": "cubic"}
+_USUAL_RIVAL = "bbr"
+"""The sender that the named one would be mistaken for with most consequence: one that losses hold back, one that they do not."""
+_OPEN = (0.1, 0.9)
+"""A reading whose probability is between these is open."""
+_TRAFFIC = "traffic.0.start"
 _START, _NEVER = "0 s", "100000 s"
 """When a neighbour's transfer begins."""
 CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
@@ -116,6 +128,9 @@ class _Told:
     first_trace: str = ""
     retransmitted: int = 0
     short: int = 0
+    asked: int = 0
+    readings: Counter[str] = field(default_factory=Counter)
+    shared: int = 0
     implausible: Doubts = field(default_factory=Doubts)
 
 
@@ -157,6 +172,8 @@ def infer(
                 progress(done.sessions, 0)
     if not done.sessions:
         raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
+    if not told.shared:
+        _drop_column(folder / "users.csv", _TRAFFIC)
     write_text(folder / "population.toml", _population(told, asked, folder))
     done.notes = [*faults.notes(), *_notes(told, done, asked)]
     return done
@@ -165,7 +182,7 @@ def infer(
 def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "capacity.csv", CAPACITY
     yield "sessions.csv", SESSIONS
-    yield "users.csv", ("name", "trace", "rtt_ms", "loss_percent", "path.0.queue", "traffic.0.start", known_from.COLUMN)
+    yield "users.csv", ("name", "trace", "rtt_ms", "loss_percent", "path.0.queue", _TRAFFIC, known_from.COLUMN)
 
 
 class _Table:
@@ -198,7 +215,9 @@ def _answers(
             if len(session.transfers) < _FEWEST:
                 told.short += 1
                 continue
-            waiting.append((_named(session, told), pool.submit(_ask, session, asked)))
+            is_checked = len(asked.senders) == 1 and told.asked < _CHECKED
+            told.asked += 1
+            waiting.append((_named(session, told), pool.submit(_ask, session, asked, is_checked)))
             while len(waiting) > 2 * jobs:
                 own, answer = waiting.popleft()
                 yield own, answer.result()
@@ -216,8 +235,8 @@ def _named(session: Session, told: _Told) -> Session:
     return session
 
 
-def _ask(session: Session, asked: Asked) -> dict[str, Any]:
-    question = {
+def _ask(session: Session, asked: Asked, is_checked: bool) -> dict[str, Any]:
+    question: dict[str, Any] = {
         "transfers": session.transfers,
         "senders": list(asked.senders),
         "initial_window": asked.initial_window,
@@ -228,7 +247,12 @@ def _ask(session: Session, asked: Asked) -> dict[str, Any]:
         "seed": asked.seed,
         "retransmitted": session.retransmitted,
     }
-    return engine.infer(question)
+    found = engine.infer(question)
+    if is_checked:
+        rival = _RIVALS.get(asked.senders[0], _USUAL_RIVAL)
+        other = engine.infer({**question, "senders": [rival], "draws": 1, "kept": 1})
+        found["rival"] = (rival, other["evidence"][0] - found["evidence"][0])
+    return found
 
 
 def _write(
@@ -247,6 +271,12 @@ def _write(
     told.retransmitted += session.retransmitted is not None
     mean = sum(step[0] for step in answer["steps"]) / len(answer["steps"])
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
+    rival, by = answer.get("rival", ("", 0.0))
+    noisy, shared = (
+        sum(one["probability"] for one in answer["readings"] if one[what]) for what in ("loss", "has_neighbour")
+    )
+    told.readings[_word(noisy, "noise", session.retransmitted is not None)] += 1
+    told.readings[_word(shared, "neighbour", True)] += 1
     table.writerow(
         [
             session.name,
@@ -256,16 +286,18 @@ def _write(
             *(_digits(rtts[int(share * (len(rtts) - 1))]) for share in (0.05, 0.5, 0.95)),
             again,
             _digits(100 * sum(one["loss"] * one["probability"] for one in answer["readings"])),
-            _digits(sum(one["probability"] for one in answer["readings"] if one["loss"] > 0)),
-            _digits(sum(one["probability"] for one in answer["readings"] if one["has_neighbour"])),
+            _digits(noisy),
+            _digits(shared),
             answer["sender"],
             _digits(probability),
+            rival,
+            _digits(by),
             _digits(100 * answer["unexplained"]),
             _digits(1e3 * answer["noise"][0]),
             _digits(100 * answer["noise"][1]),
             _digits(statistics.median(step[3] / step[1] for step in answer["steps"])),
             _digits(100 * answer["replay"]["held"]),
-            _digits(answer["replay"]["ratio"]),
+            *(_digits(ratio) for ratio in answer["replay"]["ratio"]),
         ]
     )
     for index, draw in enumerate(answer["draws"], 1):
@@ -276,7 +308,24 @@ def _write(
         if index == 1:
             known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
             own = [_digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), f"{draw['queue']} packets"]
+            told.shared += draw["has_neighbour"]
             users.writerow([session.name, trace, *own, _START if draw["has_neighbour"] else _NEVER, known])
+
+
+def _word(probability: float, what: str, is_told: bool) -> str:
+    """What became of a reading."""
+    if not is_told:
+        return ""
+    return what if probability >= _OPEN[1] else f"{what} open" if probability > _OPEN[0] else f"no {what}"
+
+
+def _drop_column(file: Path, name: str) -> None:
+    """Write a table again without a column, row by row."""
+    with replaced(file) as place, file.open(newline="") as old, place.open("w", encoding="utf-8", newline="") as new:
+        rows, writer = csv.reader(old), csv.writer(new, lineterminator="\n")
+        head = next(rows)
+        at = head.index(name)
+        writer.writerows([*row[:at], *row[at + 1 :]] for row in (head, *rows))
 
 
 def _logged_mbps(session: Session) -> float | None:
@@ -302,14 +351,25 @@ def _digits(value: float) -> str:
     return f"{value:.5g}"
 
 
+_NEIGHBOUR = f"""# Somebody else's transfer without end, for the users whose first bytes say that they share their link.
+[[traffic]]
+kind = "bulk"
+cc = "cubic"
+start = "{_NEVER}"
+
+"""
+
+
 def _population(told: _Told, asked: Asked, folder: Path) -> str:
     """A population of the draws that runs as it is."""
     sender = max(told.senders, key=lambda name: told.senders[name])
     others = [name for name in ("cubic", "bbr3") if name != sender]
+    traffic = _NEIGHBOUR if told.shared else ""
     blocks = "\n".join(f'[[sender]]\ncc = "{name}"' for name in (sender, *others))
     return f"""# Written by `playpath population infer`. Each user is one draw of a viewer's path from the posterior of the log, so that an
 # interval over users carries both what viewers differ by and what the log leaves open.
-# The queue, the film and the player are not in a log: they are assumptions, and yours to set.
+# A queue is hardly seen in a log: users.csv has draws from what is believed of any. The film and the player are in no log: they are
+# assumptions, and yours to set.
 name = {json.dumps(f"paths of {folder.resolve().name}")}
 description = "Paths inferred from logs, as draws"
 
@@ -330,13 +390,7 @@ rtt = "{statistics.median(told.rtts_ms):.4g} ms"
 queue = "100 packets"
 start = "0 s"
 
-# Somebody else's transfer without end, for the users whose first bytes say that they share their link.
-[[traffic]]
-kind = "bulk"
-cc = "cubic"
-start = "{_NEVER}"
-
-{blocks}
+{traffic}{blocks}
 
 [population]
 users = "users.csv"
@@ -365,4 +419,18 @@ def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
     if len(asked.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(told.senders.items()))
         yield f"the deployed sender was not named; likeliest by session: {found}"
-    yield "the queue of a path is hardly seen in a log: population.toml has an assumption"
+    counts = told.readings
+    if told.retransmitted:
+        yield (
+            f"packets sent again, in {told.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
+            f"queue, {counts['noise open']} are open (believed beforehand: 30 % of paths lose at random)"
+        )
+    if counts["neighbour"] or counts["neighbour open"]:
+        yield (
+            f"first bytes that come late: {counts['neighbour']} sessions have a neighbour's transfer in their queue, in "
+            f"{counts['neighbour open']} it may be the server as well (believed beforehand where they are late: 20 % have a neighbour)"
+        )
+    yield (
+        "a queue is hardly seen in a log: users.csv has draws from what is believed of any path (15, 45, 130 or 400 packets with 12, 28, "
+        "38 and 22 %), where the losses say no more"
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from playpath.base.errors import InputError
 from playpath.base.files import read_text
 
 _OFF = 0.1
-"""A session whose replayed transfers take this much longer or shorter, as a share, is not reproduced."""
-_UNEXPLAINED = 10.0
+"""A session whose transfers take longer or shorter by this share in nineteen of twenty replays is not reproduced."""
+_UNEXPLAINED = 20.0
 """Nor is one of whose transfers so many percent fit no rate."""
 _MOST = 0.2
 """Share of sessions that may fail."""
+_LIKELIER = 10.0
+"""Logarithm of the likelihood ratio, at the median of the sessions in which a rival was tried, from which the rival was deployed."""
 _WIDE = 2.0
 """Median 90 % interval of the rate, as a factor, from which on the log itself is what leaves a question open."""
 
@@ -39,6 +42,8 @@ class Replay:
         Median share of a session's times inside the replay's 90 % interval.
     width : float
         Median over sessions of 95 % over 5 % of the rate.
+    likelier : str
+        A sender that explains the sessions far better than the one that was named; empty: none does.
     """
 
     sessions: int
@@ -49,11 +54,12 @@ class Replay:
     ratio: float
     held: float
     width: float
+    likelier: str = ""
 
     @property
     def is_reproduced(self) -> bool:
-        """Few enough sessions fail."""
-        return self.failed <= _MOST * self.sessions
+        """Few enough sessions fail, and no other sender explains them far better."""
+        return self.failed <= _MOST * self.sessions and not self.likelier
 
     @property
     def leaves_open(self) -> bool:
@@ -72,6 +78,10 @@ class Replay:
             "have many times that fit no rate: a limit of the application, pauses, or another control": self.unexplained,
         }
         told += [f"{count} sessions {what}" for what, count in why.items() if count]
+        if self.likelier:
+            told.append(
+                f"{self.likelier} explains the sessions in which it was tried far better than the sender that was named"
+            )
         if not self.is_reproduced:
             told.append(
                 "today is not reproduced, so there is no verdict: name the deployed sender (--sender), or log TCP_INFO"
@@ -92,15 +102,25 @@ def judge(folder: Path) -> Replay:
         raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
     rows = list(csv.DictReader(read_text(file).splitlines()))
     ratios = [float(row["replay_time_ratio"]) for row in rows]
+    slower = [float(row["replay_time_ratio_p05"]) > 1 + _OFF for row in rows]
+    faster = [float(row["replay_time_ratio_p95"]) < 1 - _OFF for row in rows]
     odd = [float(row["unexplained_percent"]) > _UNEXPLAINED for row in rows]
-    off = [abs(ratio - 1) > _OFF for ratio in ratios]
     return Replay(
         sessions=len(rows),
-        slower=sum(ratio > 1 + _OFF for ratio in ratios),
-        faster=sum(ratio < 1 - _OFF for ratio in ratios),
+        slower=sum(slower),
+        faster=sum(faster),
         unexplained=sum(odd),
-        failed=sum(a or b for a, b in zip(odd, off, strict=True)),
+        failed=sum(map(any, zip(odd, slower, faster, strict=True))),
         ratio=statistics.median(ratios),
         held=statistics.median(float(row["replay_held_percent"]) / 100 for row in rows),
         width=statistics.median(float(row["rate_p95_over_p05"]) for row in rows),
+        likelier=_likelier(rows),
     )
+
+
+def _likelier(rows: Sequence[Mapping[str, str]]) -> str:
+    """The rival, if it explains the sessions far better."""
+    tried = [row for row in rows if row["rival"]]
+    if not tried or statistics.median(float(row["rival_likelier_by"]) for row in tried) < _LIKELIER:
+        return ""
+    return tried[0]["rival"]

@@ -4,6 +4,7 @@ import { type Pool, Withdrawn } from "../engine/pool";
 import type { Prepared } from "../engine/types";
 import { allKnobs } from "../model/knobs";
 import { type Lesson, LESSONS, type Screen, settingsOf } from "../model/lessons";
+import type { Preparing } from "../model/preparing";
 import { number } from "../model/quantity";
 import { type Settings, type State, encode, start } from "../model/state";
 import type { Session } from "../model/story";
@@ -49,7 +50,7 @@ export class LessonView {
   private readonly scene = new Scene((time) => this.charts.point(time));
   private readonly parts = { said: h("p", { class: "said", "aria-live": "polite" }), why: h("p", {}), knob: h("div", { class: "lesson-knob" }), rest: h("div", { class: "lesson-rest", hidden: true }), link: h("a", {}, "Open this in the explorer") };
 
-  constructor(private readonly pools: { desk: Pool; stage: Pool }, private readonly text: (scenario: string) => string, private readonly files: Record<string, string>, private readonly actions: LessonActions) {}
+  constructor(private readonly preparing: Preparing, private readonly stage: Pool, private readonly actions: LessonActions) {}
 
   show(lesson: Lesson, place: number): void {
     this.stop();
@@ -120,9 +121,9 @@ export class LessonView {
   }
 
   private async session(set: Settings, sender: string, name: string, signal: AbortSignal): Promise<{ session: Session; prepared: Prepared }> {
-    const text = this.text(this.lesson.scenario);
-    const prepared = await this.pools.desk.ask("prepare", { text, files: { ...this.files, ...this.lesson.files }, senders: [sender], overrides: { set } }, signal);
-    const { record, series } = await this.pools.stage.ask("play", { text: prepared.text, sender, seed: 1, trace: true }, signal);
+    const { scenario, files = {} } = this.lesson;
+    const prepared = await this.preparing.ask({ text: null, scenario, files }, set, [sender], signal);
+    const { record, series } = await this.stage.ask("play", { text: prepared.text, sender, seed: 1, trace: true }, signal);
     return { prepared, session: { sender: name, record, series } };
   }
 

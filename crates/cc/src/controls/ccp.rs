@@ -22,7 +22,7 @@
 //! 9. `rtt_max_cap`: rtt_max counts up to four rtt_min, so that one late ACK on a short path does not make a storage of
 //!    hundreds of pipes. It decides how a jittery path of a few milliseconds is read; `mode = "paper"` has no cap.
 //! 10. `storage = "queue"` reads B as the room of the queue alone, `C (rtt_max - rtt_min)`. The paper calls B the "storage
-//!    capacity of the TCP session path", which has the pipe in it; without it the window starves below the pipe.
+//!     capacity of the TCP session path", which has the pipe in it; without it the window starves below the pipe.
 //!
 //! Recovery. The window follows the law while lost packets are repaired ([`RecoveryWindow::Controller`]), and `in_flight` is
 //! the transport's pipe, so marking n packets lost raises the window by n/2 at once. From W = pipe the sender then repairs n

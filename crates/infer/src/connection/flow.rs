@@ -3,7 +3,9 @@
 use super::link::{Fate, Fifo};
 use super::{length, time};
 use crate::deployed::Deployed;
-use playpath_cc::{Ack, CongestionControl, CongestionEvent, PacketLost, PacketSent, RateSample, RecoveryExit, View};
+use playpath_cc::{
+    Ack, CongestionControl, CongestionEvent, PacketLost, PacketSent, RateSample, RecoveryExit, RecoveryWindow, View,
+};
 use playpath_units::Rate;
 use std::collections::VecDeque;
 
@@ -32,8 +34,36 @@ pub(super) struct Flow<'a> {
     pub lost: u64,
     /// Found lost, and not sent again yet.
     due: u64,
-    /// Packets delivered or lost that end the recovery under way, and retransmissions in it.
-    recovery: Option<(u64, u32)>,
+    recovery: Option<Recovery>,
+}
+
+/// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// Packets delivered or lost that end it.
+    end: u64,
+    retransmitted: u32,
+    /// Packets out at its beginning (RecoverFS), delivered in it and sent in it.
+    flight: f64,
+    delivered: f64,
+    sent: f64,
+    /// What may be sent until the next ACK; none: what the window allows.
+    allowed: Option<f64>,
+}
+
+impl Recovery {
+    /// A packet was delivered; `pipe` are still out.
+    fn deliver(&mut self, cwnd: f64, pipe: f64) {
+        self.delivered += 1.0;
+        if self.allowed.is_some() {
+            let count = if pipe > cwnd {
+                libm::ceil(self.delivered * cwnd / self.flight.max(1.0)) - self.sent
+            } else {
+                (self.delivered - self.sent).max(1.0).min(cwnd - pipe) + 1.0
+            };
+            self.allowed = Some(count.max(0.0));
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +143,10 @@ impl<'a> Flow<'a> {
     }
 
     fn has_room(&self) -> bool {
+        let allowed = self.recovery.and_then(|recovery| recovery.allowed);
+        if allowed.is_some_and(|allowed| allowed < 1.0 && !self.out.is_empty()) {
+            return false;
+        }
         (self.out.len() as f64) < libm::floor(self.control.cwnd()).max(1.0)
     }
 
@@ -139,6 +173,10 @@ impl<'a> Flow<'a> {
             in_flight: prior_in_flight + 1,
         });
         self.sent += 1;
+        if let Some(recovery) = self.recovery.as_mut() {
+            recovery.sent += 1.0;
+            recovery.allowed = recovery.allowed.map(|allowed| allowed - 1.0);
+        }
         self.last_sent_at = Some(now);
         self.most_out = self.most_out.max(self.out.len() as u32);
         if let Some(rate) = self.control.pacing_rate() {
@@ -201,6 +239,9 @@ impl<'a> Flow<'a> {
         }
         let now = sent.acked_at;
         self.recover(now);
+        if let Some(recovery) = self.recovery.as_mut() {
+            recovery.deliver(libm::floor(self.control.cwnd()), self.out.len() as f64);
+        }
         self.delivered += 1;
         let ack = self.ack(now, &sent, prior_in_flight);
         let view = self.view(now);
@@ -241,7 +282,16 @@ impl<'a> Flow<'a> {
         self.lost += 1;
         self.due += 1;
         let begins = self.recovery.is_none();
-        self.recovery.get_or_insert((end, 0)).1 += 1;
+        let is_transport = self.control.recovery_window() == RecoveryWindow::Transport;
+        let fresh = Recovery {
+            end,
+            retransmitted: 0,
+            flight: f64::from(prior_in_flight),
+            delivered: 0.0,
+            sent: 0.0,
+            allowed: is_transport.then_some(1.0),
+        };
+        self.recovery.get_or_insert(fresh).retransmitted += 1;
         let packet = PacketLost {
             offset: (self.delivered + self.lost) * u64::from(mss),
             payload_bytes: mss,
@@ -258,7 +308,7 @@ impl<'a> Flow<'a> {
 
     /// The recovery ends when what was out at its beginning is through.
     fn recover(&mut self, now: f64) {
-        if let Some((end, retransmitted)) = self.recovery
+        if let Some(Recovery { end, retransmitted, .. }) = self.recovery
             && self.delivered + self.lost >= end
         {
             self.recovery = None;

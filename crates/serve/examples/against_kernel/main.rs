@@ -19,7 +19,7 @@ use network::Network;
 use playpath_serve::device::Device;
 use playpath_serve::secrets::{Random, Secrets};
 use playpath_serve::server::Server;
-use playpath_serve::settings::{Limits, Settings, sender};
+use playpath_serve::settings::{Limits, Settings, of_tcp, sender};
 use playpath_serve::store::Store;
 use playpath_shell::monotonic_nanos;
 use playpath_units::random::{RootSeed, Stream};
@@ -238,7 +238,8 @@ impl Draw {
     fn run(&self, folder: &std::path::Path, bytes: &Arc<Vec<u8>>) -> Result<Value, String> {
         let said = |error: std::io::Error| error.to_string();
         let addresses: Vec<IpAddr> = ADDRESSES[..1 + usize::from(self.is_mptcp)].iter().map(|a| (*a).into()).collect();
-        let (sender, tcp) = sender(&self.own, Some(self.cc), None)?;
+        let sender = sender(&self.own, Some(self.cc), None)?;
+        let tcp = of_tcp(&sender)?;
         let settings = Settings {
             sender,
             tcp,

@@ -18,6 +18,7 @@ mod ip;
 mod mptcp;
 mod options;
 mod pcapng;
+pub mod quic;
 
 pub use ip::{ecn_bits, flow_hash, set_ecn_bits};
 pub use options::{TcpOption, TcpOptions};

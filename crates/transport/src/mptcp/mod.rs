@@ -2,7 +2,7 @@
 //! the path that it takes.
 //!
 //! The data level is in `level/` (what is sent) and `receiving.rs`, subflows in `subflows.rs` and `subflow.rs`, handshakes and
-//! signals in `signalling.rs` and `joining.rs`, the next segment in `sending.rs`, checksums and MP_FAIL in `checksums.rs`, packet
+//! signals in `signalling.rs`, `dss.rs` and `joining.rs`, the next segment in `sending.rs`, checksums and MP_FAIL in `checksums.rs`, packet
 //! schedulers in `scheduler/`.
 //!
 //! Differences from RFC 8684 and from Linux:
@@ -24,6 +24,7 @@
 //! Tested by `tests/mptcp.rs` and `tests/schedulers.rs`.
 
 pub mod checksums;
+mod dss;
 mod joining;
 pub(crate) mod keys;
 pub mod level;

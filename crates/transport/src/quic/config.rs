@@ -24,6 +24,8 @@ pub struct Config {
     pub flow: FlowWindows,
     /// Streams that the peer may have open (§4.6).
     pub max_streams: u64,
+    /// Unidirectional streams that the peer may open, as long as the connection lasts.
+    pub max_uni_streams: u64,
     /// `max_idle_timeout` (§10.1); zero: none.
     pub idle_timeout: Duration,
     /// Bytes of each stream that `write` takes beyond the acknowledged ones.
@@ -136,6 +138,7 @@ impl Default for Config {
                 update_eighths: 4,
             },
             max_streams: 100,
+            max_uni_streams: 0,
             idle_timeout: Duration::from_secs(30),
             send_buffer: 1 << 20,
             loss: LossConfig {

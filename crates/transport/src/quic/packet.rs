@@ -172,6 +172,11 @@ impl Frame {
         1 + varint::size(id) + offset_bytes + length_bytes
     }
 
+    /// A packet with such a frame is acknowledged (§1.2).
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(self, Frame::Close { .. })
+    }
+
     /// May a packet with nothing but such frames be sent without migrating (§9.1)?
     pub const fn is_probing(&self) -> bool {
         matches!(self, Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::NewConnectionId { .. })
@@ -346,15 +351,11 @@ pub struct Packet {
 impl Packet {
     /// Something else than ACK, PADDING and CONNECTION_CLOSE is in it (§1.2).
     pub fn is_ack_eliciting(&self) -> bool {
-        self.frames.as_slice().iter().any(|frame| !matches!(frame, Frame::Close { .. }))
+        self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
     /// It counts as in flight (RFC 9002 §2): ack-eliciting, or padded.
     pub fn is_in_flight(&self) -> bool {
         self.padding > 0 || self.is_ack_eliciting()
-    }
-    /// Nothing but probing frames (§9.1).
-    pub fn is_probing(&self) -> bool {
-        self.ack.is_none() && self.frames.as_slice().iter().all(Frame::is_probing)
     }
     /// Payload of the streams.
     pub fn stream_bytes(&self) -> u32 {

@@ -83,6 +83,8 @@ const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 pub(crate) struct Opening {
     /// A SYN, SYN-ACK or RST to send.
     segment: Option<Flags>,
+    /// Sequence number of a reset that refuses an acknowledgement.
+    refused: u32,
     retries: u32,
     opened_at: Time,
     /// The SYN is repeated, or TIME-WAIT ends.
@@ -96,6 +98,7 @@ impl Default for Opening {
     fn default() -> Opening {
         Opening {
             segment: None,
+            refused: 0,
             retries: 0,
             opened_at: Time::ZERO,
             deadline: Time::MAX,
@@ -117,6 +120,13 @@ impl Opening {
     }
     pub fn send(&mut self, flags: Flags) {
         self.segment = Some(flags);
+    }
+    /// The peer acknowledges what is not our SYN: it takes us for another connection (RFC 9293 §3.10.7.3, §3.10.7.4).
+    fn refuse(&mut self, ack: u32) {
+        (self.segment, self.refused) = (Some(Flags::RST), ack);
+    }
+    pub fn refused(&self) -> u32 {
+        self.refused
     }
     pub fn wait_until(&mut self, deadline: Time) {
         self.deadline = deadline;
@@ -261,7 +271,10 @@ impl Connection {
             }
             return;
         }
-        if !segment.flags.contains(Flags::SYN) || (segment.flags.contains(Flags::ACK) && !acks_syn) {
+        if segment.flags.contains(Flags::ACK) && !acks_syn {
+            return self.opening.refuse(segment.ack);
+        }
+        if !segment.flags.contains(Flags::SYN) {
             return;
         }
         self.take_syn(at.now, segment);
@@ -297,9 +310,12 @@ impl Connection {
                 return;
             }
         } else if !self.receiver.is_acceptable(segment) {
+            return self.opening.send(Flags::ACK); // RFC 9293 §3.10.7.4, first step
+        }
+        if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        if segment.flags.contains(Flags::ACK) && segment.ack == self.config().isn.wrapping_add(1) {
+        if segment.ack == self.config().isn.wrapping_add(1) {
             self.complete_handshake(at, segment.window);
             self.check_first_ace(segment);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
@@ -307,6 +323,8 @@ impl Connection {
             } else {
                 self.receiver.handle_data(at.now, segment, None); // its timestamp is the first to echo
             }
+        } else {
+            self.opening.refuse(segment.ack);
         }
     }
 
@@ -367,6 +385,9 @@ impl Connection {
 
     fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {
         self.state = State::Established;
+        // Who looks for mangling may send without ECT by now; marks are told all the same (RFC 9768 §3.2.2.3).
+        let features = self.sender.features();
+        self.receiver.set_ecn(features.ecn || features.counts_marks);
         self.sender.start(at, window);
         self.raise(Event::Connected);
     }

@@ -374,7 +374,7 @@ impl Connection {
             return false;
         }
         if !self.receiver.is_acceptable(segment) {
-            if segment.payload_len > 0 {
+            if segment.sequence_len() > 0 {
                 self.receiver.handle_data(now, segment, None); // an old duplicate: tell by DSACK that it came twice
             }
             self.receiver.request_ack();

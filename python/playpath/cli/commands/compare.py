@@ -124,7 +124,7 @@ def command(
 
 
 def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
-    """What an hour costs, where a price is given, and how many viewers a real trial against the next best would need."""
+    """What an hour costs, where a price is given, what is left to others on the path, and how many viewers a real trial needs."""
     if price_per_gb is not None and (costs := result.costs(price_per_gb)):
         rows = [
             {
@@ -136,6 +136,16 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             for cost in costs
         ]
         console.print_records("for each hour of video shown", rows)
+    if result.neighbours:
+        rows = [
+            {
+                "sender": found.sender,
+                "their goodput (Mbit/s)": format_value(found.goodput_mbps),
+                "their packets lost (%)": format_value(100 * found.loss_ratio),
+            }
+            for found in result.neighbours
+        ]
+        console.print_records("beside it, the others on the path", rows)
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
         console.out.print(
             console.plain(

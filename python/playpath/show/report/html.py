@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib import resources
 
+
 class Section(str):
     """A part of the page that its contents list names."""
 

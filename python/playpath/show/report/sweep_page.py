@@ -117,9 +117,7 @@ def _maps(result: SweepResult) -> str:
         drawn, ax = figure(width, height)
         winner_map(result, x, y, ax, where=where)
         ax.set_title(_facet_title(where), fontsize=9, loc="left")
-        parts.append(
-            figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3)
-        )
+        parts.append(figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3))
     return html.section("Who wins where", html.figures(parts), note=note)
 
 

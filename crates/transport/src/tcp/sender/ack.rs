@@ -371,7 +371,9 @@ impl Sender {
 
     /// Returns `true` if the ACK did no more than open the window.
     fn update_peer_window(&mut self, ack: u64, window: u32) -> bool {
-        self.config.flow_control == FlowControl::Own && self.stream.update_window(ack, window)
+        // An older one may have overtaken it (RFC 9293 §3.10.7.4: SND.WL2).
+        let is_current = ack >= self.stream.una();
+        self.config.flow_control == FlowControl::Own && is_current && self.stream.update_window(ack, window)
     }
 
     fn is_echo(&self, segment: &Segment) -> bool {
