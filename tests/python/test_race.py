@@ -1,6 +1,7 @@
 """Races until decided: what they promise, by simulation; and that sessions, seeds and files stay in order when choices leave."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from playpath.judge.evidence import FALSE_WINNERS
 from playpath.judge.race import race_looks
 from playpath.judge.ranking import Ranker
 from playpath.results.comparison import Comparison
+from playpath.results.gather import whole_seeds
 from playpath.show.report import comparison_page
 
 SHORT, LONG = 60, 2000
@@ -109,6 +111,15 @@ def test_the_sessions_of_a_race_are_those_of_a_comparison():
     assert result.manifest["scenario"]["run"]["seeds"] == 12
     whole = playpath.compare(SMALL, seeds=12)
     assert whole.table.filter(pl.col("seed").is_in(result.seeds)).equals(result.table)
+
+
+def test_a_seed_counts_where_all_that_had_to_play_it_did():
+    played = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3), ("a", 4), ("c", 1), ("c", 2), ("c", 4)]
+    sessions = [SimpleNamespace(sender=sender, seed=seed) for sender, seed in played]
+    whole = whole_seeds(sessions, ["a", "b", "c"], {"b": 2})  # b has left; c failed with seed 3
+    assert {(session.sender, session.seed) for session in whole} == set(played) - {("a", 3)}
+    whole = whole_seeds(sessions, ["a", "b", "c"])
+    assert {session.seed for session in whole} == {1, 2}
 
 
 def test_where_it_is_asked_for_whom_all_play_to_the_end():
