@@ -20,7 +20,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -187,11 +187,11 @@ impl Client {
     }
 
     /// Status and body of an answer that has arrived whole.
-    fn answer(&self, id: StreamId) -> (String, HashMap<String, String>, Vec<u8>) {
+    fn answer(&self, id: StreamId) -> (String, BTreeMap<String, String>, Vec<u8>) {
         assert!(self.ended.contains(&id), "{id}: {} bytes, {:?}", self.received[&id].len(), self.lost);
         let mut reader = Reader::new(&self.received[&id]);
         assert_eq!(reader.varint(), Some(1));
-        let fields: HashMap<_, _> = decode(reader.prefixed().unwrap()).unwrap().into_iter().collect();
+        let fields: BTreeMap<_, _> = decode(reader.prefixed().unwrap()).unwrap().into_iter().collect();
         let mut body = vec![];
         while !reader.is_empty() {
             assert_eq!(reader.varint(), Some(0));
