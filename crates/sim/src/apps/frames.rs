@@ -88,7 +88,10 @@ impl FrameSource {
             (End::Server, What::Writable) => self.write(net),
             (End::Client, What::Readable) => {
                 self.read_bytes += net.read(self.flow, End::Client, u64::MAX);
-                while let Some((taken, _)) = self.under_way.pop_front_if(|(_, end)| *end <= self.read_bytes) {
+                while let Some(&(taken, end)) = self.under_way.front()
+                    && end <= self.read_bytes
+                {
+                    self.under_way.pop_front();
                     self.delays.push(net.now - taken);
                 }
             }
