@@ -145,8 +145,8 @@ reference: setup ## reference pages that follow from registries (docs/reference)
 figures: setup ## figures and pages that are made by runs of the simulator (a minute)
 	$(BIN)/python docs/build.py
 
-papers: setup ## the papers' studies over the joint space of what they leave open, and docs/papers.md from them (an hour)
-	$(BIN)/playpath reproduce all --joint 64 --figures
+papers: setup ## the papers' studies over the joint space of what they leave open, and the pages made from them (two hours)
+	$(BIN)/playpath reproduce all --joint 340 --figures
 	$(BIN)/python docs/papers.py out/reproduce
 
 kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay, own endpoint (bpf/setup.sh installs the packages)

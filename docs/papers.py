@@ -21,7 +21,7 @@ import polars as pl
 
 from playpath.papers import NAMES, Study, evaluate, study
 from playpath.papers.claims import select
-from playpath.papers.study import Labels, Unstated
+from playpath.papers.study import Claim, Labels, Unstated
 from playpath.papers.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
@@ -109,14 +109,17 @@ def regions(which: Study, folder: Path) -> list[str] | None:
         return None
     rows = []
     for claim, found in joint["claims"].items():
-        runs = ["–" if own is None else _command(which.name, own) for own in found["examples"]]
-        rows.append([claim, _of_space(found), found["best"], *runs])
+        runs = ["–" if own is None else _command(which, own) for own in found["examples"]]
+        rows.append([claim, _of_space(found), found["best"] or "–", *runs])
     return markdown(["claim", "of the space", "at the best set", "a run with it", "a run without it"], rows)
 
 
-def _command(name: str, settings: dict[str, Any]) -> str:
-    sets = [f'--set {knob}="{v}"' if " " in str(v) else f"--set {knob}={v}" for knob, v in settings.items()]
-    return f"`{' '.join([f'playpath reproduce {name} --quick', *sets])}`"
+def _command(which: Study, settings: dict[str, Any]) -> str:
+    """Without the values that are the base's."""
+    base = {u.knob: u.chosen for u in which.swept}
+    own = {knob: value for knob, value in settings.items() if value != base[knob]}
+    sets = [f'--set {knob}="{v}"' if " " in str(v) else f"--set {knob}={v}" for knob, v in own.items()]
+    return f"`{' '.join([f'playpath reproduce {which.name} --quick', *sets])}`"
 
 
 def claims(which: Study, folder: Path) -> list[str]:
@@ -128,9 +131,16 @@ def claims(which: Study, folder: Path) -> list[str]:
     for claim, found in zip(which.claims, judged, strict=True):
         result = evaluate(claim, table)
         decides = f"{result.deciding.check.says}: {result.deciding.figures()}"
-        also = [evaluate(claim, theirs).verdict for theirs in in_ns2.values()]
+        also = [_verdict_in(claim, theirs) for theirs in in_ns2.values()]
         rows.append([f"{claim.id}: {claim.statement}", found["verdict"], *also, decides, found["seen"] or "–"])
     return markdown(["claim", "verdict", *in_ns2, "deciding figures", "the viewer sees"], rows)
+
+
+def _verdict_in(claim: Claim, table: pl.DataFrame) -> str:
+    """A dash where the table lacks a case that the claim looks at."""
+    terms = [term for check in claim.checks for term in (check.of, check.against) if term]
+    is_there = all(select(table, term.where).height for term in terms)
+    return evaluate(claim, table).verdict if is_there else "–"
 
 
 def in_ns2_itself() -> dict[str, pl.DataFrame]:
@@ -171,7 +181,7 @@ def unstated(which: Study, folder: Path) -> list[str]:
         more = [] if joint is None else _in_the_space(u, joint)
         rows.append([u.name, u.value, u.reason, values, u.source or "–", *more])
     more = [] if joint is None else ["claims that hang on it", "best set"]
-    more += ["lost with the base's value"] if joint is not None and joint["best"]["undone"] else []
+    more += ["lost with the base's value"] if joint is not None and joint["best"] and joint["best"]["undone"] else []
     return markdown(["parameter", "base", "reason", "range", "its bounds", *more], rows)
 
 
@@ -183,6 +193,8 @@ def _in_the_space(parameter: Unstated, joint: dict[str, Any]) -> list[str]:
         if effect["on"] == parameter.name
     ]
     best = joint["best"]
+    if best is None:
+        return [", ".join(hang) or "–", "–"]
     there = f"{best['settings'][parameter.knob]} {parameter.unit}".strip() if parameter.knob else "–"
     lost = ", ".join(claim.rpartition("-")[2] for claim in best["undone"].get(parameter.knob, []))
     return [", ".join(hang) or "–", there, *([lost or "–"] if best["undone"] else [])]

@@ -67,6 +67,19 @@ METRICS = (
 )
 OTHERS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets")
 
+LABELS = {
+    "vegas": (0, 9, "center"),
+    "ledbatpp": (-9, -3, "right"),
+    "sammy": (-9, -3, "right"),
+    "newreno": (-9, 2, "right"),
+    "copa": (-9, 2, "right"),
+    "ccplca": (-9, -8, "right"),
+    "bbr3": (0, -16, "center"),
+    "slack": (10, -4, "left"),
+    "bbr": (-8, 8, "left"),
+}
+"""Where a name stands beside its point, in points; right of it without a word."""
+
 PATH = """
 name = "front"
 [[path]]
@@ -231,11 +244,13 @@ def _draw(points: Mapping[str, tuple[float, float]]) -> None:
     for name, style in sender_styles(list(points)).items():
         is_own = name == "slack"
         ax.plot(*points[name], style.marker, color=style.colour, markersize=12 if is_own else 8)
-        weight = "bold" if is_own else "normal"
-        ax.annotate(
-            name, points[name], xytext=(7, 4), textcoords="offset points", fontsize=10, color=INK, weight=weight
-        )
-    ax.set_yscale("symlog", linthresh=1)
+        right, up, side = LABELS.get(name, (8, -3, "left"))
+        at: Row = {"xytext": (right, up), "textcoords": "offset points", "ha": side}
+        ax.annotate(name, points[name], fontsize=10, color=INK, weight="bold" if is_own else "normal", **at)
+    ax.set_yscale("log")
+    ax.set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
+    ax.set_yticks([], minor=True)
+    ax.set_ylim(2, 250)
     ax.tick_params(labelsize=10)
     ax.set_xlabel("bulk neighbour's goodput (%), 100: beside a viewer with NewReno → better", fontsize=10)
     ax.set_ylabel("stall time (s a session), down is better", fontsize=10)

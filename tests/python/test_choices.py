@@ -38,13 +38,12 @@ def test_names_are_in_ranking_sentence_and_json(varied):
     assert "droptail" in varied.headline
     told = json.loads(varied.to_json())
     assert [sender["name"] for sender in told["senders"]] == ["droptail", "fq_codel"]
-    fq_codel = told["manifest"]["choices"]["fq_codel"]
-    assert fq_codel.pop("scenario")["path"][0]["queue"]["kind"] == "fq_codel"
-    assert fq_codel == {
+    assert told["manifest"]["choices"]["fq_codel"] == {
         "sender": "cubic",
         "value": "fq_codel",
         "settings": {"path.queue": {"kind": "fq_codel", "limit": LIMIT}},
     }
+    assert told["manifest"]["variants"]["fq_codel"]["path"][0]["queue"]["kind"] == "fq_codel"
 
 
 def test_more_seeds_and_settings_keep_the_choices(varied):
@@ -81,6 +80,15 @@ def test_an_archive_of_choices_is_verified_and_a_forged_one_is_found(cli, small,
     changed = {**asked.choices, "cubic · pie": asked.choices["cubic · droptail"]}
     told = list(wrong_answer(tmp_path, result, replace(asked, choices=changed)))
     assert any("its choices are not those" in line for line in told)
+
+
+def test_more_seeds_are_the_same_question(cli, small, tmp_path):
+    vary = ["--cc", "cubic", "--vary", "path.queue=droptail,pie", "--out", tmp_path / "out"]
+    assert cli("compare", small, *vary, "--seeds", 1).status == 0
+    found = cli("compare", small, *vary, "--seeds", 2)
+    assert found.status == 0, found.err
+    found = cli("compare", small, *vary, "--seeds", 2, "--until-decided", "--most", 3)
+    assert found.status == 0, found.err
 
 
 def test_results_from_before_archives_held_choices_are_refused_in_one_line(varied):

@@ -2,6 +2,8 @@
 //! explorer's page and whoever else compares call this one. Tests: tests/python/test_ranking.py, test_stats.py, test_false_winners.py.
 
 mod betting;
+mod criteria;
+mod decision;
 mod evidence;
 mod metric;
 mod neighbours;
@@ -13,9 +15,11 @@ mod special;
 mod standing;
 mod stats;
 
+pub use criteria::{Prefer, criteria, identical_replicas};
+pub use decision::{Decision, Difference, Relation};
 pub use evidence::apart_level;
 pub use metric::metric;
-pub use ranking::{Decision, Difference, Prefer, Proof, Ranker, Relation, Runs, criteria, identical_replicas};
+pub use ranking::{Proof, Ranker, Runs};
 pub use sentence::{format_value, headline, sentence};
 pub use standing::{Judged, Standing};
 pub use stats::{Summary, summarise};

@@ -1,7 +1,8 @@
 //! What the neighbours' frames wait for, beside what the viewer gains: the end of a headline.
 
+use crate::decision::Decision;
 use crate::metric::metric;
-use crate::ranking::{Decision, Ranker};
+use crate::ranking::Ranker;
 use crate::sentence::format_value;
 
 const FRAMES: &str = "frame_delay_p99_ms";

@@ -15,8 +15,10 @@
 //! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/race.rs` repeats them.
 
 use crate::betting::{against_at_least, against_at_most, interval};
+use crate::criteria::GUARD;
+use crate::decision::Relation;
 use crate::evidence::UNNOTICED_SHARE;
-use crate::ranking::{GUARD, Proof, Ranker, Relation};
+use crate::ranking::{Proof, Ranker};
 use playpath_record::registry::{Better, Metric};
 use std::collections::BTreeMap;
 

@@ -14,35 +14,21 @@
 //! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
 //! play has no start-up delay) counts as worse than any other.
 
+use crate::criteria::{GUARD, PICTURES, Prefer, is_constant, is_cost};
+use crate::decision::{Decision, Difference, Relation};
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
 use crate::race::{self, FIRST_LOOK, Won};
-use crate::standing::{Judged, Standing, by_proof};
+use crate::standing::by_proof;
 use crate::stats;
-use playpath_record::registry::{Better, Metric, metrics};
-use serde::Serialize;
+use playpath_record::registry::{Better, Metric};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A criterion that only keeps a session that shows nothing from winning.
-pub(crate) const GUARD: &str = "played_s";
 const LATER: f64 = 0.4;
-const PICTURES: [&str; 4] = ["mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps"];
-
-/// How two senders stand at a criterion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Relation {
-    /// Proven: no difference that counts.
-    Alike,
-    /// Proven: one is noticeably better.
-    Apart,
-    /// Not proven either way.
-    Open,
-}
 
 /// A sender and its values of each metric, one a seed.
 pub struct Runs {
@@ -65,67 +51,6 @@ pub enum Proof {
     Tests,
     /// Bets, in a race that beaten senders leave: `race`.
     Bets,
-}
-
-/// A sender against the best in one metric, paired by seed.
-#[derive(Clone, Debug, Serialize)]
-pub struct Difference {
-    /// Who.
-    pub sender: String,
-    /// Against whom.
-    pub best: String,
-    /// In what.
-    pub metric: String,
-    /// Mean of sender minus best.
-    pub mean: f64,
-    /// 95 % interval of the median difference; none for fewer than six runs.
-    pub ci95: Option<[f64; 2]>,
-    /// Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out.
-    pub p: Option<f64>,
-    /// Of "no further apart than the margin", corrected for all pairs.
-    pub p_adjusted: Option<f64>,
-    /// They are apart: `p_adjusted` is at most the level that this number of runs and this criterion have.
-    pub significant: bool,
-    /// Pairs.
-    pub n: usize,
-    /// Those that differ by more than the margin.
-    pub noticed: usize,
-    /// How they stand.
-    pub relation: Relation,
-    /// Estimate of the further runs that would settle an open difference.
-    pub more_runs: Option<usize>,
-}
-
-/// How the best sender stands against the others.
-#[derive(Clone, Debug, Serialize)]
-pub struct Decision {
-    /// Best first.
-    pub ranking: Vec<String>,
-    /// 1 for the best; senders alike in everything that counts share a rank.
-    pub ranks: BTreeMap<String, usize>,
-    /// The first and the last place that each may have, by what is proven.
-    pub places: BTreeMap<String, [usize; 2]>,
-    /// Each other sender against the best, every criterion judged for itself.
-    pub criteria: BTreeMap<String, Vec<Judged>>,
-    /// The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where none of
-    /// its parts is.
-    pub weighed: BTreeMap<String, Standing>,
-    /// Apart from the best.
-    pub beaten: Vec<String>,
-    /// Alike with it.
-    pub tied: Vec<String>,
-    /// Undecided.
-    pub open: Vec<String>,
-    /// For each other sender not tied, the criterion where it first differs from the best; where viewers weigh several against each
-    /// other, the one that makes most of the difference.
-    pub deciding: BTreeMap<String, String>,
-    /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
-    /// seconds at one step less of the picture, at which that changes.
-    pub depends: BTreeMap<String, f64>,
-    /// Estimate of the further runs that would settle all open comparisons.
-    pub more_runs: Option<usize>,
-    /// The same for what the viewer sees alone, without the network's costs.
-    pub more_runs_for_viewer: Option<usize>,
 }
 
 /// The senders with as few missing values as a pair, and the evidence on them.
@@ -268,7 +193,8 @@ impl Ranker {
         let found = stats::differences(&a, &b);
         let mean = stats::mean(&found)?;
         let margin = self.margin(sender, other, metric);
-        let ci95 = if self.is_random { stats::median_interval(&stats::sorted(&found)) } else { None };
+        let ordered = stats::sorted(&found);
+        let ci95 = if self.is_random { stats::median_interval(&ordered) } else { None };
         let relation = self.relation(sender, other, metric);
         let needed = if relation == Relation::Open { self.needs(sender, other, metric) } else { None };
         let is_tested = self.is_random && self.criteria.iter().any(|criterion| criterion.name == metric.name);
@@ -277,6 +203,7 @@ impl Ranker {
             best: self.sender(other).into(),
             metric: metric.name.into(),
             mean,
+            median: stats::median(&ordered),
             ci95,
             p: ci95.map(|_| stats::sign_test(&found)),
             p_adjusted: if is_tested { self.p_adjusted(sender, other, metric) } else { None },
@@ -615,73 +542,4 @@ impl Ranker {
         let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
         (!whole.is_empty()).then(|| Evidence::new(&rows))
     }
-}
-
-/// What a viewer puts first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Prefer {
-    /// Nothing: what counts is what every viewer in the range of `preference` would say.
-    #[default]
-    Range,
-    /// As few stalls as possible, whatever the picture: the order of the criteria as it stands.
-    Stalls,
-    /// The best picture, whatever it stalls.
-    Picture,
-    /// The shortest wait at the start.
-    Start,
-    /// A quality of experience, by its metric.
-    Qoe(String),
-}
-
-impl Prefer {
-    /// From "stalls", "picture", "start", "range", or the name of a metric.
-    pub fn parse(text: &str) -> Prefer {
-        match text {
-            "range" => Prefer::Range,
-            "stalls" => Prefer::Stalls,
-            "picture" => Prefer::Picture,
-            "start" => Prefer::Start,
-            other => Prefer::Qoe(other.to_string()),
-        }
-    }
-
-    fn reorder(&self, criteria: &mut Vec<&'static Metric>) {
-        let is_first = |metric: &&Metric| match self {
-            Prefer::Range | Prefer::Stalls | Prefer::Qoe(_) => false,
-            Prefer::Picture => PICTURES.contains(&metric.name),
-            Prefer::Start => metric.name == "startup_delay_s",
-        };
-        criteria.sort_by_key(|metric| metric.name != GUARD && !is_first(metric));
-        if let Prefer::Qoe(name) = self {
-            let after = criteria.iter().take_while(|metric| metric.name == GUARD).count();
-            criteria.insert(after, metric(name));
-        }
-    }
-}
-
-/// The criteria of a ranking with a video, or of one without, most important first.
-pub fn criteria(has_video: bool) -> Vec<&'static Metric> {
-    let rank = |metric: &&'static Metric| if has_video { metric.video_rank } else { metric.bulk_rank };
-    let mut criteria: Vec<&'static Metric> = metrics().filter(|metric| rank(metric).is_some()).collect();
-    criteria.sort_by_key(rank);
-    criteria
-}
-
-/// Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more. One run
-/// alone cannot tell.
-pub fn identical_replicas(runs: &[Runs]) -> bool {
-    let mut columns = runs.iter().flat_map(|runs| runs.columns.values());
-    columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
-}
-
-/// The same in all sessions of all senders: of a picture no outcome, but the only rate that there is.
-fn is_constant(runs: &[Runs], name: &str) -> bool {
-    let mut values = runs.iter().filter_map(|runs| runs.columns.get(name)).flatten();
-    let first = values.next();
-    values.all(|value| Some(value) == first)
-}
-
-/// A criterion of a ranking with a video that no viewer sees.
-pub(crate) fn is_cost(metric: &Metric) -> bool {
-    metric.video_rank.is_some() && metric.figure.of() != "viewer"
 }

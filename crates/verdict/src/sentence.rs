@@ -1,8 +1,10 @@
 //! The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next.
 
+use crate::criteria::{GUARD, is_cost};
+use crate::decision::{Decision, Difference, Relation};
 use crate::metric::metric;
 use crate::neighbours;
-use crate::ranking::{Decision, Difference, GUARD, Ranker, Relation, is_cost};
+use crate::ranking::Ranker;
 use crate::standing::{Standing, share_at_most};
 use playpath_record::registry::Metric;
 
@@ -169,7 +171,7 @@ impl<'a> Teller<'a> {
             Some((*metric, each?.into_iter().reduce(|a, b| if a[0] < b[0] { b } else { a })?))
         };
         let mut seen = self.ranker.criteria.iter().filter(|metric| metric.name != GUARD);
-        let Some((metric, [most, session])) = seen.find_map(|metric| at(&metric)) else { return String::new() };
+        let Some((metric, [most, session])) = seen.find_map(at) else { return String::new() };
         let told = |value: f64| amount(metric, &[value]);
         let played = self.ranker.mean(best, GUARD).filter(|played| *played > 0.0);
         let hour =
@@ -419,9 +421,10 @@ fn difference(found: &Difference) -> String {
         (None, _) => size,
         (_, None) => format!("{size} on average, noticeably different in {} of {n} runs", found.noticed),
         (_, Some([low, high])) => {
-            let (low, high) = if found.mean >= 0.0 { (low, high) } else { (-high, -low) };
-            let (low, high) = (format_value(Some(low)), format_value(Some(high)));
-            format!("{size} on average, 95 % interval of the median {low} to {high}")
+            let [median, low, high] =
+                if found.mean >= 0.0 { [found.median, low, high] } else { [-found.median, -high, -low] };
+            let [median, low, high] = [median, low, high].map(|value| format_value(Some(value)));
+            format!("{size} on average, in the median {median}, with a 95 % interval of {low} to {high}")
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Each criterion for itself, whatever the others say, and the places that proven differences leave open.
 
+use crate::decision::Relation;
 use crate::metric::metric;
 use crate::preference::MIDDLE;
-use crate::ranking::{Ranker, Relation};
+use crate::ranking::Ranker;
 use crate::special::binomial_cdf;
 use playpath_record::registry::{Better, Metric};
 use serde::Serialize;

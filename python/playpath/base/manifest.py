@@ -29,6 +29,7 @@ class Manifest(TypedDict):
     platform: str
     kernel: str
     choices: NotRequired[dict[str, dict[str, object]]]
+    variants: NotRequired[dict[str, Document]]
     until_decided: NotRequired[int]
 
 
@@ -67,12 +68,7 @@ def package_version() -> str:
 def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
     """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
     choices: dict[str, dict[str, object]] = {
-        name: {
-            "sender": choice.sender,
-            "value": choice.value,
-            "settings": dict(choice.settings),
-            "scenario": scenario.playing(name).resolved,
-        }
+        name: {"sender": choice.sender, "value": choice.value, "settings": dict(choice.settings)}
         for name, choice in scenario.choices.items()
     }
     found: Manifest = {
@@ -86,7 +82,10 @@ def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
         "platform": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
     }
-    return {**found, "choices": choices} if choices else found
+    if choices:
+        found["choices"] = choices
+        found["variants"] = {name: variant.resolved for name, variant in scenario.variants.items()}
+    return found
 
 
 def again(world: str) -> str:

@@ -2,7 +2,7 @@
 
 A region is a box of at most three conditions, found greedily: each is the one that most raises how many more points the box has
 with the claim than its size would give (weighted relative accuracy, Lavrač et al. 1999). One that chance would give as well
-(hypergeometric, one in a hundred, for the number of conditions that were tried) is not told.
+(hypergeometric, one in twenty, for the number of conditions that were tried) is not told.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from playpath.papers.study import Settings, Unstated
 _MOST = 3
 _LEAST_GAIN = 1.05
 _LEAST_INSIDE = 4
-_CHANCE = 0.01
+_CHANCE = 0.05
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _gain(inside: np.ndarray, y: np.ndarray) -> float:
 
 
 def _is_more_than_chance(narrowed: np.ndarray, inside: np.ndarray, y: np.ndarray, tried: int) -> bool:
-    """Drawn at random from those inside, so many would have the claim less often than once in a hundred searches."""
+    """Drawn at random from those inside, so many would have the claim less often than once in twenty searches."""
     from scipy.stats import hypergeom  # as in `space.filled`
 
     total, holding = int(inside.sum()), int(y[inside].sum())
@@ -109,10 +109,10 @@ def _mask(condition: Condition, points: Sequence[Settings]) -> np.ndarray:
 
 
 def _conditions(u: Unstated, points: Sequence[Settings]) -> Iterator[Condition]:
-    """Both sides of each tenth of the points' values; of quantities in order likewise; else each choice, and all but it."""
+    """Both sides of each fifth of the points' values; of quantities in order likewise; else each choice, and all but it."""
     values = u.values
     if u.is_number:
-        at = np.unique(np.quantile([point[u.knob] for point in points], np.linspace(0.1, 0.9, 9)))
+        at = np.unique(np.quantile([point[u.knob] for point in points], np.linspace(0.2, 0.8, 4)))
         for bound in (float(f"{b:.2g}") for b in at):
             yield Condition(u, high=bound)
             yield Condition(u, low=bound)

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 
 import polars as pl
 
-from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import Manifest, manifest
-from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
+from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value
 from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
 from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.judge.trial import Trial, viewers_per_arm
-from playpath.results import bands
+from playpath.results import bands, kept
 from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
 from playpath.results.latex import latex_table
 from playpath.results.neighbours import Neighbours, neighbours
-from playpath.results.record import Session, file_names
+from playpath.results.notebook import notebook_html
+from playpath.results.record import Session
 from playpath.run.worlds import cc_name
 from playpath.scenario import Scenario
-from playpath.scenario.choices import Choice
 
 _KEYS = ("sender", "cc", "seed", "digest")
 
@@ -351,26 +348,7 @@ class Comparison(Tabular):
         return self.table
 
     def _repr_html_(self) -> str:
-        names = self.ranker.criteria
-        head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
-        rows = "".join(f"<tr><th>{escape(s)}</th>{self._html_cells(s, names)}</tr>" for s in self.ranking)
-        table = f"<table><tr><th>sender</th>{head}</tr>{rows}</table>"
-        said = f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.verdict)}</p>"
-        return f"{said}{table}{self._figure()}"
-
-    def _figure(self) -> str:
-        """The first criterion, drawn; nothing where no sender has a value."""
-        from playpath.plots import figure, metric_dots
-        from playpath.show.report.drawings import plain_svg
-
-        if not self.shown_criteria:
-            return ""
-        drawn, ax = figure(5.2, 0.9 + 0.42 * len(self.senders))
-        metric_dots(self, self.shown_criteria[0], ax)
-        return plain_svg(drawn)
-
-    def _html_cells(self, sender: str, names: Sequence[str]) -> str:
-        return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)
+        return notebook_html(self)
 
     def _sender_dict(self, sender: str) -> dict[str, object]:
         summaries = {name: self.summary(sender, name) for name in self.metric_names}
@@ -381,62 +359,25 @@ class Comparison(Tabular):
 
     def save(self, folder: str | Path) -> None:
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
-        target = Path(folder)
-        for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
-            write_frame(target / f"{name}.parquet", frame)
-        self.save_timelines(target)
-        stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
-        write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+        kept.save(self, Path(folder))
 
     def save_timelines(self, folder: str | Path) -> None:
         """Write the timelines and their bands, in place of those that are there."""
-        target = Path(folder)
-        timelines = file_names(self.timelines)
-        for sender, file in timelines.items():
-            self.timelines[sender].save(target / "timelines" / file)
-        for record in target.glob("timelines/*/record.json"):
-            if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
-                shutil.rmtree(record.parent)
-        write_frame(target / "bands.parquet", self.bands)
+        kept.save_timelines(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
-        source = Path(folder)
-        stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
-        resolved = stored["manifest"]["scenario"]
-        told = stored["manifest"].get("choices", {})
-        choices = {name: Choice(of["sender"], of["value"], of["settings"]) for name, of in told.items()}
-        variants = {name: Scenario.stored(of["scenario"], None) for name, of in told.items() if "scenario" in of}
-        found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
-        return cls(
-            scenario=replace(Scenario.stored(resolved, None), choices=choices, variants=variants),
-            world=stored["world"],
-            seeds=stored["manifest"]["seeds"],
-            table=pl.read_parquet(source / "sessions.parquet"),
-            flows=pl.read_parquet(source / "flows.parquet"),
-            links=pl.read_parquet(source / "links.parquet"),
-            notes=stored["notes"],
-            timelines={session.sender: session for session in found},
-            bands=_stored_bands(source / "bands.parquet"),
-            interrupted=stored["interrupted"],
-            failures=[Failure(**entry) for entry in stored.get("failed", [])],
-            looks=(stored.get("stopping") or {}).get("looks", []),
-            most=(stored.get("stopping") or {}).get("most"),
-        )
-
-
-def _stored_bands(path: Path) -> pl.DataFrame:
-    """No rows in results from before there were bands, of each series."""
-    found = pl.read_parquet(path) if path.is_file() else None
-    return pl.DataFrame(schema=bands.SCHEMA) if found is None or "series" not in found.columns else found
+        return kept.load(Path(folder))
 
 
 def format_summary(summary: stats.Summary | None) -> str:
-    """The mean, and in brackets the interval of the median, for people.
+    """The mean, and in brackets the interval of the median, for people; where the mean lies outside, it says of what it is.
 
     >>> format_summary(stats.summarise([0.0] * 9 + [60.0])), format_summary(stats.summarise([1.0, 2.0]))
     ('6 (median 0)', '1.5')
+    >>> format_summary(stats.summarise([0.0] * 4 + [1.0] * 5 + [90.0]))
+    '9.5 (median 0 to 1)'
     """
     if summary is None:
         return "–"
@@ -446,4 +387,5 @@ def format_summary(summary: stats.Summary | None) -> str:
     low, high = (format_value(end) for end in summary.ci95)
     if low == high:
         return middle if low == middle else f"{middle} (median {low})"
-    return f"{middle} ({low} to {high})"
+    of = "" if summary.ci95[0] <= summary.mean <= summary.ci95[1] else "median "
+    return f"{middle} ({of}{low} to {high})"

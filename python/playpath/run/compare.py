@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
-from playpath.base.parallel import check_jobs, run_all
+from playpath.base.parallel import Outcome, check_jobs, run_all
 from playpath.base.progress import Progress, Pulse
 from playpath.judge.race import race_looks
 from playpath.real.testbed.errors import MissingToolError
@@ -116,18 +116,15 @@ def compare(
     threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
     if not resume:  # what is missing was tried when it began
         place.prepare(loaded, threads)
-    sessions: list[Session] = []
-    failures: list[Failure] = []
-    outlines: dict[tuple[str, int], bands.Outline] = {}
     looks = race_looks(len(loaded.seeds), until_decided) if until_decided else [len(loaded.seeds)]
-    last: dict[str, int] = {}
     if until_decided:  # what a record says of its scenario does not depend on when the race ends
         loaded = load(loaded, seeds=looks[-1])
+    played = _Played()
     for look, (begun, runs) in enumerate(pairwise([0, *looks])):
-        racing = [sender for sender in loaded.senders if sender not in last]
+        racing = [sender for sender in loaded.senders if sender not in played.last]
         tasks = [(seed, sender) for seed in loaded.seeds[begun:runs] for sender in racing]
         pulse = Pulse(progress, len(tasks))
-        player = _Player(loaded, place, pulse, outlines, trace=timelines, store=store, resume=resume)
+        player = _Player(loaded, place, pulse, played.outlines, trace=timelines, store=store, resume=resume)
         outcome = run_all(
             player.play,
             tasks,
@@ -137,19 +134,39 @@ def compare(
             on_interrupt=on_interrupt,
             on_stopped=on_stopped,
         )
-        sessions += [s for s in outcome.results if isinstance(s, Session)]
-        failures += [f for f in outcome.results if isinstance(f, Failure)]
-        result = _gather_whole(loaded, place.name, sessions, failures, last, interrupted=outcome.interrupted)
+        result = played.gather(loaded, place.name, outcome)
         if until_decided:
             result = replace(result, looks=looks[: look + 1], most=looks[-1])
         if outcome.interrupted or (until_decided and result.is_settled):
             break
-        last = dict.fromkeys(_leaving(result), loaded.seeds[runs - 1]) | last
+        played.let_go(result, loaded.seeds[runs - 1])
     if not timelines or (result.interrupted and place.is_parallel):
         return result
-    ordered = {key: outlines[key] for key in sorted(outlines) if key[1] in result.seeds and key[0] in result.senders}
-    played_again = _timelines(result, place, threads, sessions, meanwhile)
-    return result.with_timelines(played_again, bands.bands(ordered))
+    found = sorted(key for key in played.outlines if key[1] in result.seeds and key[0] in result.senders)
+    played_again = _timelines(result, place, threads, played.sessions, meanwhile)
+    return result.with_timelines(played_again, bands.bands({key: played.outlines[key] for key in found}))
+
+
+@dataclass
+class _Played:
+    """What was played so far, and up to which seed by those that have left a race."""
+
+    sessions: list[Session] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    outlines: dict[tuple[str, int], bands.Outline] = field(default_factory=dict)
+    last: dict[str, int] = field(default_factory=dict)
+
+    def gather(self, scenario: Scenario, world: str, outcome: Outcome[Session | Failure]) -> Comparison:
+        """A comparison of all with what was played now."""
+        self.sessions += [s for s in outcome.results if isinstance(s, Session)]
+        self.failures += [f for f in outcome.results if isinstance(f, Failure)]
+        return _gather_whole(scenario, world, self.sessions, self.failures, self.last, interrupted=outcome.interrupted)
+
+    def let_go(self, result: Comparison, seed: int) -> None:
+        """Who is proven to be worse than another has played its last seed. Where it is asked for whom a choice is better, all play on."""
+        if not result.asks_for_whom:
+            leaving = [sender for sender, place in result.decision.places.items() if place[0] > 1]
+            self.last = dict.fromkeys(leaving, seed) | self.last
 
 
 class _Player:
@@ -197,12 +214,6 @@ class _Player:
         folder = session_folder(self._store, self._scenario, sender, seed)
         found = finished_session(folder, self._place.name) if self._resume else None
         return found or play_and_keep(self._scenario, sender, seed, self._place, folder, trace=self._trace)
-
-
-def _leaving(result: Comparison) -> list[str]:
-    """Who is proven to be worse than another. Where it is asked for whom a choice is better, all are played to the end."""
-    first = {sender: places[0] for sender, places in result.decision.places.items()}
-    return [] if result.asks_for_whom else [sender for sender, place in first.items() if place > 1]
 
 
 def _gather_whole(

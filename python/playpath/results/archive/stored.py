@@ -36,8 +36,7 @@ def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[s
     follows = _plain(result.to_dict())
     if stored["manifest"]["scenario"] != question.scenario:
         yield f"{name}: its scenario is not the one that {QUESTION} asks about"
-    told = {choice: of.get("scenario") for choice, of in stored["manifest"].get("choices", {}).items()}
-    if told != question.choices:
+    if stored["manifest"].get("variants", {}) != question.choices:
         yield f"{name}: its choices are not those that {QUESTION} asks about"
     for key, value in follows.items():
         if key != "manifest" and stored.get(key) != value:  # the manifest tells of versions and the machine
