@@ -214,6 +214,9 @@ test("a lesson asks first, then shows, by keyboard alone", async () => {
     await page.locator(".scene canvas").first().waitFor();
     assert.match(await page.locator(".said").textContent(), /^(You were right|You said)/);
     assert.match(await page.getByLabel("Time of the session").getAttribute("aria-valuetext"), /window \d+ packets.*buffer/);
+    // The charts are where the scene is: at its beginning, since nothing moves by itself here.
+    const [scene, chart] = await page.evaluate(() => [document.querySelector(".scene-controls .note"), document.querySelector(".lesson .u-legend .u-value")].map((one) => Number.parseFloat(one.textContent)));
+    assert.ok(Math.abs(scene - chart) <= 0.3, `the scene is at ${scene} s, the charts at ${chart} s`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut at the side");
     if (screen === 2) {
       await page.evaluate(axe);

@@ -7,16 +7,16 @@ use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, DSS_FIN, DSS_MAP, DSS_
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
 use playpath_transport::{Config, Event, Flags, MptcpOption, Segment};
 use playpath_units::{Duration, Params, Time};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use support::Reno;
 
 /// One end with its bytes: those it sends, those that wait for their checksum by path, those that arrived.
 struct End {
     mptcp: MptcpConnection,
     out: Vec<u8>,
-    unchecked: HashMap<usize, HashMap<u64, u8>>,
-    taken: HashMap<usize, u64>,
-    arrived: HashMap<u64, u8>,
+    unchecked: BTreeMap<usize, BTreeMap<u64, u8>>,
+    taken: BTreeMap<usize, u64>,
+    arrived: BTreeMap<u64, u8>,
     read: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ fn end(config: MptcpConfig, is_client: bool, paths: usize) -> End {
         true => MptcpConnection::connect(Time::ZERO, config, build(), paths),
         false => MptcpConnection::listen(config, build(), paths),
     };
-    let (unchecked, taken, arrived) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let (unchecked, taken, arrived) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     End { mptcp, out: vec![], unchecked, taken, arrived, read: vec![] }
 }
 

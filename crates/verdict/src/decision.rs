@@ -27,6 +27,8 @@ pub struct Difference {
     pub metric: String,
     /// Mean of sender minus best.
     pub mean: f64,
+    /// Median of these differences.
+    pub median: f64,
     /// 95 % interval of the median difference; none for fewer than six runs.
     pub ci95: Option<[f64; 2]>,
     /// Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out.

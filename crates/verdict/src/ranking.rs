@@ -193,7 +193,8 @@ impl Ranker {
         let found = stats::differences(&a, &b);
         let mean = stats::mean(&found)?;
         let margin = self.margin(sender, other, metric);
-        let ci95 = if self.is_random { stats::median_interval(&stats::sorted(&found)) } else { None };
+        let ordered = stats::sorted(&found);
+        let ci95 = if self.is_random { stats::median_interval(&ordered) } else { None };
         let relation = self.relation(sender, other, metric);
         let needed = if relation == Relation::Open { self.needs(sender, other, metric) } else { None };
         let is_tested = self.is_random && self.criteria.iter().any(|criterion| criterion.name == metric.name);
@@ -202,6 +203,7 @@ impl Ranker {
             best: self.sender(other).into(),
             metric: metric.name.into(),
             mean,
+            median: stats::median(&ordered),
             ci95,
             p: ci95.map(|_| stats::sign_test(&found)),
             p_adjusted: if is_tested { self.p_adjusted(sender, other, metric) } else { None },

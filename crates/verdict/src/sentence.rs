@@ -421,9 +421,10 @@ fn difference(found: &Difference) -> String {
         (None, _) => size,
         (_, None) => format!("{size} on average, noticeably different in {} of {n} runs", found.noticed),
         (_, Some([low, high])) => {
-            let (low, high) = if found.mean >= 0.0 { (low, high) } else { (-high, -low) };
-            let (low, high) = (format_value(Some(low)), format_value(Some(high)));
-            format!("{size} on average, 95 % interval of the median {low} to {high}")
+            let [median, low, high] =
+                if found.mean >= 0.0 { [found.median, low, high] } else { [-found.median, -high, -low] };
+            let [median, low, high] = [median, low, high].map(|value| format_value(Some(value)));
+            format!("{size} on average, in the median {median}, with a 95 % interval of {low} to {high}")
         }
     }
 }

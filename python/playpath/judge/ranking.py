@@ -28,8 +28,10 @@ class Difference:
     sender, best, metric : str
     mean : float
         Mean of sender minus best, in the metric's unit.
+    median : float or None
+        Median of the differences; None from versions before 0.3.
     ci95 : tuple of float or None
-        95 % interval of the median difference, not corrected for other comparisons; None for fewer than six runs.
+        95 % interval of that median, not corrected for other comparisons; None for fewer than six runs.
     p : float or None
         Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out. None without an interval.
     p_adjusted : float or None
@@ -47,6 +49,7 @@ class Difference:
     best: str
     metric: str
     mean: float
+    median: float | None
     ci95: tuple[float, float] | None
     p: float | None
     p_adjusted: float | None
@@ -64,7 +67,7 @@ class Difference:
     @staticmethod
     def from_dict(found: dict[str, Any]) -> Difference:
         """Of the JSON form."""
-        return Difference(**{**found, "ci95": found["ci95"] and tuple(found["ci95"])})
+        return Difference(**{"median": None, **found, "ci95": found["ci95"] and tuple(found["ci95"])})
 
 
 @dataclass(frozen=True)

@@ -256,6 +256,9 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
         return [metric(name).label, "–", "–", "–", word]
     more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
     unit = metric(name).unit
-    interval = "–" if found.ci95 is None else f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
+    interval = "–"
+    if found.ci95 is not None:
+        median, low, high = (format_value(value) for value in (found.median, *found.ci95))
+        interval = f"{median} ({low} to {high})"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
     return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word, *more]

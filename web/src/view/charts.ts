@@ -48,7 +48,8 @@ export class Charts {
 
   /** Moves the cursor of all charts to a time. */
   point(time: number | null): void {
-    for (const plot of this.plots) plot.setCursor({ left: time === null ? -10 : plot.valToPos(time, "x"), top: time === null ? -10 : 0 });
+    // Charts that have just been made know their scales with the next microtask.
+    queueMicrotask(() => this.plots.forEach((plot) => plot.setCursor({ left: time === null ? -10 : plot.valToPos(time, "x"), top: time === null ? -10 : 0 })));
   }
 
   private make(chart: Chart, sessions: Session[], context: Context, view: [number, number]): { plot: uPlot; figure: HTMLElement } | null {
