@@ -201,7 +201,10 @@ def test_verdict_tells_the_viewer_from_the_network():
     assert (
         "Of these kind costs the network least: greedy has 894 packets more retransmitted than kind on average" in text
     )
-    assert "The next is slow: 60 s more stall time than kind on average, in the median 60, with a 95 % interval of 60 to 60." in text
+    assert (
+        "The next is slow: 60 s more stall time than kind on average, in the median 60, with a 95 % interval of 60 to 60."
+        in text
+    )
 
 
 def test_verdict_says_when_only_the_cost_is_open():
