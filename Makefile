@@ -23,7 +23,7 @@ SOAK_SECONDS ?= 3600
 # Two at a time; a file's tests one after the other, so that they make what they share once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup fast demo test test-fast test-long check check-macos bench fuzz soak web site notebook docs reference figures papers kernel wheel wheel-check page-or-none report clean check-tools
+.PHONY: help setup fast demo test test-fast test-long check check-macos bench fuzz soak web site notebook docs reference figures papers kernel wheel wheel-check page-or-none page-if-possible report clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +35,17 @@ fast: setup ## the engine once more, laid out by a profile of itself: a fifth le
 	. $(BIN)/activate && maturin develop --release --pgo --quiet --skip-install
 	touch $(VENV)/.engine
 
-demo: setup ## rank six senders on a lossy wireless path and write out/wireless/report.html
+demo: setup ## rank six senders on a lossy wireless path, write out/wireless/report.html, and build the explorer's page if that can be done
 	$(BIN)/playpath demo
+	@$(MAKE) --no-print-directory page-if-possible
+
+# Who has seen the demo opens the explorer next. The report stays whatever becomes of the page.
+page-if-possible:
+	@if $(MAKE) -q web 2>/dev/null; then echo "explorer: $(BIN)/playpath explore"; \
+	elif command -v npm >/dev/null && tools/rust-std wasm32-unknown-unknown >/dev/null 2>&1; then \
+	  echo "explorer: its page is being built, once; this takes two or three minutes"; \
+	  if $(MAKE) --no-print-directory web; then echo "explorer: $(BIN)/playpath explore"; else echo "explorer: its page was not built; make web does it later"; fi; \
+	else echo "explorer: its page needs Node 20 and Rust's wasm32 target (rustup target add wasm32-unknown-unknown); then make web"; fi
 
 test: setup ## all tests but those of `make test-long`
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
@@ -78,10 +87,11 @@ format: setup ## formats Rust, Python and Markdown
 	$(BIN)/ruff format python tests docs tools
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat
 
-bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command
+bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command, and of sessions in the explorer
 	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz --exclude playpath-sim
 	$(BIN)/python tools/bench_history.py
 	$(BIN)/python tools/start_cost.py
+	@$(if $(HAS_WEB),cd web && node speed.mjs wireless cubic bbr newreno)
 
 # The sanitizers are unstable options of a stable compiler. Without link-time optimisation, which takes longer than it gains here.
 fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer, TARGET=… for one
@@ -126,7 +136,7 @@ docs: setup ## the site in out/site: pages, Python and Rust reference, every lin
 	$(BIN)/sphinx-build -q -E -W --keep-going $(if $(WITH_EXPLORER),-t explorer) -d out/site-cache -c docs/site . out/site
 	cp out/site/README.html out/site/index.html
 	cp -r target/doc out/site/rust
-	@$(if $(WITH_EXPLORER),sed -E 's/(<nav class="site" [^>]*) hidden>/\1>/' $(EXPLORER) >out/site/explorer.html)
+	@$(if $(WITH_EXPLORER),cd web && node build.mjs site ../out/site)
 	$(BIN)/python tools/check_site.py out/site
 
 reference: setup ## reference pages that follow from registries (docs/reference)
@@ -135,8 +145,8 @@ reference: setup ## reference pages that follow from registries (docs/reference)
 figures: setup ## figures and pages that are made by runs of the simulator (a minute)
 	$(BIN)/python docs/build.py
 
-papers: setup ## the papers' studies over the joint space of what they leave open, and docs/papers.md from them (an hour)
-	$(BIN)/playpath reproduce all --joint 64 --figures
+papers: setup ## the papers' studies over the joint space of what they leave open, and the pages made from them (two hours)
+	$(BIN)/playpath reproduce all --joint 340 --figures
 	$(BIN)/python docs/papers.py out/reproduce
 
 kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay, own endpoint (bpf/setup.sh installs the packages)

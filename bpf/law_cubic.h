@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
  *
- * CUBIC (RFC 9438) with HyStart++ (RFC 9406) for laws that are built on it: the arithmetic of the Rust control `cubic` of crates/cc
- * with `paced = true` and its other defaults, in whole numbers. Section numbers are RFC 9438's.
+ * CUBIC (RFC 9438) for laws that are built on it and know when slow start is over: the arithmetic of the Rust control `cubic` of
+ * crates/cc with `paced = true`, `slow_start = "classic"` and its other defaults, in whole numbers. Section numbers are RFC 9438's.
  *
  * Differences from the Rust control:
  *  1. C, beta and fast convergence are fixed: 0.4, 0.7, on.
@@ -25,13 +25,6 @@
 #define CUBIC_TICKS_PER_S 16384
 #define CUBIC_MAX_TICKS ((1U << 21) - 1)
 
-/* RFC 9406, section 4.2; eight times the thresholds, in us. */
-#define CUBIC_MIN_RTT_THRESH_8 (8 * 4000)
-#define CUBIC_MAX_RTT_THRESH_8 (8 * 16000)
-#define CUBIC_RTT_SAMPLES 8
-#define CUBIC_CSS_DIVISOR 4
-#define CUBIC_CSS_ROUNDS 5
-
 /* What the window grows by; 0 is none. */
 struct cubic_growth {
 	u64 w_max_q16;
@@ -44,19 +37,10 @@ struct cubic_growth {
 	bool has_epoch;
 };
 
-struct cubic_hystart {
-	u32 last_min_us;
-	u32 current_min_us;
-	u32 samples;
-	u32 baseline_us; /* of conservative slow start; 0: not in it */
-	u32 rounds;
-};
-
 struct cubic_window {
 	u64 cwnd;
 	u64 ssthresh;
 	struct cubic_growth growth;
-	struct cubic_hystart hystart;
 	/* Before the last reduction. */
 	u64 cwnd_before;
 	u64 ssthresh_before;
@@ -163,59 +147,19 @@ LAW_INLINE void cubic_avoid(struct cubic_window *w, const struct law_view *view,
 	w->cwnd = law_min(w->cwnd + (((target - cwnd) << 24) / cwnd * acked_q16 >> 8), CUBIC_MAX_CWND);
 }
 
-/* RFC 9406, section 4.2. Returns what acknowledged packets are divided by; 0: the last round of CSS is complete. */
-LAW_INLINE u32 cubic_hystart(struct cubic_hystart *h, const struct law_ack *ack)
-{
-	if (ack->round_start) {
-		h->last_min_us = h->current_min_us;
-		h->current_min_us = 0;
-		h->samples = 0;
-		if (h->baseline_us && ++h->rounds >= CUBIC_CSS_ROUNDS)
-			return 0;
-	}
-	if (ack->rtt_us) {
-		if (!h->current_min_us || ack->rtt_us < h->current_min_us)
-			h->current_min_us = ack->rtt_us;
-		h->samples++;
-	}
-	if (h->samples < CUBIC_RTT_SAMPLES || !h->current_min_us)
-		return h->baseline_us ? CUBIC_CSS_DIVISOR : 1;
-	if (h->baseline_us) {
-		if (h->current_min_us < h->baseline_us)
-			h->baseline_us = 0; /* the way out was spurious */
-	} else if (h->last_min_us && h->current_min_us >= h->last_min_us &&
-		   8ULL * (h->current_min_us - h->last_min_us) >=
-			   law_clamp(h->last_min_us, CUBIC_MIN_RTT_THRESH_8, CUBIC_MAX_RTT_THRESH_8)) {
-		h->baseline_us = h->current_min_us;
-		h->rounds = 0;
-	}
-	return h->baseline_us ? CUBIC_CSS_DIVISOR : 1;
-}
-
 /* Slow start takes its part; returns the packets that are left for congestion avoidance. */
 LAW_INLINE u64 cubic_slow_start_q16(struct cubic_window *w, const struct law_ack *ack, bool may_grow)
 {
 	u64 acked = law_min(ack->acked, CUBIC_MAX_ACKED) * CUBIC_PACKET;
-	u64 left = 0;
-	bool is_over = false;
-	u32 divisor = 1;
+	u64 step;
 
+	if (!may_grow)
+		return 0;
 	if (!cubic_in_slow_start(w))
-		return may_grow ? acked >> 16 : 0;
-	if (w->ssthresh == CUBIC_INFINITE) {
-		divisor = cubic_hystart(&w->hystart, ack);
-		is_over = !divisor;
-		divisor = is_over ? CUBIC_CSS_DIVISOR : divisor;
-	}
-	if (may_grow) {
-		u64 step = law_min(divisor == 1 ? acked : acked / CUBIC_CSS_DIVISOR, w->ssthresh - w->cwnd);
-
-		w->cwnd = law_min(w->cwnd + step, CUBIC_MAX_CWND);
-		left = acked - step * divisor;
-	}
-	if (is_over)
-		w->ssthresh = w->cwnd;
-	return left >> 16;
+		return acked >> 16;
+	step = law_min(acked, w->ssthresh - w->cwnd);
+	w->cwnd = law_min(w->cwnd + step, CUBIC_MAX_CWND);
+	return (acked - step) >> 16;
 }
 
 LAW_INLINE void cubic_on_ack(struct cubic_window *w, const struct law_view *view, const struct law_ack *ack, bool may_grow)

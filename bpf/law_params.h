@@ -118,14 +118,14 @@
 #define SLACK_ALARM_SCALE 1000U
 #define SLACK_ALARM_MIN 0U
 #define SLACK_ALARM_MAX 1000U
-#define SLACK_RESERVE 3 /* RTTs: a level that lasts less is not calm; one that lasts half of it is urgent */
+#define SLACK_RESERVE 3 /* RTTs: a level that lasts less is not calm, one that lasts half of it is urgent; twice as many where the flow gets less than enough */
 #define SLACK_RESERVE_SCALE 1000U
 #define SLACK_RESERVE_MIN 0U
 #define SLACK_RESERVE_MAX 1000000U
-#define SLACK_HUNGRY 4 /* least urgency while the player does not get the best rate that it can choose */
-#define SLACK_HUNGRY_SCALE 1000U
-#define SLACK_HUNGRY_MIN 0U
-#define SLACK_HUNGRY_MAX 1000U
+#define SLACK_HASTE 4 /* most urgency while the flow gets that much and the level lasts `reserve` */
+#define SLACK_HASTE_SCALE 1000U
+#define SLACK_HASTE_MIN 0U
+#define SLACK_HASTE_MAX 1000U
 #define SLACK_TOLERANCE 5 /* share of packets that may be lost without a queue before it counts as congestion; 0 counts every loss */
 #define SLACK_TOLERANCE_SCALE 1000U
 #define SLACK_TOLERANCE_MIN 0U
@@ -134,7 +134,7 @@
 #define SLACK_PACE_SCALE 1000U
 #define SLACK_PACE_MIN 0U
 #define SLACK_PACE_MAX 10000U
-#define SLACK_EASE 7 /* pacing in media rates while the viewer has time and nothing better to fetch */
+#define SLACK_EASE 7 /* pacing in best rates of the player while the viewer has time */
 #define SLACK_EASE_SCALE 1000U
 #define SLACK_EASE_MIN 1000U
 #define SLACK_EASE_MAX 1000000U
@@ -159,11 +159,18 @@
 #define SLACK_OBJECT_MS_MIN 0U
 #define SLACK_OBJECT_MS_MAX 3600000U
 #define SLACK_URGENT 13 /* the player starts or has run dry */
-#define SLACK_BEST 14 /* the player can choose no better rate */
+#define SLACK_TOP_KBPS 14 /* kbit/s: best rate that the player can choose; 0: it does not tell */
+#define SLACK_TOP_KBPS_SCALE 1U
+#define SLACK_TOP_KBPS_MIN 0U
+#define SLACK_TOP_KBPS_MAX 1000000U
 #define SLACK_REPORT 15 /* number of the report; the words above count when it changes */
 #define SLACK_REPORT_SCALE 1U
 #define SLACK_REPORT_MIN 0U
 #define SLACK_REPORT_MAX 4294967295U
+#define SLACK_ENOUGH 16 /* best rates of the player that the flow must get before a player that adapts has time */
+#define SLACK_ENOUGH_SCALE 1000U
+#define SLACK_ENOUGH_MIN 0U
+#define SLACK_ENOUGH_MAX 1000000U
 
 /* vegas */
 #define VEGAS_ALPHA 0 /* packets: backlog below which the window grows (ns-2: 1) */

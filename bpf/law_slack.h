@@ -4,10 +4,12 @@
  *
  * Reference: the Rust control `slack` of crates/cc, and docs/slack.md. With pipe P = rate min_rtt, backlog
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
- *  1. growth is CUBIC's, never more;
- *  2. a loss with a queue (an eighth of the RTT), or more than `tolerance` of all packets, is CUBIC's, not below P; others are nothing;
- *  3. at most allowance / (1 - u) packets stand in the queue;
- *  4. with u < 1 and nothing better to fetch, pacing is at most ease / (1 - u) media rates.
+ *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
+ *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
+ *     lost without are, but not below P; others are nothing;
+ *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
+ *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
+ * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate.
  *
  * Differences from the Rust control:
  *  1. `beta` and `floor` have their defaults, 0.7 and 1.
@@ -26,8 +28,14 @@
 
 #define SLACK_RATE_ROUNDS 10
 #define SLACK_JUDGED_PACKETS 100
-/* A loss comes with a queue if so much of the RTT is queueing: 1/8. */
+/* A loss comes with a queue if so much of the RTT is queueing: 1/8; and a rise of so much, or of 4 ms, ends slow start. */
 #define SLACK_QUEUE_SHARE 8
+#define SLACK_MIN_RISE_US 4000
+#define SLACK_SAMPLES 8
+#define SLACK_QUEUE_MEMORY_MS 10000
+#define SLACK_WINNING_BACK 2
+/* Above 1 packet a microsecond the mean rate is more than enough for any video. */
+#define SLACK_MAX_RATE (1ULL << 32)
 #define SLACK_MIN_CWND (2 * CUBIC_PACKET)
 #define SLACK_MAX_RTT_US (1ULL << 28)
 #define SLACK_MAX_NS (1ULL << 43)
@@ -44,12 +52,21 @@ struct slack_playout {
 	u64 ns_per_byte_q16;
 	bool is_told;
 	bool is_playing;
+	bool has_choice; /* it has asked for less than its best rate, or does not tell that */
 };
 
 struct slack_state {
 	struct cubic_window cubic;
 	struct slack_playout playout;
 	struct law_filter rate; /* packets/us, 2^32 */
+	struct law_filter largest; /* queueing_q16 */
+	u64 mean_rate; /* over four rounds */
+	u64 sampled; /* the round's last delivery rate; 0: none */
+	u32 last_rtts[SLACK_SAMPLES];
+	u32 samples;
+	u32 last_round_min_us; /* 0: none */
+	u32 suspected_us; /* smallest RTT before a rise that may be a queue; 0: no rise */
+	bool suspicion_has_round;
 	u64 rtt_q16; /* smoothed over four samples, us */
 	u64 queueing_q16;
 	u64 ease_q20; /* 1 / (1 - u); 0: nothing is eased */
@@ -80,7 +97,7 @@ LAW_INLINE u32 slack_phase(const struct slack_state *s)
 	return cubic_in_slow_start(&s->cubic) ? SLACK_SLOW_START : s->ease_q20 ? SLACK_YIELDING : SLACK_AVOIDANCE;
 }
 
-/* `bytes` more have been delivered. A player that starts does not play before half its buffer is there. */
+/* `bytes` more have been delivered. A player that starts does not play before 98 % of its buffer is there. */
 LAW_INLINE void slack_advance(struct slack_playout *p, u64 now_us, u64 bytes)
 {
 	u64 gone_ns = p->is_playing ? law_min(now_us - p->at_us, SLACK_MAX_NS) * 1000 : 0;
@@ -88,7 +105,7 @@ LAW_INLINE void slack_advance(struct slack_playout *p, u64 now_us, u64 bytes)
 	p->at_us = now_us;
 	p->level_ns = p->level_ns > gone_ns ? p->level_ns - gone_ns : 0;
 	p->level_ns = law_min(p->level_ns + (law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16), p->size_ns);
-	p->is_playing = p->is_playing ? p->level_ns > 0 : p->level_ns >= p->size_ns / 2;
+	p->is_playing = p->is_playing ? p->level_ns > 0 : p->level_ns * 50 >= p->size_ns * 49;
 }
 
 /* Bytes at a rate: how long they last. */
@@ -104,6 +121,7 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	u64 kbps = LAW_PARAM(param, SLACK_VIDEO_KBPS), free = param[SLACK_POB_FREE_BYTES];
 	u64 size = LAW_PARAM(param, SLACK_POB_BYTES);
 	u64 bytes = param[SLACK_OBJECT_BYTES], length_ms = LAW_PARAM(param, SLACK_OBJECT_MS);
+	u64 top_kbps = LAW_PARAM(param, SLACK_TOP_KBPS);
 	bool has_level = free != SLACK_POB_FREE_BYTES_MAX, was_playing;
 	u64 free_ns;
 
@@ -124,6 +142,7 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	/* At most 4 ms a byte: products with the bytes of an ACK stay inside 64 bits. */
 	p->ns_per_byte_q16 = law_min((length_ms * 1000000 << 16) / bytes, 1ULL << 38);
 	p->is_playing = !param[SLACK_URGENT] && p->level_ns && (has_level || was_playing);
+	p->has_choice = (p->is_told && p->has_choice) || kbps < top_kbps || !top_kbps;
 	p->at_us = now_us;
 	p->is_told = true;
 }
@@ -136,27 +155,44 @@ LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const s
 	slack_take_report(s, param, view->now_us);
 }
 
+/* The flow gets `enough` times the best rate. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
+LAW_INLINE bool slack_has_enough(const struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	u64 needed = LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS);
+
+	return law_min(s->mean_rate, SLACK_MAX_RATE) * law_min(view->mss, 65535) * 15625 >= needed << 23;
+}
+
 /* 1 / (1 - u), where 1 - u is how far the level is from `alarm` to `calm`; 0 for u = 1. */
+LAW_INLINE u64 slack_ease_of_level(const struct slack_playout *p, const u32 *param, u64 reserve)
+{
+	u64 high = law_max(p->size_ns * LAW_PARAM(param, SLACK_CALM) / SLACK_CALM_SCALE, reserve);
+	u64 low = law_max(p->size_ns * LAW_PARAM(param, SLACK_ALARM) / SLACK_ALARM_SCALE, reserve / 2);
+	u64 span = law_clamp(high > low ? high - low : 0, 1000000, SLACK_MAX_NS);
+
+	/* As in the Rust control, u = 0 is at `high`, also where that is below `low`. */
+	if (p->level_ns + span <= high)
+		return 0;
+	return p->level_ns >= high ? SLACK_ONE_Q20 : law_min((span << 20) / (p->level_ns + span - high), SLACK_MAX_EASE_Q20);
+}
+
 LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	const struct slack_playout *p = &s->playout;
 	/* us times thousandths of a round trip is ns. */
 	u64 reserve = law_min(view->srtt_us, SLACK_MAX_RTT_US) * LAW_PARAM(param, SLACK_RESERVE);
-	u64 high = law_max(p->size_ns * LAW_PARAM(param, SLACK_CALM) / SLACK_CALM_SCALE, reserve);
-	u64 low = law_max(p->size_ns * LAW_PARAM(param, SLACK_ALARM) / SLACK_ALARM_SCALE, reserve / 2);
-	u64 span = law_clamp(high > low ? high - low : 0, 1000000, SLACK_MAX_NS);
-	u64 ease, of_hunger = SLACK_HUNGRY_SCALE - LAW_PARAM(param, SLACK_HUNGRY);
+	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
+	u64 ease;
 
-	/* As in the Rust control, u = 0 is at `high`, also where that is below `low`. */
-	if (!p->is_told || !p->is_playing || p->level_ns + span <= high)
+	if (!p->is_told || !p->is_playing || !LAW_PARAM(param, SLACK_TOP_KBPS))
 		return 0;
-	ease = p->level_ns >= high ? SLACK_ONE_Q20 : (span << 20) / (p->level_ns + span - high);
-	if (!param[SLACK_BEST]) {
-		if (!of_hunger)
-			return 0;
-		ease = law_max(ease, SLACK_HUNGRY_SCALE * SLACK_ONE_Q20 / of_hunger);
-	}
-	return law_min(ease, SLACK_MAX_EASE_Q20);
+	if (!slack_has_enough(s, param, view))
+		return p->has_choice ? 0 : slack_ease_of_level(p, param, reserve * SLACK_WINNING_BACK);
+	ease = slack_ease_of_level(p, param, reserve);
+	if (p->level_ns < reserve || !of_haste)
+		return ease;
+	of_haste = SLACK_HASTE_SCALE * SLACK_ONE_Q20 / of_haste;
+	return ease ? law_min(ease, of_haste) : of_haste;
 }
 
 /* Packets that fill the pipe at the rate that this flow gets. */
@@ -167,20 +203,31 @@ LAW_INLINE u64 slack_pipe(const struct slack_state *s, const struct law_view *vi
 	return law_min(s->rate.best.value * view->min_rtt_us, CUBIC_MAX_CWND);
 }
 
+/* What a packet lost now has met: an eighth of the RTT, or half of the largest queue lately, where that held a packet of ours. */
 LAW_INLINE bool slack_has_queue(const struct slack_state *s)
 {
-	return s->rtt_q16 && s->queueing_q16 * SLACK_QUEUE_SHARE >= s->rtt_q16;
+	u64 largest = s->largest.best.value;
+
+	if (!s->rtt_q16)
+		return false;
+	if (s->queueing_q16 * SLACK_QUEUE_SHARE >= s->rtt_q16)
+		return true;
+	return 2 * s->queueing_q16 >= largest && (largest >> 16) * s->rate.best.value >= 1ULL << 32;
+}
+
+LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
+{
+	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
 }
 
 /* Rule 2. */
-LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn)
+LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
 {
-	u64 pipe = law_min(slack_pipe(s, view), s->cubic.cwnd);
-
+	floor = law_min(floor, s->cubic.cwnd);
 	cubic_reduce(&s->cubic, view, is_ecn);
 	s->has_ignored = false;
-	if (s->cubic.cwnd < pipe)
-		cubic_set(&s->cubic, pipe, pipe);
+	if (s->cubic.cwnd < floor)
+		cubic_set(&s->cubic, floor, floor);
 }
 
 /* The window falls and slow start is over; never rises. */
@@ -215,15 +262,19 @@ LAW_INLINE void slack_end_round(struct slack_state *s, const u32 *param, const s
 	u64 backlog, allowance, excess;
 
 	s->rounds++;
+	if (s->sampled)
+		s->mean_rate = (3 * s->mean_rate + s->sampled) / 4;
+	s->sampled = 0;
+	s->last_round_min_us = min;
 	s->round_min_us = 0;
 	s->round_in_flight = 0;
 	if (!min || view->min_rtt_us > SLACK_MAX_RTT_US)
 		return;
 	backlog = min > view->min_rtt_us ? (in_flight * (min - view->min_rtt_us) << 16) / min : 0;
 	if (slack_loses_too_much(s, param, view) && s->has_ignored)
-		slack_reduce(s, view, false);
+		slack_reduce(s, view, false, slack_pipe(s, view));
 	allowance = slack_allowance_q16(s, param);
-	s->is_over_allowance = s->ease_q20 && backlog >= allowance;
+	s->is_over_allowance = s->ease_q20 && !s->playout.has_choice && backlog >= allowance;
 	if (!s->is_over_allowance || backlog == allowance)
 		return;
 	/* FAST's gamma: half of the excess. */
@@ -240,15 +291,19 @@ LAW_INLINE void slack_measure(struct slack_state *s, const struct law_view *view
 		u64 base_q16 = law_min(view->min_rtt_us, SLACK_MAX_RTT_US) << 16;
 
 		s->round_min_us = s->round_min_us ? law_min(s->round_min_us, rtt) : rtt;
+		s->last_rtts[s->samples++ % SLACK_SAMPLES] = rtt;
 		s->rtt_q16 = (3 * s->rtt_q16 + (rtt << 16)) / 4;
 		s->queueing_q16 = s->rtt_q16 > base_q16 ? s->rtt_q16 - base_q16 : 0;
+		law_filter_add(&s->largest, SLACK_QUEUE_MEMORY_MS, view->now_us / 1000, s->queueing_q16, true);
 	}
 	s->round_in_flight = law_max(s->round_in_flight, ack->prior_in_flight);
 	if (ack->rate_delivered && ack->rate_interval_us) {
 		u64 rate = law_min(((u64)ack->rate_delivered << 32) / ack->rate_interval_us, 8ULL << 32);
 
-		if (!ack->rate_app_limited || rate > s->rate.best.value)
+		if (!ack->rate_app_limited || rate > s->rate.best.value) {
 			law_filter_add(&s->rate, SLACK_RATE_ROUNDS, s->rounds, rate, true);
+			s->sampled = rate;
+		}
 	}
 }
 
@@ -257,19 +312,48 @@ LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct
 {
 	u64 gain = LAW_PARAM(param, SLACK_PACE), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
 	/* Thousandths times kbit/s are bits a second. */
-	u64 media = LAW_PARAM(param, SLACK_EASE) * LAW_PARAM(param, SLACK_VIDEO_KBPS) / 8;
-	bool is_eased = s->ease_q20 && param[SLACK_BEST];
+	u64 media = LAW_PARAM(param, SLACK_EASE) * LAW_PARAM(param, SLACK_TOP_KBPS) / 8;
 
 	if (!view->srtt_us)
 		return;
 	s->pacing = gain ? law_max(bytes * gain / SLACK_PACE_SCALE * 1000000 / view->srtt_us, 1) : 0;
 	media = media * (s->ease_q20 >> 8) >> 12;
-	if (is_eased && (!gain || media < s->pacing))
+	if (s->ease_q20 && (!gain || media < s->pacing))
 		s->pacing = law_max(media, 1);
+}
+
+/* How the first slow start goes on: a rise of any eight samples may be jitter, and the window waits; one that a whole round shows is
+ * a queue and ends it. Whether the window may grow. */
+LAW_INLINE bool slack_start(struct slack_state *s, const struct law_view *view, const struct law_ack *ack)
+{
+	u32 base = s->last_round_min_us ? s->last_round_min_us : view->min_rtt_us;
+	u32 least = s->last_rtts[0];
+	bool is_queue;
+
+	if (!s->suspected_us) {
+		for (u32 i = 1; i < SLACK_SAMPLES; i++)
+			least = law_min(least, s->last_rtts[i]);
+		if (s->samples >= SLACK_SAMPLES && slack_has_risen(least, base)) {
+			s->suspected_us = base;
+			s->suspicion_has_round = false;
+		}
+		return true;
+	}
+	if (!ack->round_start || !s->suspicion_has_round) {
+		s->suspicion_has_round |= ack->round_start;
+		return false;
+	}
+	is_queue = slack_has_risen(base, s->suspected_us);
+	s->suspected_us = 0;
+	if (is_queue)
+		slack_lower_to(s, s->cubic.cwnd);
+	return true;
 }
 
 LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const struct law_view *view, const struct law_ack *ack)
 {
+	bool may_grow;
+
 	slack_on_report(s, param, view);
 	if (s->playout.is_told)
 		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
@@ -277,10 +361,9 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	if (ack->round_start)
 		slack_end_round(s, param, view);
 	slack_measure(s, view, ack);
-	/* HyStart++ wants bursts that queue; a paced slow start shows its queue only when the pipe is full. */
-	if (cubic_in_slow_start(&s->cubic) && slack_has_queue(s))
-		slack_lower_to(s, s->cubic.cwnd);
-	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && !s->is_over_allowance);
+	/* Later slow starts have a threshold to end at (RFC 9406, section 4.3). */
+	may_grow = s->cubic.ssthresh != CUBIC_INFINITE || slack_start(s, view, ack);
+	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance);
 	slack_pace(s, param, view);
 }
 
@@ -288,7 +371,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
 	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || slack_has_queue(s))
-		slack_reduce(s, view, is_ecn);
+		slack_reduce(s, view, is_ecn, 0);
 	else
 		s->has_ignored = true;
 }

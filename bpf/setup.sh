@@ -6,7 +6,7 @@
 #   build: clang (BPF target), libelf-dev, zlib1g-dev, pkg-config   controls and their loader
 #          autoconf, automake, autopoint, bison, flex, gawk, …       libelf inside the loader of `make wheel`
 #   run:   iproute2, nginx-light, curl                              namespaces, server, client
-#   extra: iperf3, tcpdump, mptcpize                                bulk traffic, captures, MPTCP for any program
+#   extra: iperf3, tcpdump, mptcpize, ngtcp2-client                 bulk traffic, captures, MPTCP for any program, HTTP/3
 #   real players: ffmpeg, vlc-bin, vlc-plugin-base, chromium, npm   media; VLC; dash.js (npm fetches it)
 set -eu
 
@@ -15,7 +15,7 @@ build="clang:clang libelf-dev:/usr/include/libelf.h zlib1g-dev:/usr/include/zlib
     autoconf:autoreconf automake:automake autopoint:autopoint bison:bison flex:flex gawk:gawk gettext:msgfmt m4:m4"
 needed="clang:clang libelf-dev:/usr/include/libelf.h zlib1g-dev:/usr/include/zlib.h pkg-config:pkg-config
     iproute2:ip nginx-light:nginx curl:curl"
-extra="iperf3:iperf3 tcpdump:tcpdump mptcpize:mptcpize
+extra="iperf3:iperf3 tcpdump:tcpdump mptcpize:mptcpize ngtcp2-client:gtlsclient
     ffmpeg:ffmpeg vlc-bin:cvlc vlc-plugin-base:/usr/share/doc/vlc-plugin-base chromium:chromium npm:npm"
 
 case ${1:-} in

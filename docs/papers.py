@@ -1,8 +1,9 @@
-"""Refresh what docs/papers.md takes from runs: `make papers`, or `python docs/papers.py OUT` after `playpath reproduce`.
+"""Refresh what docs/papers.md and its appendices take from runs: `make papers`, or `python docs/papers.py OUT`.
 
-Between `<!-- STUDY PART -->` and `<!-- end -->` the page holds what this writes: `claims`, `today` and `unstated` of a
-study, `vegas ns2`, and `all overview`, which needs all studies. The figures that the page shows are copied from
-OUT/STUDY/figures. What ns-2 itself does is data in tools/compare-ns. All else is written by people.
+Between `<!-- STUDY PART -->` and `<!-- end -->` a page holds what this writes of OUT/STUDY, which `playpath reproduce` has
+made: `overview` on docs/papers.md; `claims`, `regions`, `today`, `unstated` and `vegas ns2` in docs/appendix/papers-STUDY.md. The
+figures that the pages show are copied from OUT/STUDY/figures. What ns-2 itself does is data in tools/compare-ns. All else is
+written by people.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import polars as pl
 
 from playpath.papers import NAMES, Study, evaluate, study
 from playpath.papers.claims import select
-from playpath.papers.study import Labels, Unstated
+from playpath.papers.study import Claim, Labels, Unstated
 from playpath.papers.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "papers.md"
-BLOCK = re.compile(r"(<!-- (\w+) (claims|today|unstated|ns2|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAGES = [DOCS / "papers.md", *(DOCS / "appendix" / f"papers-{name}.md" for name in NAMES)]
+BLOCK = re.compile(r"(<!-- (\w+) (overview|claims|regions|today|unstated|ns2) -->\n).*?(<!-- end -->)", re.DOTALL)
 COMMIT = re.compile(r"engine of commit \w+")
 NS2 = DOCS.parent / "tools/compare-ns/vegas_study.csv"
 NS2_READINGS = {"each": "ns-2 itself", "delayed": "ns-2, delayed ACKs"}
@@ -52,58 +53,94 @@ def commit() -> str:
 
 def main(out: Path) -> None:
     """Rewrite the blocks and copy the figures of every study that `out` has."""
-    text = PAGE.read_text()
     found = {name for name in NAMES if (out / name / "claims.json").exists()}
 
     def block(match: re.Match[str]) -> str:
-        name, part = match[2], match[3]
-        if part == "overview":
-            return match[1] + "\n".join(overview(out, match[0])) + "\n" + match[4]
-        if name not in found:
-            return match[0]
-        return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
+        lines = PARTS[match[3]](study(match[2]), out / match[2]) if match[2] in found else None
+        return match[0] if lines is None else match[1] + "\n".join(lines) + "\n" + match[4]
 
-    text = BLOCK.sub(block, text)
-    PAGE.write_text(COMMIT.sub(f"engine of commit {commit()}", text) if found == set(NAMES) else text)
-    subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
-    for figure, name in set(FIGURE.findall(text)):
-        if (out / name / "figures" / figure).exists():
-            shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)
+    for page in PAGES:
+        text = BLOCK.sub(block, page.read_text())
+        page.write_text(COMMIT.sub(f"engine of commit {commit()}", text) if found == set(NAMES) else text)
+        subprocess.run([sys.executable, "-m", "mdformat", page], check=True)
+        for figure, name in set(FIGURE.findall(text)):
+            if (out / name / "figures" / figure).exists():
+                shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)
 
 
-def overview(out: Path, before: str) -> list[str]:
-    """A row for each claim: base verdict, share of the space, verdict of the best set; a study that `out` lacks keeps its rows."""
-    head = ["claim", "at the base", "of the joint space", "at the best set"]
-    lines = markdown(head, [])
-    for name in NAMES:
-        if not (out / name / "joint.json").exists():
-            lines += [line for line in before.splitlines() if line.startswith(f"| {name}-")]
-            continue
-        base = json.loads((out / name / "claims.json").read_text())["claims"]
-        joint = _joint(out / name)["claims"]
-        rows = [[f"{c['id']}: {c['statement']}", c["verdict"], *_of_space(joint[c["id"]])] for c in base]
-        lines += markdown(head, rows)[2:]
-    return lines
+def overview(_: Study, folder: Path) -> list[str]:
+    """A row for each claim: base verdict, and, of a run over the joint space, its share and where it holds."""
+    joint = _joint(folder)
+    if joint is None:
+        return markdown(
+            ["claim", "at the base"], [[f"{c['id']}: {c['statement']}", c["verdict"]] for c in _judged(folder)]
+        )
+    rows = []
+    for claim in _judged(folder):
+        found = joint["claims"][claim["id"]]
+        where = f"{found['region']} ({_counted(found)})" if found["inside"][1] != joint["points"] else "–"
+        rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], _of_space(found), where])
+    return markdown(["claim", "at the base", "of the space", "where it holds"], rows)
 
 
-def _of_space(found: dict[str, Any]) -> list[str]:
+def _judged(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / "claims.json").read_text())["claims"]
+    return found
+
+
+def _of_space(found: dict[str, Any]) -> str:
     share, low, high = found["share"]
-    vacuous = f"; vacuously in {found['vacuous_share']:.0%}" if found["vacuous_share"] else ""
-    return [f"{share:.0%} ({low:.0%} to {high:.0%}){vacuous}", found["best"]]
+    parts = [f"{share:.0%} ({low:.0%} to {high:.0%})"]
+    kinds = (("open_share", "open"), ("vacuous_share", "vacuous"), ("count_only_share", "by count only"))
+    parts += [f"{word} {found[key]:.0%}" for key, word in kinds if found[key]]
+    return "; ".join(parts)
+
+
+def _counted(found: dict[str, Any]) -> str:
+    return (
+        f"{found['inside'][0]} of {found['inside'][1]} points, elsewhere {found['outside'][0]} of {found['outside'][1]}"
+    )
+
+
+def regions(which: Study, folder: Path) -> list[str] | None:
+    """For each claim its share of the space, its verdict at the best set, and a run inside its region and one outside."""
+    joint = _joint(folder)
+    if joint is None:
+        return None
+    rows = []
+    for claim, found in joint["claims"].items():
+        runs = ["–" if own is None else _command(which, own) for own in found["examples"]]
+        rows.append([claim, _of_space(found), found["best"] or "–", *runs])
+    return markdown(["claim", "of the space", "at the best set", "a run with it", "a run without it"], rows)
+
+
+def _command(which: Study, settings: dict[str, Any]) -> str:
+    """Without the values that are the base's."""
+    base = {u.knob: u.chosen for u in which.swept}
+    own = {knob: value for knob, value in settings.items() if value != base[knob]}
+    sets = [f'--set {knob}="{v}"' if " " in str(v) else f"--set {knob}={v}" for knob, v in own.items()]
+    return f"`{' '.join([f'playpath reproduce {which.name} --quick', *sets])}`"
 
 
 def claims(which: Study, folder: Path) -> list[str]:
     """The verdict of every claim, as the run has it (some rest on our guard), with its deciding figures; for `vegas` also ns-2's own."""
-    judged = json.loads((folder / "claims.json").read_text())["claims"]
+    judged = _judged(folder)
     table = pl.read_parquet(folder / "table.parquet")
     in_ns2 = in_ns2_itself() if which.name == "vegas" else {}
     rows = []
     for claim, found in zip(which.claims, judged, strict=True):
         result = evaluate(claim, table)
         decides = f"{result.deciding.check.says}: {result.deciding.figures()}"
-        also = [evaluate(claim, theirs).verdict for theirs in in_ns2.values()]
-        rows.append([f"{claim.id}: {claim.statement}", found["verdict"], *also, decides])
-    return markdown(["claim", "verdict", *in_ns2, "deciding figures"], rows)
+        also = [_verdict_in(claim, theirs) for theirs in in_ns2.values()]
+        rows.append([f"{claim.id}: {claim.statement}", found["verdict"], *also, decides, found["seen"] or "–"])
+    return markdown(["claim", "verdict", *in_ns2, "deciding figures", "the viewer sees"], rows)
+
+
+def _verdict_in(claim: Claim, table: pl.DataFrame) -> str:
+    """A dash where the table lacks a case that the claim looks at."""
+    terms = [term for check in claim.checks for term in (check.of, check.against) if term]
+    is_there = all(select(table, term.where).height for term in terms)
+    return evaluate(claim, table).verdict if is_there else "–"
 
 
 def in_ns2_itself() -> dict[str, pl.DataFrame]:
@@ -127,24 +164,25 @@ def _mbps(table: pl.DataFrame, where: Labels) -> str:
     return f"{sum(found) / len(found):.2f} ({min(found):.2f} to {max(found):.2f})"
 
 
-def today(which: Study, folder: Path) -> list[str]:
+def today(which: Study, folder: Path) -> list[str] | None:
     """Who is best today, scene by scene."""
     if which.today is None:
-        return []
+        return None
     scenes = rank_scenes(which, pl.read_parquet(folder / "table.parquet"))
     return markdown(list(HEAD[:-1]), [row[:-1] for row in table_rows(scenes, which.today)])
 
 
 def unstated(which: Study, folder: Path) -> list[str]:
     """Every unstated parameter: value, reason, range; and, of a run over the joint space, what hangs on it and the best set's value."""
-    joint = _joint(folder) if (folder / "joint.json").exists() else None
+    joint = _joint(folder)
     rows = []
     for u in which.unstated:
         values = ", ".join(str(v) for v in u.values) + (f" {u.unit}" if u.unit else "") if u.values else "–"
-        rows.append([u.name, u.value, u.reason, values, *([] if joint is None else _in_the_space(u, joint))])
+        more = [] if joint is None else _in_the_space(u, joint)
+        rows.append([u.name, u.value, u.reason, values, u.source or "–", *more])
     more = [] if joint is None else ["claims that hang on it", "best set"]
-    more += ["lost with the base's value"] if joint is not None and joint["best"]["undone"] else []
-    return markdown(["parameter", "base", "reason", "range", *more], rows)
+    more += ["lost with the base's value"] if joint is not None and joint["best"] and joint["best"]["undone"] else []
+    return markdown(["parameter", "base", "reason", "range", "its bounds", *more], rows)
 
 
 def _in_the_space(parameter: Unstated, joint: dict[str, Any]) -> list[str]:
@@ -155,14 +193,16 @@ def _in_the_space(parameter: Unstated, joint: dict[str, Any]) -> list[str]:
         if effect["on"] == parameter.name
     ]
     best = joint["best"]
+    if best is None:
+        return [", ".join(hang) or "–", "–"]
     there = f"{best['settings'][parameter.knob]} {parameter.unit}".strip() if parameter.knob else "–"
     lost = ", ".join(claim.rpartition("-")[2] for claim in best["undone"].get(parameter.knob, []))
     return [", ".join(hang) or "–", there, *([lost or "–"] if best["undone"] else [])]
 
 
-def _joint(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "joint.json").read_text())
-    return found
+def _joint(folder: Path) -> dict[str, Any] | None:
+    path = folder / "joint.json"
+    return json.loads(path.read_text()) if path.exists() else None
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -171,8 +211,10 @@ def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
 
 
-PARTS: dict[str, Callable[[Study, Path], list[str]]] = {
+PARTS: dict[str, Callable[[Study, Path], list[str] | None]] = {
+    "overview": overview,
     "claims": claims,
+    "regions": regions,
     "today": today,
     "unstated": unstated,
     "ns2": ns2,

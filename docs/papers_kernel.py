@@ -1,4 +1,4 @@
-"""Play each study's main effect on this machine's Linux and set it beside the simulator's in docs/papers.md: as root,
+"""Play each study's main effect on this machine's Linux and set it beside the simulator's in docs/appendix/papers-STUDY.md: as root,
 `sudo .venv/bin/python docs/papers_kernel.py [STUDY …]`, on an otherwise idle machine.
 
 A few of a study's own cases, cut to less than a minute, with the players that people use: VLC, dash.js, and for `vegas`, whose server
@@ -30,7 +30,6 @@ from playpath.plots.style import COLOURS, INK, PAPER, dress, figure, own_axes
 from playpath.results.comparison import Comparison
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "papers.md"
 STORE = DOCS.parent / "out" / "papers-kernel"
 SIMULATED_SEEDS = 16
 WORLDS = {"sim": "simulator", "real": "Linux"}
@@ -251,10 +250,11 @@ def _lateness(found: Mapping[str, Worlds]) -> str:
 def write(name: str, lines: Sequence[str]) -> None:
     """Between the study's marks."""
     marks = re.compile(rf"(<!-- {name} kernel -->\n).*?(<!-- end -->)", re.DOTALL)
-    text, count = marks.subn(lambda m: m[1] + "\n" + "\n".join(lines) + "\n\n" + m[2], PAGE.read_text())
-    assert count == 1, f"{PAGE} has no <!-- {name} kernel -->"
-    PAGE.write_text(text)
-    subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
+    page = DOCS / "appendix" / f"papers-{name}.md"
+    text, count = marks.subn(lambda m: m[1] + "\n" + "\n".join(lines) + "\n\n" + m[2], page.read_text())
+    assert count == 1, f"{page} has no <!-- {name} kernel -->"
+    page.write_text(text)
+    subprocess.run([sys.executable, "-m", "mdformat", page], check=True)
 
 
 Differences = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]

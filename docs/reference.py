@@ -18,8 +18,8 @@ from playpath.scenario import keys
 from playpath.scenario.keys import default_text
 
 FOLDER = Path(__file__).parent / "reference"
-SCHEMAS = (FOLDER, FOLDER.parents[1] / "scenarios" / "schemas")
-"""Beside the page, and beside the shipped scenarios, which come with the package."""
+SCHEMAS = FOLDER.parents[1] / "scenarios" / "schemas"
+"""Of documents: beside the shipped scenarios, which point to them and come with the package."""
 TABLES = {
     "scenario": ("A scenario", ""),
     "run": ("[run]", "`[run]`"),
@@ -93,7 +93,7 @@ def pages() -> dict[Path, str]:
     schema, measurements, metrics = engine.record_reference()
     return {
         FOLDER / "scenario.md": scenario_page(),
-        **{folder / f"{name}.schema.json": engine.schema(name) for name in engine.DOCUMENTS for folder in SCHEMAS},
+        **{SCHEMAS / f"{name}.schema.json": engine.schema(name) for name in engine.DOCUMENTS},
         FOLDER / "record.schema.json": schema,
         FOLDER / "metrics.md": metrics,
         FOLDER / "components.md": components(),
@@ -139,8 +139,9 @@ def scenario_page() -> str:
         "what the kernel world does, both worlds do the same.\n",
         "**In your editor.** `playpath schema > scenario.schema.json` writes the JSON Schema; with the first line "
         "`#:schema ./scenario.schema.json` taplo and VS Code (Even Better TOML) complete and check the file. Schemas: "
-        "[scenario](scenario.schema.json), [sweep](sweep.schema.json), [population](population.schema.json). A schema knows "
-        "keys, types and ranges; keys that exclude each other and names that must exist are checked when the file is read.\n",
+        + ", ".join(f"[{name}](../../scenarios/schemas/{name}.schema.json)" for name in engine.DOCUMENTS)
+        + ". A schema knows keys, types and ranges; keys that exclude each other and names that must exist are checked when the "
+        "file is read.\n",
     ]
     for name in TABLES:
         parts.append(table_section(name))
@@ -167,8 +168,11 @@ def table_section(name: str) -> str:
     if name in COMPONENTS:
         parts.append(f"Its parameters: [{TABLES[name][0]}](components.md#{COMPONENTS[name]}).\n")
     elif name == "transport":
-        links = ", ".join(f"[{TABLES[v['name']][0]}](#{anchor(v['name'])})" for v in choice["variants"])
-        parts.append(f"{links}, which may stand without the table, too.\n")
+        parts.append(
+            f'[{TABLES["tcp"][0]}](#{anchor("tcp")}), which may stand without the table, too; beside `"quic"` those that QUIC has as '
+            "well.\n"
+        )
+        parts += [variant_section(choice, v) for v in choice["variants"] if v["name"] not in TABLES]
     elif choice:
         parts += [variant_section(choice, v) for v in choice["variants"] if v["keys"]]
     return "\n".join(parts)

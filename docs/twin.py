@@ -107,13 +107,13 @@ Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What 
 
 ## How to read it
 
-- **agree**: the 95 % interval of kernel minus simulator, paired by seed, lies within the margin; **differ**: it lies outside;
-  **undecided**: it reaches across, or there is one seed only.
+- **alike**: the 95 % interval of kernel minus simulator, paired by seed, lies within the margin; **differ**: it does not, and
+  excludes zero; **open**: it holds zero, and differences beyond the margin too, or there is one seed only.
 - Margins, set in advance: 5 % of the simulator's mean for goodput, 10 % for the mean RTT, else what nobody would notice (0.1 s or 5 %
   of stall time, ten packets or 5 % of retransmissions, …).
 - The ranking: each pair of senders is *alike* if both worlds hold the same one to be better by stall time, or both hold them to
-  be alike; *opposite* if the worlds are sure of different things; *undecided* if one of them is not sure. Rankings agree if all
-  pairs are alike.
+  be alike; *opposite* if the worlds are sure of different things; *open* if one of them is not sure. Rankings are alike if all pairs
+  are.
 
 Two virtual cores played them: the bulk flows two at a time on a machine with nothing else to do, where a link may be 1 ms late in the 99th
 percentile; the scenarios six at a time, while other things were built and tested (load 5 to 14), where it may be 20 ms late. What a
@@ -213,8 +213,7 @@ def answer(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twi
     judged = [m.verdict for _, result in bulk for m in result.metrics if m.metric in BULK_FIGURES]
     figures = Counter(judged), Counter(m.verdict for result in shown.values() for m in result.metrics)
     told = [
-        f"of {c.total()} figures {c['agree']} agree, {c['differ']} differ, {c['undecided']} are undecided"
-        for c in figures
+        f"of {c.total()} figures {c['alike']} are alike, {c['differ']} differ, {c['open']} are open" for c in figures
     ]
     opposite = sum(result.counted()["opposite"] for result in shown.values())
     return "\n".join(
@@ -251,17 +250,17 @@ def bulk_section(bulk: list[tuple[tuple[str, int, float], Twin]]) -> str:
 def cell(found: MetricTwin) -> str:
     """Both means, the difference in per cent, and the verdict."""
     share = 100 * (found.mean or 0.0) / found.sim.mean if found.sim else 0.0
-    verdict = found.verdict if found.verdict == "agree" else f"**{found.verdict}**"
+    verdict = found.verdict if found.verdict == "alike" else f"**{found.verdict}**"
     return f"{format_summary(found.sim)}, {format_summary(found.kernel)} ({share:+.1f} %) | {verdict}"
 
 
 def overview(shown: dict[str, Twin]) -> str:
-    """One line per scenario: do the worlds agree?"""
+    """One line per scenario: are the worlds alike?"""
     lines = [
         "## Overview",
         "",
-        "| scenario | senders | seeds | ranking | pairs alike, opposite, undecided "
-        "| figures that agree, differ, are undecided | what differs |",
+        "| scenario | senders | seeds | ranking | pairs alike, opposite, open "
+        "| figures that are alike, differ, are open | what differs |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, result in shown.items():
@@ -271,8 +270,8 @@ def overview(shown: dict[str, Twin]) -> str:
         told = ", ".join(f"{label} ({count})" if count > 1 else label for label, count in differing.items()) or "–"
         lines.append(
             f"| [{name}](#{name}) | {len(result.senders)} | {SCENARIOS[name].seeds} | {result.ranking_verdict} "
-            f"| {orders['alike']}, {orders['opposite']}, {orders['undecided']} "
-            f"| {verdicts['agree']}, {verdicts['differ']}, {verdicts['undecided']} | {told} |"
+            f"| {orders['alike']}, {orders['opposite']}, {orders['open']} "
+            f"| {verdicts['alike']}, {verdicts['differ']}, {verdicts['open']} | {told} |"
         )
     return "\n".join(lines)
 
@@ -323,8 +322,8 @@ def scenario_section(name: str, result: Twin) -> str:
 
 
 def mark(found: MetricTwin) -> str:
-    """The verdict, with the difference where it is not agreement."""
-    if found.verdict == "agree" or found.mean is None:
+    """The verdict, with the difference where it is not alike."""
+    if found.verdict == "alike" or found.mean is None:
         return found.verdict
     return f"**{found.verdict}** ({'+' if found.mean > 0 else ''}{format_value(found.mean)})"
 

@@ -1,5 +1,6 @@
 // What the page and the report are made of: `node build.mjs explorer [OUT]`, by default ../python/playpath/web/explorer.html;
-// `node build.mjs report [FOLDER]`, by default ../python/playpath/show/report/assets.
+// `node build.mjs report [FOLDER]`, by default ../python/playpath/show/report/assets;
+// `node build.mjs site FOLDER`: the explorer for a host, with a worker that keeps it on the reader's device.
 //
 // The report's script and style are kept in the repository, so that reports need no Node; they have no engine in them.
 // The explorer is one page with everything in it.
@@ -60,6 +61,18 @@ async function report(folder = join(here, "../python/playpath/show/report/assets
   write(join(folder, "report.css"), `${await styled("src/report/report.css")}\n`);
 }
 
+/** Of the page that there is: it shows the way to the documents beside it, and may have a worker of its own host. */
+async function site(folder) {
+  const page = readFileSync(join(here, "../python/playpath/web/explorer.html"), "utf8");
+  const changed = (text, from, to) => {
+    if (!from.test(text)) throw new Error(`the page has changed: ${from} is not found in it`);
+    return text.replace(from, to);
+  };
+  const shown = changed(changed(page, /(<nav class="site" [^>]*) hidden>/, "$1>"), /worker-src blob:/, "worker-src blob: 'self'");
+  write(join(folder, "explorer.html"), shown);
+  write(join(folder, "explorer-keep.js"), (await bundle("src/keep.ts")));
+}
+
 function write(file, text) {
   mkdirSync(dirname(resolve(file)), { recursive: true });
   writeFileSync(file, text);
@@ -67,9 +80,9 @@ function write(file, text) {
 }
 
 const [what, ...where] = process.argv.slice(2);
-const makers = { explorer, report };
+const makers = { explorer, report, site };
 if (!makers[what]) {
-  console.error(`build.mjs ${what ?? ""}: give explorer or report`);
+  console.error(`build.mjs ${what ?? ""}: give explorer, report or site FOLDER`);
   process.exit(2);
 }
 await makers[what](...where);

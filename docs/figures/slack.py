@@ -1,4 +1,4 @@
-"""Measure the control `slack` beside its rivals; draw docs/images/slack-*.png and print the tables of docs/slack.md.
+"""Measure the control `slack` beside its rivals on drawn scenes, shared links and measured ones; print a table for each part.
 
 Usage: python docs/figures/slack.py STORE [PART…]    (needs playpath installed; three minutes of a core)
 
@@ -22,12 +22,9 @@ from typing import Any
 
 import playpath
 from playpath.base import engine
-from playpath.plots import figure
-from playpath.plots.style import INK, sender_styles
 from playpath.results.bands import until_last_byte
 
 Row = dict[str, Any]
-IMAGES = Path(__file__).parents[1] / "images"
 RIVALS = [e["name"] for e in engine.registry("cc") if not e.get("is_coupled") and e["name"] != "slack"]
 CLOSE = ["cubic", "newreno", "bbr", "bbr3", "copa"]
 """The rivals that a service would think of."""
@@ -261,11 +258,10 @@ def measure_drawn() -> list[Row]:
 
 
 def tell_drawn(rows: list[Row]) -> None:
-    """A row for each sender, and the front of stall against the neighbour's loss."""
+    """A row for each sender."""
     by = {sender: [row for row in rows if row["sender"] == sender] for sender in ("slack", *RIVALS)}
     best = [min(s["stall_time_s"] for s in scene) for scene in zip(*by.values(), strict=True)]
     alone = [row["other_mbps"] for row in by["newreno"]]
-    points = {}
     _head(
         "sender", "stall (s a session)", "scenes with the least stall", "retransmitted", "queue (packets)", "neighbour"
     )
@@ -273,11 +269,9 @@ def tell_drawn(rows: list[Row]) -> None:
         stalls = [row["stall_time_s"] for row in own]
         least = sum(stall <= low + STALL_MARGIN_S for stall, low in zip(stalls, best, strict=True))
         shares = [row["other_mbps"] / ref for row, ref in zip(own, alone, strict=True) if ref]
-        points[sender] = (100 * fmean(shares), fmean(stalls))
         network = [fmean(row[metric] for row in own) for metric in ("retransmitted_packets", "mean_queue_packets")]
-        _line(sender, fmean(stalls), f"{least} of {len(own)}", *network, f"{points[sender][0]:.0f} %")
+        _line(sender, fmean(stalls), f"{least} of {len(own)}", *network, f"{100 * fmean(shares):.0f} %")
     _tell_goals(by)
-    _draw_front(points)
 
 
 def _tell_goals(by: Mapping[str, list[Row]]) -> None:
@@ -294,56 +288,6 @@ def _tell_goals(by: Mapping[str, list[Row]]) -> None:
         f"\nnot worse than the best of all rivals in {never_worse} of {total}, better in {better}; at most the median"
     )
     print(f"retransmissions of the rivals that serve the viewer best in {cheaper}\n")
-
-
-EXPERIMENT = ("bbr3 with a deadline", 85, 0.044)
-"""Built as an experiment and not shipped: name, neighbour's share and stall time as measured then, when bbr3 had 83 and 0.044."""
-LABELS = {
-    "slack": (-10, 9, "right"),
-    "bbr3": (-8, -3, "right"),
-    "bbr": (-8, -3, "right"),
-    "ccpd": (8, -3, "left"),
-    "ccp": (-8, -3, "right"),
-    "cubic": (-8, -3, "right"),
-    "compound": (2, -14, "center"),
-    "newreno": (4, 8, "center"),
-    "westwood": (-4, 8, "right"),
-    "ccplca": (-8, 4, "right"),
-    "copa": (8, -3, "left"),
-    "vegas": (-8, -3, "right"),
-    "vegas-linux": (0, 9, "center"),
-}
-"""Where a name stands beside its point, in points; right of it without a word."""
-
-
-def _draw_front(points: Mapping[str, tuple[float, float]]) -> None:
-    drawn, ax = figure(6.4, 4.6)
-    front = sorted(p for p in points.values() if not any(_beats(other, p) for other in points.values()))
-    ax.plot(*zip(*front, strict=True), color=INK, linewidth=0.8, linestyle=":", zorder=1)
-    for name, style in sender_styles(list(points)).items():
-        ax.plot(*points[name], style.marker, color=style.colour, markersize=12 if name == "slack" else 8)
-        _name(ax, name, points[name], weight="bold" if name == "slack" else "normal")
-    name, *at = EXPERIMENT
-    ax.plot(*at, "o", markerfacecolor="none", markeredgecolor=INK, markersize=8)
-    _name(ax, f"{name} (experiment)", tuple(at))
-    ax.set_yscale("symlog", linthresh=1)
-    ax.set_ylim(-0.06, 120)
-    ax.set_yticks([0, 0.25, 0.5, 1, 3, 10, 30, 100], ["0", "0.25", "0.5", "1", "3", "10", "30", "100"])
-    ax.set_yticks([], minor=True)
-    ax.set_xlim(65, 119)
-    ax.tick_params(labelsize=10)
-    ax.set_xlabel("bulk neighbour's goodput (%), 100: beside a viewer with NewReno → better", fontsize=10)
-    ax.set_ylabel("stall time (s a session), down is better", fontsize=10)
-    drawn.savefig(IMAGES / "slack-front.png", dpi=180, facecolor="white", metadata={"Software": None})
-
-
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one != other and one[0] >= other[0] and one[1] <= other[1]
-
-
-def _name(ax: Any, name: str, point: tuple[float, ...], weight: str = "normal") -> None:
-    right, up, side = LABELS.get(name, (8, -3, "left"))
-    ax.annotate(name, point, xytext=(right, up), textcoords="offset points", fontsize=10, ha=side, weight=weight)
 
 
 # ---- strangers and its own kind ----

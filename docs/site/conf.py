@@ -35,6 +35,7 @@ CONTENTS = {
         "docs/fairness",
         "docs/slack",
         "docs/l4s",
+        "docs/quic",
         "docs/papers",
         "docs/from-ns2",
         "docs/kernel-results",

@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use playpath_transport::codec::{Packet, Payload, decode, encode, flow_hash, is_ecn_capable, mark_ce};
+use playpath_transport::codec::{Packet, Payload, decode, ecn_bits, encode, flow_hash, set_ecn_bits};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut marked = bytes.to_vec();
-    mark_ce(&mut marked);
+    set_ecn_bits(&mut marked, 0b11);
     flow_hash(bytes);
-    is_ecn_capable(bytes);
+    ecn_bits(bytes);
     let Ok(packet) = Packet::parse(bytes) else { return };
     assert!(packet.header_bytes + packet.payload.len() <= bytes.len());
     let Ok(segment) = packet.segment(7) else { return };

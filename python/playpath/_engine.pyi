@@ -68,7 +68,12 @@ def apart_level(runs: int) -> float: ...
 
 class Judge:
     def __init__(
-        self, values: list[tuple[str, dict[str, list[float | None]]]], criteria: list[str], is_random: bool, prefer: str
+        self,
+        values: list[tuple[str, dict[str, list[float | None]]]],
+        criteria: list[str],
+        is_random: bool,
+        prefer: str,
+        is_race: bool,
     ) -> None: ...
     @property
     def criteria(self) -> list[str]: ...

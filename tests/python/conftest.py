@@ -20,7 +20,7 @@ settings.load_profile("without a clock")
 
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+SCENARIOS = sorted([*(ROOT / "scenarios").glob("*.toml"), *(ROOT / "scenarios" / "l4s").glob("*.toml")])
 
 SMALL = """
 name = "small"

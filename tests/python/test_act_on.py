@@ -11,12 +11,34 @@ from playpath.judge.trial import viewers_per_arm
 from playpath.results.comparison import Comparison
 from playpath.results.costs import hourly_costs
 from playpath.results.latex import escaped
+from playpath.results.neighbours import Neighbours, neighbours
 from playpath.run.session_store import session_key
 
 
 @pytest.fixture(scope="module")
 def small_result() -> Comparison:
     return playpath.compare(SMALL, cc="newreno,cubic", seeds=3)
+
+
+def test_what_is_left_to_the_others_on_the_path():
+    """Of 100 and 300 packets of two other flows 10 and 10 are lost: 5 %; the video's own losses are not theirs."""
+    flow = {"sender": "a", "name": "cross", "sent_packets": 100, "loss_ratio": 0.1}
+    more = {**flow, "name": "bulk", "sent_packets": 300, "loss_ratio": 1 / 30}
+    own = {**flow, "name": "video", "loss_ratio": 0.5}
+    table = pl.DataFrame({"sender": ["a", "a", "b"], "neighbours_goodput_mbps": [1.0, 3.0, None]})
+    assert neighbours(table, pl.DataFrame([flow, more, own])) == [Neighbours("a", 2.0, pytest.approx(0.05))]
+    assert neighbours(table.select("sender"), pl.DataFrame([flow])) == []
+
+
+def test_a_comparison_beside_traffic_tells_what_is_left_to_it(cli, tmp_path):
+    file = tmp_path / "shared.toml"
+    file.write_text(SMALL + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n')
+    found = cli("compare", file, "--seeds", 2, "--out", tmp_path / "out")
+    assert found.status == 0, found.err
+    assert "beside it, the others on the path" in found.out
+    told = Comparison.load(tmp_path / "out").to_dict()["neighbours"]
+    assert [entry["sender"] for entry in told] == ["newreno", "cubic"]
+    assert all(entry["goodput_mbps"] > 0 and 0 < entry["loss_ratio"] < 1 for entry in told)
 
 
 def test_an_hour_costs_what_was_sent_in_it():
@@ -95,7 +117,7 @@ def test_on_the_command_line(cli, small, tmp_path):
     ("options", "says"),
     [
         (("--transport", "tcp,zork"), 'sender.transport: unknown transport "zork"'),
-        (("--transport", "tcp"), "give two values or more"),
+        (("--transport", "zork"), '--set sender.transport: unknown transport "zork"'),
         (("--transport", "tcp,zork", "--vary", "sender.transport=tcp,zork"), "given twice"),
         (("--price-per-gb", "inf"), "give a number"),
         (("--price-per-gb", "-1"), "--price-per-gb"),

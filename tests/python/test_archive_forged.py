@@ -76,6 +76,15 @@ def test_what_nothing_is_compared_with_is_listed(archive):
     assert done.out.splitlines()[1] == f"not verified: {', '.join(listed)}"
 
 
+def test_of_another_version_flows_links_and_the_answer_are_listed_too(archive, tmp_path):
+    made_with = {"playpath_version": "0.0.1", "engine_version": "0.0.1"}
+    old = changed(archive, tmp_path / "old.zip", {}, {"made_with": made_with})
+    done = playpath_command("verify", old, "--json", cwd=tmp_path)
+    assert done.status == 0, done.out
+    names = {name.removeprefix("results/") for name in json.loads(done.out)["not_verified"]}
+    assert {"comparison.json", "flows.parquet", "links.parquet"} <= names
+
+
 @pytest.mark.parametrize(
     ("part", "words"),
     [

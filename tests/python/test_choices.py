@@ -1,6 +1,7 @@
 """Any choice as the treatment: `compare --vary`."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,9 @@ from conftest import SMALL
 
 import playpath
 from playpath.base.errors import InputError
-from playpath.results.archive.question import question_of
+from playpath.judge.ranking import Ranker
+from playpath.results.archive.question import Question, question_of
+from playpath.results.archive.stored import wrong_answer
 from playpath.results.comparison import Comparison
 from playpath.results.effects import effects, sentence
 
@@ -40,6 +43,7 @@ def test_names_are_in_ranking_sentence_and_json(varied):
         "value": "fq_codel",
         "settings": {"path.queue": {"kind": "fq_codel", "limit": LIMIT}},
     }
+    assert told["manifest"]["variants"]["fq_codel"]["path"][0]["queue"]["kind"] == "fq_codel"
 
 
 def test_more_seeds_and_settings_keep_the_choices(varied):
@@ -56,13 +60,41 @@ def test_every_combination_plays_for_every_sender():
         assert [entry["name"] for entry in loaded.playing(name).resolved["sender"]] == [name]
 
 
-def test_what_is_saved_knows_its_choices_and_is_not_archived(varied, tmp_path):
+def test_what_is_saved_knows_its_choices(varied, tmp_path):
     varied.save(tmp_path)
     again = Comparison.load(tmp_path)
     assert again.scenario.choices == varied.scenario.choices
+    assert again.scenario.playing("fq_codel").resolved == varied.scenario.playing("fq_codel").resolved
     assert again.to_dict() == varied.to_dict()
-    with pytest.raises(InputError, match="varies it"):
-        question_of(again, None)
+
+
+def test_an_archive_of_choices_is_verified_and_a_forged_one_is_found(cli, small, tmp_path):
+    vary = ["--cc", "cubic,bbr", "--vary", "path.queue=droptail,pie", "--seeds", 2]
+    assert cli("compare", small, *vary, "--out", tmp_path / "results").status == 0
+    assert cli("export", tmp_path / "results", "--out", tmp_path / "queues.zip").status == 0
+    found = cli("verify", tmp_path / "queues.zip")
+    assert (found.status, found.err) == (0, "")
+    assert "8 sessions" in found.out
+    result = Comparison.load(tmp_path / "results")
+    asked = Question.from_dict(question_of(result, None).to_dict())
+    changed = {**asked.choices, "cubic · pie": asked.choices["cubic · droptail"]}
+    told = list(wrong_answer(tmp_path, result, replace(asked, choices=changed)))
+    assert any("its choices are not those" in line for line in told)
+
+
+def test_more_seeds_are_the_same_question(cli, small, tmp_path):
+    vary = ["--cc", "cubic", "--vary", "path.queue=droptail,pie", "--out", tmp_path / "out"]
+    assert cli("compare", small, *vary, "--seeds", 1).status == 0
+    found = cli("compare", small, *vary, "--seeds", 2)
+    assert found.status == 0, found.err
+    found = cli("compare", small, *vary, "--seeds", 2, "--until-decided", "--most", 3)
+    assert found.status == 0, found.err
+
+
+def test_results_from_before_archives_held_choices_are_refused_in_one_line(varied):
+    older = replace(varied, scenario=replace(varied.scenario, variants={}))
+    with pytest.raises(InputError, match="run it again"):
+        question_of(older, None)
 
 
 def test_for_whom_a_choice_is_better():
@@ -75,7 +107,7 @@ def test_for_whom_a_choice_is_better():
     choices = {
         name: SimpleNamespace(sender=name[0], value="old" if name[1] == "1" else "new", settings={}) for name in values
     }
-    found = effects(values, choices, ["stall_time_s"], "range")
+    found = effects(values, choices, Ranker(values, ["stall_time_s"]))
     assert [(effect.sender, effect.outcome) for effect in found] == [("a", "better"), ("b", "worse"), ("c", "alike")]
     assert sentence(found) == "Against old. new: better for a; worse for b; no noticeable difference for c."
 

@@ -1,8 +1,12 @@
 """What the documents say works, and what they name exists."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from conftest import ROOT, SCENARIOS, playpath_command
@@ -20,7 +24,8 @@ def shell_lines(page):
         yield from (line for line in block.splitlines() if line.startswith("playpath "))
 
 
-COMMANDS = [line for page in (ROOT / "README.md", ROOT / "docs" / "guide.md") for line in shell_lines(page)]
+README = ROOT / "README.md"
+COMMANDS = [line for page in (README, ROOT / "docs" / "guide.md") for line in shell_lines(page)]
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -44,6 +49,39 @@ def test_commands_of_the_page_on_logs_run_one_after_the_other(tmp_path):
         done = playpath_command(*words, *short, cwd=tmp_path)
         assert done.status == 0, done.err
     assert (tmp_path / "decision" / "answer" / "report.html").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", list(shell_lines(README)))
+def test_commands_of_the_readme_run_as_they_are_written(line, tmp_path):
+    done = playpath_command(*shlex.split(line)[1:], cwd=tmp_path)
+    assert done.status == 0, done.err
+
+
+def test_every_other_command_of_the_readme_is_one_that_is_tried():
+    """`make` itself is what runs these tests; `make wheel-check` installs the file that pip, uv and pipx are given."""
+    verbs = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    wheel = re.compile(r"(pip|uv tool|pipx) install out/dist/playpath-[0-9.]+-cp311-abi3-manylinux_2_28_x86_64\.whl")
+    for block in re.findall(r"```\n(.*?)```", README.read_text(), re.DOTALL):
+        for line in block.splitlines():
+            if not line.startswith("playpath "):
+                assert wheel.fullmatch(line) or set(line.split()[1:]) <= verbs, line
+    for verb, more in re.findall(r"`make ([a-z-]+)([^`]*)`", README.read_text()):
+        assert verb in verbs
+        assert more.partition("=")[0].strip() in {"", "TARGET"}
+
+
+def test_what_the_readme_says_within_its_sentences_runs(tmp_path):
+    text = README.read_text()
+    assert '`eval "$(playpath completions bash)"`' in text
+    done = subprocess.run(
+        ["bash", "-c", 'eval "$(playpath completions bash)" && complete -p playpath'],
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert '`playpath.compare("wireless").verdict`' in text
+    assert playpath.compare("wireless", set={"run.duration": "10 s"}, seeds=1).verdict
 
 
 def test_python_example_of_the_guide_runs(monkeypatch):

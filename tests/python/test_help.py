@@ -88,7 +88,8 @@ def test_every_command_has_a_page_that_man_shows_without_a_warning(tmp_path):
         assert (done.returncode, done.stderr) == (0, ""), page.name
         assert "NAME" in done.stdout
     shown = (tmp_path / "playpath-compare.1").read_text()
-    assert r"\-\-until\-decided N" in shown
+    assert r"\-\-until\-decided" in shown
+    assert r"\-\-most N" in shown
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,10 @@ from playpath.results.comparison import Comparison
 from playpath.results.record import Session
 from playpath.scenario import Scenario
 from playpath.show import console
-from playpath.show.report import comparison_page, session_page, sweep_page
-from playpath.show.report.html import figure_svg
+from playpath.show.report import comparison_page
+from playpath.show.report.drawings import figure_svg
+from playpath.show.report.session_page import session_page
+from playpath.show.report.sweep_page import sweep_page
 from playpath.sweep import sweep
 
 HOSTILE = ["[/b]", "[/nope]", "[bold", "\\", "x\\", "$\\frac{$", "$", "a\nb", "\x1b[2J", "\0", "..", "../x", "<script>"]

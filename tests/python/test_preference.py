@@ -36,6 +36,25 @@ def test_twice_the_picture_outweighs_a_second_of_stall():
     )
 
 
+def test_the_weighed_sum_may_be_proven_where_none_of_its_parts_is():
+    # Half the sessions show half the rate, the others stall for 20 s: each part differs in half of 12 sessions, the sum in all.
+    turns = np.arange(12) % 2 == 0
+    worse = runs(np.where(turns, 2000.0, 4000.0) + np.arange(12), np.where(turns, 0.0, 20.0), n=12)
+    _, decision = judged(runs(4000.0 + np.arange(12), 0.0, n=12), worse)
+    parts = {found.metric: found.judged for found in decision.criteria["other"]}
+    assert parts["mean_rate_kbps"] == parts["stall_time_s"] == "open"
+    assert decision.weighed == {"other": "worse"}
+    assert decision.beaten == ["other"]
+    alone = {"stall_time_s": [1.0] * 12}
+    assert Ranker({"one": alone, "other": alone}, VIDEO_CRITERIA).decide().weighed == {}
+
+
+def test_races_weigh_the_picture_too():
+    columns = (runs(jitter(4000), 1.0), runs(jitter(2000, seed=2), 0.0))
+    decision = Ranker(dict(zip(("one", "other"), columns, strict=True)), VIDEO_CRITERIA, is_race=True).decide()
+    assert (decision.ranking, decision.beaten, decision.weighed) == (["one", "other"], ["other"], {"other": "worse"})
+
+
 def test_a_long_stall_outweighs_twice_the_picture():
     # 20 s of stall weigh 160 s at least.
     _, decision = judged(runs(jitter(4000), 20.0), runs(jitter(2000, seed=2), 0.0))

@@ -9,6 +9,7 @@ import re
 import shutil
 import struct
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +21,10 @@ from test_explorer import CHROMIUM, WEB
 
 import playpath
 from playpath.plots import figure
-from playpath.plots.style import COLOURS
+from playpath.plots.style import COLOURS, INK
 from playpath.results import bands
 from playpath.run.worlds import SimWorld
-from playpath.show.report import html, write_report
+from playpath.show.report import drawings, html, write_report
 from playpath.show.report.comparison_page import comparison_page
 from playpath.show.report.figure_data import figure_data
 from playpath.show.report.session_page import session_page
@@ -57,7 +58,7 @@ def test_choices_are_told_by_key_and_value_and_for_whom_they_are_better(comparis
         row = next(row for row in effects.split("<tr>") if f">{effect.sender}</td>" in row)
         assert f">{effect.value}</th>" in row
         assert f">{effect.outcome}</td>" in row
-        assert html.escape(effect.told) in row
+        assert html.typeset(html.escape(effect.told)) in row
     assert "id='choices'" not in comparison_page(comparison)
     assert "id='effects'" not in comparison_page(comparison)
 
@@ -197,7 +198,7 @@ def test_a_figure_tells_what_is_where():
     ax.set_yticks([0, 1], ["cubic", "bbr"])
     ax.set_xlabel("stall time (s)")
     ax.axvline(0)
-    html.plain_svg(drawn)
+    drawings.plain_svg(drawn)
     told = figure_data(drawn, "stall time of every sender")
     texts = [text for _, _, text in told["points"]]
     assert texts == ["cubic: 95 % interval 2 to 4 s", "cubic: 3 s", "bbr: 5 s"]
@@ -208,15 +209,49 @@ def test_a_figure_tells_what_is_where():
     assert told["name"] == "stall-time-of-every-sender"
 
 
-def test_figures_follow_the_page_s_colours(comparison):
-    tokens = (ASSETS / "report.css").read_text()
-    assert [name for i in range(len(COLOURS) + 1) if (name := f"--sender{i}:") in tokens] == [
-        f"--sender{i}:" for i in range(len(COLOURS))
-    ]
+def test_figures_have_the_page_s_colours():
+    light = (WEB / "src/tokens.css").read_text().split("@media")[0]
+    tokens = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
+    assert list(COLOURS) == [tokens[f"sender{i}"] for i in range(len(COLOURS))]
+    drawn, ax = figure(4, 2)
+    ax.barh([0], [1.0], color=COLOURS[0], edgecolor=INK)
+    ax.set_xlabel("x")
+    svg = drawings.figure_svg(drawn, "a bar")
+    assert "var(--sender0)" in svg
+    assert "var(--text)" in svg
+    assert not {*COLOURS, INK} & set(re.findall(r"#[0-9a-f]{6}", svg))
+
+
+def test_a_comparison_is_drawn_without_matplotlib(comparison, tmp_path):
+    comparison.save(tmp_path)
+    code = "import sys; from playpath.cli import app; app(standalone_mode=False); sys.exit('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, "report", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_rows_hold_what_the_comparison_says(comparison):
     page = comparison_page(comparison)
-    drawings = "".join(re.findall(r"<figure class='drawn.*?</svg>", page, re.DOTALL))
-    assert "var(--sender0)" in drawings
-    assert not set(COLOURS) & set(re.findall(r"#[0-9a-f]{6}", drawings))
+    given = [
+        json.loads(text) for text in re.findall(r"<div data-rows><script type='application/json'>(.*?)</script>", page)
+    ]
+    stall = next(one for one in given if one["id"] == "stall_time_s")
+    assert [row["name"] for row in stall["rows"]] == comparison.ranking
+    for row in stall["rows"]:
+        assert row["mean"] == comparison.summary(row["name"], "stall_time_s").mean
+        assert row["seeds"] == comparison.values(row["name"], "stall_time_s")
+        assert row["place"] == comparison.senders.index(row["name"])
+    differences = next(one for one in given if one["id"] == "stall_time_s-differences")
+    for row in differences["rows"]:
+        found = comparison.ranker.difference(row["name"], comparison.ranking[0], "stall_time_s")
+        assert (row["mean"], row["state"] == "proven") == (found.mean, found.significant)
+
+
+def test_numbers_stay_with_their_units_and_have_minus_signs():
+    assert html.typeset("<p title='9 %'>9 % of -2.5 Mbit/s, sticky-3p-50, 2026-11-25, 3 spoons</p>") == (
+        "<p title='9 %'>9\u00a0% of \u22122.5\u00a0Mbit/s, sticky-3p-50, 2026-11-25, 3 spoons</p>"
+    )
+    kept = "<pre>-1 s</pre><script>x = -1 %</script><code>--set x=-1 s</code>"
+    assert html.typeset(kept) == kept
 
 
 @pytest.mark.skipif(
@@ -242,6 +277,9 @@ def test_reports_work_in_a_real_browser(comparison, tmp_path):
     two = "".join(f'[[path]]\nname = "{n}"\nrate = "3 Mbit/s"\nrtt = "30 ms"\n' for n in ("wifi", "lte"))
     several = f'[video]\nrate = "3 Mbit/s"\nduration = "5 s"\n{two}[[sender]]\ncc = "lia"\n'
     write_report(playpath.run(several, trace=True), tmp_path / "run.html")
+    long = playpath.compare("wireless", cc=["cubic", "bbr"], seeds=1, timelines=True)
+    assert long.timelines["cubic"].metrics["stall_count"] > 1
+    write_report(long, tmp_path / "long.html")
     environment = os.environ | {"PLAYPATH_CHROMIUM": str(CHROMIUM), "PLAYPATH_REPORTS": str(tmp_path)}
     done = subprocess.run(
         ["node", "--test", "browser/report.test.mjs"], cwd=WEB, env=environment, text=True, capture_output=True

@@ -14,7 +14,6 @@ import playpath
 from playpath import plots
 from playpath.base.metrics import format_interval, format_more_runs, format_value
 from playpath.plots.timeline import panels, thin
-from playpath.results.comparison import Comparison
 from playpath.results.record import file_names
 from playpath.scenario import parse_choice, parse_value, split_outside
 from playpath.show.report import write_report
@@ -208,19 +207,3 @@ def test_timeline_shows_the_goodput_of_each_subflow():
     (panel,) = [panel for panel in panels(session) if panel.label == "goodput (Mbit/s)"]
     assert [line.label for line in panel.lines] == ["goodput video/wifi", "goodput video/lte"]
     assert all(np.nanmax(line.values) > 0 for line in panel.lines)
-
-
-def test_until_decided_adds_seeds_and_tells_its_looks(tmp_path):
-    result = playpath.compare(SMALL, seeds=4, until_decided=40)
-    assert result.looks == [4, 8, 16, 40][: len(result.looks)]
-    assert len(result.seeds) == result.looks[-1] == result.manifest["scenario"]["run"]["seeds"]
-    assert result.decision.is_decided or len(result.seeds) == 40
-    result.save(tmp_path)
-    assert Comparison.load(tmp_path).to_dict()["stopping"] == result.to_dict()["stopping"]
-    whole = playpath.compare(SMALL, seeds=len(result.seeds))
-    assert whole.table.drop("digest").equals(result.table.drop("digest"))
-
-
-def test_the_bound_of_added_seeds_is_above_the_first():
-    with pytest.raises(playpath.InputError, match="until_decided 4: must be above the 4 seeds to begin with"):
-        playpath.compare(SMALL, seeds=4, until_decided=4)

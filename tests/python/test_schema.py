@@ -20,6 +20,7 @@ SCHEMAS = {name: json.loads(engine.schema(name)) for name in engine.DOCUMENTS}
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 SHIPPED = [
     *[("scenario", file) for file in sorted((ROOT / "scenarios").glob("*.toml"))],
+    *[("scenario", file) for file in sorted((ROOT / "scenarios" / "l4s").glob("*.toml"))],
     *[("sweep", file) for file in sorted((ROOT / "scenarios" / "designs").glob("*.toml"))],
     *[("population", file) for file in sorted((ROOT / "scenarios" / "populations").glob("*.toml"))],
 ]

@@ -48,6 +48,36 @@ def test_a_sender_gives_its_name_and_parameters():
     assert "cc.kp" in sender.defaults
 
 
+def test_a_parameter_that_is_not_in_force_is_no_default():
+    """CCP's mode `paper` has no guard, no cap and no floor; a capacity counts where it is told."""
+    guards = {"cc.loss_guard", "cc.rtt_max_cap", "cc.floor_gain", "cc.rtt_max_window"}
+
+    def defaults(**cc):
+        text = SCENARIO.replace(
+            'cc = "cubic"', "cc = { name = 'ccp', " + ", ".join(f"{k} = '{v}'" for k, v in cc.items()) + " }"
+        )
+        found = blocks(read(text), playpath.load(text).resolved)
+        own = (
+            b for b in found if b.title == "every sender" or (b.title.startswith("sender ccp") and "lb" not in b.title)
+        )
+        return {key for block in own for key in block.defaults}
+
+    assert guards <= defaults(mode="default")
+    assert guards.isdisjoint(defaults(mode="paper"))
+    assert "cc.capacity" not in defaults(mode="paper")
+    assert "cc.capacity" in defaults(estimator="given")
+
+
+def test_settings_are_shown_as_given(cli):
+    done = cli("show", "wireless", "--set", "player.buffer=7 s", "--json")
+    (player,) = (block for block in done.json["blocks"] if block["title"] == "player")
+    assert player["given"]["buffer"] == "7 s"
+    assert "buffer" not in player["defaults"]
+    wrong = cli("show", "wireless", "--set", "player.bufer=7 s")
+    assert (wrong.status, len(wrong.err.strip().splitlines())) == (2, 1)
+    assert 'did you mean "buffer"' in wrong.err
+
+
 def test_defaults_of_all_senders_stand_once():
     found = page()
     assert found["every sender"].defaults["sack"] == "true"

@@ -220,9 +220,26 @@ def test_seeds_are_added_only_where_it_is_open(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         result = sweep(DESIGN, store=tmp_path, executor=pool, until_decided=20)
     assert result.looks == [2, 4, 8, 20]
-    assert result.to_dict()["manifest"]["stopping"]["looks"] == [2, 4, 8, 20]
+    stopping = result.to_dict()["manifest"]["stopping"]
+    assert (stopping["looks"], stopping["most"]) == ([2, 4, 8, 20], 20)
     for row in result.decisions.iter_rows(named=True):
-        assert row["seeds"] == 20 or (row["is_decided"] and row["seeds"] == 8)
+        assert row["seeds"] == 20 or row["is_decided"]
+
+
+def test_who_is_beaten_at_a_point_plays_no_more_there(tmp_path):
+    # 16 kB in 100 or 140 ms are a third or less of the video's rate.
+    scenario = SMALL + '\n[[sender]]\nname = "small"\ncc = "cubic"\nsend_buffer = "16 kB"\n'
+    design = {**DESIGN, "scenario": scenario, "axis": [{"key": "path.rtt", "values": ["100 ms", "140 ms"]}]}
+    with ThreadPoolExecutor(2) as pool:
+        result = sweep(design, store=tmp_path, seeds=10, executor=pool, until_decided=20)
+        again = sweep(design, store=tmp_path, seeds=10, executor=pool, until_decided=20)
+    seeds = {key[:2]: len(found) for key, found in result.table.group_by("point", "sender")}
+    assert seeds[0, "small"] == seeds[1, "small"] == 10
+    assert seeds[0, "cubic"] == result.decisions["seeds"][0] > 10
+    assert "small" not in set(result.decisions["winners"].explode())
+    assert again.digest == result.digest
+    result.save(tmp_path / "saved")
+    assert SweepResult.load(tmp_path / "saved").decisions.equals(result.decisions)
 
 
 def test_labels_with_a_plus_are_names(tmp_path):

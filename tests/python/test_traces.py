@@ -88,7 +88,7 @@ def test_wrong_command_lines(tmp_path):
     assert_one_line(playpath_command("convert", "bad.mahi", "--out", "x.what", cwd=tmp_path), "--to")
 
 
-def test_the_shipped_trace_comes_from_its_command():
+def test_the_shipped_traces_come_from_their_commands():
     settings = {
         "mean_rate": "4.5 Mbit/s",
         "duration": "180 s",
@@ -97,6 +97,9 @@ def test_the_shipped_trace_comes_from_its_command():
     }
     made = traces.generate("lte", settings, seed=3, to="mahimahi")
     assert (ROOT / "scenarios" / "traces" / "lte-like.mahi").read_text() == made
+    settings = {"mean_rate": "25 Mbit/s", "duration": "180 s", "time_between_outages": "0 s"}
+    made = traces.generate("lte", settings, seed=1, to="csv")
+    assert (ROOT / "scenarios" / "traces" / "lte-21.csv").read_text() == made
 
 
 def test_series_that_are_not_wanted_are_not_recorded_and_change_nothing():

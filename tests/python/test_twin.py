@@ -52,15 +52,19 @@ def run(change=same, scenario=SMALL, **options):
 
 
 def test_the_verdict_on_an_interval():
-    # Margin 3: inside, at the edge, outside on either side, across, none.
+    # Margin 3: inside, inside without zero, at the edge, outside on either side, across the margin without zero, across both, none.
     cases = [
-        ((-1, 2), "agree"),
-        ((-3, 3), "agree"),
+        ((-1, 2), "alike"),
+        ((1, 2), "alike"),
+        ((-3, 3), "alike"),
         ((3.1, 9), "differ"),
         ((-9, -3.1), "differ"),
-        ((2, 4), "undecided"),
+        ((2, 4), "differ"),
+        ((-2.05, -0.45), "alike"),
+        ((-5, -0.45), "differ"),
+        ((-1, 4), "open"),
     ]
-    for interval, verdict in [*cases, (None, "undecided")]:
+    for interval, verdict in [*cases, (None, "open")]:
         assert judge(interval, 3.0) == verdict
 
 
@@ -70,9 +74,9 @@ def test_margins_are_shares_of_the_simulators_mean():
     assert margin_of("stall_time_s", 0.0, 0.0) == 0.1  # what nobody would notice
 
 
-def test_equal_worlds_agree():
+def test_equal_worlds_are_alike():
     result = run()
-    assert {m.verdict for m in result.metrics} == {"agree"}
+    assert {m.verdict for m in result.metrics} == {"alike"}
     assert all(m.mean == 0.0 and m.ci95 == (0.0, 0.0) for m in result.metrics)
     assert result.counted()["opposite"] == 0
     assert [row.sender for row in result.of("goodput_mbps")] == ["newreno", "cubic"]
@@ -84,18 +88,18 @@ def test_a_tenth_less_goodput_differs_and_the_interval_says_so():
         assert found.verdict == "differ"
         assert found.mean == pytest.approx(-0.1 * found.sim.mean)
         assert found.ci95[0] < found.mean < found.ci95[1] < -found.margin
-    assert {m.verdict for m in result.of("mean_rtt_ms")} == {"agree"}
+    assert {m.verdict for m in result.of("mean_rtt_ms")} == {"alike"}
 
 
 def test_one_seed_decides_nothing():
     result = run(seeds=1)
-    assert {m.verdict for m in result.metrics} == {"undecided"}
-    assert result.ranking_verdict == "undecided"
+    assert {m.verdict for m in result.metrics} == {"open"}
+    assert result.ranking_verdict == "open"
 
 
 def test_a_value_that_one_world_lacks_is_no_agreement():
     result = run(lambda sender, seed, metrics: metrics | {"startup_delay_s": None if seed == 2 else 0.1})
-    assert {m.verdict for m in result.of("startup_delay_s")} == {"undecided"}
+    assert {m.verdict for m in result.of("startup_delay_s")} == {"open"}
 
 
 def stalls(sim, kernel):
@@ -116,11 +120,11 @@ def stalls(sim, kernel):
     ("sim", "kernel", "order", "verdict"),
     [
         # Three seeds, differences of 5 with a spread of 0.2: apart. Equal values: alike. A spread of 5: open.
-        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [9, 9.2, 8.8]), "alike", "agree"),
+        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [9, 9.2, 8.8]), "alike", "alike"),
         (([1, 1, 1], [6, 6.2, 5.8]), ([9, 9.2, 8.8], [2, 2, 2]), "opposite", "differ"),
         (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [2, 2, 2]), "opposite", "differ"),
-        (([1, 1, 1], [1, 1, 1]), ([2, 2, 2], [2, 2, 2]), "alike", "agree"),
-        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [1, 9, 3]), "undecided", "undecided"),
+        (([1, 1, 1], [1, 1, 1]), ([2, 2, 2], [2, 2, 2]), "alike", "alike"),
+        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [1, 9, 3]), "open", "open"),
     ],
 )
 def test_pairs_of_senders(sim, kernel, order, verdict):
@@ -274,7 +278,7 @@ def test_where_nobody_watches_groups_of_traffic_are_compared():
     result = traffic_twin("cubic", 0.8)
     assert result.senders == ["newreno", "cubic", "call"]
     assert {m.sender: m.verdict for m in result.of("goodput_mbps")} == {
-        "newreno": "agree", "cubic": "differ", "call": "agree",
+        "newreno": "alike", "cubic": "differ", "call": "alike",
     }  # fmt: skip
     # The mean of its two flows, by hand from the simulator's record.
     flows = [playpath.run(DUMBBELL, seed=seed).flows for seed in (1, 2, 3)]
@@ -298,7 +302,7 @@ def test_links_and_all_flows_have_rows_of_their_own():
     assert one["total_goodput_mbps"].sim.mean == pytest.approx(session.metrics["goodput_mbps"])
     assert one["flow_jain_index"].sim.mean == pytest.approx(sum(got) ** 2 / (5 * sum(x * x for x in got)))
     assert (rows["utilisation"].sender, rows["flow_jain_index"].sender) == ("path bottleneck", "all flows")
-    assert {m.verdict for m in result.metrics} == {"agree"}
+    assert {m.verdict for m in result.metrics} == {"alike"}
 
 
 def test_who_gets_more_stands_in_place_of_a_ranking_by_stalls():
@@ -348,7 +352,7 @@ def test_cross_traffic_beside_a_video_is_shown_and_not_counted():
     result = traffic_twin("web", 0.5, scenario=scenario)
     found = {(m.sender, m.metric): m.verdict for m in result.cross_traffic}
     assert found["web beside newreno", "goodput_mbps"] == found["web beside cubic", "goodput_mbps"] == "differ"
-    assert found["web beside cubic", "mean_rtt_ms"] == "agree"
+    assert found["web beside cubic", "mean_rtt_ms"] == "alike"
     assert result.senders == ["newreno", "cubic"]
     assert "0 differ" in result.sentence
     assert "web beside cubic" in twin_page(result)

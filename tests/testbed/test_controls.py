@@ -354,11 +354,11 @@ def test_slack_yields_to_a_full_buffer_that_the_bridge_tells_of_and_takes_nothin
             time.sleep(0.05)
         assert child.process.returncode == 0
     assert sorted(seen) == [0, 1, 2]
-    # Half of the buffer is there again after a second: the empty one is looked at when it begins.
+    # The buffer fills again within seconds: the empty one is looked at when it begins.
     untold, full, empty = seen[0][-1], seen[1][-1], seen[2][0]
-    # Full: 1.5 media rates, 750 000 bytes a second; the level is reckoned on and stays at what the buffer holds.
+    # Full: twice the best rate, a million bytes a second; the level is reckoned on and stays at what the buffer holds.
     assert full["phase"] == "yielding"
-    assert full["pacing_rate"] == 750_000
+    assert full["pacing_rate"] == 1_000_000
     assert full["details"]["level_ms"] > 9_900
     # Not told, or empty: two windows per round trip, as fast as the path.
     for row in (untold, empty):

@@ -18,6 +18,7 @@ from support import scenario, sender
 import playpath
 from playpath.base.engine import number
 from playpath.base.errors import InputError
+from playpath.real.testbed.errors import UnsupportedError
 from playpath.real.testbed.runner import run_kernel
 from playpath.results.record import Session
 
@@ -233,3 +234,32 @@ def test_an_outage_is_the_simulators(tmp_path: Path) -> None:
     # try, finds the path open again.
     assert stalled["sim"] > 0.2
     assert stalled["kernel"] == pytest.approx(stalled["sim"], abs=0.8)
+
+
+def test_what_the_emulators_queue_sees_of_ecn_is_what_the_simulators_sees() -> None:
+    """12 Mbit/s of ECT(1) into 10 with DualPI2: in the low-latency class of both worlds, marked, and as many; bleached, in neither."""
+    path = {"name": "p", "rate": "10 Mbit/s", "rtt": "20 ms", "queue": "dualpi2"}
+    traffic = {"kind": "udp", "rate": "12 Mbit/s", "packet_bytes": 1200, "field": "ect1", "stop": "3 s"}
+    described = {"path": [path], "traffic": [traffic], "run": {"duration": "4 s"}}
+    for rewrite in ("kept", "bleached"):
+        path["ecn"] = rewrite
+        found = {world: playpath.run(described, world=world) for world in ("sim", "kernel")}
+        down = {w: next(link for link in s.links if link["name"] == "path.p/down") for w, s in found.items()}
+        low = {world: link["classes"]["low_latency"] for world, link in down.items()}
+        if rewrite == "bleached":
+            assert [low[world]["arrived_packets"] for world in low] == [0, 0]
+            assert min(link["rewritten_packets"] for link in down.values()) > 3000
+            continue
+        sim, kernel = (low[world]["arrived_packets"] for world in ("sim", "kernel"))
+        assert kernel == pytest.approx(sim, rel=0.03)
+        assert min(low[world]["marked_packets"] for world in low) > 1000
+        assert all("rewritten_packets" not in link for link in down.values())
+
+
+def test_frames_are_the_simulators() -> None:
+    described = {
+        "path": [{"rate": "10 Mbit/s", "rtt": "20 ms"}],
+        "traffic": [{"kind": "frames", "rate": "1 Mbit/s", "cc": "cubic"}],
+    }
+    with pytest.raises(UnsupportedError, match="allowed in the kernel world: bulk, web, udp, video"):
+        playpath.run(described, world="kernel")

@@ -235,17 +235,21 @@ def test_what_a_client_calls_backup_is_left() -> None:
     assert carried[first] > 0.55 * len(BYTES), carried
 
 
-def test_a_client_that_wants_checksums_gets_tcp() -> None:
-    """It asks by flag A of its SYN; who does not speak them answers without MP_CAPABLE (RFC 8684 section 3.1)."""
+def test_a_client_that_wants_checksums_gets_them() -> None:
+    """It asks by flag A of its SYN (RFC 8684 section 3.1): the kernel finds none wrong, nor do we in what it sends."""
     needs_mptcpize()
     with serving(PATHS) as site:
         site.run("sysctl", "-q", "-w", "net.mptcp.checksum_enabled=1")
-        assert sha256(site.run("mptcpize", "run", "curl", "-sS", site.url)) == sha256(BYTES)
-        told = counters(site.bed.client)["MPCapableFallbackSYNACK"]
-        (connection,) = site.server.end()["connections"]
-    assert not connection["mptcp"]
-    assert len(connection["paths"]) == 1
-    assert told == 1
+        curl = ["mptcpize", "run", "curl", "-sS"]
+        assert sha256(site.run(*curl, site.url)) == sha256(BYTES)
+        told = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
+        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        kernel = counters(site.bed.client)
+        down, up = site.server.end()["connections"]
+    for connection in (down, up):
+        assert (connection["mptcp"], connection["fallback"], len(connection["paths"])) == (True, False, 3)
+    wrong = {name: kernel[name] for name in ("DataCsumErr", "MPFailTx", "MPFailRx", "InfiniteMapRx")}
+    assert set(wrong.values()) == {0}, wrong
 
 
 def test_a_client_that_is_killed_leaves_nothing() -> None:
@@ -264,7 +268,7 @@ def test_a_client_that_is_killed_leaves_nothing() -> None:
         assert site.server.child.process.poll() is None
 
 
-@pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "--wrap"])
+@pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "1 6 --checksums", "--wrap"])
 def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
     """A few of the draws of examples/against_kernel, docs/wire.md has what many gave; data sequence numbers that pass 2^64."""
     program = Path(wire.program()).parent / "examples/against_kernel"
@@ -277,6 +281,7 @@ def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
     assert ([draw for draw in draws if "wrong" in draw["result"]], done.returncode) == ([], 0)
     assert len(draws) == (1 if what == "--wrap" else 6)
     assert any(draw["draw"]["wraps"] for draw in draws)
+    assert any(draw["result"]["altered"] for draw in draws) == ("--checksums" in what)
     assert max(draw["result"]["paths"] for draw in draws) > 1 or what == "1 6"
 
 

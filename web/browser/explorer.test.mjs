@@ -1,12 +1,12 @@
 // The built page in a real browser: `PLAYPATH_CHROMIUM=/usr/bin/chromium node --test browser/`. PLAYPATH_DIGESTS are the native
 // digests ("sender=digest …"), pictures go to PLAYPATH_PICTURES if it is set. Nothing here asserts time.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PATIENCE, axe, emptyPage, launch } from "./page.mjs";
+import { PATIENCE, axe, emptyPage, launch, saved } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const file = process.env.PLAYPATH_PAGE ?? join(here, "../../python/playpath/web/explorer.html");
@@ -157,8 +157,8 @@ test("every packet of the moment that mattered is there, and the link keeps the 
   const later = await note.textContent();
   assert.notEqual(later, told);
   await page.waitForFunction(() => location.hash.includes("packets="));
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^CSV.*Packets of/ }).click()]);
-  const rows = readFileSync(await download.path(), "utf8").split("\r\n");
+  const title = (await page.locator("#chart-packets h3").textContent()).split(":")[0];
+  const rows = (await saved(page, title, /CSV/)).content.toString().split("\r\n");
   assert.equal(rows[0], "time_s,what,from_byte,until_byte,window_edge_byte");
   assert.equal(rows.filter((row) => /,(packet|retransmission),/.test(row)).length, Number(/(\d+) packets sent/.exec(later)[1]));
   const link = page.url();
@@ -199,21 +199,100 @@ test("the first key leads to the answer, and the address keeps the state", async
   await page.close();
 });
 
-test("a tour has five steps, by keyboard alone", async () => {
-  const { page } = await open();
+test("a lesson asks first, then shows, by keyboard alone", async () => {
+  const { page, complaints } = await open({}, { width: 390, height: 844, reducedMotion: "reduce" });
   await played(page);
-  await page.getByRole("button", { name: /start here/ }).focus();
+  await page.getByRole("button", { name: "The queue that is too long" }).focus();
   await page.keyboard.press("Enter");
-  for (let step = 1; step <= 5; step++) {
-    await page.getByText(`step ${step} of 5`).waitFor();
-    const below = await page.evaluate(() => document.querySelector(".lesson").parentElement.nextElementSibling.id);
-    assert.equal(below, ["viewers", "why", "charts", "viewers", "whatif"][step - 1], "the card stands above what it speaks of");
-    const next = page.getByRole("button", { name: step < 5 ? "Next" : "Done" });
+  for (let screen = 1; screen <= 4; screen++) {
+    await page.getByText(`screen ${screen} of 4`).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.id), "lesson-title");
+    assert.ok(await page.locator(".scene").isHidden(), "nothing is shown before the prediction");
+    assert.ok(await page.locator(".columns").isHidden());
+    await page.locator(".lesson input[type=radio]").first().focus();
+    await page.keyboard.press("Space");
+    await page.locator(".scene canvas").first().waitFor();
+    assert.match(await page.locator(".said").textContent(), /^(You were right|You said)/);
+    assert.match(await page.getByLabel("Time of the session").getAttribute("aria-valuetext"), /window \d+ packets.*buffer/);
+    // The charts are where the scene is: at its beginning, since nothing moves by itself here.
+    const [scene, chart] = await page.evaluate(() => [document.querySelector(".scene-controls .note"), document.querySelector(".lesson .u-legend .u-value")].map((one) => Number.parseFloat(one.textContent)));
+    assert.ok(Math.abs(scene - chart) <= 0.3, `the scene is at ${scene} s, the charts at ${chart} s`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut at the side");
+    if (screen === 2) {
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
+      await picture(page, "lesson-390");
+    }
+    const next = page.getByRole("button", { name: screen < 4 ? "Next" : "Done" });
     await next.focus();
     await page.keyboard.press("Enter");
   }
-  await page.getByRole("button", { name: /start here/ }).waitFor();
-  assert.equal(await page.evaluate(() => document.querySelector(".lesson-list").parentElement.previousElementSibling.tagName), "HEADER");
+  await page.locator(".columns").waitFor();
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("a lesson moves, can be turned, and leads to the explorer at that point", async () => {
+  const { page } = await open({ scenario: "wireless", lesson: "film.1" });
+  await page.getByText("screen 2 of 4").waitFor();
+  await page.getByLabel("More than a tenth").check();
+  const said = page.locator(".said");
+  await page.getByText(/^You were right/).waitFor();
+  const time = page.getByLabel("Time of the session");
+  const begun = await time.inputValue();
+  await page.waitForFunction((value) => document.querySelector(".scene input").value !== value, begun);
+  await page.locator('.lesson [data-knob="loss0"]').evaluate((range) => {
+    range.value = 0;
+    range.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  await page.waitForFunction(() => document.querySelector(".said").textContent.includes("stood still for 0"));
+  assert.doesNotMatch(await said.textContent(), /You/);
+  await page.getByRole("link", { name: "Open this in the explorer" }).click();
+  await played(page);
+  assert.equal(await page.$eval("#knob-loss0", (field) => field.value), "0");
+  assert.ok(await page.locator(".lesson").isHidden());
+  await page.close();
+});
+
+test("what was turned can be undone, and two situations stand beside each other", async () => {
+  const { page, complaints } = await open();
+  await played(page);
+  const [digests, loss] = [() => page.evaluate(() => document.documentElement.dataset.digests), () => page.$eval("#knob-loss0", (field) => field.value)];
+  const [before, was] = [await digests(), await loss()];
+  assert.ok(await page.getByRole("button", { name: "Undo" }).isDisabled());
+  assert.ok(await page.locator("#beside").isHidden());
+  await page.getByRole("button", { name: "Keep this to compare" }).click();
+  await slide(page, "loss0", 170);
+  assert.match(await page.locator("#beside table").first().textContent(), /Random loss/);
+  assert.equal(await page.locator("#beside .strip").count(), 4);
+  const headlines = await page.locator(".side > p").allTextContents();
+  assert.equal(new Set(headlines).size, 2);
+  const link = page.url();
+  await page.keyboard.press("Control+z");
+  await page.waitForFunction((value) => document.querySelector("#knob-loss0").value === value, was);
+  await played(page);
+  assert.equal(await digests(), before);
+  assert.deepEqual(complaints, []);
+  await page.close();
+
+  const { page: again } = await emptyPage(browser, {});
+  await again.goto(link);
+  await played(again);
+  await again.waitForFunction((texts) => JSON.stringify([...document.querySelectorAll(".side > p")].map((one) => one.textContent)) === JSON.stringify(texts), headlines);
+  await again.evaluate(axe);
+  const { violations } = await again.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
+  await picture(again, "beside");
+  await again.close();
+});
+
+test("the answer stays in sight beside the controls", async () => {
+  const { page } = await open();
+  await played(page);
+  await page.evaluate(() => scrollTo(0, 1500));
+  const top = await page.$eval("#answer", (answer) => answer.getBoundingClientRect().top);
+  assert.ok(top >= 0 && top < 40, `${top}`);
   await page.close();
 });
 

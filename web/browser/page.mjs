@@ -21,3 +21,14 @@ export async function emptyPage(browser, { width = 1400, height = 1000, ...more 
   page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
   return { page, complaints };
 }
+
+/** What the dialog of the page saves of a figure, as a picture, a drawing or numbers. */
+export async function saved(page, title, kind) {
+  await page.getByRole("button", { name: "Save a figure" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Figure").selectOption({ label: title });
+  const [download] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: kind }).click()]);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+}

@@ -1,11 +1,10 @@
 // Reports in a real browser: PLAYPATH_REPORTS is a folder with compare.html, hostile.html and run.html, which
 // tests/python/test_report_page.py writes. Pictures go to PLAYPATH_PICTURES if it is set.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { axe, emptyPage, launch } from "./page.mjs";
+import { axe, emptyPage, launch, saved } from "./page.mjs";
 
 const folder = process.env.PLAYPATH_REPORTS;
 const skip = folder ? false : "PLAYPATH_REPORTS is not set: tests/python/test_report_page.py sets it";
@@ -23,11 +22,6 @@ async function open(name, look = {}) {
   return { page, complaints };
 }
 
-async function taken(page, button) {
-  const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
-  return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
-}
-
 test("a report is whole: tables in order, tips, pictures and numbers to take away", { skip }, async () => {
   const { page, complaints } = await open("compare");
   assert.equal(await page.locator(".strip").count(), 2);
@@ -41,28 +35,25 @@ test("a report is whole: tables in order, tips, pictures and numbers to take awa
   assert.ok(values.length > 5);
   assert.deepEqual(values, values.toSorted((a, b) => a - b));
 
-  const figure = page.locator("figure.drawn").first();
+  const figure = page.locator("figure.rows").first();
   await figure.scrollIntoViewIfNeeded();
-  const [x, y, told] = await figure.evaluate((element) => JSON.parse(element.querySelector("script").textContent).points[0]);
-  const drawing = figure.locator("svg");
-  const box = await drawing.boundingBox();
-  const scale = box.width / (await drawing.evaluate((svg) => svg.viewBox.baseVal.width));
-  await page.mouse.move(box.x + x * scale, box.y + y * scale);
-  assert.match(await figure.locator(".tip").textContent(), new RegExp(told.slice(0, 8).replaceAll(/[^\w ]/g, ".")));
+  await figure.locator("g").first().hover();
+  assert.match(await figure.locator(".tip").textContent(), /on average/);
 
-  const png = await taken(page, figure.getByRole("button", { name: "PNG" }));
+  const title = await figure.locator("h3").textContent();
+  const png = await saved(page, title, /PNG/);
   assert.deepEqual([...png.content.subarray(1, 4)], [...Buffer.from("PNG")]);
-  const svg = await taken(page, figure.getByRole("button", { name: "SVG" }));
+  const svg = await saved(page, title, /SVG/);
   assert.match(svg.content.toString(), /^<svg /);
   assert.doesNotMatch(svg.content.toString(), /var\(/);
-  const numbers = await taken(page, figure.getByRole("button", { name: "CSV" }));
-  assert.match(numbers.content.toString(), /^panel,what,x,y\r\n/);
+  const numbers = await saved(page, title, /CSV/);
+  assert.match(numbers.content.toString(), /^sender,mean of .*,median_low,median_high,run_1,/);
 
   const chart = page.locator("#chart-window");
   await chart.scrollIntoViewIfNeeded();
-  const series = await taken(page, chart.getByRole("button", { name: "CSV" }));
+  const series = await saved(page, "Window (packets) over time", /CSV/);
   assert.match(series.content.toString(), /^time_s,/);
-  const lines = await taken(page, chart.getByRole("button", { name: "SVG" }));
+  const lines = await saved(page, "Window (packets) over time", /SVG/);
   assert.match(lines.content.toString(), /<path /);
 
   const over = await chart.locator(".u-over").boundingBox();
@@ -70,16 +61,78 @@ test("a report is whole: tables in order, tips, pictures and numbers to take awa
   await page.mouse.down();
   await page.mouse.move(over.x + 0.3 * over.width, over.y + 40, { steps: 4 });
   await page.mouse.up();
-  await page.getByRole("button", { name: "Show the whole session" }).waitFor();
+  const shown = page.locator(".navigation [aria-live]");
+  assert.match(await shown.textContent(), /^Shown: [\d.:]+\s?s? to .* of /);
+  // One cursor in all charts and strips.
+  await chart.locator(".u-over").hover({ position: { x: 0.5 * over.width, y: 60 } });
+  const cursors = await page.$$eval(".charts .u-cursor-x", (all) => all.map((cursor) => Math.round(cursor.getBoundingClientRect().left)));
+  assert.ok(cursors.length >= 4 && new Set(cursors).size === 1, JSON.stringify(cursors));
+  assert.equal(await page.locator(".strip-box .now:not([hidden])").count(), 2);
+  await page.getByRole("button", { name: "Show the whole session" }).click();
+  assert.match(await shown.textContent(), /^Shown: the whole session/);
+  await page.locator(".strip-box").first().click({ position: { x: 400, y: 8 } });
+  assert.match(await shown.textContent(), / to .* of /);
   assert.deepEqual(complaints, []);
   await page.close();
+});
+
+test("strips and charts have one axis", { skip }, async () => {
+  const { page } = await open("compare");
+  const whole = page.getByRole("button", { name: "Show the whole session" });
+  if (await whole.isEnabled()) await whole.click();
+  const [strip, chart] = await page.evaluate(() => [".strip-box", "#chart-buffer .u-over"].map((one) => document.querySelector(one).getBoundingClientRect().toJSON()));
+  assert.ok(Math.abs(strip.left - chart.left) <= 1 && Math.abs(strip.right - chart.right) <= 1, JSON.stringify([strip, chart]));
+  await page.close();
+});
+
+test("ten minutes are lines with shades, and the report opens at the longest stop", { skip }, async () => {
+  const { page } = await open("long");
+  const shown = page.locator(".navigation [aria-live]");
+  const opened = await shown.textContent();
+  assert.match(opened, / to .* of /);
+  await page.getByRole("button", { name: "Show the whole session" }).click();
+  await page.getByText("from its least to its most").waitFor();
+  // Where each sender is alone in its row, the shade does not fill the chart: most of it is paper.
+  const blank = await page.$eval("#chart-flight canvas", (canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let blank = 0;
+    for (let i = 3; i < data.length; i += 4) blank += Number(data[i] < 100);
+    return blank / (data.length / 4);
+  });
+  assert.ok(blank > 0.7, `${blank} of the chart is blank or shaded`);
+  await page.getByRole("button", { name: "Show the longest stop" }).click();
+  assert.equal(await shown.textContent(), opened);
+  await page.close();
+});
+
+test("keys reach every figure without stopping at each", { skip }, async () => {
+  const { page } = await open("compare");
+  const stops = await page.$$eval("figure button, figure [tabindex='0']", (all) => all.filter((one) => one.tabIndex >= 0).length);
+  assert.equal(stops, 0);
+  await page.getByRole("button", { name: "Save a figure" }).click();
+  const options = await page.getByRole("dialog").locator("option").count();
+  assert.equal(options, await page.locator("figure").count());
+  await page.close();
+});
+
+test("no row of figures is left with one beside room", { skip }, async () => {
+  for (const width of [1400, 2560]) {
+    const { page } = await open("compare", { width });
+    const rows = await page.$$eval(".figures", (all) => all.map((figures) => {
+      const boxes = [...figures.children].map((one) => one.getBoundingClientRect());
+      const last = boxes.filter((box) => box.top === boxes.at(-1).top);
+      return last.at(-1).right - figures.getBoundingClientRect().right;
+    }));
+    assert.ok(rows.length > 1 && rows.every((gap) => Math.abs(gap) <= 1), JSON.stringify(rows));
+    await page.close();
+  }
 });
 
 test("packets of one path: lost, sent again, and those of another sender", { skip }, async () => {
   const { page, complaints } = await open("compare");
   const note = page.locator(".packets [aria-live]");
   assert.match(await note.textContent(), /packets sent, \d+ lost on the channel/);
-  const drawing = await taken(page, page.getByRole("button", { name: /^SVG.*Packets of/ }));
+  const drawing = await saved(page, await page.locator("#chart-packets h3").textContent().then((title) => title.split(":")[0]), /SVG/);
   assert.match(drawing.content.toString(), /sent again<\/text>/);
   const whose = page.getByLabel("Packets of", { exact: true });
   const [first, second] = await whose.locator("option").allTextContents();

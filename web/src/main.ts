@@ -17,6 +17,13 @@ async function main(): Promise<void> {
     wrong = (error as Error).message;
   }
   await app.open(state, wrong);
+  keep();
+}
+
+/** On a host with its documents (`make site`) the page stays on the reader's device; elsewhere it is a file already. */
+function keep(): void {
+  if (document.querySelector<HTMLElement>("nav.site")!.hidden || !("serviceWorker" in navigator)) return;
+  navigator.serviceWorker.register("explorer-keep.js").catch((error: Error) => console.info(`The page is not kept on this device: ${error.message}`));
 }
 
 main().catch((error: Error) => {

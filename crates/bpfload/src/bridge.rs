@@ -309,7 +309,6 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
         Some((slot, ParamValue::Number(value.round().clamp(slot.spec.range().0, slot.spec.range().1))))
     };
     let flag = |name: &str, value: bool| law.slot(name).map(|slot| (slot, ParamValue::Flag(value)));
-    let is_best = hints.top_rate.is_some_and(|top| hints.video_rate >= top);
     let told = [
         number("pob_bytes", buffer as f64),
         number("pob_free_bytes", free.map_or(NOT_TOLD, |bytes| bytes as f64)),
@@ -317,7 +316,7 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
         number("object_bytes", hints.object_bytes.unwrap_or(0) as f64),
         number("object_ms", hints.object_duration.map_or(0.0, |length| length.as_secs_f64() * 1e3)),
         flag("urgent", hints.is_urgent),
-        flag("best", is_best),
+        number("top_kbps", hints.top_rate.map_or(0.0, |top| top.as_bits_per_sec() as f64 / 1e3)),
     ];
     told.into_iter().flatten().collect()
 }
@@ -644,14 +643,14 @@ mod tests {
             ("object_bytes", number(1_310_000.0)),
             ("object_ms", number(2_000.0)),
             urgent,
-            ("best", ParamValue::Flag(true)),
+            ("top_kbps", number(5240.0)),
         ];
         assert_eq!(told("slack", &whole, BufferMode::Free), of_slack);
         // Nothing of the level, the object, or the best rate: words that the law takes for "not told".
         let little = told("slack", &AppParameters { playout_buffer_free_bytes: None, ..hints }, BufferMode::Size);
         assert_eq!(little[1], ("pob_free_bytes", number(f64::from(u32::MAX))));
         assert_eq!(little[3..5], [("object_bytes", number(0.0)), ("object_ms", number(0.0))]);
-        assert_eq!(little[6], ("best", ParamValue::Flag(false)));
+        assert_eq!(little[6], ("top_kbps", number(0.0)));
         let huge = AppParameters { playout_buffer_bytes: u64::MAX, ..hints };
         assert_eq!(told("ccplb", &huge, BufferMode::Size)[0], ("pob_bytes", number(1e9)));
     }

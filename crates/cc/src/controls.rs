@@ -14,6 +14,7 @@ mod prague;
 
 // It also follows the delay.
 mod compound;
+mod ledbatpp;
 mod vegas;
 mod vegas_linux;
 
@@ -28,6 +29,7 @@ mod ccp;
 mod ccpd;
 mod ccplb;
 mod ccplca;
+mod sammy;
 mod slack;
 
 // From a model of the path.

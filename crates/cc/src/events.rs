@@ -61,6 +61,15 @@ impl View<'static> {
     }
 }
 
+impl View<'_> {
+    /// What has reached the application since the last ACK: of all paths, where there are several, of which `stream_acked` remembers
+    /// the sum.
+    pub(crate) fn delivered_bytes(&self, event: &Ack, stream_acked: &mut u64) -> u64 {
+        let Some(acked) = self.stream_acked else { return u64::from(event.delivered) * u64::from(self.mss) };
+        acked - std::mem::replace(stream_acked, acked)
+    }
+}
+
 /// What a coupled controller may know of each subflow of its connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Sibling {

@@ -1,7 +1,7 @@
 //! The player's buffer as the sender reckons it: of the control and of the scheduler `slack`.
 //!
 //! Level in seconds of media: what the last request reported, plus what was delivered since, less the time that has passed. A
-//! player that starts or has run dry does not play, so nothing is taken away, until half its buffer is there.
+//! player that starts or has run dry does not play, so nothing is taken away, until its buffer is there or it says that it plays.
 //!
 //! Units: seconds of media. Invariant: `0 <= level <= size`.
 
@@ -19,9 +19,14 @@ pub struct Playout {
     /// The player told its level, or has been given all that it can hold: it waits no longer to begin.
     has_begun: bool,
     at: Time,
-    /// The rate of what is being sent, if the player can choose nothing better.
-    best_rate: Option<Rate>,
+    /// The best that the player can choose, if it tells.
+    top_rate: Option<Rate>,
+    /// It has asked for less than that, or does not tell.
+    has_choice: bool,
 }
+
+/// Share of its buffer with which a player that waits for all of it begins: what was sent rounds, and no two count a header alike.
+const FULL: f64 = 0.98;
 
 impl Playout {
     /// None if what was told does not describe a buffer: its size, the video's rate, and the object that is being sent.
@@ -47,7 +52,9 @@ impl Playout {
             is_playing: !told.is_urgent && level > 0.0 && (reported.is_some() || was_playing),
             has_begun,
             at: now,
-            best_rate: told.top_rate.filter(|&top| told.video_rate >= top).map(|_| told.video_rate),
+            top_rate: told.top_rate,
+            has_choice: before.is_some_and(|playout| playout.has_choice)
+                || told.top_rate.is_none_or(|top| told.video_rate < top),
         })
     }
 
@@ -58,13 +65,19 @@ impl Playout {
         }
         self.at = now;
         self.level = (self.level.max(0.0) + bytes as f64 * self.seconds_per_byte).min(self.size);
-        self.has_begun |= self.level >= self.size;
-        self.is_playing = if self.is_playing { self.level > 0.0 } else { self.level >= self.size / 2.0 };
+        let is_full = self.level >= FULL * self.size;
+        self.has_begun |= is_full;
+        self.is_playing = if self.is_playing { self.level > 0.0 } else { is_full };
     }
 
     /// The player told its level, or has been given all that it can hold; before, it may be waiting for as much to begin.
     pub fn has_begun(&self) -> bool {
         self.has_begun
+    }
+
+    /// Share of the buffer that is there.
+    pub fn fullness(&self) -> f64 {
+        self.level / self.size
     }
 
     /// Media time that is left to play; none while the player starts or is starved.
@@ -83,8 +96,14 @@ impl Playout {
         ((high - self.level) / (high - low).max(1e-3)).clamp(0.0, 1.0)
     }
 
-    /// The rate of what is being sent, if the player can choose nothing better.
-    pub fn best_rate(&self) -> Option<Rate> {
-        self.best_rate
+    /// The best rate that the player can choose, if it tells.
+    pub fn top_rate(&self) -> Option<Rate> {
+        self.top_rate
+    }
+
+    /// The player adapts: it has asked for less than its best rate, or does not tell what that is. One that has only one rate
+    /// plays it from its buffer whatever comes in; this one plays less.
+    pub fn has_choice(&self) -> bool {
+        self.has_choice
     }
 }

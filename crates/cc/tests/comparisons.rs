@@ -218,6 +218,29 @@ fn compound_grows_between_reno_and_the_fluid_formula() {
     assert_near(flow.cc.cwnd(), fluid(100.0), 0.05);
 }
 
+/// The draft's law on a fluid queue, a step a round trip: W + max(GAIN - W (d / target - 1), -W / 2), d = W / C - base. It settles at
+/// 60 ms times 1 + GAIN / W. Without slowdowns the flow on the packet-level queue stands there, too; with them, of which each is
+/// followed by nine times its duration, the link carries nine tenths or more.
+#[test]
+fn ledbatpp_stands_where_the_fluid_does() {
+    let link = Link { queue_limit: 400, ..Link::PLAIN };
+    let (rate, base, target) = (link.packets_per_sec, link.base_rtt.as_secs_f64(), 0.06);
+    let mut fluid: f64 = 10.0;
+    for _ in 0..2_000 {
+        let delay = (fluid / rate - base).max(0.0);
+        fluid += (0.5 - fluid * (delay / target - 1.0).max(0.0)).max(-fluid / 2.0);
+    }
+    let mut flow = Sender::new(with("ledbatpp", 10.0, |params| params.set_number("period", 0.0)), link);
+    flow.run_until(Time::from_secs(60));
+    assert_near(flow.cc.cwnd(), fluid, 0.02);
+    let mut flow = Sender::new(with("ledbatpp", 10.0, no_change), link);
+    flow.run_until(Time::from_secs(60));
+    let before = flow.delivered;
+    flow.run_until(Time::from_secs(360));
+    let carried = (flow.delivered - before) as f64 / (300.0 * rate);
+    assert!((0.9..0.999).contains(&carried), "{carried}");
+}
+
 /// With 1 % random loss on a path of 100 packets, Westwood+ keeps most of the pipe; the square-root law leaves NewReno 12.
 #[test]
 fn westwood_fills_a_lossy_path() {

@@ -81,6 +81,7 @@ fn describe_source(source: &LiveSource) -> Value {
         LiveKind::Bulk => "bulk",
         LiveKind::Web(..) => "web",
         LiveKind::Udp(..) => "udp",
+        LiveKind::Frames => "frames",
         LiveKind::Video => "video",
     };
     json!({
@@ -119,10 +120,10 @@ fn serve(plan: &Plan) -> Result<(), Failure> {
     }
     for (source, place) in plan.scenario.live_sources(plan.seed).into_iter().zip(&plan.sources) {
         match source.kind {
-            LiveKind::Udp(model, stream) => {
+            LiveKind::Udp(model, field, stream) => {
                 let (place, clock) = (place.clone(), plan.clock);
                 let span = (source.start, source.stop.unwrap_or(plan.until).min(plan.until));
-                std::thread::spawn(move || sources::send_datagrams(model, stream, span, &place, clock));
+                std::thread::spawn(move || sources::send_datagrams((model, field as u8), stream, span, &place, clock));
             }
             _ => origin::serve(place).map_err(Failure::run)?,
         }

@@ -2,7 +2,7 @@
 //! the origin; datagrams are sent by the server's side.
 
 use std::io;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -230,8 +230,14 @@ impl Worker {
     }
 }
 
-/// Sends the datagrams of a source from the server's side, until the process ends.
-pub fn send_datagrams(model: OnOffModel, stream: Stream, span: (Time, Time), place: &Place, clock: Clock) {
+/// Sends the datagrams of a source from the server's side, with these bits as ECN field, until the process ends.
+pub fn send_datagrams(
+    (model, ecn_bits): (OnOffModel, u8),
+    stream: Stream,
+    span: (Time, Time),
+    place: &Place,
+    clock: Clock,
+) {
     let (start, until) = span;
     let Some(client) = place.client else { return };
     let mut source = OnOffSource::new(model, start, stream);
@@ -240,6 +246,9 @@ pub fn send_datagrams(model: OnOffModel, stream: Stream, span: (Time, Time), pla
         Ok(socket) => socket,
         Err(e) => return eprintln!("playpath-client serve: {}: {e}", place.server),
     };
+    if let Err(e) = write_traffic_class(&socket, ecn_bits) {
+        return eprintln!("playpath-client serve: {}: {e}", place.server);
+    }
     while source.poll_timeout() < until {
         clock.sleep_until(source.poll_timeout());
         while let Some(size) = source.handle_timeout(clock.now()) {
@@ -247,6 +256,14 @@ pub fn send_datagrams(model: OnOffModel, stream: Stream, span: (Time, Time), pla
             let _ = socket.send_to(&bytes[..size as usize], (client, place.server.port()));
         }
     }
+}
+
+fn write_traffic_class(socket: &UdpSocket, class: u8) -> io::Result<()> {
+    match socket.local_addr()? {
+        SocketAddr::V4(_) => rustix::net::sockopt::set_ip_tos(socket, class)?,
+        SocketAddr::V6(_) => rustix::net::sockopt::set_ipv6_tclass(socket, class.into())?,
+    }
+    Ok(())
 }
 
 fn ready(connection: &HttpConnection, flags: PollFlags) -> io::Result<bool> {

@@ -2,7 +2,7 @@
 
 use crate::flows::FlowMark;
 use crate::log::DropLog;
-use playpath_link::{DropCause, Packet};
+use playpath_link::{DropCause, EcnField, Packet};
 use playpath_transport::codec;
 use playpath_units::Time;
 
@@ -33,16 +33,12 @@ impl Packet for IpPacket {
         codec::flow_hash(&self.bytes)
     }
 
-    fn is_ecn_capable(&self) -> bool {
-        codec::is_ecn_capable(&self.bytes)
+    fn ecn(&self) -> EcnField {
+        EcnField::of(codec::ecn_bits(&self.bytes))
     }
 
-    fn is_low_latency(&self) -> bool {
-        codec::is_low_latency(&self.bytes)
-    }
-
-    fn mark_ce(&mut self) {
-        codec::mark_ce(&mut self.bytes);
+    fn set_ecn(&mut self, field: EcnField) {
+        codec::set_ecn_bits(&mut self.bytes, field as u8);
     }
 
     fn handle_drop(self, cause: DropCause) {

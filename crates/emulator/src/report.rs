@@ -5,7 +5,7 @@ use crate::flows::{Flow, PathChanges};
 use crate::histogram::Histogram;
 use crate::series::Series;
 use crate::sys::{Scheduling, waited_and_ran};
-use playpath_link::{LinkConfig, LinkStats, ServerConfig};
+use playpath_link::{ClassStats, LinkConfig, LinkStats, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Map, Value, json};
 
@@ -229,11 +229,27 @@ fn link_json(config: &LinkConfig, stats: &LinkStats, measure: &LinkMeasure) -> M
         "mean_queue_packets": stats.mean_queue_packets,
         "sd_queue_packets": stats.sd_queue_packets,
         "max_queue_packets": stats.max_queue_packets,
+        "rewritten_packets": stats.rewritten_packets,
+        "classes": stats.classes.iter().flatten().map(class_json).collect::<Map<_, _>>(),
     });
     match json {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// As `ClassRecord` of a record.
+fn class_json((name, stats): &(&'static str, ClassStats)) -> (String, Value) {
+    let json = json!({
+        "arrived_packets": stats.arrived.packets,
+        "sent_packets": stats.sent.packets,
+        "sent_bytes": stats.sent.bytes,
+        "dropped_packets": stats.dropped.packets,
+        "marked_packets": stats.ce_marked_packets,
+        "mean_wait_ms": stats.mean_wait().map(Duration::as_millis_f64),
+        "longest_wait_ms": stats.longest_wait.as_millis_f64(),
+    });
+    (name.to_string(), json)
 }
 
 /// A measured time with three digits, rounded down: the others are noise.

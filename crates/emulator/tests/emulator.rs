@@ -2,7 +2,7 @@
 //! Nothing here depends on how fast the machine is; what happens at which moment is tested on a clock of the tests' own
 //! (`src/engine/tests.rs`).
 
-use playpath_link::{BernoulliConfig, DropTailConfig, Link, LinkConfig, LossConfig, Packet, QueueConfig};
+use playpath_link::{BernoulliConfig, DropTailConfig, EcnField, Link, LinkConfig, LossConfig, Packet, QueueConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use serde_json::{Value, json};
@@ -204,13 +204,10 @@ impl Packet for Sized {
     fn flow_hash(&self) -> u64 {
         0
     }
-    fn is_ecn_capable(&self) -> bool {
-        false
+    fn ecn(&self) -> EcnField {
+        EcnField::NotEct
     }
-    fn is_low_latency(&self) -> bool {
-        false
-    }
-    fn mark_ce(&mut self) {}
+    fn set_ecn(&mut self, _field: EcnField) {}
 }
 
 /// The loss model draws per packet from the stream "link.path.p/down/loss": the emulator loses the very packets that the

@@ -395,7 +395,7 @@ fn tell_slack(replay: &mut Replay, view: &View, level_ms: Option<u64>, report: u
         ("object_bytes", number(250_000)),
         ("object_ms", number(1_000)),
         ("urgent", ParamValue::Flag(told.is_urgent)),
-        ("best", ParamValue::Flag(is_best)),
+        ("top_kbps", number(if is_best { 2_000 } else { 4_000 })),
         ("report", number(report.into())),
     ];
     replay.tell(view, &told, &words);
@@ -416,7 +416,8 @@ fn slack_with_other_parameters() {
         ("calm", ParamValue::Number(0.6)),
         ("alarm", ParamValue::Number(0.1)),
         ("reserve", ParamValue::Number(5.0)),
-        ("hungry", ParamValue::Number(1.0)),
+        ("haste", ParamValue::Number(1.0)),
+        ("enough", ParamValue::Number(0.1)),
         ("tolerance", ParamValue::Number(0.0)),
         ("pace", ParamValue::Number(0.0)),
         ("ease", ParamValue::Number(1.1)),

@@ -3,8 +3,8 @@
 //! The packet has 96 bytes. 64 of them are kept inside, as a window of TCP would: one in for one out.
 
 use playpath_link::{
-    CoDelConfig, DropTailConfig, DualPi2Config, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig,
-    RedConfig, ServerConfig,
+    CoDelConfig, DropTailConfig, DualPi2Config, EcnField, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig,
+    QueueConfig, RedConfig, ServerConfig,
 };
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
@@ -22,13 +22,10 @@ impl Packet for Segment {
     fn flow_hash(&self) -> u64 {
         self.number % 10
     }
-    fn is_ecn_capable(&self) -> bool {
-        false
+    fn ecn(&self) -> EcnField {
+        EcnField::NotEct
     }
-    fn is_low_latency(&self) -> bool {
-        false
-    }
-    fn mark_ce(&mut self) {}
+    fn set_ecn(&mut self, _field: EcnField) {}
 }
 
 const PACKETS: u64 = 20_000_000;

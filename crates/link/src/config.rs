@@ -1,5 +1,6 @@
 //! Configuration of a link: plain values that a scenario parser fills in. [`Link::new`](crate::Link::new) checks them.
 
+use crate::ecn::EcnRewrite;
 use crate::error::LinkError;
 use crate::loss::LossConfig;
 use crate::outage::Outage;
@@ -30,6 +31,8 @@ pub struct LinkConfig {
     pub loss: LossConfig,
     /// Where the noise strikes.
     pub loss_place: LossPlace,
+    /// What it does to the ECN field; `None`: nothing.
+    pub ecn_rewrite: Option<EcnRewrite>,
     /// When the link takes nothing.
     pub outage: Option<Outage>,
     /// What waits in front of the server.
@@ -50,6 +53,7 @@ impl LinkConfig {
             reordering: None,
             loss: LossConfig::None,
             loss_place: LossPlace::BeforeQueue,
+            ecn_rewrite: None,
             outage: None,
             queue: QueueConfig::default(),
             base_rtt: one_way_delay * 2,

@@ -3,6 +3,7 @@
 
 mod config;
 mod delay;
+mod ecn;
 mod error;
 mod ledger;
 mod link;
@@ -18,6 +19,7 @@ mod store;
 pub mod trace;
 
 pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, ReorderConfig, ServerConfig, TraceStart};
+pub use ecn::{EcnField, EcnRewrite};
 pub use error::LinkError;
 pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
 pub use link::Link;
@@ -27,5 +29,5 @@ pub use packet::Packet;
 pub use queue::*;
 pub use server::wifi::{RateControl, WifiConfig, WifiStandard};
 pub use settings::Config;
-pub use stats::LinkStats;
+pub use stats::{ClassStats, LinkStats};
 pub use store::Dropped;

@@ -1,4 +1,4 @@
-//! One direction of a path: outage → ingress loss → queue → server → egress loss → propagation.
+//! One direction of a path: outage → ingress loss → ECN field → queue → server → egress loss → propagation.
 //!
 //! Driven by logical time. Every entry point first catches up on all that happened until `now`, each event with its own
 //! time: the server takes the next packet at the moment it became free, AQMs see true sojourn times, deliveries keep their
@@ -14,6 +14,7 @@
 use crate::Packet;
 use crate::config::{LinkConfig, LossPlace};
 use crate::delay::DelayLine;
+use crate::ecn::EcnRewrite;
 use crate::error::LinkError;
 use crate::ledger::{Count, DropCause, Ledger};
 use crate::loss::LossModel;
@@ -42,6 +43,7 @@ pub struct Link<P> {
     loss: Option<Box<LossModel>>,
     loss_place: LossPlace,
     outage: Option<Box<Outage>>,
+    ecn_rewrite: Option<EcnRewrite>,
     offered: Count,
     sent: Count,
     delivered: Count,
@@ -76,6 +78,7 @@ impl<P: Packet> Link<P> {
             loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),
             loss_place: config.loss_place,
             outage: config.outage.map(|outage| Box::new(outage.drawn(&config.name, seed))),
+            ecn_rewrite: config.ecn_rewrite,
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),
@@ -102,7 +105,19 @@ impl<P: Packet> Link<P> {
             self.store.drop_packet(DropCause::Outage, packet);
         } else if self.is_lost_at(LossPlace::BeforeQueue, now) {
             self.store.drop_packet(DropCause::Loss, packet);
-        } else if self.free_at == Time::MAX {
+        } else {
+            self.take(now, packet);
+        }
+        self.update_timeout();
+    }
+
+    /// Server or queue take the packet.
+    #[inline]
+    fn take(&mut self, now: Time, packet: Queued) {
+        if let Some(rewrite) = self.ecn_rewrite {
+            self.store.rewrite_ecn(packet, rewrite);
+        }
+        if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
                 self.start_service(now, packet);
                 self.catch_up(now);
@@ -111,7 +126,6 @@ impl<P: Packet> Link<P> {
             self.queue.enqueue(now, packet, &mut self.store);
             self.meter.set(now, self.queue.packets());
         }
-        self.update_timeout();
     }
 
     /// The next packet delivered until `now`, with its delivery time; in order of delivery. Call until `None`.
@@ -187,6 +201,8 @@ impl<P: Packet> Link<P> {
             delivered: self.delivered,
             dropped: self.store.drops,
             ce_marked_packets: self.store.ce_marked_packets,
+            rewritten_packets: self.ecn_rewrite.map(|_| self.store.rewritten_packets),
+            classes: self.queue.classes(),
             busy_time,
             utilisation,
             mean_queue_packets,

@@ -1,6 +1,7 @@
 //! What a link needs to know of the things it carries.
 
 use crate::DropCause;
+use crate::ecn::EcnField;
 
 /// Anything that can cross a [`Link`](crate::Link). Packets are moved, never cloned.
 pub trait Packet {
@@ -8,12 +9,20 @@ pub trait Packet {
     fn wire_bytes(&self) -> u32;
     /// Equal for all packets of a flow; FQ-CoDel sorts by it, after mixing in a seeded salt.
     fn flow_hash(&self) -> u64;
+    /// The ECN field of the IP header (RFC 3168, 5).
+    fn ecn(&self) -> EcnField;
+    /// Writes it.
+    fn set_ecn(&mut self, field: EcnField);
     /// The sender declared that it understands congestion marks (ECT(0) or ECT(1), RFC 3168).
-    fn is_ecn_capable(&self) -> bool;
+    #[inline]
+    fn is_ecn_capable(&self) -> bool {
+        self.ecn() != EcnField::NotEct
+    }
     /// It carries ECT(1) or CE, so an L4S queue takes it for low latency (RFC 9331, 5.1).
-    fn is_low_latency(&self) -> bool;
-    /// Set Congestion Experienced. Called only if [`is_ecn_capable`](Self::is_ecn_capable).
-    fn mark_ce(&mut self);
+    #[inline]
+    fn is_low_latency(&self) -> bool {
+        matches!(self.ecn(), EcnField::Ect1 | EcnField::Ce)
+    }
     /// The link drops this packet, and keeps no log of drops itself. Does nothing but drop it by default.
     fn handle_drop(self, cause: DropCause)
     where

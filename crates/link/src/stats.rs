@@ -14,6 +14,10 @@ pub struct LinkStats {
     pub dropped: Drops,
     /// Packets that got a congestion mark.
     pub ce_marked_packets: u64,
+    /// Packets whose ECN field the hop changed; `None` for a hop that leaves it alone.
+    pub rewritten_packets: Option<u64>,
+    /// The classes that the queue tells apart, by name; empty for a queue that has none.
+    pub classes: [Option<(&'static str, ClassStats)>; 2],
     /// Time with a packet on the transmitter.
     pub busy_time: Duration,
     /// Share of the capacity used: busy time over elapsed time at a constant rate, bytes sent over bytes possible on a
@@ -25,6 +29,46 @@ pub struct LinkStats {
     pub sd_queue_packets: f64,
     /// Most packets in the queue.
     pub max_queue_packets: u32,
+}
+
+/// One class of a queue that keeps several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClassStats {
+    /// Handed to the class, those that the limit refused included.
+    pub arrived: Count,
+    /// Sent on.
+    pub sent: Count,
+    /// Dropped, by the limit or by the management.
+    pub dropped: Count,
+    /// Of those sent on: got a congestion mark here.
+    pub ce_marked_packets: u64,
+    /// Time in the queue of those sent on, in all.
+    pub waited: Duration,
+    /// The longest of these times.
+    pub longest_wait: Duration,
+}
+
+impl ClassStats {
+    /// Still in the queue.
+    pub fn waiting(&self) -> Count {
+        let (arrived, sent, dropped) = (self.arrived, self.sent, self.dropped);
+        Count {
+            packets: arrived.packets - sent.packets - dropped.packets,
+            bytes: arrived.bytes - sent.bytes - dropped.bytes,
+        }
+    }
+
+    /// Mean time in the queue of those sent on; `None` without one.
+    pub fn mean_wait(&self) -> Option<Duration> {
+        (self.sent.packets > 0).then(|| self.waited / self.sent.packets)
+    }
+
+    pub(crate) fn note_sent(&mut self, wire_bytes: u32, waited: Duration, is_marked: bool) {
+        self.sent.add_packet(wire_bytes);
+        self.ce_marked_packets += u64::from(is_marked);
+        self.waited += waited;
+        self.longest_wait = self.longest_wait.max(waited);
+    }
 }
 
 /// Integrates the queue length over time.

@@ -5,6 +5,7 @@
 //! are written and read in the order of memory: with thousands of packets inside, that is what the processor's prefetcher sees.
 
 use crate::Packet;
+use crate::ecn::{EcnField, EcnRewrite};
 use crate::ledger::{Count, DropCause, Drops};
 use playpath_units::Time;
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ pub(crate) struct Store<P> {
     free: VecDeque<u32>,
     pub drops: Drops,
     pub ce_marked_packets: u64,
+    /// Packets whose ECN field the hop itself has changed.
+    pub rewritten_packets: u64,
     /// Dropped packets themselves, if they are wanted.
     pub dropped: Option<Vec<Dropped<P>>>,
 }
@@ -43,7 +46,14 @@ impl<P: Packet> Store<P> {
     /// Empty. Drops of an outage are counted where there is one.
     pub(crate) fn new(has_outage: bool) -> Store<P> {
         let drops = Drops { outage: has_outage.then(Count::default), ..Drops::default() };
-        Store { slots: Vec::new(), free: VecDeque::new(), drops, ce_marked_packets: 0, dropped: None }
+        Store {
+            slots: Vec::new(),
+            free: VecDeque::new(),
+            drops,
+            ce_marked_packets: 0,
+            rewritten_packets: 0,
+            dropped: None,
+        }
     }
 
     /// Take a packet in.
@@ -96,7 +106,17 @@ impl<P: Packet> Store<P> {
     /// Mark an ECN-capable packet.
     pub(crate) fn mark_packet(&mut self, packet: Queued) {
         self.ce_marked_packets += 1;
-        self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").mark_ce();
+        self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").set_ecn(EcnField::Ce);
+    }
+
+    /// The hop writes what it leaves of the ECN field.
+    pub(crate) fn rewrite_ecn(&mut self, packet: Queued, rewrite: EcnRewrite) {
+        let packet = self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet");
+        let left = rewrite.applied(packet.ecn());
+        if left != packet.ecn() {
+            packet.set_ecn(left);
+            self.rewritten_packets += 1;
+        }
     }
 
     /// Every packet inside.

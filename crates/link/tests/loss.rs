@@ -57,7 +57,7 @@ fn bernoulli_losses_are_nested() {
     assert!(low.iter().zip(&high).all(|(low, high)| !low || *high));
 }
 
-/// p 1 %, r 25 %: loss 0.01 / 0.26 = 3.846 %, mean burst 4, mean good run 100 (algorithms.md 12.2). Of 10 million packets about
+/// p 1 %, r 25 %: loss 0.01 / 0.26 = 3.846 %, mean burst 4, mean good run 100. Of 10 million packets about
 /// 96 000 bursts: standard error of the mean burst sqrt(12) / sqrt(96 000) = 0.011, of a good run about 100 / 310 = 0.32, of the
 /// loss about 0.04 × sqrt(2 / 96 000) = 0.02 %. Bounds: five of them.
 #[test]

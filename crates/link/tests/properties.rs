@@ -5,9 +5,10 @@ mod support;
 use playpath_link::loss::LossPattern;
 use playpath_link::trace::Trace;
 use playpath_link::{
-    BernoulliConfig, BurstsConfig, CoDelConfig, Count, DropTailConfig, DualPi2Config, FqCoDelConfig,
-    GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig, LinkStats, LossConfig, LossPlace, Outage,
-    PatternConfig, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig, WifiConfig, WifiStandard,
+    BernoulliConfig, BurstsConfig, CeThreshold, CoDelConfig, Count, DropTailConfig, DualPi2Config, EcnRewrite,
+    FqCoDelConfig, GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig, LinkStats, LossConfig,
+    LossPlace, Outage, PatternConfig, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
+    WifiConfig, WifiStandard,
 };
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use proptest::prelude::*;
@@ -51,6 +52,13 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         QueueConfig::CoDel(CoDelConfig { limit: small, target, interval, ..CoDelConfig::default() }),
         QueueConfig::CoDel(CoDelConfig { target, interval, ecn: true, ..CoDelConfig::default() }),
         QueueConfig::FqCoDel(FqCoDelConfig { limit: small, target, interval, flows: 4, ..FqCoDelConfig::default() }),
+        QueueConfig::FqCoDel(FqCoDelConfig {
+            ce_threshold: CeThreshold(Some(Duration::from_micros(500))),
+            target,
+            interval,
+            flows: 4,
+            ..FqCoDelConfig::default()
+        }),
         QueueConfig::Pie(PieConfig { delay: PieDelay::DepartureRate, ..pie.clone() }),
         QueueConfig::Pie(pie),
         QueueConfig::DualPi2(dualpi2),
@@ -118,9 +126,11 @@ fn outages() -> impl Strategy<Value = Option<Outage>> {
 
 fn configs() -> impl Strategy<Value = LinkConfig> {
     let places = prop::sample::select(vec![LossPlace::BeforeQueue, LossPlace::AfterQueue]);
-    (queues(), servers(), losses(), places, outages(), delays()).prop_map(
-        |(queue, server, loss, loss_place, outage, (jitter, reordering))| LinkConfig {
+    let rewrites = prop::sample::select(vec![None, None, Some(EcnRewrite::Bleach), Some(EcnRewrite::Ect0ToEct1)]);
+    (queues(), servers(), losses(), places, outages(), delays(), rewrites).prop_map(
+        |(queue, server, loss, loss_place, outage, (jitter, reordering), ecn_rewrite)| LinkConfig {
             server,
+            ecn_rewrite,
             jitter,
             reordering,
             loss,
@@ -267,7 +277,8 @@ proptest! {
             let least = if config.jitter.is_none() { config.one_way_delay } else { Duration::ZERO };
             prop_assert!(*at >= sent[packet.number as usize].0 + least);
         }
-        if config.reordering.is_none() {
+        // Where ECT(0) becomes ECT(1), an L4S queue parts those of a flow that are ECN-capable from the others.
+        if config.reordering.is_none() && config.ecn_rewrite != Some(EcnRewrite::Ect0ToEct1) {
             for flow in 0..5 {
                 prop_assert!(delivered.iter().map(|(_, p)| p).filter(|p| p.flow == flow).is_sorted_by_key(|p| p.number));
             }

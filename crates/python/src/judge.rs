@@ -2,7 +2,7 @@
 
 use playpath_record::registry::Metric;
 use playpath_verdict as verdict;
-use playpath_verdict::{Decision, Prefer, Ranker, Runs};
+use playpath_verdict::{Decision, Prefer, Proof, Ranker, Runs};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -18,18 +18,20 @@ pub struct Judge {
 
 #[pymethods]
 impl Judge {
-    /// Senders with their columns, in order; names of criteria, most important first.
+    /// Senders with their columns; names of criteria, most important first. In a race senders may have fewer runs than others.
     #[new]
-    fn new(values: Vec<(String, Columns)>, criteria: Vec<String>, is_random: bool, prefer: &str) -> PyResult<Judge> {
-        let mut lengths = values.iter().flat_map(|(_, columns)| columns.values()).map(Vec::len);
-        if let Some(first) = lengths.next().filter(|first| lengths.any(|length| length != *first)) {
-            return Err(PyValueError::new_err(format!(
-                "paired values must be equally many, and not all columns have {first}"
-            )));
-        }
+    fn new(
+        values: Vec<(String, Columns)>,
+        criteria: Vec<String>,
+        is_random: bool,
+        prefer: &str,
+        is_race: bool,
+    ) -> PyResult<Judge> {
+        check_lengths(&values, is_race)?;
         let runs = values.into_iter().map(|(sender, columns)| Runs { sender, columns }).collect();
         let criteria: Vec<&'static Metric> = criteria.iter().map(|name| verdict::metric(name)).collect();
-        Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random, &Prefer::parse(prefer)) })
+        let proof = if is_race { Proof::Bets } else { Proof::Tests };
+        Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random, &Prefer::parse(prefer), proof) })
     }
 
     /// Criteria that some sender has.
@@ -76,6 +78,22 @@ impl Judge {
     fn index(&self, sender: &str) -> PyResult<usize> {
         self.ranker.position(sender).ok_or_else(|| PyKeyError::new_err(sender.to_string()))
     }
+}
+
+fn check_lengths(values: &[(String, Columns)], is_race: bool) -> PyResult<()> {
+    let unequal = |first: usize| {
+        Err(PyValueError::new_err(format!("paired values must be equally many, and not all columns have {first}")))
+    };
+    let mut wanted = None;
+    for (_, columns) in values {
+        wanted = if is_race { None } else { wanted };
+        for length in columns.values().map(Vec::len) {
+            if *wanted.get_or_insert(length) != length {
+                return unequal(wanted.unwrap_or(length));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The level at which "apart" is tested with so many runs.

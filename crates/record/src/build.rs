@@ -1,5 +1,6 @@
 //! Measurements → record: every figure and every warning that follows from what was measured, for all worlds.
 
+use crate::frames::FrameDelays;
 use crate::measurements::{Flow, MeasuredSession, Measurements, Subflow};
 use crate::record::{FlowRecord, LinkRecord, Metrics, Record, SessionRecord, SubflowRecord};
 use crate::registry::{Figure, Metric, metric, metrics};
@@ -124,11 +125,13 @@ fn all_metrics(measured: &Measurements, sessions: &[SessionRecord]) -> Metrics {
     let transport = transport(measured);
     let bottleneck = measured.links.get(measured.bottleneck);
     let neighbours = neighbours(measured, sessions);
+    let frames = FrameDelays::of(measured.flows.iter());
     figures(|metric| match metric.figure {
         Figure::Fairness(of) => Some(of(&rates)),
         Figure::Transport(of) => Some(of(&transport)),
         Figure::Paths(of) => Some(of(measured.paths.as_ref()?)),
         Figure::Neighbours(of) => Some(of(neighbours.as_ref()?)),
+        Figure::Frames(of) => Some(Some(of(frames.as_ref()?))),
         Figure::Bottleneck(of) => Some(Some(of(bottleneck?))),
         _ => viewer_figure(metric, main?, summary.as_ref()),
     })
@@ -209,6 +212,7 @@ fn flow_record(flow: &Flow) -> FlowRecord {
         start_s: flow.start.as_secs_f64(),
         end_s: flow.end.as_secs_f64(),
         subflows: flow.subflows.iter().map(|subflow| subflow_record(subflow, delivered, seconds)).collect(),
+        frames: FrameDelays::of(std::iter::once(flow)).map(|delays| delays.record()),
     }
 }
 

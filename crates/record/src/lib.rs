@@ -3,6 +3,7 @@
 
 mod build;
 mod fairness;
+mod frames;
 mod measurements;
 mod p1203;
 mod playback_log;
@@ -17,7 +18,8 @@ pub use fairness::jain_index;
 pub use measurements::{Flow, MeasuredSession, Measurements, PathCounts, Subflow, predicts_underflow};
 pub use playback_log::to_json as event_to_json;
 pub use record::{
-    FlowRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord, SwitchEvent, WindowEvent,
+    ClassRecord, FlowRecord, FrameRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord,
+    SwitchEvent, WindowEvent,
 };
 pub use reference::page as reference_page;
 pub use schema::{VERSION as SCHEMA_VERSION, measurements as measurements_schema, schema};

@@ -112,6 +112,9 @@ pub struct Flow {
     pub min_rtt: Option<Duration>,
     /// One for each path under MPTCP; empty otherwise.
     pub subflows: Vec<Subflow>,
+    /// Delay of each frame of a source of frames, in the order of their ends; of the simulator.
+    #[serde(skip)]
+    pub frame_delays: Vec<Duration>,
 }
 
 /// One path of an MPTCP flow. What a world cannot see has no value.

@@ -117,6 +117,9 @@ pub struct FlowRecord {
     pub end_s: f64,
     /// One for each path under MPTCP; empty otherwise.
     pub subflows: Vec<SubflowRecord>,
+    /// Of a source of frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<FrameRecord>,
 }
 
 /// One direction of a link.
@@ -139,9 +142,52 @@ pub struct LinkRecord {
     pub mean_queue_packets: f64,
     /// Time-weighted standard deviation of the queue.
     pub sd_queue_packets: f64,
+    /// Packets whose ECN field it cleared or wrote anew; only of a hop that does so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten_packets: Option<u64>,
+    /// By class of the queue, `low_latency` and `classic`; only of a queue that tells them apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<String, ClassRecord>,
     /// How much later than due it handed packets over, on the mean; only of the ways of a path on the wall clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_lateness_ms: Option<f64>,
+}
+
+/// One class of a queue that keeps several.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ClassRecord {
+    /// Packets handed to the class.
+    pub arrived_packets: u64,
+    /// Packets sent on.
+    pub sent_packets: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Packets dropped, by the limit or by the management.
+    pub dropped_packets: u64,
+    /// Congestion marks.
+    pub marked_packets: u64,
+    /// Mean time in the queue of those sent on; null without one.
+    pub mean_wait_ms: Option<f64>,
+    /// The longest.
+    pub longest_wait_ms: f64,
+}
+
+/// Delays of the frames of a source, from the picture to its last byte at the client's application. One that had not arrived by the end
+/// counts with the time for which it had waited.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FrameRecord {
+    /// Frames taken.
+    pub count: u64,
+    /// Half of them took at most this long.
+    pub p50_ms: f64,
+    /// 99 of 100.
+    pub p99_ms: f64,
+    /// 999 of 1000.
+    pub p999_ms: f64,
+    /// Share that took longer than 50 ms.
+    pub over_50ms: f64,
+    /// Share that took longer than 100 ms.
+    pub over_100ms: f64,
 }
 
 /// A time series: columns of equal length.

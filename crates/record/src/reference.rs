@@ -45,6 +45,7 @@ fn heading(figure: Figure) -> &'static str {
         Figure::Transport(_) => "The connections of the main session (of all flows without a video)",
         Figure::Paths(_) => "Several paths",
         Figure::Neighbours(_) => "Neighbours: the flows of the cross traffic",
+        Figure::Frames(_) => "Sources of frames: `[[traffic]]` of `kind = \"frames\"`",
         Figure::Bottleneck(_) => "The queue in front of the first path's `down` link",
         Figure::Told => "Told by a real player of the kernel world",
         Figure::Beside => "All flows, and each link: `playpath twin` where nobody watches",

@@ -3,7 +3,7 @@
 use crate::error::StartError;
 use crate::options::{Options, PathOption};
 use crate::tcp;
-use playpath_relay::record::{BadRecord, Decoder, Record};
+use playpath_relay::record::{BadRecord, Decoder, Hello, Record};
 use playpath_shell::tcp_info::{CA_LOSS, CA_RECOVERY, TcpInfo};
 use playpath_transport::mptcp::scheduler::{Room, SubflowView};
 use playpath_units::{Duration, Rate, Time};
@@ -18,11 +18,16 @@ const MOST_QUEUED: usize = 64 << 10;
 const LOOKAHEAD: f64 = 1.5e-3;
 const MOST_LOOKAHEAD: f64 = 64.0;
 
+/// How long the answer to a hello may take beyond two round trips.
+const ANSWER: Duration = Duration::from_secs(1);
+
 /// See the module.
 pub struct Carrier {
     pub socket: Socket,
     /// The handshake is under way, until this time.
     pub connecting_until: Option<Time>,
+    /// The hello was sent, and the other end has not shown that it is a relay: it should have by this time.
+    pub unproved_until: Option<Time>,
     decoder: Decoder,
     out: Vec<u8>,
     info: TcpInfo,
@@ -96,6 +101,7 @@ impl Carrier {
         Ok(Carrier {
             socket,
             connecting_until: None,
+            unproved_until: None,
             decoder: Decoder::default(),
             out: Vec::new(),
             info: TcpInfo::default(),
@@ -108,13 +114,21 @@ impl Carrier {
         })
     }
 
-    /// After the socket was ready to write: the handshake is over. Error: it failed.
-    pub fn finish_connect(&mut self) -> io::Result<()> {
+    /// After the socket was ready to write: the handshake is over, and the hello leaves. Error: it failed.
+    pub fn finish_connect(&mut self, now: Time, hello: Hello) -> io::Result<()> {
         if let Some(error) = self.socket.take_error()? {
             return Err(error);
         }
         self.connecting_until = None;
-        self.refresh(Room::Window)
+        self.refresh(Room::Window)?;
+        self.push_record(&Record::Hello(hello));
+        self.unproved_until = Some(now + self.srtt() * 2 + ANSWER);
+        Ok(())
+    }
+
+    /// The hello has waited too long for its answer: whatever took the connection may be no relay.
+    pub fn is_doubtful(&self, now: Time) -> bool {
+        self.unproved_until.is_some_and(|until| now >= until)
     }
 
     /// Data may flow.

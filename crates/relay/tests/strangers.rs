@@ -2,95 +2,20 @@
 //! nothing. None of them reaches the origin that should not, the log stays short and clean, memory is bounded, and a viewer who comes
 //! in the middle of it is served.
 
+mod support;
+
 use playpath_relay::record::{Hello, Record};
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+use support::{Running, free_port, origin, watch};
 
-/// What the origin answers with.
-const FILM: usize = 2 << 20;
 /// Connections of strangers, and how many of them stay open.
 const STRANGERS: usize = 10_000;
 const OPEN: usize = 400;
 /// Sessions that ask for the film and read nothing of it.
 const DEAF: usize = 8;
-/// A relay that hangs fails the test, and does not hold it up for ever.
-const HANGS: Duration = Duration::from_secs(120);
-
-fn byte(at: usize) -> u8 {
-    (at / 7 % 251) as u8
-}
-
-/// A program that ends with the test.
-struct Running {
-    child: Child,
-    told: Option<JoinHandle<String>>,
-}
-
-impl Running {
-    fn start(arguments: &[&str]) -> Running {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_playpath-relay"));
-        let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stderr = child.stderr.take().unwrap();
-        let told = std::thread::spawn(move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).map(|_| text).unwrap()
-        });
-        let mut ready = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
-        assert_eq!(ready, "ready\n");
-        Running { child, told: Some(told) }
-    }
-
-    /// Most memory that it had, in kB.
-    fn most_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    }
-
-    /// What it said on standard error, after its end.
-    fn end(mut self) -> String {
-        self.child.kill().unwrap();
-        self.told.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Answers each connection with the film; returns where, and how many came.
-fn origin() -> (SocketAddr, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (address, came) = (listener.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
-    let count = Arc::clone(&came);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            count.fetch_add(1, Ordering::SeqCst);
-            std::thread::spawn(move || {
-                let mut stream = stream.unwrap();
-                if stream.read_exact(&mut [0; 4]).is_ok() {
-                    let film: Vec<u8> = (0..FILM).map(byte).collect();
-                    let _ = stream.write_all(&film);
-                }
-            });
-        }
-    });
-    (address, came)
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
 
 fn hello(session: u8, path: u8, name: &str) -> Vec<u8> {
     let mut out = Vec::new();
@@ -139,12 +64,7 @@ fn strangers_cost_little_and_shut_nobody_out() {
         }
     }
 
-    let mut viewer = TcpStream::connect(format!("127.0.0.1:{door}")).unwrap();
-    viewer.set_read_timeout(Some(HANGS)).unwrap();
-    viewer.write_all(b"GET\n").unwrap();
-    let mut film = Vec::new();
-    viewer.read_to_end(&mut film).unwrap();
-    assert!(film.len() == FILM && film.iter().enumerate().all(|(at, &found)| found == byte(at)), "{}", film.len());
+    assert_eq!(watch(&door), Ok(()));
 
     assert_eq!(came.load(Ordering::SeqCst), DEAF + 1, "of the strangers none");
     // A deaf session keeps a send buffer (4 MiB) at most; the rest is the program and what 256 newcomers cost.

@@ -5,6 +5,7 @@ use crate::ScenarioError;
 use crate::document::Document;
 use crate::documents::{DISTRIBUTION, is_distribution};
 use crate::reader::{place, sub_table};
+use crate::sender::unknown_control;
 use playpath_units::names::{own_reference, unknown};
 use playpath_units::{Choice, Kind, ParamSpec, ParamValue, TableSpec};
 use serde_json::{Map, Value};
@@ -95,7 +96,9 @@ impl Check<'_> {
             return Err(self.error(at, at, format!("{value} is not a text; allowed: {}", choice.allowed())));
         };
         let found = choice.find(name).map(|variant| variant.keys);
-        found.ok_or_else(|| self.error(at, at, unknown(choice.what, name, choice.names())))
+        let is_transport = choice.what == "congestion control" && ["quic", "tcp", "mptcp"].contains(&name.as_str());
+        let why = || if is_transport { unknown_control(name) } else { unknown(choice.what, name, choice.names()) };
+        found.ok_or_else(|| self.error(at, at, why()))
     }
 
     /// A value of the table at `table`.

@@ -116,6 +116,7 @@ pub fn key(spec: &ParamSpec) -> Value {
         "doc": spec.doc,
         "example": spec.example,
         "kernel": spec.kernel,
+        "idle_with": spec.idle_with,
         "table": sub_table(spec.kind).map(|table| table.name),
     })
 }

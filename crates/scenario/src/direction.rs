@@ -7,8 +7,8 @@ use crate::words::{Words, meaning, told, word_of};
 use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
-    BernoulliConfig, Config, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig,
-    ReorderConfig, ServerConfig, TraceStart, WifiConfig, registry,
+    BernoulliConfig, Config, EcnRewrite, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace,
+    QueueConfig, ReorderConfig, ServerConfig, TraceStart, WifiConfig, registry,
 };
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ pub struct DirectionSpec {
     reordering: Option<ReorderConfig>,
     loss: LossConfig,
     loss_place: LossPlace,
+    ecn: Option<EcnRewrite>,
     queue: QueueConfig,
 }
 
@@ -50,6 +51,12 @@ const NEEDS_A_RATE: &str = "is what a constant rate may exceed for a moment, and
 const PLACES: Words<LossPlace, 2> = [
     ("before_queue", "a lost packet never takes room in the queue", LossPlace::BeforeQueue),
     ("after_queue", "it has waited and was sent before it is lost", LossPlace::AfterQueue),
+];
+const ECN: Words<Option<EcnRewrite>, 4> = [
+    ("kept", "left as it is, but for the marks of the queue", None),
+    ("bleached", "cleared, marks too: nobody behind it uses ECN", Some(EcnRewrite::Bleach)),
+    ("ect1_to_ect0", "ECT(1) becomes ECT(0): classic for any L4S queue", Some(EcnRewrite::Ect1ToEct0)),
+    ("ect0_to_ect1", "ECT(0) becomes ECT(1): low latency for any L4S queue", Some(EcnRewrite::Ect0ToEct1)),
 ];
 const DISTRIBUTIONS: Words<JitterDistribution, 2> = [
     ("uniform", "anywhere within the amplitude", JitterDistribution::Uniform),
@@ -100,6 +107,14 @@ pub const DIRECTION: TableSpec = TableSpec::new(
         )
         .example("\"0.5 %\""),
         ParamSpec::text("loss_place", "before_queue", Kind::Told(&told(&PLACES)), "Where random loss strikes."),
+        ParamSpec::text(
+            "ecn",
+            "kept",
+            Kind::Told(&told(&ECN)),
+            "What becomes of the ECN field here, before the queue sees the packet.",
+        )
+        .example("\"bleached\"")
+        .since("0.3"),
         ParamSpec::new(
             "queue",
             Kind::Either(&[Kind::Limit, Kind::Named(&QUEUE)]),
@@ -195,6 +210,7 @@ impl DirectionSpec {
             reordering: None,
             loss: LossConfig::None,
             loss_place: LossPlace::BeforeQueue,
+            ecn: None,
             queue: queue::default_up(),
         }
     }
@@ -221,6 +237,7 @@ impl DirectionSpec {
             reordering: read_reordering(table),
             loss: read_loss(table, read_file)?,
             loss_place: meaning(&PLACES, table.word("loss_place")).expect("has a default"),
+            ecn: meaning(&ECN, table.word("ecn")).expect("has a default"),
             queue: queue::read(table)?.unwrap_or(default_queue),
         })
     }
@@ -233,6 +250,7 @@ impl DirectionSpec {
             ("loss", !matches!(self.loss, LossConfig::None)),
             ("jitter", self.jitter.is_some()),
             ("reordering", self.reordering.is_some()),
+            ("ecn", self.ecn.is_some()),
         ];
         found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
     }
@@ -284,6 +302,7 @@ impl DirectionSpec {
             reordering: self.reordering,
             loss: self.loss.clone(),
             loss_place: self.loss_place,
+            ecn_rewrite: self.ecn,
             outage: None,
             queue: self.queue.clone(),
             base_rtt,
@@ -294,6 +313,7 @@ impl DirectionSpec {
         let mut json = json!({
             "loss": loss_json(&self.loss),
             "loss_place": word_of(&PLACES, self.loss_place),
+            "ecn": word_of(&ECN, self.ecn),
             "queue": queue::to_json(&self.queue),
             "jitter": self.jitter.map(jitter_json),
             "reordering": self.reordering.map(reordering_json),

@@ -17,6 +17,7 @@ mod params;
 mod path;
 mod player;
 mod queue;
+mod quic;
 mod reader;
 mod scheduler;
 mod schema;
@@ -36,9 +37,11 @@ pub use origin::OriginSpec;
 pub use own::{Own, RuleSpec, Workshop};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
+pub use quic::QuicSpec;
 pub use sender::{Prototype, SenderSpec};
 pub use topology::{PathLinks, Topology, access_links};
 pub use traffic::{FlowRtt, Source, TrafficKind, TrafficSpec};
+pub use transport::TransportSpec;
 pub use video::VideoSpec;
 pub use viewer::ViewerSpec;
 
@@ -162,6 +165,7 @@ impl Scenario {
         refuse_unread(&document, &SCENARIO)?;
         scenario.check_paths(&root)?;
         scenario.check_rules()?;
+        scenario.check_traffic()?;
         scenario.require_something_to_run()?;
         if scenario.run.transport == "ideal" {
             scenario.ideal = Some(ideal::link(&scenario)?);
@@ -230,17 +234,38 @@ impl Scenario {
                 let problem = format!("{used} paths are more than one connection takes; allowed: up to {MOST_PATHS}");
                 return Err(root.error(&key, problem));
             }
+            if plays && used > 1 && sender.transport.is_quic() {
+                let problem = "QUIC uses one path so far: name one, or use TCP, which is MPTCP over several";
+                return Err(root.error(&key, problem));
+            }
         }
         Ok(())
     }
 
+    /// What a sender changes of its viewers' players must go with the rest of the player.
     fn check_rules(&self) -> Result<(), ScenarioError> {
-        let senders = self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)).filter(|s| s.abr.is_some());
-        for sender in senders {
+        for sender in self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)) {
+            let is_quic = sender.transport.is_quic();
             let (Some(player), Some(video)) = (&self.player, &self.video) else {
-                return Err(ScenarioError(format!("sender \"{}\": `abr` needs [video]", sender.name)));
+                match sender.abr {
+                    Some(_) => return Err(ScenarioError(format!("sender \"{}\": `abr` needs [video]", sender.name))),
+                    None => continue,
+                }
             };
-            player.of(sender)?.build(video, sender.config.mss, RootSeed(0)).map_err(ScenarioError)?;
+            if sender.abr.is_some() || is_quic {
+                let over = if is_quic { format!("sender \"{}\" speaks HTTP/3: ", sender.name) } else { String::new() };
+                let player = player.of(sender)?.build(video, sender.transport.packet_bytes(), RootSeed(0));
+                player.map_err(|wrong| ScenarioError(over + &wrong))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Traffic that follows the sender can have its congestion control.
+    fn check_traffic(&self) -> Result<(), ScenarioError> {
+        for (i, group) in self.traffic.iter().enumerate() {
+            let beside = self.senders.iter().try_for_each(|sender| group.sender_beside(sender).map(drop));
+            beside.map_err(|why| ScenarioError(format!("traffic[{i}]: {why}")))?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! real sockets (the kernel world). Nothing here reads a clock.
 
 use crate::{Scenario, ScenarioError, Source, TrafficKind, TrafficSpec};
+use playpath_link::EcnField;
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
 use playpath_video::Player;
@@ -30,7 +31,9 @@ pub enum LiveKind {
     /// A web user with its random stream.
     Web(WebModel, Stream),
     /// Datagrams, on and off, with their random stream.
-    Udp(OnOffModel, Stream),
+    Udp(OnOffModel, EcnField, Stream),
+    /// Pictures at a fixed interval; the programs of the wall clock have none.
+    Frames,
     /// A competing session of the scenario's video.
     Video,
 }
@@ -58,7 +61,8 @@ impl Scenario {
                 extra_rtt: rtt.beyond(path_rtt),
                 kind: match (spec.kind.web_model(), spec.kind.on_off_model()) {
                     (Some(model), _) => LiveKind::Web(model, stream),
-                    (_, Some(model)) => LiveKind::Udp(model, stream),
+                    (_, Some(model)) => LiveKind::Udp(model, spec.kind.field(), stream),
+                    _ if spec.kind.frame_model().is_some() => LiveKind::Frames,
                     _ if spec.kind == TrafficKind::Video => LiveKind::Video,
                     _ => LiveKind::Bulk,
                 },

@@ -38,7 +38,7 @@ fn settings_map(params: &Params) -> Map<String, Value> {
 }
 
 /// 4 rather than 4.0.
-fn whole_or_not(x: f64) -> Value {
+pub fn whole_or_not(x: f64) -> Value {
     if x.fract() == 0.0 && x.abs() < 1e15 { json!(x as i64) } else { json!(x) }
 }
 

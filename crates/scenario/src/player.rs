@@ -128,8 +128,17 @@ impl PlayerSpec {
         self.own_rule.as_mut()
     }
 
-    /// The player of this sender's viewers. Error: the sender has a rule and the player does not adapt.
+    /// The player of this sender's viewers: with the sender's rule, and over QUIC with a stream for each request, as browsers speak
+    /// HTTP/3. Error: the sender has a rule and the player does not adapt.
     pub fn of(&self, sender: &SenderSpec) -> Result<Cow<'_, PlayerSpec>, ScenarioError> {
+        let mut player = self.with_rule_of(sender)?;
+        if sender.transport.is_quic() && self.entry.name == "dash" {
+            player.to_mut().settings.set_word("http", "h2").map_err(ScenarioError::new)?;
+        }
+        Ok(player)
+    }
+
+    fn with_rule_of(&self, sender: &SenderSpec) -> Result<Cow<'_, PlayerSpec>, ScenarioError> {
         let Some(rule) = &sender.abr else { return Ok(Cow::Borrowed(self)) };
         let mut player = self.clone();
         if self.entry.name != "dash" {

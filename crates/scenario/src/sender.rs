@@ -5,7 +5,7 @@ use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
 use crate::scheduler::{SCHEDULER, SchedulerSpec};
-use crate::transport::{self, KEYS, TRANSPORT};
+use crate::transport::{self, KEYS, TRANSPORT, TransportSpec};
 use playpath_cc::{CongestionControl, EcnUse, Entry, Params, Stack};
 use playpath_transport::Config;
 use playpath_units::names::unknown;
@@ -54,22 +54,11 @@ impl CcSpec {
 
     /// By name, with the defaults that the profile's stack has; or where one's own is. Error: the unknown name with the nearest one.
     fn by_name(name: &str, profile: &str) -> Result<CcSpec, String> {
-        let names = || playpath_cc::entries().iter().map(|e| e.name);
         let is_registered = || name.split(':').next().and_then(playpath_cc::find).is_some();
         if let Some(own) = Own::parse(name).filter(|_| !is_registered()) {
             return Ok(CcSpec { choice: Chosen::Own(own), prototype: None });
         }
-        let entry = playpath_cc::find(name).ok_or_else(|| match name {
-            "quic" => {
-                "\"quic\" is a transport, not a congestion control, and the simulator's senders speak TCP so far".into()
-            }
-            "tcp" | "mptcp" => {
-                format!(
-                    "\"{name}\" is a transport, not a congestion control; senders use TCP, over several paths MPTCP"
-                )
-            }
-            _ => unknown("congestion control", name, names()),
-        })?;
+        let entry = playpath_cc::find(name).ok_or_else(|| unknown_control(name))?;
         let stack = match profile {
             "linux" => Stack::Linux,
             "ns2" => Stack::Ns2,
@@ -138,6 +127,18 @@ impl CcSpec {
     }
 }
 
+/// What to say of a name that no control has: the nearest one, or where a transport is chosen.
+pub(crate) fn unknown_control(name: &str) -> String {
+    let is_transport = "is a transport, not a congestion control";
+    match name {
+        "quic" => {
+            format!("\"quic\" {is_transport}: choose it by a sender's `transport` = \"quic\", or --transport quic")
+        }
+        "tcp" | "mptcp" => format!("\"{name}\" {is_transport}; senders use TCP by default, over several paths MPTCP"),
+        _ => unknown("congestion control", name, playpath_cc::entries().iter().map(|e| e.name)),
+    }
+}
+
 /// A sender: what serves the video. Also the transport of cross traffic.
 #[derive(Clone)]
 pub struct SenderSpec {
@@ -156,8 +157,43 @@ pub struct SenderSpec {
     /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
-    /// The server's endpoint; shared by all its connections.
-    pub config: Arc<Config>,
+    stated: Stated,
+    /// What it speaks.
+    pub transport: TransportSpec,
+}
+
+/// What the document itself says of the sender that some congestion controls cannot do with. A resolved scenario, which writes every
+/// default and its profile out, says nothing by that.
+#[derive(Clone, Copy, Default)]
+struct Stated {
+    no_ecn: bool,
+    no_pacing: bool,
+}
+
+impl Stated {
+    /// `table` is the sender's, `keys` where the transport's keys stand.
+    fn read(table: &Table, keys: &Table) -> Stated {
+        let is_own = !table.has("profile");
+        Stated {
+            no_ecn: is_own && keys.peek("ecn") == Some(&json!(false)),
+            no_pacing: is_own && keys.peek("pacing") == Some(&json!("off")),
+        }
+    }
+
+    /// Error: the key and why what it says is not allowed with this control.
+    fn check(self, cc: &CcSpec) -> Result<(), (&'static str, String)> {
+        let name = cc.name();
+        if self.no_ecn && cc.implies_ecn() {
+            return Err((
+                "ecn",
+                format!("`ecn` = false is not allowed with `{name}`, which is told of congestion by ECN"),
+            ));
+        }
+        if self.no_pacing && cc.ecn_use() == EcnUse::LowLatency {
+            return Err(("pacing", format!("`pacing` = \"off\" is not allowed with `{name}`, which is paced")));
+        }
+        Ok(())
+    }
 }
 
 /// `cc` as a table, and what it is by name alone.
@@ -177,7 +213,7 @@ const CC: TableSpec = TableSpec::new("cc", "A congestion control with its parame
 /// `[[sender]]`; a `[[traffic]]` has the same keys.
 pub const SENDER: TableSpec = TableSpec::new(
     "sender",
-    "What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths.",
+    "What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths.",
     &[
         ParamSpec::new("name", Kind::Text, "Unique label.")
             .otherwise("the control and what differs from its profile; of traffic its kind")
@@ -249,17 +285,18 @@ impl SenderSpec {
         run_profile: &'static str,
         mss: Option<u32>,
     ) -> Result<SenderSpec, ScenarioError> {
-        let (profile, mut config) = transport::read(table, run_profile, mss);
+        let (profile, mut transport) = transport::read(table, run_profile, mss)?;
         let cc = CcSpec::read(table, profile)?;
-        if cc.implies_ecn() {
-            if table.optional("ecn") == Some(false) {
-                let why =
-                    format!("`ecn` = false is not allowed with `{}`, which is told of congestion by ECN", cc.name());
-                return Err(table.error("ecn", why));
-            }
-            config.ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
+        let own = table.table("transport");
+        let keys = own.as_ref().unwrap_or(table);
+        let stated = Stated::read(table, keys);
+        stated.check(&cc).map_err(|(key, why)| keys.error(key, why))?;
+        if cc.implies_ecn()
+            && let TransportSpec::Tcp(config) = &mut transport
+        {
+            Arc::make_mut(config).ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
         }
-        config.ecn_use = cc.ecn_use();
+        let transport = transport.with_ecn_use(cc.ecn_use());
         let mut spec = SenderSpec {
             name: table.optional("name").unwrap_or_default(),
             cc,
@@ -269,7 +306,8 @@ impl SenderSpec {
             multipath: table.word("multipath"),
             notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
-            config: Arc::new(config),
+            stated,
+            transport,
         };
         if spec.name.is_empty() {
             spec.name = spec.label();
@@ -313,18 +351,15 @@ impl SenderSpec {
 
     /// A sender named on the command line: a congestion control with defaults.
     pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
-        let mut spec = template.with_cc(parse_cc(name, template.profile)?);
+        let mut spec = template.with_cc(parse_cc(name, template.profile)?)?;
         spec.name = spec.label();
         Ok(spec)
     }
 
-    /// The same transport under another congestion control; the label stays.
-    pub(crate) fn with_cc(&self, cc: CcSpec) -> SenderSpec {
-        let mut config = self.config.clone();
-        if cc.ecn_use() != config.ecn_use {
-            Arc::make_mut(&mut config).ecn_use = cc.ecn_use();
-        }
-        SenderSpec { cc, config, ..self.clone() }
+    /// The same transport under another congestion control; the label stays. Error: the transport says what the control cannot do with.
+    pub(crate) fn with_cc(&self, cc: CcSpec) -> Result<SenderSpec, String> {
+        self.stated.check(&cc).map_err(|(_, why)| why)?;
+        Ok(SenderSpec { transport: self.transport.with_ecn_use(cc.ecn_use()), cc, ..self.clone() })
     }
 
     /// What its profile has.
@@ -341,20 +376,25 @@ impl SenderSpec {
         if let Some(rule) = &self.abr {
             label += &format!("/{}", rule.label());
         }
-        label += &transport::label(&self.config, &self.base());
+        label += &match &self.transport {
+            TransportSpec::Tcp(tcp) => transport::label(tcp, &self.base()),
+            TransportSpec::Quic(quic) => quic.label(self.cc.implies_ecn()),
+        };
         label
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let mut resolved = json!({
-            "name": self.name,
-            "cc": self.cc.to_json(),
-            "profile": self.profile,
-        });
+        let mut resolved = json!({ "name": self.name, "cc": self.cc.to_json() });
         let map = resolved.as_object_mut().expect("an object");
-        map.extend(transport::to_json(&self.config, &self.base()));
-        if self.cc.implies_ecn() {
-            map.insert("ecn".into(), json!(true));
+        match &self.transport {
+            TransportSpec::Tcp(tcp) => {
+                map.insert("profile".into(), json!(self.profile));
+                map.extend(transport::to_json(tcp, &self.base()));
+                if self.cc.implies_ecn() {
+                    map.insert("ecn".into(), json!(true));
+                }
+            }
+            TransportSpec::Quic(quic) => drop(map.insert("transport".into(), quic.to_json())),
         }
         map.insert("paths".into(), json!(self.paths));
         map.insert("scheduler".into(), self.scheduler.to_json());

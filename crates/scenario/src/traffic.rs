@@ -4,9 +4,10 @@ use crate::ScenarioError;
 use crate::reader::Table;
 use crate::sender::{SENDER, SenderSpec};
 use crate::words::{Words, meaning, told, word_of};
+use playpath_link::EcnField;
 use playpath_units::random::{RootSeed, Stream};
-use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Rate, TableSpec, Time, Variant};
-use playpath_video::traffic::{Arrivals, Length, OnOffModel, WebModel};
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Rate, Ratio, TableSpec, Time, Variant};
+use playpath_video::traffic::{Arrivals, FrameModel, Length, OnOffModel, WebModel};
 use serde_json::{Value, json};
 
 /// How starts lie in their window.
@@ -81,6 +82,11 @@ pub const TRAFFIC: TableSpec = TableSpec::new(
                 "fetches objects of Pareto sizes over one connection: after a think time, or at exponential arrivals of its own",
                 WEB,
             )),
+            variant((
+                "frames",
+                "a cloud game, a call, a camera: takes a picture at a fixed interval and never waits; the delay of each is measured",
+                FRAMES,
+            )),
             variant(("udp", "packets at a constant rate, on and off; does not react to loss", UDP)),
             variant(("video", "a competing video session: the same video and player", &[])),
         ]
@@ -116,6 +122,22 @@ const UDP: &[ParamSpec] = &[
     ParamSpec::new("off", Kind::PositiveTime, "Mean length of the periods between; with `on`.")
         .otherwise("always on")
         .example("\"2 s\""),
+    ParamSpec::text("field", "not_ect", Kind::Told(&told(&FIELDS)), "ECN field of its packets.")
+        .example("\"ect1\"")
+        .since("0.3"),
+];
+
+const FRAMES: &[ParamSpec] = &[
+    ParamSpec::new("rate", Kind::Rate, "Mean rate of the pictures.").needed().example("\"8 Mbit/s\"").since("0.3"),
+    ParamSpec::number("fps", 60.0, (1.0, 1000.0), "1/s", "Pictures per second.").since("0.3"),
+    ParamSpec::text("size_sd", "20 %", Kind::Share, "Standard deviation of a picture's size, as a share of the mean.")
+        .since("0.3"),
+];
+
+const FIELDS: Words<EcnField, 3> = [
+    ("not_ect", "not ECN-capable", EcnField::NotEct),
+    ("ect0", "as a classic sender", EcnField::Ect0),
+    ("ect1", "as a scalable sender, though it answers no mark", EcnField::Ect1),
 ];
 
 const RTT: TableSpec = TableSpec::new(
@@ -157,6 +179,17 @@ pub enum TrafficKind {
         packet_bytes: u32,
         /// Mean lengths of exponential on and off periods; always on without them.
         on_off: Option<(Duration, Duration)>,
+        /// ECN field of its packets.
+        field: EcnField,
+    },
+    /// Pictures at a fixed interval over one connection, each with its delay.
+    Frames {
+        /// Mean rate.
+        rate: Rate,
+        /// Per second.
+        fps: f64,
+        /// Standard deviation of the sizes.
+        size_sd: Ratio,
     },
     /// A competing session of the same video and player.
     Video,
@@ -214,12 +247,26 @@ impl TrafficKind {
 
     /// What a source of datagrams does; `None` of other kinds.
     pub fn on_off_model(&self) -> Option<OnOffModel> {
-        let TrafficKind::Udp { rate, packet_bytes, on_off } = *self else { return None };
+        let TrafficKind::Udp { rate, packet_bytes, on_off, .. } = *self else { return None };
         let (on, off) = match on_off {
             Some((on, off)) => (Length::Exponential(on), Length::Exponential(off)),
             None => (Length::Constant(Duration::MAX), Length::Constant(Duration::ZERO)),
         };
         Some(OnOffModel { on, off, rate, packet_bytes })
+    }
+}
+
+impl TrafficKind {
+    /// What a source of frames does; `None` of other kinds.
+    pub fn frame_model(&self) -> Option<FrameModel> {
+        let TrafficKind::Frames { rate, fps, size_sd } = *self else { return None };
+        let mean_bytes = rate.as_bits_per_sec() as f64 / 8.0 / fps;
+        Some(FrameModel { interval: Duration::from_secs_f64(1.0 / fps), mean_bytes, deviation: size_sd.get() })
+    }
+
+    /// ECN field of what a source of datagrams sends.
+    pub fn field(&self) -> EcnField {
+        if let TrafficKind::Udp { field, .. } = *self { field } else { EcnField::NotEct }
     }
 }
 
@@ -269,6 +316,9 @@ impl TrafficSpec {
         let kind = match word {
             "web" => read_web(table)?,
             "udp" => read_udp(table)?,
+            "frames" => {
+                TrafficKind::Frames { rate: table.get("rate"), fps: table.get("fps"), size_sd: table.get("size_sd") }
+            }
             "video" => TrafficKind::Video,
             _ => TrafficKind::Bulk,
         };
@@ -294,8 +344,8 @@ impl TrafficSpec {
         })
     }
 
-    /// Its transport in a run of `compared`.
-    pub fn sender_beside(&self, compared: &SenderSpec) -> SenderSpec {
+    /// Its transport in a run of `compared`. Error: it cannot have that one's congestion control.
+    pub fn sender_beside(&self, compared: &SenderSpec) -> Result<SenderSpec, String> {
         let cc = if self.follows { &compared.cc } else { &self.sender.cc };
         self.sender.with_cc(cc.clone())
     }
@@ -349,12 +399,19 @@ impl TrafficSpec {
                 put("mean_size", json!(mean_size.to_string()));
                 put("shape", json!(shape));
             }
-            TrafficKind::Udp { rate, packet_bytes, on_off } => {
+            TrafficKind::Frames { rate, fps, size_sd } => {
+                put("kind", json!("frames"));
+                put("rate", json!(rate.to_string()));
+                put("fps", json!(fps));
+                put("size_sd", json!(size_sd.to_string()));
+            }
+            TrafficKind::Udp { rate, packet_bytes, on_off, field } => {
                 put("kind", json!("udp"));
                 put("rate", json!(rate.to_string()));
                 put("packet_bytes", json!(packet_bytes));
                 put("on", json!(on_off.map(|(on, _)| on.to_string())));
                 put("off", json!(on_off.map(|(_, off)| off.to_string())));
+                put("field", json!(word_of(&FIELDS, *field)));
             }
         }
         json
@@ -385,7 +442,8 @@ fn read_udp(table: &Table) -> Result<TrafficKind, ScenarioError> {
         (None, None) => None,
         _ => return Err(table.error("on", "`on` and `off` belong together")),
     };
-    Ok(TrafficKind::Udp { rate: table.get("rate"), packet_bytes: table.get("packet_bytes"), on_off })
+    let field = meaning(&FIELDS, table.word("field")).expect("has a default");
+    Ok(TrafficKind::Udp { rate: table.get("rate"), packet_bytes: table.get("packet_bytes"), on_off, field })
 }
 
 /// `rtt = "80 ms"`, `rtt = { uniform = ["20 ms", "440 ms"], whole = true }`.

@@ -1,15 +1,64 @@
-//! The transport of a sender, `[[sender]] transport` and its keys: each is declared, read and written back by one entry of [`TCP`]. The
-//! keys stand in `transport = { name = "tcp", … }`, or beside `transport = "tcp"` in the sender's own table.
+//! The transport of a sender, `[[sender]] transport` and its keys: each is declared, read and written back by one entry of [`TCP`], or of
+//! QUIC's list in `quic.rs`. The keys stand in `transport = { name = "tcp", … }`; those of TCP also beside `transport = "tcp"` in the
+//! sender's own table.
 //!
 //! Recipe: `docs/recipes/add-a-transport-key.md`. A further transport is a variant of [`TRANSPORT`] with a list of its own.
 
+use crate::ScenarioError;
+use crate::quic::{self, QUIC_KEYS, QuicSpec};
 use crate::reader::{Named, Table};
 use crate::words::{Words, meaning, told, word_of};
+use playpath_cc::EcnUse;
+use playpath_transport::tls::{Resumption, Tls};
 use playpath_transport::{
     Config, DelayedAck, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
 };
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, TableSpec, Variant};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A sender's transport: the settings of its server's endpoint, shared by all its connections.
+#[derive(Clone, Debug)]
+pub enum TransportSpec {
+    /// TCP; over several paths MPTCP.
+    Tcp(Arc<Config>),
+    /// QUIC over one path.
+    Quic(QuicSpec),
+}
+
+impl TransportSpec {
+    /// Bytes of the application in a full packet, about.
+    pub fn packet_bytes(&self) -> u32 {
+        match self {
+            TransportSpec::Tcp(tcp) => tcp.mss,
+            TransportSpec::Quic(quic) => quic.config.datagram_bytes,
+        }
+    }
+
+    /// TCP's settings, if it is TCP.
+    pub fn tcp(&self) -> Option<&Arc<Config>> {
+        match self {
+            TransportSpec::Tcp(tcp) => Some(tcp),
+            TransportSpec::Quic(_) => None,
+        }
+    }
+
+    /// The streams of QUIC, on which HTTP is HTTP/3.
+    pub fn is_quic(&self) -> bool {
+        matches!(self, TransportSpec::Quic(_))
+    }
+
+    /// The same for a control that needs this of ECN.
+    pub(crate) fn with_ecn_use(&self, ecn_use: EcnUse) -> TransportSpec {
+        match self {
+            TransportSpec::Tcp(tcp) if tcp.ecn_use != ecn_use => {
+                TransportSpec::Tcp(Arc::new(Config { ecn_use, ..**tcp }))
+            }
+            TransportSpec::Tcp(_) => self.clone(),
+            TransportSpec::Quic(quic) => TransportSpec::Quic(quic.for_ecn_use(ecn_use)),
+        }
+    }
+}
 
 /// What `transport` may be, by name or as a table.
 pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with its keys.", &[]).choosing(Choice {
@@ -19,8 +68,12 @@ pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with i
     default: "",
     otherwise: "",
     variants: || {
-        let summary = "TCP with the habits of its profile; over several paths MPTCP";
-        vec![Variant { name: "tcp", aliases: &[], summary, keys: &TCP_KEYS }]
+        let tcp = "TCP with the habits of its profile; over several paths MPTCP";
+        let quic = "QUIC over one path, on which HTTP is HTTP/3: a stream for each request";
+        vec![
+            Variant { name: "tcp", aliases: &[], summary: tcp, keys: &TCP_KEYS },
+            Variant { name: "quic", aliases: &[], summary: quic, keys: &QUIC_KEYS },
+        ]
     },
 });
 
@@ -55,16 +108,46 @@ impl Field {
     }
 }
 
-/// Reads the transport of a `[[sender]]` or `[[traffic]]`: its profile, and what it comes to. `mss` is the scenario's packet size, if it
-/// states one.
-pub fn read(table: &Table, run_profile: &'static str, mss: Option<u32>) -> (&'static str, Config) {
-    let Named { table: own, .. } = table.named("transport").expect("has a default");
+/// Reads the transport of a `[[sender]]` or `[[traffic]]`: the profile, and what it comes to. `mss` is the scenario's packet size of TCP,
+/// if it states one.
+pub fn read(
+    table: &Table,
+    run_profile: &'static str,
+    mss: Option<u32>,
+) -> Result<(&'static str, TransportSpec), ScenarioError> {
+    let Named { name, table: own } = table.named("transport").expect("has a default");
+    if name == "quic" {
+        let quic = match &own {
+            Some(own) => quic::read(own),
+            None => {
+                refuse_beside_quic(table)?;
+                quic::read_shared(table)
+            }
+        };
+        return Ok((run_profile, TransportSpec::Quic(quic)));
+    }
     let keys = own.as_ref().unwrap_or(table);
     let profile = keys.word("profile").unwrap_or(run_profile);
     let mut config = Config::profile(profile).expect("listed profiles exist");
     config.mss = mss.unwrap_or(config.mss);
     TCP.iter().for_each(|field| (field.read)(keys, field.spec.name, &mut config));
-    (profile, config)
+    Ok((profile, TransportSpec::Tcp(Arc::new(config))))
+}
+
+/// The keys in a sender's own table are TCP's; those that QUIC has, too, mean the same.
+fn refuse_beside_quic(table: &Table) -> Result<(), ScenarioError> {
+    if table.peek("tls") == Some(&json!("none")) {
+        return Err(table.error("tls", "QUIC is never without TLS; allowed: full, resumed, early_data"));
+    }
+    let is_given = |key: &&ParamSpec| table.peek(key.name).is_some_and(|value| !value.is_null());
+    match TCP_KEYS.iter().filter(is_given).find(|key| !quic::SHARED.contains(&key.name)) {
+        Some(key) => {
+            let allowed = QUIC_KEYS.map(|key| key.name).join(", ");
+            let why = "is a key of TCP, and the transport here is QUIC";
+            Err(table.error(key.name, format!("{why}; allowed in `transport` = {{ name = \"quic\", … }}: {allowed}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Every key with its value, for a resolved scenario; `base` is what the profile has.
@@ -82,10 +165,15 @@ pub fn label(config: &Config, base: &Config) -> String {
     if config.pacing != base.pacing {
         label += &format!("+{}", pacing_label(config.pacing));
     }
+    match config.tls.map(|tls| tls.resumption) {
+        None => {}
+        Some(Resumption::None) => label += "+tls",
+        Some(resumption) => label += &format!("+tls({})", word_of(&RESUMPTIONS, resumption)),
+    }
     label
 }
 
-const TCP: [Field; 16] = [
+const TCP: [Field; 17] = [
     Field::new(MSS.otherwise("`run.mss`, else the profile's"), |t, key, c| set(t.optional(key), &mut c.mss), |c| json!(c.mss)),
     Field::new(
         ParamSpec::new(
@@ -219,6 +307,31 @@ const TCP: [Field; 16] = [
         |t, key, c| set(t.optional(key).map(Some), &mut c.max_burst),
         |c| json!(c.max_burst),
     ),
+    Field::new(
+        ParamSpec::text(
+            "tls",
+            "none",
+            Kind::Told(&TLS),
+            "TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports has `full`.",
+        )
+        .in_kernel(UNMAPPED)
+        .since("0.3"),
+        |t, key, c| c.tls = meaning(&RESUMPTIONS, t.word(key)).map(|resumption| Tls { resumption, ..Tls::default() }),
+        |c| json!(c.tls.map_or("none", |tls| word_of(&RESUMPTIONS, tls.resumption))),
+    )
+    .rare(),
+];
+
+const TLS: [(&str, &str); 4] = {
+    let [full, resumed, early] = told(&RESUMPTIONS);
+    [("none", "plain"), full, resumed, early]
+};
+
+/// What TLS begins with, over TCP and over QUIC.
+pub const RESUMPTIONS: Words<Resumption, 3> = [
+    ("full", "a certificate chain of 2.2 kB; one round trip", Resumption::None),
+    ("resumed", "with a ticket of an earlier connection, without certificates", Resumption::Ticket),
+    ("early_data", "with a ticket, and the request in the first flight (0-RTT)", Resumption::EarlyData),
 ];
 
 const VALIDATIONS: Words<Validation, 4> = [

@@ -79,7 +79,7 @@ fn accepts(name: &str, key: &str, value: Value, tag: Option<(&str, &str)>) {
     if let Some((tag, variant)) = tag {
         own.insert(tag.into(), json!(variant));
         // What must be given beside the key under test.
-        if variant == "udp" {
+        if ["udp", "frames"].contains(&variant) {
             own.entry("rate").or_insert(json!("1 Mbit/s"));
         }
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{no_files, parse, read_shipped, shipped};
+use playpath_link::{EcnField, EcnRewrite};
 use playpath_scenario::{Scenario, edit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -257,8 +258,11 @@ fn a_transport_groups_its_keys() {
         assert_ne!(grouped, resolved("transport = { name = \"tcp\" }"));
     }
     let sender = |keys: &str| with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}"));
-    expect(&sender("transport = \"quic\""), &["line 14", "`sender[0].transport`", "\"quic\"", "tcp"]);
-    expect(&sender("transport = { name = \"quic\" }"), &["line 14", "`sender[0].transport.name`", "\"quic\"", "tcp"]);
+    expect(&sender("transport = \"quik\""), &["line 14", "`sender[0].transport`", "did you mean \"quic\""]);
+    expect(
+        &sender("transport = { name = \"sctp\" }"),
+        &["line 14", "`sender[0].transport.name`", "\"sctp\"", "quic, tcp"],
+    );
     expect(
         &sender("transport = { name = \"tcp\", sak = false }"),
         &["`sender[0].transport.sak`", "did you mean \"sack\""],
@@ -267,13 +271,65 @@ fn a_transport_groups_its_keys() {
     expect(&sender("transport = { sack = false }"), &["`sender[0].transport.name`", "missing"]);
 }
 
+/// QUIC's keys stand in its table; by name alone and by an empty table it is the same, and what is resolved is read back as it was.
+#[test]
+fn quic_has_keys_of_its_own() {
+    let sender = |keys: &str| parse(&with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}")));
+    let resolved = |keys: &str| sender(keys).to_json()["sender"][0].clone();
+    let plain = resolved("transport = \"quic\"");
+    assert_eq!(plain, resolved("transport = { name = \"quic\" }"));
+    assert_eq!(plain["name"], "cubic/quic");
+    assert!(plain.get("sack").is_none() && plain["transport"]["datagram_bytes"] == 1452, "{plain}");
+    let own = "transport = { name = \"quic\", ack_every = 10, pacing = 1, ecn = true, stream_window = \"256 KiB\" }";
+    let changed = sender(own);
+    assert_eq!(changed.senders[0].name, "cubic/quic(pacing=1,ecn=true,ack_every=10,stream_window=262.144 kB)");
+    let again = parse(&changed.to_json().to_string());
+    assert_eq!(again.to_json(), changed.to_json());
+    let shared = "transport = \"quic\"\ninitial_window = 32\ntls = \"resumed\"\nsend_buffer = \"1 MB\"";
+    assert_eq!(sender(shared).senders[0].name, "cubic/quic(tls=resumed,initial_window=32,send_buffer=1 MB)");
+    let ends = sender("transport = { name = \"quic\", stack = \"quinn\", client = \"chromium\", ack_every = 4 }");
+    assert_eq!(ends.senders[0].name, "cubic/quic(stack=quinn,client=chromium,ack_every=4)");
+    let written = &ends.to_json()["sender"][0]["transport"];
+    assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6291.456 kB")));
+    assert_eq!(parse(&ends.to_json().to_string()).to_json(), ends.to_json());
+    let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
+    assert_eq!(
+        (prague.senders[0].name.as_str(), &prague.to_json()["sender"][0]["transport"]["ecn"]),
+        ("prague/quic", &json!(true))
+    );
+    assert_eq!(parse(&prague.to_json().to_string()).to_json(), prague.to_json());
+}
+
+#[test]
+fn what_does_not_go_with_quic_is_refused() {
+    let sender = |keys: &str| with("cc = \"cubic\"", keys);
+    expect(
+        &sender("cc = \"cubic\"\ntransport = \"quic\"\nsack = false"),
+        &["line 15", "`sender[0].sack`", "a key of TCP", "datagram_bytes"],
+    );
+    expect(
+        &sender("transport = { name = \"quic\", sack = false }"),
+        &["`sender[0].transport.sack`", "unknown key \"sack\""],
+    );
+    expect(&sender("transport = \"quic\"\ntls = \"none\""), &["`sender[0].tls`", "never without TLS", "full, resumed"]);
+    expect(&sender("transport = { name = \"quic\", ack_evry = 2 }"), &["did you mean \"ack_every\""]);
+    expect(&sender("transport = { name = \"quic\", pacing = -1 }"), &["`sender[0].transport.pacing`", "0 to 100"]);
+    expect(
+        &sender("cc = \"dctcp\"\ntransport = { name = \"quic\", ecn = false }"),
+        &["`sender[0].transport.ecn`", "dctcp"],
+    );
+    let two = format!("{GOOD}[[path]]\nname = \"lte\"\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n");
+    expect(&two.replace("cc = \"cubic\"", "transport = \"quic\""), &["`sender[0].paths`", "QUIC uses one path so far"]);
+    expect(&sender("cc = \"quic\""), &["`sender[0].cc`", "is a transport", "`transport` = \"quic\""]);
+}
+
 #[test]
 fn profiles_survive_being_written_out() {
     for profile in ["linux", "ns2", "rfc"] {
         let parsed = parse(&format!("{GOOD}[run]\nprofile = \"{profile}\"\n"));
         let again = parse(&parsed.to_json().to_string());
-        let [config, written] =
-            [&parsed, &again].map(|scenario| *scenario.sender("cubic").expect("it is there").config);
+        let [config, written] = [&parsed, &again]
+            .map(|scenario| **scenario.sender("cubic").expect("it is there").transport.tcp().expect("TCP"));
         assert_eq!(written.initial_window(), config.initial_window(), "{profile}: the rule is written as its number");
         assert_eq!(playpath_transport::Config { iw: config.iw, ..written }, config, "{profile}");
     }
@@ -744,7 +800,7 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let written = scenario.to_json();
     let bbr = scenario.sender("bbr").expect("is in the file");
     let controls: Vec<String> =
-        scenario.traffic.iter().map(|group| group.sender_beside(bbr).cc.name().to_string()).collect();
+        scenario.traffic.iter().map(|group| group.sender_beside(bbr).unwrap().cc.name().to_string()).collect();
     assert_eq!(controls, ["bbr", "vegas"]);
     assert!(written["traffic"][0].get("cc").is_none(), "what is written out follows, too");
     assert_eq!(written["traffic"][1]["cc"]["name"], "vegas");
@@ -752,6 +808,41 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let inert = flows.replace("kind = \"bulk\"\n", "kind = \"bulk\"\ncc = \"cubic\"\n");
     expect(&inert, &["senders have nothing to send", "leave `cc` out"]);
     let scenario = parse(&GOOD.replace("[[sender]]\ncc = \"cubic\"", "[[sender]]\ncc = \"bbr\""));
-    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]);
+    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]).unwrap();
     assert_eq!(beside.cc.name(), "cubic", "beside a video neighbours stay what they are");
+}
+
+/// A scalable control needs ECN and pacing; whoever says that there is none is told, wherever the control is named.
+#[test]
+fn a_sender_that_is_told_by_marks_needs_ecn() {
+    let path = "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"50 ms\"\n[[traffic]]\nkind = \"bulk\"\n";
+    let file = |sender: &str| format!("{path}[[sender]]\n{sender}\n");
+    let named = json!({ "cc": ["prague"] });
+    let refused = |text: &str, options: &Value| Scenario::parse(text, options, &no_files).err().map(|e| e.to_string());
+    for (sender, what) in [
+        ("ecn = false", "`ecn` = false is not allowed with `prague`, which is told of congestion by ECN"),
+        ("pacing = \"off\"", "`pacing` = \"off\" is not allowed with `prague`, which is paced"),
+    ] {
+        let in_file = refused(&file(&format!("cc = \"prague\"\n{sender}")), &Value::Null).expect("it is refused");
+        assert!(in_file.ends_with(what) && !in_file.contains('\n'), "{in_file}");
+        let by_option = refused(&file(&format!("cc = \"cubic\"\n{sender}")), &named).expect("it is refused");
+        assert_eq!(by_option, format!("--cc: {what}"));
+        let followed = file("cc = \"prague\"") + "[[traffic]]\nkind = \"bulk\"\n" + sender + "\n";
+        assert_eq!(refused(&followed, &Value::Null).expect("it is refused"), format!("traffic[1]: {what}"));
+    }
+    // A resolved scenario writes every default out, and says nothing by that.
+    let resolved = parse(&file("cc = \"cubic\"")).to_json().to_string();
+    assert_eq!(refused(&resolved, &named), None);
+}
+
+#[test]
+fn the_ecn_field_can_be_rewritten_on_the_way() {
+    let text = "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"50 ms\"\necn = \"bleached\"\nup = { ecn = \"ect1_to_ect0\" }\n\
+                [[traffic]]\nkind = \"udp\"\nrate = \"1 Mbit/s\"\nfield = \"ect1\"\n";
+    let scenario = parse(text);
+    let rewrites = |s: &Scenario| s.topology().links.iter().map(|link| link.ecn_rewrite).collect::<Vec<_>>();
+    assert_eq!(rewrites(&scenario), [Some(EcnRewrite::Bleach), Some(EcnRewrite::Ect1ToEct0)]);
+    let again = parse(&scenario.to_json().to_string());
+    assert_eq!((rewrites(&again), again.traffic[0].kind.field()), (rewrites(&scenario), EcnField::Ect1));
+    expect(&text.replace("bleached", "bleach"), &["path[0].ecn", "did you mean", "bleached"]);
 }

@@ -14,7 +14,7 @@ use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning};
 use playpath_video::cmsd::Cmsd;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
@@ -36,6 +36,18 @@ pub struct Access {
     asked: Time,
 }
 
+impl Access {
+    /// Of an answer on its way, asked for at `asked`: status and bytes of the body.
+    pub(crate) fn new(remote: SocketAddr, request: String, (status, body_bytes): (u16, u64), asked: Time) -> Access {
+        Access { remote, request, status, body_bytes, took: Duration::ZERO, end: 0, asked }
+    }
+
+    /// It has arrived.
+    pub(crate) fn arrived(self, now: Time) -> Access {
+        Access { took: now.saturating_since(self.asked), ..self }
+    }
+}
+
 /// See the module.
 pub struct Conversation {
     /// What carries the bytes.
@@ -45,6 +57,8 @@ pub struct Conversation {
     /// When the first SYN came.
     pub opened: Time,
     incoming: Incoming,
+    /// What waits for its checksum, by path and in the path's own offsets.
+    unchecked: BTreeMap<usize, Incoming>,
     outgoing: Outgoing,
     http: Http,
     told: ServerView,
@@ -93,6 +107,7 @@ impl Conversation {
             paths: vec![path],
             opened: now,
             incoming: Incoming::default(),
+            unchecked: BTreeMap::new(),
             outgoing: Outgoing::default(),
             http: Http::default(),
             told: ServerView::new(Believed::default()),
@@ -114,8 +129,7 @@ impl Conversation {
     /// Answers that have arrived since the last call.
     pub fn take_accesses(&mut self, now: Time) -> Vec<Access> {
         let arrived = self.answers.iter().take_while(|access| access.end <= self.acked).count();
-        let took = |access: Access| Access { took: now.saturating_since(access.asked), ..access };
-        self.answers.drain(..arrived).map(took).collect()
+        self.answers.drain(..arrived).map(|access| access.arrived(now)).collect()
     }
 
     /// Tell of the server with each file from now on.
@@ -152,21 +166,41 @@ impl Conversation {
         (segment, more): (&Segment, &[MptcpOption]),
         payload: &[u8],
     ) {
-        if payload.is_empty() {
-            self.transport.handle_segment(now, path, segment, more);
-            return;
-        }
         let window = self.transport.window_end();
-        if let Some(offset) = self.transport.handle_segment(now, path, segment, more) {
+        let unchecked = self.transport.unchecked_offset(path, segment);
+        let taken = self.transport.handle_segment(now, path, segment, more);
+        if let Some(offset) = taken.filter(|_| !payload.is_empty()) {
             let room = window.saturating_sub(offset).min(payload.len() as u64) as usize;
-            self.incoming.store(offset, &payload[..room]);
+            match unchecked {
+                Some(within) => self.unchecked.entry(path).or_default().store(within, payload),
+                None => self.incoming.store(offset, &payload[..room]),
+            }
             self.moved = now;
+        }
+        self.check(now, path);
+    }
+
+    /// What has the right checksum becomes part of the stream; after a fallback to TCP, everything.
+    fn check(&mut self, now: Time, path: usize) {
+        let (Transport::Mptcp(mptcp), Some(bytes)) = (&mut self.transport, self.unchecked.get_mut(&path)) else {
+            return;
+        };
+        while let Some(len) = mptcp.whole_mapping(path) {
+            if let Some(offset) = mptcp.accept_mapping(now, path, bytes.peek(len.into())) {
+                self.incoming.store(offset, bytes.peek(len.into()));
+                bytes.consume(len.into());
+            }
+        }
+        if mptcp.is_fallback() {
+            self.incoming.store(bytes.start(), bytes.peek(u64::from(u32::MAX)));
+            self.unchecked.clear();
         }
     }
 
     /// A join that has come over `pair`, to the own address with this identifier; its SYN is handled next. `None`: refused.
     pub fn join(&mut self, pair: AddressPair, path: PathConfig, address_id: u8) -> Option<usize> {
         let index = self.transport.add_path(path, address_id)?;
+        self.unchecked.remove(&index);
         if index < self.paths.len() {
             self.paths[index] = pair;
         } else {
@@ -224,6 +258,7 @@ impl Conversation {
                 return self.poll_packet(now, out);
             }
         }
+        self.transport.seal(&mut segment, &self.buffer);
         out.clear();
         let encoded = self.paths[path].encode(&mut segment, &self.buffer, out);
         debug_assert_eq!(encoded, Ok(()));
@@ -253,7 +288,8 @@ impl Conversation {
 
     /// Bytes of memory that grow with what the peer sends.
     pub fn footprint(&self) -> usize {
-        self.incoming.footprint() + 64 * self.outgoing.pieces()
+        let unchecked = self.unchecked.values().map(Incoming::footprint).sum::<usize>();
+        self.incoming.footprint() + unchecked + 64 * self.outgoing.pieces()
     }
 
     /// End it now: the peer is told by a reset.
@@ -313,9 +349,8 @@ impl Conversation {
             self.outgoing.push(len, source);
         }
         if self.answers.len() < MOST_ANSWERS {
-            let (remote, took, end) = (self.paths[0].remote, Duration::ZERO, self.outgoing.end());
-            let Answer { request, status, .. } = answer;
-            self.answers.push_back(Access { remote, request, status, body_bytes, took, end, asked });
+            let access = Access::new(self.paths[0].remote, answer.request, (answer.status, body_bytes), asked);
+            self.answers.push_back(Access { end: self.outgoing.end(), ..access });
         }
         if answer.is_last {
             self.stage = Stage::Finishing;

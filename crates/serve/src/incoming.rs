@@ -43,6 +43,11 @@ impl Incoming {
         }
     }
 
+    /// Offset of the first byte that was not consumed.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Bytes of memory in use.
     pub fn footprint(&self) -> usize {
         self.bytes.capacity()

@@ -2,11 +2,13 @@
 
 pub mod conversation;
 pub mod device;
+pub mod h3;
 pub mod http;
 pub mod incoming;
 pub mod options;
 pub mod outgoing;
 pub mod pair;
+pub mod quic;
 pub mod record;
 pub mod run;
 pub mod secrets;

@@ -1,32 +1,46 @@
 //! The command line.
 
-use crate::settings::{Limits, Settings, sender};
+use crate::quic;
+use crate::settings::{Limits, Settings, of_quic, of_tcp, sender};
 use playpath_cc::AppParameters;
+use playpath_scenario::SenderSpec;
 use playpath_shell::clap;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::ServerPolicy;
 use serde_json::{Value, json};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// Serve a folder to stock clients with the simulator's own TCP and MPTCP, over a TUN device: any congestion control, any scheduler,
-/// and no kernel to patch. Exit status: 0 ended by a signal, 1 failed, 2 the input is wrong.
+/// Serve a folder to stock clients with the simulator's own transports: TCP and MPTCP over a TUN device, with any congestion control
+/// and any scheduler and no kernel to patch, or QUIC with HTTP/3 on a UDP socket, without root. Exit status: 0 ended by a signal, 1 failed, 2 the input is wrong.
 #[derive(clap::Parser)]
 #[command(name = "playpath-serve", version)]
 pub struct Arguments {
     /// What is served: a folder, or one file.
     #[arg(value_name = "FOLDER")]
     pub root: PathBuf,
-    /// The device; made and set up if there is none of this name, which needs root.
-    #[arg(long, value_name = "NAME", default_value = "playpath0", value_parser = device_name)]
-    pub tun: String,
-    /// An own address, in a network that the machine has no other use for; may be repeated. The kernel's end of the device gets the
-    /// other address of its /31.
-    #[arg(long = "address", value_name = "ADDR", default_value = "10.77.200.1")]
+    /// What carries the answers.
+    #[arg(long, value_enum, default_value = "tcp")]
+    pub transport: Carrier,
+    /// The device of TCP; made and set up if there is none of this name, which needs root [default: playpath0].
+    #[arg(long, value_name = "NAME", value_parser = device_name)]
+    pub tun: Option<String>,
+    /// An own address. For TCP in a network that the machine has no other use for (the kernel's end of the device gets the other
+    /// address of its /31); may be repeated [default: 10.77.200.1]. For QUIC one of the machine's [default: 0.0.0.0, all].
+    #[arg(long = "address", value_name = "ADDR")]
     pub addresses: Vec<IpAddr>,
-    /// Where requests are answered.
-    #[arg(long, default_value = "8080", value_parser = clap::value_parser!(u16).range(1..))]
-    pub port: u16,
+    /// Where requests are answered [default: 8080; QUIC: 4433].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// QUIC: the certificate chain, in PEM form; without one it is made.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub certificate: Option<PathBuf>,
+    /// QUIC: its key, in PEM form.
+    #[arg(long, value_name = "FILE", requires = "certificate")]
+    pub key: Option<PathBuf>,
+    /// QUIC: the name in the address and in the certificate that is made.
+    #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate")]
+    pub name: String,
     /// Congestion control (`playpath list cc`), with its parameters.
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub cc: Option<String>,
@@ -77,7 +91,44 @@ pub struct Arguments {
     pub receive_buffer: u64,
 }
 
+/// What carries the answers.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// TCP and MPTCP over a TUN device.
+    Tcp,
+    /// QUIC and HTTP/3 on a UDP socket.
+    Quic,
+}
+
 impl Arguments {
+    /// Name of TCP's device.
+    pub fn device(&self) -> &str {
+        self.tun.as_deref().unwrap_or("playpath0")
+    }
+
+    /// What does not go together with the transport. Error: one line.
+    fn check(&self) -> Result<(), String> {
+        let of_tcp = [
+            ("--tun", self.tun.is_some(), "QUIC needs no device"),
+            ("--scheduler", self.scheduler.is_some(), "there is no multipath QUIC"),
+            ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
+            ("--record", self.record.is_some(), "no record is made of QUIC connections"),
+        ];
+        let of_quic = [
+            ("--certificate", self.certificate.is_some(), "it needs --transport quic"),
+            ("--name", self.name != "localhost", "it needs --transport quic"),
+        ];
+        let (refused, more) = match self.transport {
+            Carrier::Tcp => (&of_quic[..], false),
+            Carrier::Quic => (&of_tcp[..], self.addresses.len() > 1),
+        };
+        if more {
+            return Err("--address: QUIC takes one".into());
+        }
+        let wrong = refused.iter().find(|(_, is_given, _)| *is_given);
+        wrong.map_or(Ok(()), |(option, _, why)| Err(format!("{option}: {why}")))
+    }
+
     /// What the control is told of the video.
     pub fn told(&self) -> Option<AppParameters> {
         let (Bytes(playout_buffer_bytes), video_rate) = self.playout_buffer.zip(self.video_rate)?;
@@ -89,28 +140,49 @@ impl Arguments {
         self.cmsd.then_some(ServerPolicy { max_rate: self.cmsd_mb })
     }
 
-    /// What the server is told. Errors: one line.
+    /// What a server of TCP is told. Errors: one line.
     pub fn settings(&self) -> Result<Settings, String> {
-        let entry = match &self.sender {
-            None => json!({}),
-            Some(file) => read_json(file)?,
+        self.check()?;
+        let sender = self.sender(json!({}))?;
+        let default = || vec![[10, 77, 200, 1].into()];
+        Ok(Settings {
+            tcp: of_tcp(&sender)?,
+            sender,
+            addresses: if self.addresses.is_empty() { default() } else { self.addresses.clone() },
+            port: self.port.unwrap_or(8080),
+            mtu: self.mtu,
+            limits: self.limits(),
+            mptcp: !self.no_mptcp,
+        })
+    }
+
+    /// What a server of QUIC is told, and where it answers. Errors: one line.
+    pub fn quic_settings(&self) -> Result<(quic::server::Settings, SocketAddr), String> {
+        self.check()?;
+        let sender = self.sender(json!({ "transport": "quic" }))?;
+        let address = self.addresses.first().copied().unwrap_or([0, 0, 0, 0].into());
+        let settings = quic::server::Settings {
+            endpoint: of_quic(&sender)?,
+            sender,
+            largest_datagram: self.mtu.saturating_sub(quic::server::HEADERS),
+            limits: self.limits(),
         };
-        let sender = sender(&entry, self.cc.as_deref(), self.scheduler.as_deref())?;
-        let limits = Limits {
+        Ok((settings, SocketAddr::new(address, self.port.unwrap_or(4433))))
+    }
+
+    fn sender(&self, default: Value) -> Result<SenderSpec, String> {
+        let entry = self.sender.as_ref().map_or(Ok(default), read_json)?;
+        sender(&entry, self.cc.as_deref(), self.scheduler.as_deref())
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
             connections: self.max_connections as usize,
             half_open: (self.max_connections as usize / 4).max(1),
             idle_timeout: self.idle_timeout,
             receive_buffer: self.receive_buffer,
             ..Limits::default()
-        };
-        Ok(Settings {
-            sender,
-            addresses: self.addresses.clone(),
-            port: self.port,
-            mtu: self.mtu,
-            limits,
-            mptcp: !self.no_mptcp,
-        })
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::conversation::Access;
 use crate::device::Device;
-use crate::options::Arguments;
+use crate::options::{Arguments, Carrier};
 use crate::record::Recorder;
 use crate::server::Server;
 use crate::store::Store;
@@ -23,6 +23,9 @@ const MOST_PACKET: usize = 65_536;
 
 /// Serve until told to end.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.transport == Carrier::Quic {
+        return crate::quic::run::run(arguments);
+    }
     let settings = arguments.settings().map_err(Failure::Input)?;
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
@@ -30,12 +33,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let log = arguments.access_log.as_deref().map(create).transpose()?;
     let reports = arguments.reports.as_deref().map(create).transpose()?;
     arguments.record.as_deref().map(create).transpose()?;
-    let device = Device::open(&arguments.tun, &arguments.addresses, arguments.mtu)
-        .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.tun, hint(&error))))?;
+    let device = Device::open(arguments.device(), &settings.addresses, arguments.mtu)
+        .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.device(), hint(&error))))?;
     // Late timers are no fault, only less exact.
     let _ = sys::set_least_timer_slack();
-    let url = format!("http://{}:{}/", arguments.addresses[0], arguments.port);
-    say(&json!({ "ready": true, "device": arguments.tun, "url": url, "sender": settings.sender.name }))?;
+    let url = format!("http://{}:{}/", settings.addresses[0], settings.port);
+    say(&json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name }))?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
     arguments.told().into_iter().for_each(|told| server.tell(told));
@@ -54,12 +57,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     looped.end(arguments.record.as_deref())
 }
 
-fn create(file: &Path) -> Result<File, Failure> {
+pub(crate) fn create(file: &Path) -> Result<File, Failure> {
     File::create(file).map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
 /// As the test bed's nginx writes it (python/playpath/real/testbed/server.py).
-fn log_line(access: &Access) -> Value {
+pub(crate) fn log_line(access: &Access) -> Value {
     json!({
         "time": since_epoch_s(),
         "peer": access.remote.ip().to_string(),
@@ -72,7 +75,7 @@ fn log_line(access: &Access) -> Value {
 }
 
 /// What a wait came to.
-enum Woken {
+pub(crate) enum Woken {
     Packet,
     Time,
     End,
@@ -152,8 +155,9 @@ impl Loop {
     }
 }
 
-fn wait(
-    device: &Device,
+/// Until a packet can be read, or a signal or the end of standard input says that it is over.
+pub(crate) fn wait(
+    device: &impl std::os::fd::AsFd,
     signals: &impl std::os::fd::AsFd,
     stdin: Option<&std::fs::File>,
     nanos: Option<u64>,

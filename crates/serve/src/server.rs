@@ -15,7 +15,7 @@ use crate::store::Store;
 use crate::transport::Transport;
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::codec::{Packet, TCP};
-use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, CAPABLE_EXTENDED, CAPABLE_SHA256};
+use playpath_transport::mptcp::option::{CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
 use playpath_units::Time;
@@ -335,13 +335,13 @@ impl Server {
         self.settings.addresses.iter().position(|own| *own == address).unwrap_or(0) as u8
     }
 
-    /// What answers a SYN: MPTCP if the client offers it as we have it (RFC 8684 section 3.1: HMAC-SHA256, no checksums, no extension),
-    /// else TCP.
+    /// What answers a SYN: MPTCP if the client offers it as we have it (RFC 8684 section 3.1: HMAC-SHA256, no extension), with checksums if
+    /// it asks for them, else TCP.
     fn transport(&mut self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Transport> {
         let isn = self.secrets.isn()?;
         let config = self.config(isn, peer, syn);
         let offers = matches!(syn.mptcp, MptcpOption::Capable { flags, keys: 0, .. }
-            if flags & (CAPABLE_SHA256 | CAPABLE_CHECKSUM | CAPABLE_EXTENDED) == CAPABLE_SHA256);
+            if flags & (CAPABLE_SHA256 | CAPABLE_EXTENDED) == CAPABLE_SHA256);
         if !offers || !self.settings.mptcp {
             return Ok(Transport::Tcp(Connection::listen(config, self.control(&config))));
         }
@@ -352,6 +352,7 @@ impl Server {
             receive_buffer: config.receive_buffer,
             has_tuned_window: config.tunes_window,
             is_coupled: self.settings.sender.cc.is_coupled(),
+            requires_checksums: false,
         };
         let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };
         let mut connection = MptcpConnection::listen(mptcp, self.settings.sender.scheduler.build(), vec![path]);
@@ -370,7 +371,7 @@ impl Server {
     /// TCP settings towards a peer: packets as large as the device takes.
     fn config(&self, isn: u32, peer: SocketAddr, syn: &Segment) -> Config {
         const TIMESTAMP_BYTES: u32 = 12;
-        let base = &*self.settings.sender.config;
+        let base = &*self.settings.tcp;
         let timestamps = base.timestamps && syn.timestamps.is_some();
         let options = if timestamps { TIMESTAMP_BYTES } else { 0 };
         Config {

@@ -1,14 +1,18 @@
 //! What a server is told: the transport, the addresses, the limits.
 
-use playpath_scenario::{Scenario, SenderSpec};
+use playpath_scenario::{Scenario, SenderSpec, TransportSpec};
+use playpath_transport::{Config, quic};
 use playpath_units::Duration;
 use serde_json::{Value, json};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// See the module.
 pub struct Settings {
-    /// Congestion control, scheduler and TCP settings.
+    /// Congestion control and scheduler.
     pub sender: SenderSpec,
+    /// Settings of its TCP.
+    pub tcp: Arc<Config>,
     /// Own addresses; packets for others are not answered.
     pub addresses: Vec<IpAddr>,
     /// Port.
@@ -71,5 +75,23 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     match sender.unmade() {
         None => Ok(sender),
         Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),
+    }
+}
+
+/// Settings of a sender's TCP. Errors: one line.
+pub fn of_tcp(sender: &SenderSpec) -> Result<Arc<Config>, String> {
+    let tcp = sender.transport.tcp().cloned();
+    let tcp = tcp.ok_or_else(|| format!("{}: QUIC is served by --transport quic", sender.name))?;
+    if tcp.tls.is_some() {
+        return Err(format!("{}: over TCP this server speaks no TLS; `tls` runs in the simulator only", sender.name));
+    }
+    Ok(tcp)
+}
+
+/// Settings of a sender's QUIC. Errors: one line.
+pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
+    match &sender.transport {
+        TransportSpec::Quic(quic) => Ok(*quic.config),
+        TransportSpec::Tcp(_) => Err(format!("{}: it speaks TCP; give it transport = \"quic\"", sender.name)),
     }
 }

@@ -183,6 +183,19 @@ impl Transport {
         }
     }
 
+    /// Where the payload of a segment that has come lies in the stream of its path, if it has to wait there for its checksum.
+    pub fn unchecked_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
+        let mptcp = self.mptcp().filter(|mptcp| mptcp.checks())?;
+        Some(mptcp.subflow(path)?.receive_offset(segment))
+    }
+
+    /// Write the checksum of what a segment to be sent maps.
+    pub fn seal(&self, segment: &mut Segment, payload: &[u8]) {
+        if let Transport::Mptcp(mptcp) = self {
+            mptcp.seal(segment, payload);
+        }
+    }
+
     /// If it is MPTCP.
     pub fn mptcp(&self) -> Option<&MptcpConnection> {
         match self {

@@ -49,6 +49,10 @@ fn rows() -> Vec<(String, String, u32)> {
             rows.push((title, bulk(profile, flows, mbps), flows));
         }
     }
+    for (flows, mbps) in [(1, 10), (1, 100), (100, 100), (1000, 1000)] {
+        let title = format!("quic, {flows} flows, {mbps} Mbit/s");
+        rows.push((title, bulk_over(QUIC, flows, mbps), flows));
+    }
     rows.push(("linux, idle: 10000 flows".into(), idle(10_000), 10_000));
     rows.push(("tcp, 1 path of 30 Mbit/s".into(), multipath(&[30]), 1));
     rows.push(("mptcp, 3 subflows of 10 Mbit/s".into(), multipath(&[10, 10, 10]), 1));
@@ -56,12 +60,19 @@ fn rows() -> Vec<(String, String, u32)> {
     rows
 }
 
+/// Packets of the size of TCP's, 1500 bytes with their headers.
+const QUIC: &str = r#"transport = { name = "quic", datagram_bytes = 1472 }"#;
+
 fn bulk(profile: &str, flows: u32, mbps: u32) -> String {
+    bulk_over(&format!(r#"profile = "{profile}""#), flows, mbps)
+}
+
+fn bulk_over(transport: &str, flows: u32, mbps: u32) -> String {
     let seconds = (PACKETS * BITS_PER_PACKET / (f64::from(mbps) * 1e6)).max(2.0);
     format!(
         r#"
         path = [{{ name = "bottleneck", rate = "{mbps} Mbit/s", rtt = "50 ms", queue = "1 bdp" }}]
-        traffic = [{{ kind = "bulk", cc = "newreno", profile = "{profile}", count = {flows}, start_spread = "1 s" }}]
+        traffic = [{{ kind = "bulk", cc = "newreno", {transport}, count = {flows}, start_spread = "1 s" }}]
         run = {{ duration = "{seconds:.1} s" }}"#
     )
 }

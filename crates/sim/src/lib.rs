@@ -13,8 +13,10 @@ mod network;
 mod packets;
 mod path_info;
 mod probe;
+mod quic_end;
 mod run;
 mod simulation;
+mod tls_end;
 mod tracing;
 
 pub use budget::{Progress, Watch};

@@ -5,10 +5,10 @@ use crate::diary;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::network::{Flow, FlowId, Network, SimPacket};
 use crate::simulation::Simulation;
-use playpath_link::Link;
-use playpath_record::{LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
+use playpath_link::{ClassStats, Link};
+use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
 use playpath_scenario::Scenario;
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 
 const HIDDEN_BUFFER: &str = "what waited in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";
@@ -31,6 +31,14 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
         simulation.net.flows.iter().zip(&dropped).map(|(flow, dropped)| measured_flow(flow, *dropped, end)).collect();
     for &id in &measured {
         flows[id as usize].is_measured = true;
+    }
+    for app in &simulation.apps {
+        if let App::Frames(source) = app
+            && source.is_open()
+        {
+            let (flow, delays) = source.measured(end);
+            flows[flow as usize].frame_delays = delays;
+        }
     }
     let started = main.map_or(Time::ZERO, VideoSession::started_at);
     let cut_at = main.filter(|session| session.is_cut()).map(|_| simulation.limit);
@@ -136,6 +144,7 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
         rtt_samples: totals.rtt_samples,
         min_rtt: totals.min_rtt,
         subflows: subflows(flow),
+        frame_delays: Vec::new(),
     }
 }
 
@@ -176,8 +185,23 @@ fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
         marked_packets: stats.ce_marked_packets,
         mean_queue_packets: stats.mean_queue_packets,
         sd_queue_packets: stats.sd_queue_packets,
+        rewritten_packets: stats.rewritten_packets,
+        classes: stats.classes.into_iter().flatten().map(class_record).collect(),
         mean_lateness_ms: None,
     }
+}
+
+fn class_record((name, stats): (&'static str, ClassStats)) -> (String, ClassRecord) {
+    let record = ClassRecord {
+        arrived_packets: stats.arrived.packets,
+        sent_packets: stats.sent.packets,
+        sent_bytes: stats.sent.bytes,
+        dropped_packets: stats.dropped.packets,
+        marked_packets: stats.ce_marked_packets,
+        mean_wait_ms: stats.mean_wait().map(Duration::as_millis_f64),
+        longest_wait_ms: stats.longest_wait.as_millis_f64(),
+    };
+    (name.to_string(), record)
 }
 
 /// Latencies of a trace's file that are not in force: the packets take the path's delay.

@@ -4,18 +4,21 @@
 //! endpoint is then drained (everything it wants to send goes into its first link) and re-armed. Applications are told
 //! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
 
+mod datagrams;
 mod flow;
 
-pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket};
+pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket, ecn_of};
 
 use crate::capture::Capture;
 use crate::diary::Diary;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
+use datagrams::Datagrams;
+use flow::NO_PLACE;
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError};
-use playpath_transport::{Event, Events, Segment};
+use playpath_transport::{Ecn, Event, Events, Segment};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use std::sync::Arc;
@@ -104,6 +107,8 @@ pub struct Network {
     link_owners: Vec<Owner>,
     /// The links of every way one after the other, each way closed by `ARRIVED`: on its way a packet asks here alone.
     hops: Vec<LinkId>,
+    /// Of QUIC, under way.
+    datagrams: Datagrams,
     seed: RootSeed,
 }
 
@@ -122,6 +127,7 @@ impl Network {
             owners: Vec::new(),
             link_owners: Vec::new(),
             hops: Vec::new(),
+            datagrams: Datagrams::default(),
             seed,
         }
     }
@@ -188,7 +194,8 @@ impl Network {
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
         let is_logged = self.logged.as_ref().is_some_and(|logged| logged.covers(&config));
         self.flows.push(Flow {
-            packets: is_logged.then(Box::default),
+            // The log is of sequence numbers and ACKs of TCP.
+            packets: (is_logged && config.server.quic().is_none()).then(Box::default),
             paths,
             switches,
             name: config.name,
@@ -293,9 +300,11 @@ impl Network {
     fn deliver(&mut self, packet: &SimPacket) {
         let flow = &mut self.flows[packet.flow as usize];
         if packet.to == End::Client {
-            flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
+            // A flow's rates are those until its end: what was under way when it was given up belongs to none.
+            let wire_bytes = if flow.ended.is_none() { u64::from(packet.wire_bytes) } else { 0 };
+            flow.arrived_wire_bytes += wire_bytes;
             if let Some(path) = flow.paths.get_mut(packet.path as usize) {
-                path.arrived_wire_bytes += u64::from(packet.wire_bytes);
+                path.arrived_wire_bytes += wire_bytes;
             }
             flow.arrived_data_packets += u64::from(packet.has_data());
         }
@@ -304,7 +313,16 @@ impl Network {
         {
             capture.record(self.now, packet.flow, packet.path, packet.to, &packet.segment);
         }
-        flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
+        let end = &mut flow.ends[packet.to as usize];
+        match packet.place() {
+            None => end.handle_segment(self.now, packet.path, &packet.segment),
+            Some(place) => {
+                let datagram = self.datagrams.get_mut(place);
+                datagram.ecn = packet.segment.ecn;
+                end.handle_datagram(self.now, datagram);
+                self.datagrams.free(place);
+            }
+        }
         if let Some(log) = &mut flow.packets
             && packet.to == End::Server
         {
@@ -319,7 +337,7 @@ impl Network {
         let flow = &mut self.flows[id as usize];
         let connection = &mut flow.ends[end as usize];
         if flow.is_bulk && end == End::Client {
-            flow.read_bytes += connection.read(u64::MAX);
+            flow.read_bytes += connection.read(self.now, u64::MAX);
         } else if connection.readable() > 0 {
             self.notices.push(Notice { app: flow.app, flow: id, end, what: What::Readable });
         }
@@ -388,8 +406,12 @@ impl Network {
 
     /// Sends all that an endpoint wants to send and re-arms its timer.
     fn transmit(&mut self, id: FlowId, end: End) {
+        if self.flows[id as usize].ends[end as usize].quic().is_some() {
+            return self.transmit_datagrams(id, end);
+        }
         let to = end.other();
-        let mut packet = SimPacket { segment: Segment::default(), wire_bytes: 0, flow: id, hop: 0, path: 0, to };
+        let (segment, place) = (Segment::default(), NO_PLACE);
+        let mut packet = SimPacket { segment, place, wire_bytes: 0, flow: id, hop: 0, path: 0, to };
         let mut has_more = true;
         while has_more {
             let flow = &mut self.flows[id as usize];
@@ -433,14 +455,15 @@ impl Network {
     }
 
     /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
-    pub fn send_datagram(&mut self, id: FlowId, payload_bytes: u32) {
+    pub fn send_datagram(&mut self, id: FlowId, payload_bytes: u32, ecn: Ecn) {
         if let Endpoint::Datagram(end) = &mut self.flows[id as usize].ends[End::Server as usize] {
             end.sent_packets += 1;
         }
-        let segment = Segment { payload_len: payload_bytes, ..Segment::default() };
+        let segment = Segment { payload_len: payload_bytes, ecn, ..Segment::default() };
         let wire_bytes = payload_bytes + 28;
         let hop = self.flows[id as usize].routes[0].starts[End::Client as usize];
-        self.forward(&mut SimPacket { segment, wire_bytes, flow: id, hop, path: 0, to: End::Client });
+        let (place, to) = (NO_PLACE, End::Client);
+        self.forward(&mut SimPacket { segment, place, wire_bytes, flow: id, hop, path: 0, to });
     }
 
     /// The application writes `bytes` at an end; returns how many the send buffer took.
@@ -465,7 +488,7 @@ impl Network {
     /// The application reads at most `max` bytes at an end.
     pub fn read(&mut self, flow: FlowId, end: End, max: u64) -> u64 {
         let state = &mut self.flows[flow as usize];
-        let bytes = state.ends[end as usize].read(max);
+        let bytes = state.ends[end as usize].read(self.now, max);
         if bytes > 0 {
             if end == End::Client {
                 state.read_bytes += bytes;
@@ -503,7 +526,7 @@ impl Network {
         let now = self.now;
         let flow = &mut self.flows[id as usize];
         flow.ended.get_or_insert(now);
-        flow.ends[end as usize].abort();
+        flow.ends[end as usize].abort(now);
         self.drain(id, end);
     }
 
@@ -513,7 +536,7 @@ impl Network {
         let flow = &mut self.flows[id as usize];
         flow.ended.get_or_insert(now);
         for end in [End::Client, End::Server] {
-            self.flows[id as usize].ends[end as usize].abort();
+            self.flows[id as usize].ends[end as usize].abort(now);
             self.drain(id, end);
         }
     }

@@ -1,7 +1,7 @@
 //! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series
 //! and the totals of a flow are made from these; subflows of MPTCP and packet logs still read TCP's own records.
 
-use playpath_transport::Connection;
+use playpath_transport::{Connection, quic};
 use playpath_units::{Duration, Rate};
 
 /// What a sender knows of one path now; windows and counts in packets.
@@ -52,6 +52,29 @@ impl PathInfo {
     }
 }
 
+impl PathInfo {
+    /// Of a QUIC connection. A packet that is given up is out of the count at once, and its number is never sent again: none is
+    /// "lost" or "sacked" (RFC 9002 §2).
+    pub fn of_quic(quic: &quic::Connection) -> PathInfo {
+        let (info, stats) = (quic.info(), quic.stats());
+        PathInfo {
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+            rtt: info.rtt,
+            min_rtt: info.min_rtt,
+            delivery_rate: info.delivery_rate,
+            pacing_rate: info.pacing_rate,
+            unacked: info.in_flight,
+            in_flight: info.in_flight,
+            sacked: 0,
+            lost: 0,
+            retrans: 0,
+            total_retrans: stats.retransmitted_packets,
+            bytes_acked: stats.bytes_acked,
+        }
+    }
+}
+
 /// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
@@ -76,6 +99,20 @@ impl Totals {
             rtt_samples: stats.rtt_samples,
             rtt_sum: stats.rtt_sum,
             min_rtt: tcp.info().min_rtt,
+        }
+    }
+
+    /// Of a QUIC connection: probe timeouts are its timeouts.
+    pub fn of_quic(quic: &quic::Connection) -> Totals {
+        let stats = quic.stats();
+        Totals {
+            sent_packets: stats.data_packets_sent,
+            retransmitted_packets: stats.retransmitted_packets,
+            rto_count: stats.pto_count,
+            lost_packets: stats.packets_lost,
+            rtt_samples: stats.rtt_samples,
+            rtt_sum: stats.rtt_sum,
+            min_rtt: quic.info().min_rtt,
         }
     }
 

@@ -66,6 +66,10 @@ pub fn capture(
     if scenario.ideal.is_some() {
         return Err(ScenarioError::new("`run.transport` = \"ideal\" has no packets to capture".into()));
     }
+    let traffic = scenario.traffic.iter().map(|group| &group.sender);
+    if let Some(quic) = std::iter::once(sender).chain(traffic).find(|sender| sender.transport.is_quic()) {
+        return Err(ScenarioError::new(format!("\"{}\" speaks QUIC, whose packets are not captured", quic.name)));
+    }
     let mut simulation = Simulation::build(scenario, sender, seed, Kept::default())?;
     simulation.net.capture = Some(Capture::default());
     simulation.run(watch)?;

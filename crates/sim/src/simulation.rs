@@ -1,6 +1,6 @@
 //! One run in virtual time: scenario + sender + seed.
 
-use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
+use crate::apps::{App, BulkSource, FlowSetup, FrameSource, OnOffSource, SessionConfig, VideoSession, WebSource};
 use crate::budget::{Budget, EVENTS_BETWEEN_LOOKS, Watch};
 use crate::engine::Owner;
 use crate::network::{LinkId, Logged, Network, OwnerKind, Routes};
@@ -87,7 +87,8 @@ impl<'s> Simulation<'s> {
         let (Some(video), Some(player)) = (&self.scenario.video, &self.scenario.player) else {
             return Err(ScenarioError::new("a video session needs [video]".into()));
         };
-        let player = player.of(&sender)?.build(video, sender.config.mss, self.seed).map_err(ScenarioError::new)?;
+        let player =
+            player.of(&sender)?.build(video, sender.transport.packet_bytes(), self.seed).map_err(ScenarioError::new)?;
         let player = self.scenario.viewer.watching(player, &name, self.seed);
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
@@ -99,7 +100,7 @@ impl<'s> Simulation<'s> {
     }
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec, compared: &SenderSpec) -> Result<(), ScenarioError> {
-        let sender = Arc::new(group.sender_beside(compared));
+        let sender = Arc::new(group.sender_beside(compared).map_err(ScenarioError::new)?);
         self.net.flows.reserve(group.count as usize);
         let shared_routes = self.routes(&sender, &sender.name, FlowRtt::THE_PATHS)?;
         for source in group.sources(number, self.seed) {
@@ -125,15 +126,20 @@ impl<'s> Simulation<'s> {
         }
         let id = self.apps.len() as u32;
         if let Some(model) = group.kind.on_off_model() {
-            let source = OnOffSource::new(&mut self.net, id, name, (start_at, group.stop), model, stream, routes);
+            let (span, model) = ((start_at, group.stop), (model, group.kind.field()));
+            let source = OnOffSource::new(&mut self.net, id, name, span, model, stream, routes);
             self.apps.push(App::OnOff(source));
             return Ok(());
         }
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let setup = FlowSetup { name, app: id, sender, routes, random };
-        let app = match group.kind.web_model() {
-            Some(model) => App::Web(WebSource::new(&mut self.net, id, start_at, group.stop, model, stream, setup)),
-            None => App::Bulk(BulkSource::new(&mut self.net, id, start_at, group.stop, setup)),
+        let net = &mut self.net;
+        let app = match (group.kind.web_model(), group.kind.frame_model()) {
+            (Some(model), _) => App::Web(WebSource::new(net, id, start_at, group.stop, model, stream, setup)),
+            (_, Some(model)) => {
+                App::Frames(Box::new(FrameSource::new(net, id, (start_at, group.stop), model, stream, setup)))
+            }
+            _ => App::Bulk(BulkSource::new(net, id, start_at, group.stop, setup)),
         };
         self.apps.push(app);
         Ok(())

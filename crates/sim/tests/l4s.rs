@@ -86,3 +86,64 @@ fn prague_beside_prague() {
     let [near, far] = goodputs(&record)[..] else { panic!("two flows") };
     assert!((0.08..0.25).contains(&(far / (near + far))), "{near} {far}");
 }
+
+/// A source of frames over an idle path of 10 Mbit/s and 20 ms: a frame of 10 kB is 7 packets and leaves at once, 10.4 kB on the
+/// wire, 8.3 ms, behind 10 ms of propagation. All frames alike, all take as long; 30 a second for 10 s are 300, less the handshake's.
+#[test]
+fn the_delay_of_a_frame_is_its_way() {
+    let text = "[[path]]\nname = \"p\"\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"100 packets\"\n[[traffic]]\nkind = \"frames\"\n\
+                rate = \"2.4 Mbit/s\"\nfps = 30\nsize_sd = \"0 %\"\ncc = \"cubic\"\n[run]\nduration = \"10 s\"\n";
+    let record = traffic(text, 1);
+    let frames = flow(&record, "frames").frames.as_ref().expect("it is a source of frames");
+    assert!((298..=300).contains(&frames.count), "{frames:?}");
+    assert!((frames.p50_ms - 18.3).abs() < 0.2, "{frames:?}");
+    assert!(frames.p99_ms < frames.p50_ms + 2.0 && frames.over_50ms == 0.0, "{frames:?}");
+    assert_eq!(common::metric(&record, "frame_delay_p99_ms"), frames.p99_ms);
+    // What the path cannot carry waits: at 12 Mbit/s into 10 the last frames are seconds late.
+    let record = traffic(&text.replace("2.4", "12"), 1);
+    let frames = flow(&record, "frames").frames.as_ref().expect("it is a source of frames");
+    assert!(frames.p999_ms > 1000.0 && frames.over_100ms > 0.8, "{frames:?}");
+}
+
+/// Behind a hop that bleaches nobody is marked, and Prague falls back to what it loses; the classes tell which queue it was in.
+#[test]
+fn a_hop_that_bleaches_takes_l4s_away() {
+    let text = |ecn: &str| {
+        format!(
+            "[[link]]\nname = \"transit\"\nrate = \"1 Gbit/s\"\nrtt = \"2 ms\"\necn = \"{ecn}\"\n[[path]]\nname = \"p\"\nvia = [\"transit\"]\n\
+             rate = \"50 Mbit/s\"\nrtt = \"18 ms\"\nqueue = \"dualpi2\"\n[[traffic]]\nkind = \"bulk\"\ncc = \"prague\"\n\
+             [run]\nduration = \"20 s\"\n"
+        )
+    };
+    let kept = traffic(&text("kept"), 1);
+    let class = |record: &Record, name: &str| link(record, "path.p/down").classes[name].clone();
+    assert_eq!(link(&kept, "link.transit/down").rewritten_packets, None);
+    assert!(class(&kept, "low_latency").marked_packets > 0 && class(&kept, "low_latency").mean_wait_ms < Some(1.0));
+    let bleached = traffic(&text("bleached"), 1);
+    assert!(link(&bleached, "link.transit/down").rewritten_packets > Some(10_000));
+    assert_eq!(
+        (class(&bleached, "low_latency").arrived_packets, link(&bleached, "path.p/down").marked_packets),
+        (0, 0)
+    );
+    assert!(class(&bleached, "classic").dropped_packets > 0);
+    assert!(class(&bleached, "classic").mean_wait_ms > Some(5.0), "{:?}", class(&bleached, "classic"));
+}
+
+/// A source that marks itself ECT(1) and answers nothing, at 30 of 50 Mbit/s: it takes what it sends, and CUBIC gets the rest, in
+/// its own queue.
+#[test]
+fn an_unresponsive_source_of_ect1_keeps_what_it_sends() {
+    let text = |field: &str| {
+        format!(
+            "[[path]]\nname = \"p\"\nrate = \"50 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"dualpi2\"\n[[traffic]]\nkind = \"bulk\"\ncc = \"cubic\"\n\
+             [[traffic]]\nkind = \"udp\"\nrate = \"30 Mbit/s\"\nfield = \"{field}\"\n[run]\nduration = \"30 s\"\n"
+        )
+    };
+    let record = traffic(&text("ect1"), 1);
+    let low = link(&record, "path.p/down").classes["low_latency"].clone();
+    assert_eq!(low.dropped_packets, 0);
+    assert!(low.marked_packets > 0 && flow(&record, "udp").goodput_mbps > 29.0);
+    assert!((12.0..20.0).contains(&flow(&record, "bulk").goodput_mbps), "{}", flow(&record, "bulk").goodput_mbps);
+    let classic = link(&traffic(&text("not_ect"), 1), "path.p/down").classes["low_latency"].clone();
+    assert_eq!(classic.arrived_packets, 0);
+}

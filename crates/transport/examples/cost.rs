@@ -101,6 +101,7 @@ fn run_mptcp(paths: usize, scheduler: &str) -> (u64, u64) {
         receive_buffer: 64 << 20,
         has_tuned_window: false,
         is_coupled: false,
+        requires_checksums: false,
     };
     let path = |_| PathConfig { tcp: Config::linux(), cc: Reno::fixed(100.0), is_backup: false };
     let all = || (0..paths).map(path).collect::<Vec<_>>();

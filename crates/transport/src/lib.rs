@@ -8,6 +8,7 @@ pub mod mptcp;
 pub mod quic;
 mod segment;
 mod tcp;
+pub mod tls;
 
 pub use mptcp::option::MptcpOption;
 pub use playpath_cc::Sibling;

@@ -56,6 +56,7 @@ fn mptcp_allocates_nothing_per_packet() {
         receive_buffer: 4 << 20,
         has_tuned_window: false,
         is_coupled: false,
+        requires_checksums: false,
     };
     let paths =
         || (0..2).map(|_| PathConfig { tcp: Config::linux(), cc: Reno::fixed(40.0), is_backup: false }).collect();

@@ -1,8 +1,7 @@
 //! Segments to bytes and back.
 
 use playpath_transport::codec::{
-    DecodeError, EncodeError, Envelope, Packet, Payload, PcapNg, TCP, decode, encode, flow_hash, is_ecn_capable,
-    is_low_latency, mark_ce,
+    DecodeError, EncodeError, Envelope, Packet, Payload, PcapNg, TCP, decode, ecn_bits, encode, flow_hash, set_ecn_bits,
 };
 use playpath_transport::mptcp::option::{CAPABLE_SHA256, DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::{Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
@@ -148,13 +147,13 @@ proptest! {
         prop_assert_eq!((packet.envelope(0), packet.protocol), (envelope, TCP));
         prop_assert_eq!(packet.payload.len(), segment.payload_len as usize);
         prop_assert_eq!(packet.header_bytes + packet.payload.len(), bytes.len());
-        prop_assert_eq!(is_ecn_capable(&bytes), segment.ecn != Ecn::NotEct);
-        prop_assert_eq!(is_low_latency(&bytes), matches!(segment.ecn, Ecn::Ect1 | Ecn::Ce));
-        // A mark by a queue keeps the packet right, and in its flow.
+        let fields = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+        prop_assert_eq!(fields[usize::from(ecn_bits(&bytes))], segment.ecn);
+        // A mark by a queue, or a hop that writes another field, keeps the packet right, and in its flow.
         let flow = flow_hash(&bytes);
-        if segment.ecn != Ecn::NotEct {
-            mark_ce(&mut bytes);
-            prop_assert_eq!(decode(&bytes, 0).unwrap().0, Segment { ecn: Ecn::Ce, ..segment });
+        for (bits, ecn) in (0..).zip(fields) {
+            set_ecn_bits(&mut bytes, bits);
+            prop_assert_eq!(decode(&bytes, 0).unwrap().0, Segment { ecn, ..segment });
             prop_assert_eq!(flow_hash(&bytes), flow);
         }
         // One flipped bit is always noticed: by a checksum, or because the packet is no TCP any more. IPv6 guards only addresses,
@@ -169,8 +168,8 @@ proptest! {
     fn no_input_panics(mut bytes in prop::collection::vec(any::<u8>(), 0..120), scale in any::<u8>()) {
         let _ = decode(&bytes, scale);
         flow_hash(&bytes);
-        is_ecn_capable(&bytes);
-        mark_ce(&mut bytes);
+        ecn_bits(&bytes);
+        set_ecn_bits(&mut bytes, 0b11);
     }
 
     /// Valid headers around anything.
@@ -209,7 +208,7 @@ proptest! {
             packet.mptcp().for_each(drop);
         }
         flow_hash(&bytes);
-        mark_ce(&mut bytes);
+        set_ecn_bits(&mut bytes, 0b11);
     }
 }
 

@@ -117,6 +117,7 @@ fn mptcp_config(receive_buffer: u64, key: u64) -> MptcpConfig {
         receive_buffer,
         has_tuned_window: false,
         is_coupled: false,
+        requires_checksums: false,
     }
 }
 

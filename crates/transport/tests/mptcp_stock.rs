@@ -19,6 +19,7 @@ fn config(key: u64) -> MptcpConfig {
         receive_buffer: 100_000,
         has_tuned_window: false,
         is_coupled: false,
+        requires_checksums: false,
     }
 }
 

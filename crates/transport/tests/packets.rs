@@ -309,7 +309,7 @@ impl Script {
                 }
                 block if block.contains(':') => {
                     let (left, len) = range(block)?;
-                    segment.sack.push(left, left + len);
+                    segment.sack.push(left, left.wrapping_add(len));
                 }
                 "sack" => {}
                 other => return Err(format!("unknown word {other}")),
@@ -358,7 +358,7 @@ impl Script {
                 "notect" if got.ecn == Ecn::NotEct => {}
                 block if block.contains(':') => {
                     let (left, len) = range(block)?;
-                    blocks.push((left, left + len));
+                    blocks.push((left, left.wrapping_add(len)));
                 }
                 other => return fail(other),
             }

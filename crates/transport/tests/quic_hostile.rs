@@ -68,7 +68,7 @@ fn nothing_a_peer_sends_breaks_an_endpoint() {
     let mut violations = 0;
     for seed in 0..400 {
         let mut random = RootSeed(seed).stream("hostile");
-        let [client, server] = ends(|config| config.ecn = seed % 2 == 0);
+        let [client, server] = ends(|config| config.marking = [Ecn::Ect0, Ecn::NotEct][seed as usize % 2]);
         let mut pair = Pair::new(client, server, [Wire::new(None, 5), Wire::new(None, 5)], |_, _, _| true);
         pair.run_until(Time::from_millis(random.bits() % 60));
         for _ in 0..300 {

@@ -2,6 +2,7 @@
 
 mod quic_support;
 
+use playpath_transport::Ecn;
 use playpath_transport::quic::config::{Config, Resumption};
 use playpath_transport::quic::packet::{Datagram, Frame, Kind};
 use playpath_transport::quic::{Event, Priority};
@@ -216,7 +217,7 @@ fn loss_blocks_its_own_stream_only() {
 /// Marks instead of drops: the window is reduced, nothing is lost, and the counts validate the path.
 #[test]
 fn ecn_reduces_without_loss() {
-    let [client, server] = ends(|config| config.ecn = true);
+    let [client, server] = ends(|config| config.marking = Ecn::Ect0);
     let [up, mut down] = wires();
     down.marks_above = 20_000;
     let mut pair = Pair::new(client, server, [up, down], |_, _, _| true);

@@ -218,7 +218,7 @@ fn an_unused_window_does_not_grow() {
 fn ecn_rules() {
     let with_ecn = |config: &mut Config| {
         unpaced(config);
-        config.ecn = true;
+        config.marking = Ecn::Ect0;
     };
     let mut lone = Lone::new(with_ecn);
     lone.server.write(lone.stream, 1000);

@@ -30,13 +30,27 @@ pub struct ParamSpec {
     pub otherwise: &'static str,
     /// First version that knows it.
     pub since: &'static str,
+    /// Another parameter and a word of it beside which this one is not in force; several where any of them will do.
+    pub idle_with: &'static [(&'static str, &'static str)],
 }
 
 impl ParamSpec {
     /// Of any kind, without a default.
     pub const fn new(name: &'static str, kind: Kind, doc: &'static str) -> ParamSpec {
         let (default, is_needed) = (ParamValue::Word(""), false);
-        ParamSpec { name, kind, or: "", default, is_needed, doc, example: "", kernel: "", otherwise: "", since: "0.1" }
+        ParamSpec {
+            name,
+            kind,
+            or: "",
+            default,
+            is_needed,
+            doc,
+            example: "",
+            kernel: "",
+            otherwise: "",
+            since: "0.1",
+            idle_with: &[],
+        }
     }
     /// A number within `range`.
     pub const fn number(
@@ -102,6 +116,10 @@ impl ParamSpec {
     /// The same, where this holds unless it is given.
     pub const fn otherwise(self, otherwise: &'static str) -> ParamSpec {
         ParamSpec { otherwise, ..self }
+    }
+    /// The same, not in force beside these words of other parameters.
+    pub const fn idle_with(self, idle_with: &'static [(&'static str, &'static str)]) -> ParamSpec {
+        ParamSpec { idle_with, ..self }
     }
     /// The same, known from this version on.
     pub const fn since(self, since: &'static str) -> ParamSpec {

@@ -36,7 +36,8 @@ use std::cell::OnceCell;
 pub const FEWEST_RUNS: usize = 8;
 
 const FALSE_WINNERS: f64 = 0.05;
-const UNNOTICED_SHARE: f64 = 0.1;
+/// Two senders are alike where at most this share of the sessions differ noticeably.
+pub(crate) const UNNOTICED_SHARE: f64 = 0.1;
 const APART: f64 = 0.7 * FALSE_WINNERS;
 const ALIKE: f64 = 0.4 * FALSE_WINNERS;
 const FEWEST_ALIKE: usize = 32;

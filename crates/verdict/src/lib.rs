@@ -1,18 +1,25 @@
 //! The judge: statistics of comparisons, the rule by which senders are ranked, and the words for it. Python (`playpath.judge.ranking`), the
 //! explorer's page and whoever else compares call this one. Tests: tests/python/test_ranking.py, test_stats.py, test_false_winners.py.
 
+mod betting;
+mod criteria;
+mod decision;
 mod evidence;
 mod metric;
+mod neighbours;
 mod preference;
+mod race;
 mod ranking;
 mod sentence;
 mod special;
 mod standing;
 mod stats;
 
+pub use criteria::{Prefer, criteria, identical_replicas};
+pub use decision::{Decision, Difference, Relation};
 pub use evidence::apart_level;
 pub use metric::metric;
-pub use ranking::{Decision, Difference, Prefer, Ranker, Relation, Runs, criteria, identical_replicas};
+pub use ranking::{Proof, Ranker, Runs};
 pub use sentence::{format_value, headline, sentence};
 pub use standing::{Judged, Standing};
 pub use stats::{Summary, summarise};
@@ -26,7 +33,7 @@ pub fn judge(values: &Value, has_video: bool) -> Result<Value, String> {
     let runs = read(values)?;
     let summaries: Map<String, Value> = runs.iter().map(|runs| (runs.sender.clone(), summaries(runs))).collect();
     let is_random = !identical_replicas(&runs);
-    let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::default());
+    let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::default(), Proof::Tests);
     let decision = ranker.decide();
     let best = ranker.index(&decision.ranking[0]);
     let against = |(sender, name): (&String, &String)| {

@@ -83,17 +83,19 @@ pub(crate) struct Preference {
 }
 
 impl Preference {
-    /// `None` where no picture is among the criteria or all sessions show the same: then the order of the criteria tells.
-    pub fn of(runs: &[Runs], criteria: &[&'static Metric]) -> Option<Preference> {
+    /// `None` where no picture is among the criteria or all sessions show the same: then the order of the criteria tells. How much is
+    /// shown comes from the first `weighed` sessions of each sender.
+    pub fn of(runs: &[Runs], criteria: &[&'static Metric], weighed: usize) -> Option<Preference> {
         let find = |name| criteria.iter().find(|metric| metric.name == name);
         let (picture, metric) = PICTURES.iter().find_map(|picture| Some((picture, find(picture.metric)?)))?;
         find(STALL)?;
-        let all = |name: &str| -> Vec<f64> {
-            runs.iter().filter_map(|runs| runs.columns.get(name)).flatten().flatten().copied().collect()
+        let all = |name: &str, most: usize| -> Vec<f64> {
+            let columns = runs.iter().filter_map(|runs| runs.columns.get(name));
+            columns.flat_map(|column| column.iter().take(most)).flatten().copied().collect()
         };
-        let shown = crate::stats::sorted(&all(picture.metric));
+        let shown = crate::stats::sorted(&all(picture.metric, usize::MAX));
         let (least, most) = (*shown.first()?, *shown.last()?);
-        let played = mean(&all("played_s"))?;
+        let played = mean(&all("played_s", weighed))?;
         let margin = metric.least.max(metric.least_share * most.abs());
         (most - least > margin).then_some(Preference { picture, played })
     }

@@ -14,98 +14,43 @@
 //! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
 //! play has no start-up delay) counts as worse than any other.
 
+use crate::criteria::{GUARD, PICTURES, Prefer, is_constant, is_cost};
+use crate::decision::{Decision, Difference, Relation};
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
-use crate::standing::{Judged, by_proof};
+use crate::race::{self, FIRST_LOOK, Won};
+use crate::standing::by_proof;
 use crate::stats;
-use playpath_record::registry::{Better, Metric, metrics};
-use serde::Serialize;
+use playpath_record::registry::{Better, Metric};
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// A criterion that only keeps a session that shows nothing from winning.
-const GUARD: &str = "played_s";
 const LATER: f64 = 0.4;
-const PICTURES: [&str; 4] = ["mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps"];
-
-/// How two senders stand at a criterion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Relation {
-    /// Proven: no difference that counts.
-    Alike,
-    /// Proven: one is noticeably better.
-    Apart,
-    /// Not proven either way.
-    Open,
-}
 
 /// A sender and its values of each metric, one a seed.
 pub struct Runs {
     /// Its name.
     pub sender: String,
-    /// Metric → values; the seeds in the same order for every sender.
+    /// Metric → values; the seeds in the same order for every sender. What left a race has fewer than the others.
     pub columns: BTreeMap<String, Vec<Option<f64>>>,
 }
 
-/// A sender against the best in one metric, paired by seed.
-#[derive(Clone, Debug, Serialize)]
-pub struct Difference {
-    /// Who.
-    pub sender: String,
-    /// Against whom.
-    pub best: String,
-    /// In what.
-    pub metric: String,
-    /// Mean of sender minus best.
-    pub mean: f64,
-    /// 95 % interval of the median difference; none for fewer than six runs.
-    pub ci95: Option<[f64; 2]>,
-    /// Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out.
-    pub p: Option<f64>,
-    /// Of "no further apart than the margin", corrected for all pairs.
-    pub p_adjusted: Option<f64>,
-    /// They are apart: `p_adjusted` is at most the level that this number of runs and this criterion have.
-    pub significant: bool,
-    /// Pairs.
-    pub n: usize,
-    /// Those that differ by more than the margin.
-    pub noticed: usize,
-    /// How they stand.
-    pub relation: Relation,
-    /// Estimate of the further runs that would settle an open difference.
-    pub more_runs: Option<usize>,
+impl Runs {
+    fn played(&self) -> usize {
+        self.columns.values().map(Vec::len).max().unwrap_or(0)
+    }
 }
 
-/// How the best sender stands against the others.
-#[derive(Clone, Debug, Serialize)]
-pub struct Decision {
-    /// Best first.
-    pub ranking: Vec<String>,
-    /// 1 for the best; senders alike in everything that counts share a rank.
-    pub ranks: BTreeMap<String, usize>,
-    /// The first and the last place that each may have, by what is proven.
-    pub places: BTreeMap<String, [usize; 2]>,
-    /// Each other sender against the best, every criterion judged for itself.
-    pub criteria: BTreeMap<String, Vec<Judged>>,
-    /// Apart from the best.
-    pub beaten: Vec<String>,
-    /// Alike with it.
-    pub tied: Vec<String>,
-    /// Undecided.
-    pub open: Vec<String>,
-    /// For each other sender not tied, the criterion where it first differs from the best; where viewers weigh several against each
-    /// other, the one that makes most of the difference.
-    pub deciding: BTreeMap<String, String>,
-    /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
-    /// seconds at one step less of the picture, at which that changes.
-    pub depends: BTreeMap<String, f64>,
-    /// Estimate of the further runs that would settle all open comparisons.
-    pub more_runs: Option<usize>,
-    /// The same for what the viewer sees alone, without the network's costs.
-    pub more_runs_for_viewer: Option<usize>,
+/// What proves something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Tests whose levels depend on the number of runs: `evidence`.
+    Tests,
+    /// Bets, in a race that beaten senders leave: `race`.
+    Bets,
 }
 
 /// The senders with as few missing values as a pair, and the evidence on them.
@@ -124,13 +69,22 @@ pub struct Ranker {
     steps: Vec<&'static Metric>,
     pub(crate) preference: Option<Preference>,
     shares: BTreeMap<&'static str, f64>,
+    pub(crate) proof: Proof,
     groups: RefCell<BTreeMap<(&'static str, usize), Group>>,
+    pub(crate) bets: RefCell<BTreeMap<(&'static str, usize, usize), Won>>,
 }
 
 impl Ranker {
     /// By `criteria`, most important first; those that no sender has are left out, and those that yield to one that is there.
-    /// Every sender has the same seeds in the same order.
-    pub fn new(mut runs: Vec<Runs>, criteria: &[&'static Metric], is_random: bool, prefer: &Prefer) -> Ranker {
+    /// Every sender has the same seeds in the same order, or in a race the first of them. The order of the senders changes nothing.
+    pub fn new(
+        mut runs: Vec<Runs>,
+        criteria: &[&'static Metric],
+        is_random: bool,
+        prefer: &Prefer,
+        proof: Proof,
+    ) -> Ranker {
+        runs.sort_by(|one, other| one.sender.cmp(&other.sender));
         let is_there = |metric: &&'static Metric| {
             runs.iter().any(|r| r.columns.get(metric.name).is_some_and(|column| column.iter().any(Option::is_some)))
         };
@@ -140,9 +94,13 @@ impl Ranker {
         let mut criteria: Vec<&'static Metric> =
             criteria.iter().copied().filter(|m| is_there(m) && !yields(m)).collect();
         prefer.reorder(&mut criteria);
-        let seeds = runs.iter().flat_map(|r| r.columns.values()).map(Vec::len).max().unwrap_or(0);
-        let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria) } else { None };
+        let seeds = runs.iter().map(Runs::played).max().unwrap_or(0);
+        let weighed = if proof == Proof::Bets { FIRST_LOOK } else { seeds };
+        let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria, weighed) } else { None };
         let mut steps = criteria.clone();
+        if proof == Proof::Bets {
+            steps.retain(|metric| !PICTURES.contains(&metric.name) || !is_constant(&runs, metric.name));
+        }
         if let Some(preference) = &preference {
             runs.iter_mut().for_each(|runs| {
                 let columns = preference.columns(runs);
@@ -150,13 +108,13 @@ impl Ranker {
             });
             steps.insert(steps.iter().take_while(|metric| metric.name == GUARD).count(), metric(MIDDLE));
         }
-        let (shares, groups) = (BTreeMap::new(), RefCell::default());
-        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, groups };
-        ranker.shares = ranker.share_level();
+        let (shares, groups, bets) = (BTreeMap::new(), RefCell::default(), RefCell::default());
+        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, proof, groups, bets };
+        ranker.shares = if proof == Proof::Bets { race::shares(&ranker.steps) } else { ranker.share_level() };
         ranker
     }
 
-    /// Names of the senders, in the order given.
+    /// Name of a sender, in the order of names.
     pub fn sender(&self, index: usize) -> &str {
         &self.runs[index].sender
     }
@@ -173,7 +131,28 @@ impl Ranker {
 
     /// A sender's values of a metric, one a seed.
     pub fn column(&self, sender: usize, name: &str) -> Vec<Option<f64>> {
-        self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.seeds])
+        self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.runs[sender].played()])
+    }
+
+    /// What a sender has in one session.
+    pub(crate) fn value(&self, sender: usize, name: &str, session: usize) -> Option<f64> {
+        self.runs[sender].columns.get(name)?[session]
+    }
+
+    /// Sessions that both played.
+    pub(crate) fn together(&self, one: usize, other: usize) -> usize {
+        self.runs[one].played().min(self.runs[other].played())
+    }
+
+    /// What two have in these.
+    pub(crate) fn sessions(
+        &self,
+        one: usize,
+        other: usize,
+        name: &str,
+    ) -> impl Iterator<Item = (Option<f64>, Option<f64>)> {
+        let session = move |session| (self.value(one, name, session), self.value(other, name, session));
+        (0..self.together(one, other)).map(session).collect::<Vec<_>>().into_iter()
     }
 
     /// Mean over the seeds that have a value.
@@ -183,14 +162,28 @@ impl Ranker {
 
     /// The largest difference of two senders in a metric that counts as alike.
     pub fn margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
-        let means = [one, other].into_iter().filter_map(|sender| self.mean(sender, metric.name));
-        if let Some(preference) = self.preference.as_ref().filter(|_| metric.name.starts_with(MIDDLE)) {
-            let of = |name: &str| self.margin(one, other, crate::metric::metric(name));
-            let pictures = [one, other].into_iter().filter_map(|sender| self.mean(sender, preference.picture()));
-            let better = pictures.fold(0.0, f64::max);
-            return preference.margin(metric.name, better, of(preference.picture()), of("stall_time_s"));
-        }
-        metric.least.max(metric.least_share * means.fold(0.0, |most: f64, mean| most.max(mean.abs())))
+        self.margin_in(one, other, metric, |sender, name| self.mean(sender, name))
+    }
+
+    /// The same by other values than means: those of a session.
+    pub(crate) fn margin_in(
+        &self,
+        one: usize,
+        other: usize,
+        metric: &Metric,
+        value: impl Fn(usize, &str) -> Option<f64> + Copy,
+    ) -> f64 {
+        let both = |name: &str| [one, other].into_iter().filter_map(|sender| value(sender, name)).collect::<Vec<_>>();
+        let plain = |metric: &Metric| {
+            let size = both(metric.name).iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+            metric.least.max(metric.least_share * size)
+        };
+        let Some(preference) = self.preference.as_ref().filter(|_| metric.name.starts_with(MIDDLE)) else {
+            return plain(metric);
+        };
+        let of = |name: &str| plain(crate::metric::metric(name));
+        let better = both(preference.picture()).into_iter().fold(0.0, f64::max);
+        preference.margin(metric.name, better, of(preference.picture()), of("stall_time_s"))
     }
 
     /// `sender` minus `other` in a criterion; `None` when no seed has both.
@@ -200,7 +193,8 @@ impl Ranker {
         let found = stats::differences(&a, &b);
         let mean = stats::mean(&found)?;
         let margin = self.margin(sender, other, metric);
-        let ci95 = if self.is_random { stats::median_interval(&stats::sorted(&found)) } else { None };
+        let ordered = stats::sorted(&found);
+        let ci95 = if self.is_random { stats::median_interval(&ordered) } else { None };
         let relation = self.relation(sender, other, metric);
         let needed = if relation == Relation::Open { self.needs(sender, other, metric) } else { None };
         let is_tested = self.is_random && self.criteria.iter().any(|criterion| criterion.name == metric.name);
@@ -209,6 +203,7 @@ impl Ranker {
             best: self.sender(other).into(),
             metric: metric.name.into(),
             mean,
+            median: stats::median(&ordered),
             ci95,
             p: ci95.map(|_| stats::sign_test(&found)),
             p_adjusted: if is_tested { self.p_adjusted(sender, other, metric) } else { None },
@@ -255,6 +250,9 @@ impl Ranker {
     }
 
     fn relation_at(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
+        if self.proof == Proof::Bets {
+            return self.raced(one, other, metric);
+        }
         let Some((group, a, b)) = self.pair(one, other, metric) else {
             let nobody = self.mean(one, metric.name).is_none() && self.mean(other, metric.name).is_none();
             return if nobody { Relation::Alike } else { Relation::Open };
@@ -273,6 +271,17 @@ impl Ranker {
         if level > 0.0 && evidence.p_apart(a, b, margin) <= level { Relation::Apart } else { Relation::Open }
     }
 
+    /// Apart in a metric that is no criterion: asked for itself, with the whole level.
+    pub(crate) fn is_apart_in(&self, one: usize, other: usize, metric: &'static Metric) -> bool {
+        let Some((group, a, b)) = self.pair(one, other, metric) else { return false };
+        let evidence = group.1.as_ref().expect("a pair has evidence");
+        let margin = self.margin(one, other, metric);
+        match self.is_random {
+            true => evidence.p_apart(a, b, margin) <= apart_level(self.seeds),
+            false => evidence.noticed(a, b, margin) > 0,
+        }
+    }
+
     /// Ranks everybody and holds the best against each.
     pub fn decide(&self) -> Decision {
         let proofs = self.proofs();
@@ -284,6 +293,8 @@ impl Ranker {
             let (relation, metric) = self.first_difference(other, best);
             match relation {
                 Relation::Apart => beaten.push(other),
+                // It has left the race: somebody else than the best is better, too.
+                Relation::Open if self.proof == Proof::Bets && proofs[other].contains(&true) => beaten.push(other),
                 Relation::Alike => tied.push(other),
                 Relation::Open => open.push(other),
             }
@@ -306,6 +317,7 @@ impl Ranker {
             open: names(&open),
             places: self.places(&proofs),
             criteria: self.judge_each(&order),
+            weighed: self.weighed(&order),
             deciding,
             depends,
         }
@@ -351,7 +363,7 @@ impl Ranker {
         self.first_difference(one, other).0 == Relation::Apart
     }
 
-    /// Those whose mean is within the margin of the leader's at every criterion, in the order given.
+    /// Those whose mean is within the margin of the leader's at every criterion; first who has the better means, criterion by criterion.
     fn best_of(&self, senders: &[usize]) -> Vec<usize> {
         let mut stay = senders.to_vec();
         for metric in &self.steps {
@@ -359,22 +371,35 @@ impl Ranker {
             let leader = stay.iter().copied().reduce(better).expect("somebody stays");
             stay.retain(|sender| self.looks_alike(*sender, leader, metric));
         }
+        stay.sort_by(|one, other| self.by_means(*one, *other));
         stay
     }
 
-    /// Smaller is better: missing values first, then the mean in the metric's direction.
-    fn badness(&self, sender: usize, metric: &Metric) -> (usize, f64) {
-        let missing = self.column(sender, metric.name).iter().filter(|value| value.is_none()).count();
+    fn by_means(&self, one: usize, other: usize) -> Ordering {
+        let mut apart = self.steps.iter().filter(|metric| metric.better != Better::Neither);
+        let first = apart.find(|metric| self.is_better(one, other, metric) || self.is_better(other, one, metric));
+        let better = |metric: &&'static Metric| {
+            if self.is_better(one, other, metric) { Ordering::Less } else { Ordering::Greater }
+        };
+        first.map_or(Ordering::Equal, better)
+    }
+
+    /// By the sessions that another sender played, too. Smaller is better: missing values first, then the mean in the metric's
+    /// direction.
+    fn badness(&self, sender: usize, other: usize, metric: &Metric) -> (usize, f64) {
+        let column: Vec<Option<f64>> = self.sessions(sender, other, metric.name).map(|(own, _)| own).collect();
+        let there: Vec<f64> = column.iter().copied().flatten().collect();
         let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
-        (missing, self.mean(sender, metric.name).map_or(0.0, |mean| sign * mean))
+        (column.len() - there.len(), stats::mean(&there).map_or(0.0, |mean| sign * mean))
     }
 
     pub(crate) fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
-        self.badness(one, metric) < self.badness(other, metric)
+        self.badness(one, other, metric) < self.badness(other, one, metric)
     }
 
     fn looks_alike(&self, sender: usize, leader: usize, metric: &Metric) -> bool {
-        let ((missing, mean), (fewest, best)) = (self.badness(sender, metric), self.badness(leader, metric));
+        let ((missing, mean), (fewest, best)) =
+            (self.badness(sender, leader, metric), self.badness(leader, sender, metric));
         missing == fewest && (mean == best || mean - best <= self.margin(sender, leader, metric))
     }
 
@@ -389,7 +414,7 @@ impl Ranker {
                 continue;
             }
             if relation != Relation::Alike {
-                let is_ahead = self.badness(sender, metric) < self.badness(best, metric);
+                let is_ahead = self.is_better(sender, best, metric);
                 return (if is_ahead { Relation::Open } else { relation }, Some(metric));
             }
         }
@@ -405,6 +430,9 @@ impl Ranker {
         let relation = self.relation(sender, best, metric);
         if relation != Relation::Open || metric.name != GUARD || self.seeds < 2 {
             return relation;
+        }
+        if self.proof == Proof::Bets {
+            return if self.is_behind_once(best, sender, metric) { relation } else { Relation::Alike };
         }
         let margin = self.margin(sender, best, metric);
         let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
@@ -424,7 +452,7 @@ impl Ranker {
                     continue;
                 }
                 let (runs, is_apart) = self.needs(other, best, metric)?;
-                most = most.max(runs - self.seeds);
+                most = most.max(runs.saturating_sub(self.seeds));
                 if is_apart {
                     break;
                 }
@@ -439,17 +467,23 @@ impl Ranker {
                 CORNERS.iter().map(|name| self.needs(one, other, crate::metric::metric(name))).collect();
             return each?.into_iter().reduce(|a, b| (a.0.max(b.0), a.1 && b.1));
         }
+        if self.proof == Proof::Bets {
+            return self.raced_needs(one, other, metric);
+        }
         let (group, a, b) = self.pair(one, other, metric)?;
         let share = self.shares.get(self.shared(metric))?;
         group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), *share)
     }
 
     fn p_adjusted(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
+        if self.proof == Proof::Bets {
+            return Some(self.raced_p(one, other, metric));
+        }
         let (group, a, b) = self.pair(one, other, metric)?;
         Some(group.1.as_ref()?.p_apart(a, b, self.margin(one, other, metric)))
     }
 
-    fn share(&self, metric: &Metric) -> f64 {
+    pub(crate) fn share(&self, metric: &Metric) -> f64 {
         self.shares.get(self.shared(metric)).copied().unwrap_or(0.0)
     }
 
@@ -508,66 +542,4 @@ impl Ranker {
         let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
         (!whole.is_empty()).then(|| Evidence::new(&rows))
     }
-}
-
-/// What a viewer puts first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Prefer {
-    /// Nothing: what counts is what every viewer in the range of `preference` would say.
-    #[default]
-    Range,
-    /// As few stalls as possible, whatever the picture: the order of the criteria as it stands.
-    Stalls,
-    /// The best picture, whatever it stalls.
-    Picture,
-    /// The shortest wait at the start.
-    Start,
-    /// A quality of experience, by its metric.
-    Qoe(String),
-}
-
-impl Prefer {
-    /// From "stalls", "picture", "start", "range", or the name of a metric.
-    pub fn parse(text: &str) -> Prefer {
-        match text {
-            "range" => Prefer::Range,
-            "stalls" => Prefer::Stalls,
-            "picture" => Prefer::Picture,
-            "start" => Prefer::Start,
-            other => Prefer::Qoe(other.to_string()),
-        }
-    }
-
-    fn reorder(&self, criteria: &mut Vec<&'static Metric>) {
-        let is_first = |metric: &&Metric| match self {
-            Prefer::Range | Prefer::Stalls | Prefer::Qoe(_) => false,
-            Prefer::Picture => PICTURES.contains(&metric.name),
-            Prefer::Start => metric.name == "startup_delay_s",
-        };
-        criteria.sort_by_key(|metric| metric.name != GUARD && !is_first(metric));
-        if let Prefer::Qoe(name) = self {
-            let after = criteria.iter().take_while(|metric| metric.name == GUARD).count();
-            criteria.insert(after, metric(name));
-        }
-    }
-}
-
-/// The criteria of a ranking with a video, or of one without, most important first.
-pub fn criteria(has_video: bool) -> Vec<&'static Metric> {
-    let rank = |metric: &&'static Metric| if has_video { metric.video_rank } else { metric.bulk_rank };
-    let mut criteria: Vec<&'static Metric> = metrics().filter(|metric| rank(metric).is_some()).collect();
-    criteria.sort_by_key(rank);
-    criteria
-}
-
-/// Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more. One run
-/// alone cannot tell.
-pub fn identical_replicas(runs: &[Runs]) -> bool {
-    let mut columns = runs.iter().flat_map(|runs| runs.columns.values());
-    columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
-}
-
-/// A criterion of a ranking with a video that no viewer sees.
-pub(crate) fn is_cost(metric: &Metric) -> bool {
-    metric.video_rank.is_some() && metric.figure.of() != "viewer"
 }

@@ -1,8 +1,11 @@
 //! The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next.
 
+use crate::criteria::{GUARD, is_cost};
+use crate::decision::{Decision, Difference, Relation};
 use crate::metric::metric;
-use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
-use crate::standing::Standing;
+use crate::neighbours;
+use crate::ranking::Ranker;
+use crate::standing::{Standing, share_at_most};
 use playpath_record::registry::Metric;
 
 /// Criteria that describe the best sender.
@@ -13,11 +16,18 @@ const CLEARLY_FEWER: f64 = 0.9;
 const NAMED: usize = 3;
 const STALL: &str = "stall_time_s";
 const RATE: &str = "mean_rate_kbps";
-/// What runs without a noticeable difference leave room for: a share of sessions that would show in them with 95 %.
-const ROOM: f64 = 0.05;
+const HOUR_S: f64 = 3600.0;
 
-/// Who keeps the video playing and who does not, for someone who reads one line.
+/// Who keeps the video playing and who does not, and what that does to the frames of neighbours, for someone who reads one line.
 pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
+    let viewers = of_viewers(ranker, decision);
+    match neighbours::frames(ranker, decision).filter(|_| ranker.seeds > 1) {
+        Some(frames) => format!("{}; {frames}.", viewers.trim_end_matches('.')),
+        None => viewers,
+    }
+}
+
+fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
     if decision.ranking.len() == 1 || ranker.seeds < 2 {
         return sentence(ranker, decision);
     }
@@ -143,10 +153,35 @@ impl<'a> Teller<'a> {
         if together.len() == 1 {
             return format!("{best} does best{told}.");
         }
+        let within = self.within(&together);
         if decision.tied.len() == decision.ranking.len() - 1 {
-            return format!("No difference that counts between {}{told}.", join(&together));
+            return format!("No difference that counts between {}{told}.{within}", join(&together));
         }
-        format!("{} are alike{}{told}.", join(&together), if self.has_viewer() { " for the viewer" } else { "" })
+        let viewer = if self.has_viewer() { " for the viewer" } else { "" };
+        format!("{} are alike{viewer}{told}.{within}", join(&together))
+    }
+
+    /// How far apart a race leaves those that are alike, at the first criterion of which that can be told.
+    fn within(&self, together: &[&String]) -> String {
+        let best = self.ranker.index(self.best);
+        let others = || together.iter().map(|sender| self.ranker.index(sender)).filter(|sender| *sender != best);
+        let at = |metric: &&'static Metric| {
+            let each: Option<Vec<[f64; 2]>> =
+                others().map(|other| self.ranker.at_most_apart(other, best, metric)).collect();
+            Some((*metric, each?.into_iter().reduce(|a, b| if a[0] < b[0] { b } else { a })?))
+        };
+        let mut seen = self.ranker.criteria.iter().filter(|metric| metric.name != GUARD);
+        let Some((metric, [most, session])) = seen.find_map(at) else { return String::new() };
+        let told = |value: f64| amount(metric, &[value]);
+        let played = self.ranker.mean(best, GUARD).filter(|played| *played > 0.0);
+        let hour =
+            played.map_or(String::new(), |played| format!(", {} in an hour of video", told(most * HOUR_S / played)));
+        format!(
+            " Their {} differs by at most {} a session on average{hour}, if none counts for more than {}.",
+            metric.label,
+            told(most),
+            told(session)
+        )
     }
 
     fn between(&self, together: &[&String], open: &[&String], told: &str) -> String {
@@ -373,7 +408,7 @@ fn difference(found: &Difference) -> String {
     let metric = metric(&found.metric);
     let (label, best, n) = (metric.label, &found.best, found.n);
     if found.noticed == 0 && found.relation == Relation::Open {
-        let room = 100.0 * (1.0 - libm::pow(ROOM, 1.0 / n as f64));
+        let room = 100.0 * share_at_most(0, n);
         return format!(
             "in none of {n} runs would a viewer notice a difference in {label} from {best}, which leaves room for one in up to \
              {room:.0} % of sessions"
@@ -386,9 +421,10 @@ fn difference(found: &Difference) -> String {
         (None, _) => size,
         (_, None) => format!("{size} on average, noticeably different in {} of {n} runs", found.noticed),
         (_, Some([low, high])) => {
-            let (low, high) = if found.mean >= 0.0 { (low, high) } else { (-high, -low) };
-            let (low, high) = (format_value(Some(low)), format_value(Some(high)));
-            format!("{size} on average, 95 % interval of the median {low} to {high}")
+            let [median, low, high] =
+                if found.mean >= 0.0 { [found.median, low, high] } else { [-found.median, -high, -low] };
+            let [median, low, high] = [median, low, high].map(|value| format_value(Some(value)));
+            format!("{size} on average, in the median {median}, with a 95 % interval of {low} to {high}")
         }
     }
 }

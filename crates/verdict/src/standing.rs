@@ -1,6 +1,9 @@
 //! Each criterion for itself, whatever the others say, and the places that proven differences leave open.
 
-use crate::ranking::{Ranker, Relation};
+use crate::decision::Relation;
+use crate::metric::metric;
+use crate::preference::MIDDLE;
+use crate::ranking::Ranker;
 use crate::special::binomial_cdf;
 use playpath_record::registry::{Better, Metric};
 use serde::Serialize;
@@ -36,7 +39,8 @@ pub struct Judged {
     pub mean: Option<f64>,
     /// The best one's mean.
     pub best: Option<f64>,
-    /// Where it is open: the end of the median difference's 95 % interval that is farther from zero; none below six runs.
+    /// Where it is open: the end of the median difference's 95 % interval that is farther from zero; none below six runs. Where a race
+    /// has proven them alike: how far apart they may be on average, sessions counted up to six times what one notices.
     pub at_most: Option<f64>,
     /// The largest share of sessions that may differ noticeably, with 95 %; none where nothing is random.
     pub share_at_most: Option<f64>,
@@ -48,6 +52,19 @@ impl Ranker {
         let best = order[0];
         let all = |sender: usize| self.criteria.iter().map(|metric| self.judged(sender, best, metric)).collect();
         order[1..].iter().map(|sender| (self.sender(*sender).to_string(), all(*sender))).collect()
+    }
+
+    /// Every sender but the best, by what viewers weigh against each other.
+    pub(crate) fn weighed(&self, order: &[usize]) -> BTreeMap<String, Standing> {
+        let (best, sum) = (order[0], metric(MIDDLE));
+        let standing = |sender: usize| match self.relation(sender, best, sum) {
+            Relation::Alike => Standing::Alike,
+            Relation::Open => Standing::Open,
+            Relation::Apart if self.is_better(sender, best, sum) => Standing::Better,
+            Relation::Apart => Standing::Worse,
+        };
+        let others = order[1..].iter().filter(|_| self.preference.is_some());
+        others.map(|sender| (self.sender(*sender).to_string(), standing(*sender))).collect()
     }
 
     /// How one stands to another at a criterion.
@@ -67,13 +84,17 @@ impl Ranker {
         let found = self.difference(one, best, metric);
         let farther = |[low, high]: [f64; 2]| if low.abs() > high.abs() { low } else { high };
         let share = found.as_ref().filter(|_| self.is_random).map(|found| share_at_most(found.noticed, found.n));
-        let interval = found.and_then(|found| found.ci95).filter(|_| judged == Standing::Open);
+        let at_most = match judged {
+            Standing::Open => found.and_then(|found| found.ci95).map(farther),
+            Standing::Alike => self.at_most_apart(one, best, metric).map(|[most, _]| most),
+            _ => None,
+        };
         Judged {
             metric: metric.name.into(),
             judged,
             mean: self.mean(one, metric.name),
             best: self.mean(best, metric.name),
-            at_most: interval.map(farther),
+            at_most,
             share_at_most: share,
         }
     }
@@ -107,7 +128,7 @@ pub(crate) fn by_proof(order: &[usize], proofs: &[Vec<bool>]) -> Vec<usize> {
 }
 
 /// The largest share of which so few of `runs` would be seen in one case of twenty (Clopper and Pearson 1934).
-fn share_at_most(seen: usize, runs: usize) -> f64 {
+pub(crate) fn share_at_most(seen: usize, runs: usize) -> f64 {
     if seen >= runs {
         return 1.0;
     }

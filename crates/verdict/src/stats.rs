@@ -26,8 +26,14 @@ pub fn summarise(values: &[f64]) -> Option<Summary> {
     let mean = mean(values)?;
     let ordered = sorted(values);
     let n = ordered.len();
-    let median = 0.5 * (ordered[(n - 1) / 2] + ordered[n / 2]);
-    Some(Summary { mean, median, ci95: median_interval(&ordered), min: ordered[0], max: ordered[n - 1], n })
+    Some(Summary {
+        mean,
+        median: median(&ordered),
+        ci95: median_interval(&ordered),
+        min: ordered[0],
+        max: ordered[n - 1],
+        n,
+    })
 }
 
 /// The mean, never outside its own data.
@@ -53,6 +59,11 @@ pub fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
     let largest = a.iter().chain(b).fold(0.0, |most: f64, value| most.max(value.abs()));
     let noise = 8.0 * f64::EPSILON * largest;
     a.iter().zip(b).map(|(a, b)| if (a - b).abs() <= noise { 0.0 } else { a - b }).collect()
+}
+
+/// Median of ordered values, of which there is at least one.
+pub fn median(ordered: &[f64]) -> f64 {
+    0.5 * (ordered[(ordered.len() - 1) / 2] + ordered[ordered.len() / 2])
 }
 
 /// From the k-th smallest to the k-th largest, with the largest k that keeps 95 %.

@@ -2,6 +2,7 @@
 //! test_false_winners.py call this crate.
 
 use playpath_verdict::judge;
+use serde_json::json;
 
 #[test]
 fn wrong_values_are_one_line() {
@@ -12,5 +13,31 @@ fn wrong_values_are_one_line() {
     ] {
         let message = judge(&serde_json::from_str(values).expect("JSON"), true).expect_err("wrong");
         assert!(message.contains(told), "{message}");
+    }
+}
+
+/// Ten runs in which the video is alike and the neighbours' frames take 20 and 200 ms; then frames that differ by less than the
+/// margin, and none at all.
+#[test]
+fn a_headline_tells_of_the_neighbours_frames() {
+    let headline = |frames: Option<[f64; 2]>| {
+        let column = |mean: f64| (0..10).map(|i| mean + f64::from(i) * 0.1).collect::<Vec<_>>();
+        let sender = |place: usize| {
+            let mut columns = json!({ "stall_time_s": vec![0.0; 10], "retransmitted_packets": column(100.0) });
+            if let Some(frames) = frames {
+                columns["frame_delay_p99_ms"] = json!(column(frames[place]));
+            }
+            columns
+        };
+        let judged = judge(&json!({ "fifo": sender(0), "dualpi2": sender(1) }), true).expect("right values");
+        judged["headline"].as_str().expect("a text").to_string()
+    };
+    let told = headline(Some([200.0, 20.0]));
+    assert!(
+        told.ends_with("; 99 of 100 of the neighbours' frames take at most 20.4 ms with dualpi2, 200 ms with fifo."),
+        "{told}"
+    );
+    for silent in [headline(Some([20.0, 21.0])), headline(None)] {
+        assert!(silent.ends_with('.') && !silent.contains("frames"), "{silent}");
     }
 }

@@ -1,5 +1,5 @@
-//! Cross traffic: web users and on/off sources, as source models without IO. The simulator asks when something is due, and
-//! hands the bytes to a TCP flow (web) or to the link (UDP).
+//! Cross traffic: web users, on/off sources and sources of frames, as source models without IO. The simulator asks when something is due, and
+//! hands the bytes to a TCP flow (web, frames) or to the link (UDP).
 //!
 //! References: Boyden, Mahanti, Williamson, "TCP Vegas Performance with Streaming Media" (web: exponential with mean 0.5 s,
 //! Pareto sizes with mean 50 kB and shape 1.2); ns-2 `Application/Traffic/Exponential` and `CBR` (on/off).
@@ -190,5 +190,48 @@ impl OnOffSource {
     fn begin(&mut self, at: Time) {
         self.next_at = at;
         self.on_until = at + self.model.on.draw(&mut self.stream);
+    }
+}
+
+/// Parameters of a source of frames.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameModel {
+    /// Time from frame to frame.
+    pub interval: Duration,
+    /// Mean size of a frame, bytes.
+    pub mean_bytes: f64,
+    /// Standard deviation of the sizes, share of the mean.
+    pub deviation: f64,
+}
+
+/// A camera, a call, a cloud game: takes a picture at a fixed interval, and never waits for the path. Sizes are normal, cut at a
+/// tenth of the mean below and at as much above it.
+#[derive(Clone, Debug)]
+pub struct FrameSource {
+    model: FrameModel,
+    stream: Stream,
+    next_at: Time,
+}
+
+impl FrameSource {
+    /// A source whose first frame is taken within one interval after `start`: nobody's clocks agree.
+    pub fn new(model: FrameModel, start: Time, mut stream: Stream) -> FrameSource {
+        let next_at = start + model.interval.mul_f64(stream.uniform());
+        FrameSource { model, stream, next_at }
+    }
+
+    /// When the next frame is taken.
+    pub fn poll_timeout(&self) -> Time {
+        self.next_at
+    }
+
+    /// Bytes of the frame taken now, if one is due.
+    pub fn handle_timeout(&mut self, now: Time) -> Option<u64> {
+        if now < self.next_at {
+            return None;
+        }
+        self.next_at += self.model.interval;
+        let share = (1.0 + self.model.deviation * self.stream.normal()).clamp(0.1, 1.9);
+        Some((self.model.mean_bytes * share + 0.5).max(1.0) as u64)
     }
 }

@@ -2,7 +2,7 @@
 
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
-use playpath_video::traffic::{Arrivals, Length, OnOffModel, OnOffSource, WebModel, WebUser};
+use playpath_video::traffic::{Arrivals, FrameModel, FrameSource, Length, OnOffModel, OnOffSource, WebModel, WebUser};
 
 const N: usize = 40_000;
 
@@ -112,4 +112,28 @@ fn exponential_on_off_has_the_stated_mean_rate() {
     let model = OnOffModel { on: second, off: second, rate: Rate::from_bits_per_sec(1_000_000), packet_bytes: 1000 };
     let rate = packets(model, Time::from_secs(20_000)).len() as f64 / 20_000.0;
     assert!((rate / 62.75 - 1.0).abs() < 0.04, "{rate}");
+}
+
+/// 60 frames a second of 25 kB ± 20 %, 100 s: 6000 frames at equal distances, the first within 16.7 ms. The mean's standard error is
+/// 20 % / √6000 = 0.26 %, the deviation's 20 % / √12 000 = 0.18 points; bounds of four of them. None is below 2.5 kB.
+#[test]
+fn frames_come_at_their_rate_and_size() {
+    let interval = Duration::from_secs(1) / 60;
+    let model = FrameModel { interval, mean_bytes: 25_000.0, deviation: 0.2 };
+    let mut source = FrameSource::new(model, Time::from_secs(5), RootSeed(5).stream("frames"));
+    let first = source.poll_timeout();
+    assert!(first >= Time::from_secs(5) && first < Time::from_secs(5) + interval);
+    assert_eq!(source.handle_timeout(first - Duration::from_nanos(1)), None);
+    let mut sizes = Vec::new();
+    while source.poll_timeout() < first + interval * 6000 {
+        let now = source.poll_timeout();
+        assert_eq!(now, first + interval * sizes.len() as u64);
+        sizes.push(source.handle_timeout(now).expect("it is due") as f64);
+    }
+    assert_eq!(sizes.len(), 6000);
+    let mean = sizes.iter().sum::<f64>() / 6000.0;
+    let sd = (sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / 6000.0).sqrt();
+    assert!((mean / 25_000.0 - 1.0).abs() < 0.0104, "{mean}");
+    assert!((sd / 25_000.0 - 0.2).abs() < 0.0073, "{sd}");
+    assert!(sizes.iter().all(|size| (2_500.0..=47_500.0).contains(size)));
 }

@@ -26,6 +26,8 @@ class DeclaredKey(TypedDict):
     """In TOML."""
     kernel: str
     """What the kernel world does otherwise."""
+    idle_with: list[tuple[str, str]]
+    """Other parameters with the word of each beside which this one is not in force."""
     table: str | None
     """The table that it takes."""
 

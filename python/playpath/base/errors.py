@@ -46,10 +46,15 @@ def as_typed(message: str) -> str:
 
     >>> as_typed('set["path.rtt"]: is wrong')
     '--set path.rtt: is wrong'
+    >>> as_typed("until_decided 4: must be above 8")
+    '--most 4: must be above 8'
     """
     message = re.sub(rf'\b({_TABLES})\["(.+?)"\]', r"--\1 \2", message).replace("give `cc`", "give --cc")
     found = re.match(rf"({_PLAIN}|{_TABLES})(?=: | -?\d+: )", message)
-    return f"--{found[0].replace('_', '-')}{message[found.end() :]}" if found else message
+    if not found:
+        return message
+    name = {"until_decided": "most"}.get(found[0], found[0])  # what takes the number there
+    return f"--{name}{message[found.end() :]}"
 
 
 def unknown_name(what: str, name: str, allowed: Iterable[str]) -> InputError:

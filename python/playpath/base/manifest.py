@@ -29,6 +29,8 @@ class Manifest(TypedDict):
     platform: str
     kernel: str
     choices: NotRequired[dict[str, dict[str, object]]]
+    variants: NotRequired[dict[str, Document]]
+    until_decided: NotRequired[int]
 
 
 class PopulationManifest(Manifest):
@@ -80,7 +82,10 @@ def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
         "platform": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
     }
-    return {**found, "choices": choices} if choices else found
+    if choices:
+        found["choices"] = choices
+        found["variants"] = {name: variant.resolved for name, variant in scenario.variants.items()}
+    return found
 
 
 def again(world: str) -> str:

@@ -82,6 +82,7 @@ _UNIT_ENDINGS = {
     "_packets": "packets",
     "_bytes": "bytes",
     "_kb": "kB",
+    "_percent": "%",
 }
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import traceback
+from itertools import pairwise
 from typing import Annotated, Any, TextIO, cast
 
 import typer
@@ -70,7 +71,7 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":  # the parser exports it no more than the other
             print(error.format_message())
         else:
-            _tell(f"error: {error.format_message()}")
+            _tell(f"error: {_number_of_seeds(sys.argv) or error.format_message()}")
             status = InputError.exit_status
     except PlaypathError as error:
         _tell(f"error: {as_typed(str(error))}")
@@ -91,6 +92,13 @@ def main() -> None:
         else:
             _tell(_last_resort(error))
     _leave(status)
+
+
+def _number_of_seeds(given: list[str]) -> str:
+    """What to write where somebody gives `--until-decided` a number, as it took one before; empty otherwise."""
+    option = "--until-decided"
+    numbers = [after for before, after in pairwise(given) if before == option and after.isdecimal()]
+    return f"{option} {numbers[0]}: takes no number; write {option} --most {numbers[0]}" if numbers else ""
 
 
 def _tell(text: str) -> None:

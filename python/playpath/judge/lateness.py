@@ -78,8 +78,8 @@ def lateness(links: pl.DataFrame, columns: Columns, ranker: Ranker, decision: De
     late = {sender: added.filter(sender=sender).sort("seed")["added"].to_list() for sender in columns}
     corrected = {sender: _corrected(columns[sender], late[sender]) for sender in columns}
     best, beaten = decision.ranking[0], decision.beaten
-    whole = Ranker(corrected, ranker.criteria, is_random=ranker.is_random).decide()
-    order = Ranker(_punctual(corrected, late), ranker.criteria, is_random=ranker.is_random).decide().ranking
+    whole = ranker.among(corrected).decide()
+    order = ranker.among(_punctual(corrected, late)).decide().ranking
     turned = [
         s for s in beaten if s not in whole.beaten or whole.ranking[0] != best or order.index(s) < order.index(best)
     ]
@@ -101,7 +101,7 @@ def _corrected(metrics: Mapping[str, list[float | None]], late: Sequence[float])
 
 
 def _punctual(columns: Columns, late: Mapping[str, Sequence[float]]) -> dict[str, dict[str, list[float | None]]]:
-    """The half of the seeds whose links were the least late, all senders' together."""
-    totals = [sum(values) for values in zip(*late.values(), strict=True)]
+    """The half of the seeds that all played whose links were the least late, all senders' together."""
+    totals = [sum(values) for values in zip(*late.values(), strict=False)]
     kept = sorted(sorted(range(len(totals)), key=totals.__getitem__)[: (len(totals) + 1) // 2])
     return {s: {name: [column[i] for i in kept] for name, column in c.items()} for s, c in columns.items()}

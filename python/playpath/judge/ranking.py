@@ -28,8 +28,10 @@ class Difference:
     sender, best, metric : str
     mean : float
         Mean of sender minus best, in the metric's unit.
+    median : float or None
+        Median of the differences; None from versions before 0.3.
     ci95 : tuple of float or None
-        95 % interval of the median difference, not corrected for other comparisons; None for fewer than six runs.
+        95 % interval of that median, not corrected for other comparisons; None for fewer than six runs.
     p : float or None
         Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out. None without an interval.
     p_adjusted : float or None
@@ -47,6 +49,7 @@ class Difference:
     best: str
     metric: str
     mean: float
+    median: float | None
     ci95: tuple[float, float] | None
     p: float | None
     p_adjusted: float | None
@@ -64,7 +67,7 @@ class Difference:
     @staticmethod
     def from_dict(found: dict[str, Any]) -> Difference:
         """Of the JSON form."""
-        return Difference(**{**found, "ci95": found["ci95"] and tuple(found["ci95"])})
+        return Difference(**{"median": None, **found, "ci95": found["ci95"] and tuple(found["ci95"])})
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class Judged:
     mean, best : float or None
         The sender's mean and that of the best.
     at_most : float or None
-        Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs.
+        Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs. Where a
+        race has proven them alike, how far apart they may be on average, sessions counted up to six times what one notices.
     share_at_most : float or None
         The largest share of sessions that may differ noticeably, with 95 %; None where nothing is random.
     """
@@ -107,6 +111,9 @@ class Decision:
         The first and the last place that each may have, by what is proven: senders not told apart share theirs.
     criteria : dict of str to list of Judged
         Each other sender against the best, every criterion judged for itself.
+    weighed : dict of str to str
+        The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where
+        none of its parts is.
     beaten, tied, open : list of str
         The other senders: apart from the best, alike with it, undecided.
     deciding : dict of str to str
@@ -124,6 +131,7 @@ class Decision:
     ranks: dict[str, int]
     places: dict[str, tuple[int, int]]
     criteria: dict[str, list[Judged]]
+    weighed: dict[str, Literal["better", "worse", "alike", "open"]]
     beaten: list[str]
     tied: list[str]
     open: list[str]
@@ -153,6 +161,7 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "ranks": int,
     "places": tuple,
     "criteria": lambda found: [Judged(**judged) for judged in found],
+    "weighed": str,
     "deciding": str,
 }
 """What a decision has for each sender, and how it is read from JSON."""
@@ -169,28 +178,44 @@ class Ranker:
         Metric names, most important first; those that no sender has are left out, and those that yield to one that is there.
     is_random : bool
         False where all replicas of a run are identical.
+    is_race : bool
+        Senders may have fewer runs than others, and what is proven is proven by bets (`crates/verdict/src/race.rs`), however often
+        one looks.
     prefer : str
         "range": what every viewer would say whose weights lie in the range of the literature (`crates/verdict/src/preference.rs`);
         "stalls", "picture" or "start" come first; or the name of a metric that does.
     """
 
     def __init__(
-        self, values: Values, criteria: Sequence[str], *, is_random: bool = True, prefer: str = "range"
+        self,
+        values: Values,
+        criteria: Sequence[str],
+        *,
+        is_random: bool = True,
+        prefer: str = "range",
+        is_race: bool = False,
     ) -> None:
         self.values = values
         self.is_random = is_random
+        self._rule = (list(criteria), prefer, is_race)
         self.senders = list(values)
         columns = [
             (sender, {name: list(column) for name, column in metrics.items()}) for sender, metrics in values.items()
         ]
-        self._judge = _engine.Judge(columns, list(criteria), is_random, prefer)
+        self._judge = _engine.Judge(columns, list(criteria), is_random, prefer, is_race)
         self.criteria: list[str] = self._judge.criteria
         self.seeds: int = self._judge.seeds
         self._told: dict[str, Any] | None = None
 
+    def among(self, values: Values) -> Ranker:
+        """Others, by the same rule."""
+        criteria, prefer, is_race = self._rule
+        return Ranker(values, criteria, is_random=not identical_replicas(values), prefer=prefer, is_race=is_race)
+
     def column(self, sender: str, name: str) -> list[float | None]:
-        """A sender's values of a metric, one a seed."""
-        return list(self.values[sender].get(name, [None] * self.seeds))
+        """A sender's values of a metric, one a seed that it played."""
+        played = max(map(len, self.values[sender].values()), default=0)
+        return list(self.values[sender].get(name, [None] * played))
 
     def mean(self, sender: str, name: str) -> float | None:
         """Mean over the seeds that have a value."""

@@ -88,7 +88,7 @@ def run_beside(study: Study, options: Options) -> SideBySide:
         Nothing of this study runs in the kernel world this way.
     """
     if study.beside is None:
-        raise InputError(f"study '{study.name}' has no part for the kernel world; these have: ccp, newcwv, sticky")
+        raise InputError(f"study '{study.name}' has no part for the kernel world")
     seeds = options.seeds or SEEDS
     cases = study.beside.cases(study.beside.share)
     ran = {}

@@ -13,6 +13,8 @@ from playpath.scenario.document import Player, Up, Video, Wifi
 
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
 RTTS = (3, 100, 200)
+LONGEST = 20
+"""A session is played to its end, at most so many times its length: a sender that takes longer carries a twentieth of the video."""
 BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 
 
@@ -24,8 +26,8 @@ class SetUp:
     ----------
     loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
         Of the wireless hop and the client.
-    kp : float
-        Gain of CCP's law.
+    kp, kd : float
+        Gains of CCP's law and of CCPD's derivative.
     late, shift_after
         Of the player: what becomes of late frames, and from what lateness on the clock is set back.
     film : str
@@ -41,6 +43,8 @@ class SetUp:
     jitter_ms: float = 0.0
     kp: float = 2.0
     law: str = "as printed"
+    kd: float = 0.25
+    storage: str = "path"
     rtt: str = "ewma"
     window_in_recovery: str = "follow"
     bound: str = "rate_x_rtt"
@@ -101,6 +105,14 @@ _CONTROLS: dict[str, ControlChoice] = {
     "CCPLCA": {"name": "ccplca"},
     **_LEVELLED,
 }
+# The changes "can be equally applied to CCPD TCP variant".
+_OF_CCPD: dict[str, ControlChoice] = {
+    "CCPD": {"name": "ccpd"},
+    "CCPDLCA": {"name": "ccplca"},
+    "CCPDLB(1)": {"name": "ccplb", "pob_rate": 1.0},
+}
+OF_CCPD = {"CCPD": "CCP", "CCPDLCA": "CCPLCA", "CCPDLB(1)": "CCPLB(1)"}
+"""CCPD and the changes applied to it, each with what is CCP's."""
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
 PACED = "CCPLB paced"
 TODAY_SENDERS: dict[str, ControlChoice] = {
@@ -117,15 +129,17 @@ WITH_LEVEL: dict[str, ControlChoice] = {
 }
 
 
-def _control(variant: str, setup: SetUp) -> ControlChoice:
-    if variant not in _CONTROLS:
+def _control(part: str, variant: str, setup: SetUp) -> ControlChoice:
+    papers = _CONTROLS | (_OF_CCPD if part == "paper" else {})
+    if variant not in papers:
         return (TODAY_SENDERS | WITH_LEVEL)[variant]
-    control = dict(_CONTROLS[variant])
+    control = dict(papers[variant])
     if str(control["name"]).startswith("ccp"):
         # The law as the paper prints it has neither floor nor guards.
         control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}
-        control |= {"recovery": setup.window_in_recovery}
-    return control | ({"bound": setup.bound} if variant == "CCPLCA" else {})
+        control |= {"recovery": setup.window_in_recovery, "storage": setup.storage}
+    control |= {"kd": setup.kd} if variant in OF_CCPD else {}
+    return control | ({"bound": setup.bound} if control["name"] == "ccplca" else {})
 
 
 def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labels:
@@ -160,16 +174,16 @@ def _case(
         "queue": f"{setup.queue_kb:g} kB",
         **setup.hop(),
     }
-    sender = {"name": "sender", "cc": _control(variant, setup), "loss_detection": setup.recovery}
+    sender = {"name": "sender", "cc": _control(part, variant, setup), "loss_detection": setup.recovery}
     if variant.startswith(PACED):
         sender |= {"pacing": "linux", "validation": "newcwv"}
+    length = round(624 * share)
     scenario = {
-        "video": setup.video(round(624 * share)),
+        "video": setup.video(length),
         "player": _player(player, buffer, setup),
         "path": [path],
         "sender": [sender | {"receive_buffer": f"{setup.socket_mb * 1000:g} kB"}],
-        # Beyond any use for the viewer: a sender that cannot carry the rate need not be watched for longer.
-        "run": {"duration": f"{round(1000 * share)} s"},
+        "run": {"duration": f"{LONGEST * length} s"},
     }
     is_trace = part == "trace"
     return Case(
@@ -195,11 +209,12 @@ def _player(kind: str, buffer: int, setup: SetUp) -> Player:
 
 
 def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
-    """Figures 4 to 9; bars in the paper's order: the POBRates fall."""
+    """Figures 4 to 9; bars in the paper's order: the POBRates fall. Then the changes applied to CCPD."""
     found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
     for name in POB_NAMES:
         found += [_case("paper", name, share, buffer=buffer, setup=setup) for buffer in BUFFERS]
-    return found + [_case("paper", "CCPLB(1)", share, rtt=rtt, setup=setup) for rtt in (3, 200)]
+    found += [_case("paper", "CCPLB(1)", share, rtt=rtt, setup=setup) for rtt in (3, 200)]
+    return found + [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in OF_CCPD]
 
 
 def cases(share: float) -> list[Case]:

@@ -12,24 +12,41 @@ A claim is reproduced if all its checks are, not reproduced if one is not, undec
 if none of its checks found anything to tell apart, and *rests on our guard* if it fails once what we added to the paper's
 algorithm is taken away (`runner.run_study`). Claims are not corrected for being many: each stands for itself, as in the
 papers.
+
+Beside the paper's counts stands what the viewer sees: where one case has fewer discards or underflows than another, it must not
+stand still for longer nor show less of what was due, beyond what one notices. A claim that holds by its counts and fails
+there is *reproduced by count only*: fewer frames are discarded, for instance, because the picture stands still.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import polars as pl
 
 from playpath.base.metrics import format_value, metric
 from playpath.judge import stats
-from playpath.papers.study import Case, Check, Claim, Labels, Term
+from playpath.papers.study import SHOWN, Case, Check, Claim, Labels, Term
 
-Verdict = Literal["reproduced", "reproduced vacuously", "rests on our guard", "undecided", "not reproduced"]
+Verdict = Literal[
+    "reproduced",
+    "reproduced by count only",
+    "reproduced vacuously",
+    "rests on our guard",
+    "undecided",
+    "not reproduced",
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """From the best to the worst."""
+HOLDS: frozenset[Verdict] = frozenset({"reproduced", "reproduced by count only", "rests on our guard"})
+"""The verdicts of a claim that holds, vacuously not counted."""
+_COUNTS = ("discarded_pictures", "underflow_events")
+SEEN = {"stall_time_s": "stalled", SHOWN: "shown of what was due", "goodput_mbps": "goodput"}
+"""What the viewer sees, and what it takes: metric → word."""
+_NOTICED_PERCENT = 1.0
 
 
 @dataclass(frozen=True)
@@ -100,17 +117,38 @@ class ClaimResult:
     ----------
     unguarded : CheckResult, optional
         The check that fails without what we added to the paper's algorithm.
+    viewing : sequence of CheckResult
+        The checks' comparisons of counts, by what the viewer sees.
+    seen : str
+        What the viewer sees of the cases that the verdict rests on.
     """
 
     claim: Claim
     checks: Sequence[CheckResult]
     unguarded: CheckResult | None = None
+    viewing: Sequence[CheckResult] = ()
+    seen: str = ""
 
     @property
     def verdict(self) -> Verdict:
         """Of all checks together."""
         verdict = self.deciding.verdict
-        return "rests on our guard" if self.unguarded is not None and verdict == "reproduced" else verdict
+        if verdict != "reproduced":
+            return verdict
+        if self.unguarded is not None:
+            return "rests on our guard"
+        return verdict if self.unseen is None else "reproduced by count only"
+
+    @property
+    def unseen(self) -> CheckResult | None:
+        """The first comparison of counts that the viewer sees the other way round."""
+        return next((result for result in self.viewing if result.verdict == "not reproduced"), None)
+
+    @property
+    def missed(self) -> float:
+        """The share of the checks that do not hold."""
+        held = sum(result.verdict in ("reproduced", "reproduced vacuously") for result in self.checks)
+        return 1 - held / len(self.checks)
 
     @property
     def deciding(self) -> CheckResult:
@@ -127,13 +165,44 @@ class ClaimResult:
             "reading": self.claim.reading,
             "verdict": self.verdict,
             "checks": [result.to_dict() for result in self.checks],
+            "viewing": [result.to_dict() for result in self.viewing],
+            "seen": self.seen,
             "unguarded": None if self.unguarded is None else self.unguarded.to_dict(),
         }
 
 
 def evaluate(claim: Claim, table: pl.DataFrame) -> ClaimResult:
     """Judge a claim from the tidy table of its study."""
-    return ClaimResult(claim, [judge(check, table) for check in claim.checks])
+    viewing = [seen for check in claim.checks for seen in _by_viewing(check) if seen.metric in table.columns]
+    found = ClaimResult(
+        claim, [judge(check, table) for check in claim.checks], viewing=[judge(check, table) for check in viewing]
+    )
+    return replace(found, seen=_seen(found.deciding.check, table))
+
+
+def _by_viewing(check: Check) -> list[Check]:
+    """A comparison of counts by stall time and by what is shown; nothing of other checks."""
+    if check.metric not in _COUNTS or check.against is None or not check.is_strict:
+        return []
+    stall = metric("stall_time_s")
+    of, against = check.of, check.against
+    longer, less = f"{check.says}: stalls no longer", f"{check.says}: shows no less"
+    return [
+        Check(stall.name, of, longer, against, high=stall.least, share=stall.least_share),
+        Check(SHOWN, of, less, against, low=-_NOTICED_PERCENT),
+    ]
+
+
+def _seen(check: Check, table: pl.DataFrame) -> str:
+    terms = [check.of, *([] if check.against is None else [check.against])]
+    rows = [select(table, term.where) for term in terms]
+    parts = []
+    for name, word in SEEN.items():
+        means = [found[name].mean() if name in table.columns else None for found in rows]
+        values = [format_value(float(mean)) for mean in means if isinstance(mean, int | float)]
+        if len(values) == len(rows):
+            parts.append(f"{word} {' against '.join(values)} {metric(name).unit}")
+    return "; ".join(parts)
 
 
 def is_judged(claims: Sequence[Claim], case: Case) -> bool:

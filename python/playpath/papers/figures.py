@@ -18,13 +18,13 @@ from playpath.papers.claims import select
 from playpath.papers.runner import Ran
 from playpath.papers.study import FigureSpec, Labels, Panel
 from playpath.plots import INK, SenderStyle, sender_styles
-from playpath.plots.style import dress, figure
+from playpath.plots.style import COLOURS, dress, figure
 
 _WIDTH, _HEIGHT, _ACROSS = 5.0, 1.9, 2
 _LEGEND_COLUMNS = 4
 _DASHES: Any = ("-", "--", ":", "-.")
-_OVERLAID = (INK, "#4477aa", "#a8321e", "#228833")
-_TRACE_LINES = (("-", INK, 1.0), ("-", "#4477aa", 0.7), (":", "#a8321e", 1.0))
+_OVERLAID = (INK, *COLOURS[:3])
+_TRACE_LINES = (("-", INK, 1.0), ("-", COLOURS[0], 0.7), (":", COLOURS[1], 1.0))
 
 
 def draw(ran: Ran, spec: FigureSpec) -> Figure:

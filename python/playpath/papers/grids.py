@@ -28,6 +28,7 @@ _ON_LIGHT, _ON_DARK = "#24292e", "#fffffe"
 # Fill, ink on it, sign: dark, middle and light also in grey.
 _VERDICTS = {
     "reproduced": ("#2b5c8a", _ON_DARK, "\N{CHECK MARK}"),
+    "reproduced by count only": ("#5f8fb5", _ON_DARK, "c"),
     "reproduced vacuously": ("#e3e3e3", _ON_LIGHT, "="),
     "rests on our guard": ("#7fa6c9", _ON_LIGHT, "g"),
     "undecided": ("#b8cfe0", _ON_LIGHT, "?"),

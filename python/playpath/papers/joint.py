@@ -1,60 +1,46 @@
-"""All unstated parameters together: the share of their plausible space in which a claim reproduces, what decides it, the best set.
+"""All unstated parameters together: the share of their plausible space in which a claim reproduces, and where; the best set.
 
-The points are a scrambled Sobol sequence over the unit cube, one axis a parameter (`Unstated.at`), always the same points
-for the same number. At each point the claims' cases run with media of reduced length. The point that reproduces most then
-runs in full, and so do the sets that the study knows from other searches (`Study.known`); the best of these stands beside
-the study's base point, and is run once more with each of its values taken back to the base. That such a set exists says
-that the paper's setting allows its claims. It does not say that the authors had it.
+Three quarters of the points fill the space (`space.filled`), and shares are counted over these; the others lie where a
+claim's sign changes (`space.between`) and sharpen its region (`regions.find`). At each point the claims' cases run as `--quick`
+plays them, so that anybody can repeat one: `playpath reproduce STUDY --quick --set …`. For each claim a set inside and one outside
+its region is found. Of the point that reproduces most and the sets that the study knows from other searches (`Study.known`)
+the best runs in full and stands beside the study's base point; it is run once more with each of its values taken back to
+the base. What runs in both lengths tells how far the short one can be trusted (`Joint.agreement`).
+That such a set exists says that the paper's setting allows its claims. It does not say that the authors had it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
+from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from playpath.base.errors import InputError
-from playpath.papers.claims import ClaimResult, Verdict, evaluate, is_judged
-from playpath.papers.runner import Options, Ran, StudyResult, run_cases, without_guards
+from playpath.base.files import write_text
+from playpath.papers import regions, space
+from playpath.papers.claims import HOLDS, ClaimResult, Verdict, evaluate, is_judged
+from playpath.papers.effects import Effect, effects_of
+from playpath.papers.regions import Region
+from playpath.papers.runner import (
+    QUICK_SEEDS,
+    QUICK_SHARE,
+    Options,
+    Ran,
+    StudyResult,
+    run_cases,
+    without_guards,
+)
 from playpath.papers.study import Claim, Settings, Study, Unstated
 from playpath.population.intervals import share_interval
 
 POINT = "point"
-JOINT_SHARE = 0.25
-"""Of the media's length at each point: the most points for the time."""
-_LEVELS = 3
-_LEAST_EFFECT = 0.04
 _LEAST_POINTS = 8
-_GOOD = ("reproduced", "rests on our guard")
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What one parameter, or two together, explain of where a claim reproduces.
-
-    Attributes
-    ----------
-    parameters : tuple of Unstated
-    explained : float
-        Share of the variance between points, corrected for the number of levels (omega squared); of two, beyond the sum of
-        each alone.
-    shares : tuple
-        For a single parameter: (level, share of points that reproduce) in the order of its range.
-    """
-
-    parameters: tuple[Unstated, ...]
-    explained: float
-    shares: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The parameters' names."""
-        return " with ".join(u.name for u in self.parameters)
+_ALIKE = frozenset({"undecided", "reproduced vacuously"})
 
 
 @dataclass(frozen=True)
@@ -67,13 +53,21 @@ class Joint:
         (points, parameters), from 0 to 1.
     points : list of dict
         The settings at each.
-    verdicts : list of dict
-        Claim id → verdict, at each.
+    verdicts, missed : list of dict
+        Claim id → verdict, and the share of its checks that fail, at each.
+    filling : int
+        The first so many points fill the space; the others lie where a claim's sign changes.
+    examples : dict
+        Claim id → a set inside its region with which it holds, and one outside with which it does not; None where none was found.
+    agreement : tuple of int
+        Of the verdicts of sets that ran in full and at the points' length: alike, decided in one length only, opposite.
+    machine_s : float
+        Processor time of all runs so far.
     best : StudyResult
         The set that reproduces most, in full length.
     undone : dict
-        Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, both at the
-        length and with the seeds of the points if all of them hold there, else in full length.
+        Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, at the points'
+        length; those that reproduce in full length only are not among them.
     """
 
     result: StudyResult
@@ -82,9 +76,14 @@ class Joint:
     verdicts: Sequence[Mapping[str, Verdict]]
     seeds: int
     share: float
+    missed: Sequence[Mapping[str, float]] = ()
+    filling: int = 0
     interrupted: bool = False
     best: StudyResult | None = None
     undone: Mapping[str, Sequence[str]] | None = None
+    examples: Mapping[str, tuple[Settings | None, Settings | None]] = field(default_factory=dict)
+    agreement: tuple[int, int, int] = (0, 0, 0)
+    machine_s: float = 0.0
 
     @property
     def study(self) -> Study:
@@ -93,18 +92,32 @@ class Joint:
 
     def reproduces(self, claim: str) -> np.ndarray:
         """(points,): whether the claim reproduces there, vacuously not counted."""
-        return np.array([found[claim] in _GOOD for found in self.verdicts])
+        return np.array([found[claim] in HOLDS for found in self.verdicts])
 
     def share_of(self, claim: str) -> tuple[float, float, float]:
-        """Share of the space in which a claim reproduces, with the 95 % interval for the number of points."""
-        values = self.reproduces(claim).astype(float)
+        """Share of the space in which a claim reproduces, with the 95 % interval for the number of points that fill it."""
+        values = self.reproduces(claim)[: self.filling or None].astype(float)
         found = share_interval(values, np.ones(len(values)))
         return found.value, found.low, found.high
+
+    def share_with(self, claim: str, verdict: Verdict) -> float:
+        """Share of the space with this verdict."""
+        found = self.verdicts[: self.filling or None]
+        return sum(verdicts[claim] == verdict for verdicts in found) / len(found)
+
+    @cached_property
+    def regions(self) -> dict[str, Region]:
+        """Claim id → where it holds."""
+        swept = self.study.swept
+        return {c.id: regions.find(self.points, self.reproduces(c.id), swept) for c in self.study.claims}
 
     @cached_property
     def effects(self) -> dict[str, list[Effect]]:
         """Claim id → what its verdict depends on, the strongest first."""
-        return {claim.id: _effects(self, claim.id) for claim in self.study.claims}
+        return {
+            claim.id: effects_of(self.study.swept, self.positions, self.points, self.reproduces(claim.id))
+            for claim in self.study.claims
+        }
 
     @property
     def best_point(self) -> int:
@@ -120,13 +133,22 @@ class Joint:
         """The JSON form."""
         return {
             "points": len(self.points),
+            "filling": self.filling,
+            "machine_s": round(self.machine_s),
+            "agreement": dict(zip(("alike", "in one length only", "opposite"), self.agreement, strict=True)),
             "seeds": self.seeds,
             "media_share": self.share,
             "claims": {
                 claim.id: {
                     "base": next(c.verdict for c in self.result.claims if c.claim.id == claim.id),
                     "share": list(self.share_of(claim.id)),
-                    "vacuous_share": self._vacuous(claim.id),
+                    "vacuous_share": self.share_with(claim.id, "reproduced vacuously"),
+                    "open_share": self.share_with(claim.id, "undecided"),
+                    "count_only_share": self.share_with(claim.id, "reproduced by count only"),
+                    "region": self.regions[claim.id].says,
+                    "inside": list(self.regions[claim.id].inside),
+                    "outside": list(self.regions[claim.id].outside),
+                    "examples": [None if s is None else dict(s) for s in self.examples.get(claim.id, (None, None))],
                     "best": None
                     if self.best is None
                     else next(c.verdict for c in self.best.claims if c.claim.id == claim.id),
@@ -146,9 +168,6 @@ class Joint:
             ],
         }
 
-    def _vacuous(self, claim: str) -> float:
-        return sum(found[claim] == "reproduced vacuously" for found in self.verdicts) / len(self.verdicts)
-
 
 def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
     """Run `count` points of the joint space, then the best of them in full; what the store has is not run again."""
@@ -157,55 +176,150 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
         raise InputError(f"--joint must be at least {_LEAST_POINTS} points, got {count}")
     if not study.swept or study.vary is None:
         raise InputError(f"{study.name} leaves nothing unstated that could be varied")
-    positions = _design(len(study.swept), count)
-    points = [{u.knob: u.at(float(p)) for u, p in zip(study.swept, row, strict=True)} for row in positions]
-    seeds = min(result.seeds, options.seeds_of(study.sensitivity_seeds))
-    share = JOINT_SHARE * options.share
+    filling = count - count // 4
+    share = min(options.share, QUICK_SHARE)
+    found = Joint(result, np.zeros((0, len(study.swept))), [], [], min(result.seeds, QUICK_SEEDS), share)
+    with _timed(options.folder / "joint-time.txt"):
+        found = _played(found, space.filled(len(study.swept), filling), options)
+        if not found.interrupted:
+            missed = {c.id: np.array([point[c.id] for point in found.missed]) for c in study.claims}
+            found = _played(found, space.between(found.positions, missed, count - filling), options)
+        for step in (_with_best, _with_examples):
+            found = found if found.interrupted else step(replace(found, filling=filling), options)
+    return replace(found, machine_s=float((options.folder / "joint-time.txt").read_text()))
+
+
+@contextmanager
+def _timed(path: Path) -> Iterator[None]:
+    """Adds this process's time to what the file has from runs that were broken off."""
+    begin = time.process_time()
+    before = float(path.read_text()) if path.exists() else 0.0
+    try:
+        yield
+    finally:
+        write_text(path, f"{before + time.process_time() - begin:.1f}\n")
+
+
+def _played(found: Joint, positions: np.ndarray, options: Options) -> Joint:
+    """With more points."""
+    if not len(positions):
+        return found
+    swept = found.study.swept
+    points = [{u.knob: u.at(float(p)) for u, p in zip(swept, row, strict=True)} for row in positions]
+    judged = _at_points(found, points, [found.study.claims] * len(points), options)
+    if judged is None:
+        return replace(found, interrupted=True)
+    return replace(
+        found,
+        positions=np.concatenate([found.positions, positions]),
+        points=[*found.points, *points],
+        verdicts=[*found.verdicts, *({c.claim.id: c.verdict for c in claims} for claims in judged)],
+        missed=[*found.missed, *({c.claim.id: c.missed for c in claims} for claims in judged)],
+    )
+
+
+def _at_points(
+    found: Joint, points: Sequence[Settings], claims: Sequence[Sequence[Claim]], options: Options
+) -> list[list[ClaimResult]] | None:
+    """At each of these sets its claims, at the points' length; None if interrupted."""
+    study = found.study
+    assert study.vary is not None
     cases = [
         replace(case, labels={**case.labels, POINT: number})
-        for number, point in enumerate(points)
-        for case in study.vary(share, point)
-        if is_judged(study.claims, case)
+        for number, (point, its) in enumerate(zip(points, claims, strict=True))
+        for case in study.vary(found.share, point)
+        if is_judged(its, case)
     ]
-    ran = run_cases(study, cases, seeds, options)
+    if not cases:
+        return [[] for _ in points]
+    ran = run_cases(study, cases, found.seeds, options)
     if ran.interrupted:
-        return Joint(result, positions, points, [], seeds, share, interrupted=True)
+        return None
     tables = ran.table.partition_by(POINT, as_dict=True, include_key=False)
-    verdicts = [_verdicts(study, tables[(number,)]) for number in range(count)]
-    return _with_best(Joint(result, positions, points, verdicts, seeds, share), options)
+    return [[evaluate(claim, tables[(number,)]) for claim in its] for number, its in enumerate(claims)]
+
+
+def _with_examples(found: Joint, options: Options) -> Joint:
+    """For each claim a set with which it holds and one with which it does not, as near to the base as was found."""
+    tried = [(claim, settings) for claim in found.study.claims for settings in _candidates(found, claim.id)]
+    points = [{**_base(found.study), **settings} for _, settings in tried]
+    judged = _at_points(found, points, [[claim] for claim, _ in tried], options)
+    if judged is None:
+        return replace(found, interrupted=True)
+    signs: dict[str, dict[bool, Settings]] = {claim.id: {} for claim in found.study.claims}
+    for (claim, settings), (result,) in zip(tried, judged, strict=True):
+        if result.verdict in HOLDS or result.verdict == "not reproduced":
+            signs[claim.id].setdefault(result.verdict in HOLDS, settings)
+    return replace(found, examples={name: (has.get(True), has.get(False)) for name, has in signs.items()})
+
+
+def _candidates(found: Joint, claim: str) -> list[Settings]:
+    """Sets to try, the nearest to the base first: it, it inside the region, it with one value outside, points of either sign."""
+    region, holds = found.regions[claim], found.reproduces(claim)
+    inside = {c.parameter.knob: _usual(found, c.parameter, holds) for c in region.conditions}
+    outside = [{knob: _usual(found, c.parameter, ~holds)} for c, knob in zip(region.conditions, inside, strict=True)]
+    base = np.array([_position(u) for u in found.study.swept])
+    order = np.argsort(np.abs(found.positions - base).sum(axis=1), kind="stable")
+    points = [next((found.points[i] for i in order.tolist() if holds[i] == sign), None) for sign in (True, False)]
+    return [{}, *([inside] if inside else []), *outside, *(point for point in points if point is not None)]
+
+
+def _usual(found: Joint, parameter: Unstated, where: np.ndarray) -> float | str:
+    """Of these points the median of a number, or the choice that most have."""
+    values = [found.points[i][parameter.knob] for i in np.flatnonzero(where).tolist()]
+    if parameter.is_number:
+        median = float(f"{np.median(values):.2g}")
+        return round(median) if all(isinstance(v, int) for v in parameter.values) else median
+    return max(parameter.values, key=values.count)
+
+
+def _base(study: Study) -> dict[str, float | str]:
+    return {parameter.knob: parameter.chosen for parameter in study.swept}
 
 
 def _with_best(found: Joint, options: Options) -> Joint:
-    study = found.study
-    base = {parameter.knob: parameter.chosen for parameter in study.swept}
-    tried = []
-    for settings in (found.points[found.best_point], *study.known):
-        full = _in_full(found, {**base, **settings}, options)
-        if full is None:
-            return replace(found, interrupted=True)
-        tried.append(replace(found.result, ran=full[0], claims=full[1], settings={**base, **settings}))
-    best = max(tried, key=_merit_of)
+    """Of the best point and the sets that are known the one that reproduces most at the points' length, in full."""
+    study, base = found.study, _base(found.study)
+    sets = [{**base, **settings} for settings in ({}, found.points[found.best_point], *study.known)]
+    short = _at_points(found, sets, [study.claims] * len(sets), options)
+    if short is None:
+        return replace(found, interrupted=True)
+    chosen = max(range(1, len(sets)), key=lambda i: _merit([claim.verdict for claim in short[i]]))
+    full = _in_full(found, sets[chosen], options)
+    if full is None:
+        return replace(found, interrupted=True)
+    best = replace(found.result, ran=full[0], claims=full[1], settings=sets[chosen])
     undone = _undone(found, best, options)
-    return replace(found, interrupted=True) if undone is None else replace(found, best=best, undone=undone)
+    pairs = [
+        (one.deciding.verdict, other.deciding.verdict)
+        for long, judged in ((found.result.claims, short[0]), (best.claims, short[chosen]))
+        for one, other in zip(long, judged, strict=True)
+    ]
+    if undone is None:
+        return replace(found, interrupted=True)
+    return replace(found, best=best, undone=undone, agreement=_agreement(pairs))
+
+
+def _agreement(pairs: Sequence[tuple[Verdict, Verdict]]) -> tuple[int, int, int]:
+    """How many verdicts are the same, how many are decided one time only, how many are opposite."""
+    same = sum(one == other for one, other in pairs)
+    half = sum(one != other and bool({one, other} & _ALIKE) for one, other in pairs)
+    return same, half, len(pairs) - same - half
 
 
 def _undone(found: Joint, best: StudyResult, options: Options) -> dict[str, list[str]] | None:
-    """What each value holds up: at the points' length if all that the set reproduces holds there, too, else in full."""
+    """What each value holds up, of what the set reproduces at the points' length, too."""
     study = found.study
-    good = [claim.claim for claim in best.claims if claim.verdict in _GOOD]
-    short = _judged(study, good, best.settings, found.share, found.seeds, options)
-    if short is None:
+    good = [claim.claim for claim in best.claims if claim.verdict in HOLDS]
+    back = [{**best.settings, parameter.knob: parameter.chosen} for parameter in study.swept]
+    judged = _at_points(found, [best.settings, *back], [good] * (1 + len(back)), options)
+    if judged is None:
         return None
-    holds = all(claim.verdict in _GOOD for claim in short[1])
-    share, seeds = (found.share, found.seeds) if holds else (options.share, found.result.seeds)
-    undone: dict[str, list[str]] = {}
-    for parameter in study.swept:
-        settings = {**best.settings, parameter.knob: parameter.chosen}
-        back = _judged(study, good, settings, share, seeds, options)
-        if back is None:
-            return None
-        undone[parameter.knob] = [claim.claim.id for claim in back[1] if claim.verdict not in _GOOD]
-    return undone
+    there = {claim.claim.id for claim in judged[0] if claim.verdict in HOLDS}
+    return {
+        parameter.knob: [c.claim.id for c in claims if c.claim.id in there and c.verdict not in HOLDS]
+        for parameter, claims in zip(study.swept, judged[1:], strict=True)
+    }
 
 
 def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, list[ClaimResult]] | None:
@@ -218,13 +332,9 @@ def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, l
     return None if bare is None else (full[0], without_guards(full[1], bare[1]))
 
 
-def _merit_of(result: StudyResult) -> tuple[int, int]:
-    return _merit([claim.verdict for claim in result.claims])
-
-
 def _merit(verdicts: Sequence[Verdict]) -> tuple[int, int]:
     """More claims reproduced are better, then fewer refuted."""
-    return sum(v in _GOOD for v in verdicts), -verdicts.count("not reproduced")
+    return sum(v in HOLDS for v in verdicts), -verdicts.count("not reproduced")
 
 
 def _judged(
@@ -237,74 +347,9 @@ def _judged(
     return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in claims])
 
 
-def _design(parameters: int, points: int) -> np.ndarray:
-    """The first points of a scrambled Sobol sequence: evenly filled whatever their number."""
-    from scipy.stats import qmc  # a second of processor time that only the joint space is worth
-
-    sobol = qmc.Sobol(parameters, scramble=True, rng=1)
-    return np.asarray(sobol.random(2 ** math.ceil(math.log2(points)))[:points])
-
-
 def _position(parameter: Unstated) -> float:
     """Where the study's own value lies along the range."""
     return list(parameter.values).index(parameter.chosen) / max(1, len(parameter.values) - 1)
-
-
-def _verdicts(study: Study, table: pl.DataFrame) -> dict[str, Verdict]:
-    return {claim.id: evaluate(claim, table).verdict for claim in study.claims}
-
-
-def _effects(found: Joint, claim: str) -> list[Effect]:
-    """Main effects, then the strongest interaction; those below a few per cent are the design's own noise."""
-    y = found.reproduces(claim).astype(float)
-    if y.min() == y.max():
-        return []
-    levels = [_levels(u, found.positions[:, i]) for i, u in enumerate(found.study.swept)]
-    mains = [_explained(y, level) for level in levels]
-    effects = [Effect((u,), mains[i], _shares(u, levels[i], found.points, y)) for i, u in enumerate(found.study.swept)]
-    pairs = [
-        Effect(
-            (found.study.swept[i], found.study.swept[j]),
-            _explained(y, levels[i] * 100 + levels[j]) - mains[i] - mains[j],
-        )
-        for i, j in combinations(range(len(levels)), 2)
-    ]
-    strong = [e for e in sorted(effects, key=_weakness) if e.explained >= _LEAST_EFFECT]
-    return strong + [e for e in sorted(pairs, key=_weakness)[:1] if e.explained >= 2 * _LEAST_EFFECT]
-
-
-def _weakness(effect: Effect) -> float:
-    return -effect.explained
-
-
-def _levels(parameter: Unstated, positions: np.ndarray) -> np.ndarray:
-    """Each choice is a level; numbers are cut into thirds of their range."""
-    count = min(_LEVELS, len(parameter.values)) if parameter.is_number else len(parameter.values)
-    found: np.ndarray = np.minimum((positions * count).astype(int), count - 1)
-    return found
-
-
-def _shares(
-    parameter: Unstated, levels: np.ndarray, points: Sequence[Settings], y: np.ndarray
-) -> tuple[tuple[str, float], ...]:
-    found = []
-    for level in np.unique(levels):
-        values = [points[i][parameter.knob] for i in np.flatnonzero(levels == level).tolist()]
-        low, high = min(values), max(values)
-        found.append((f"{low}" if low == high else f"{low:g} to {high:g}", float(y[levels == level].mean())))
-    return tuple(found)
-
-
-def _explained(y: np.ndarray, levels: np.ndarray) -> float:
-    """Omega squared of a one-way analysis of variance: the share of the variance that the levels explain, without bias."""
-    groups = [y[levels == level] for level in np.unique(levels)]
-    total = float(((y - y.mean()) ** 2).sum())
-    within = float(sum(((g - g.mean()) ** 2).sum() for g in groups))
-    free = len(y) - len(groups)
-    if free <= 0:
-        return 0.0
-    noise = within / free
-    return max(0.0, (total - within - (len(groups) - 1) * noise) / (total + noise))
 
 
 def sentences(found: Joint) -> list[str]:
@@ -312,20 +357,16 @@ def sentences(found: Joint) -> list[str]:
     lines = []
     for claim in found.study.claims:
         share, low, high = found.share_of(claim.id)
-        text = f"{claim.id}: reproduces in {share:.0%} of the space ({low:.0%} to {high:.0%})"
-        effects = found.effects[claim.id]
-        lines.append(text + (f"; depends on {', '.join(describe(e) for e in effects[:2])}" if effects else ""))
+        region = found.regions[claim.id]
+        where = f"; {region.says}: {inside(region)}" if region.conditions else ""
+        lines.append(f"{claim.id}: reproduces in {share:.0%} of the space ({low:.0%} to {high:.0%}){where}")
     if found.best is not None:
-        good = [c.claim.id for c in found.best.claims if c.verdict in _GOOD]
+        good = [c.claim.id for c in found.best.claims if c.verdict in HOLDS]
         values = ", ".join(f"{knob} {value}" for knob, value in found.best.settings.items())
         lines.append(f"a set exists that reproduces {len(good)} of {len(found.study.claims)}: {values}")
     return lines
 
 
-def describe(effect: Effect) -> str:
-    """An effect in words: "loss (12 % at 0.01 to 0.05, 80 % at 0.3 to 1)"."""
-    if not effect.shares:
-        return f"{effect.name} together"
-    ends = (effect.shares[0], effect.shares[-1]) if len(effect.shares) > 2 else effect.shares
-    unit = effect.parameters[0].unit
-    return f"{effect.name} ({', '.join(f'{share:.0%} at {level} {unit}'.rstrip() for level, share in ends)})"
+def inside(region: Region) -> str:
+    """How often a claim holds in its region and elsewhere."""
+    return f"{region.inside[0]} of {region.inside[1]} points, elsewhere {region.outside[0]} of {region.outside[1]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from playpath.papers.study import (
     Study,
     Term,
     Today,
-    Unstated,
+    unstated,
 )
 from playpath.scenario.document import Sender
 
@@ -75,19 +75,21 @@ class SetUp:
     iw: int = 10
     profile: str = "linux"
     rule: str = "newcwv"
+    http_kb: float = 50.0
+    http_pause_s: float = 0.5
 
 
 CHOSEN = SetUp()
 
 
-def _case(part: str, variant: str, client: str, share: float, *, ftp: bool = False, setup: SetUp = CHOSEN) -> Case:
+def _case(part: str, variant: str, client: str, share: float, *, beside: str = "no", setup: SetUp = CHOSEN) -> Case:
+    """A session; `beside` it nothing ("no"), an FTP ("yes") or an HTTP flow ("http")."""
     sender = dict((_SENDERS | _TODAY)[variant])
     if variant in (NEWCWV, PACED):
         sender["validation"] = setup.rule
     if variant == PACED:
         sender["pacing"] = {"gain": setup.gain}
-    length = max(140, round((400 if ftp else 600) * share))
-    bulk = {"name": "ftp", "kind": "bulk", "cc": "newreno", "start": "60 s", "start_spread": "2 s"}
+    length = max(140, round((600 if beside == "no" else 400) * share))
     player = {"kind": "dash", "client": CLIENTS[client], "ladder": LADDER, "size_cv": f"{setup.size_cv:g} %"}
     if client == "VLC":
         player["pipeline_at"] = setup.pipeline
@@ -98,7 +100,7 @@ def _case(part: str, variant: str, client: str, share: float, *, ftp: bool = Fal
         "video": {"rate": "700 kbit/s", "duration": f"{length} s"},
         "player": player,
         "path": [path | ({"burst": f"{setup.bucket_kb:g} kB"} if setup.bucket_kb else {})],
-        "traffic": [bulk] if ftp else [],
+        "traffic": _traffic(beside, setup),
         "sender": [
             {
                 "name": "sender",
@@ -114,25 +116,37 @@ def _case(part: str, variant: str, client: str, share: float, *, ftp: bool = Fal
         "part": part,
         "variant": variant,
         "client": client,
-        "ftp": "yes" if ftp else "no",
+        "ftp": beside,
     }
     return Case(labels, scenario, is_traced=True)
 
 
+def _traffic(beside: str, setup: SetUp) -> list[Mapping[str, object]]:
+    common = {"cc": "newreno", "start": "60 s", "start_spread": "2 s"}
+    http = {"think_time": f"{setup.http_pause_s:g} s", "mean_size": f"{setup.http_kb:g} kB"}
+    found: dict[str, list[Mapping[str, object]]] = {
+        "no": [],
+        "yes": [{"name": "ftp", "kind": "bulk", **common}],
+        "http": [{"name": "http", "kind": "web", **common, **http}],
+    }
+    return found[beside]
+
+
 def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
-    return [
-        _case("paper", v, c, share, ftp=ftp, setup=setup)
-        for ftp in (False, True)
+    found = [
+        _case("paper", v, c, share, beside=beside, setup=setup)
+        for beside in ("no", "yes")
         for c in PAPERS_CLIENTS
         for v in _SENDERS
     ]
+    return found + [_case("paper", v, "VLC", share, beside="http", setup=setup) for v in _SENDERS]
 
 
 def cases(share: float) -> list[Case]:
     """One flow, two flows, then today's senders and today's client."""
     found = _paper_cases(share)
-    found += [_case("today", v, c, share, ftp=ftp) for ftp in (False, True) for c in ("VLC", "dash.js") for v in _TODAY]
-    return found + [_case("today", v, "dash.js", share, ftp=ftp) for ftp in (False, True) for v in _SENDERS]
+    found += [_case("today", v, c, share, beside=b) for b in ("no", "yes") for c in ("VLC", "dash.js") for v in _TODAY]
+    return found + [_case("today", v, "dash.js", share, beside=b) for b in ("no", "yes") for v in _SENDERS]
 
 
 def vary(share: float, settings: Settings) -> list[Case]:
@@ -233,6 +247,15 @@ CLAIMS = [
             *_each(lambda v, c: between(FTP, _at(v, c, "yes"), f"{c}, {v}: FTP at least 0.1", low=0.1)),
         ],
     ),
+    Claim(
+        "newcwv-9",
+        "similar results with a competing HTTP flow",
+        "as newcwv-6 and newcwv-8: fewest losses with newCWV + pacing; DASH and HTTP each get at least 0.1 Mbit/s while both send",
+        _losses(PACED, NEWCWV, "http")
+        + _losses(PACED, NEWRENO, "http")
+        + _each(lambda v, c: between(SHARE, _at(v, c, "http"), f"{c}, {v}: DASH at least 0.1", low=0.1))
+        + _each(lambda v, c: between(FTP, _at(v, c, "http"), f"{c}, {v}: HTTP at least 0.1", low=0.1)),
+    ),
 ]
 
 
@@ -330,87 +353,7 @@ SWEEPS = [
     ),
 ]
 
-UNSTATED = [
-    Unstated(
-        "gain of pacing",
-        "1",
-        "the text paces at cwnd per RTT; Linux 3.12, which ran, had 2",
-        knob="gain",
-        values=(1.0, 1.2, 2.0),
-        chosen=1.0,
-    ),
-    Unstated(
-        "RTT",
-        "200 ms round trip",
-        '"propagation delay of 200 ms": netem on one side gives a round trip of 200 ms, on both 400 ms',
-        knob="rtt_ms",
-        values=(200.0, 400.0),
-        chosen=200.0,
-        unit="ms",
-    ),
-    Unstated(
-        "depth of the token bucket",
-        "none",
-        "the paper's queue has 30 kB; how much its token bucket lets through at once after a pause is not stated",
-        knob="bucket_kb",
-        values=(0.0, 10.0, 30.0, 60.0),
-        chosen=0.0,
-        unit="kB",
-    ),
-    Unstated(
-        "variation of segment sizes",
-        "10 %",
-        "as published encodings at constant bitrate",
-        knob="size_cv",
-        values=(0.0, 10.0, 30.0),
-        chosen=10.0,
-        unit="%",
-    ),
-    Unstated(
-        "VLC's next request at",
-        "80 % of a segment",
-        "VLC 2.1's source; the authors changed its buffer policy, not said whether this too",
-        knob="pipeline",
-        values=("60 %", "80 %", "99 %"),
-        chosen="80 %",
-    ),
-    Unstated(
-        "initial window",
-        "10",
-        'Linux since 2.6.39; "kernel above 3.0"',
-        knob="iw",
-        values=(3, 10),
-        chosen=10,
-        unit="packets",
-    ),
-    Unstated(
-        "client's socket buffer",
-        "6.3 MB",
-        "Linux's largest; an embedded client's is some tens of kB, and bounds the window",
-        knob="socket_mb",
-        values=(0.048, 0.1, 1.0, 6.3),
-        chosen=6.3,
-        unit="MB",
-    ),
-    Unstated(
-        "server's loss recovery",
-        "as Linux today",
-        "kernel 3.x with a module of the authors: between the standards of its time (rfc) and today's Linux",
-        knob="profile",
-        values=("linux", "rfc"),
-        chosen="linux",
-    ),
-    Unstated(
-        "newCWV's rule",
-        "RFC 7661",
-        "the RFC came a year after the paper; the authors' kernel module of October 2013 forgets in a pause what was used",
-        knob="rule",
-        values=("newcwv", "newcwv_2013"),
-        chosen="newcwv",
-    ),
-    Unstated("start of FTP", "60 s plus up to 2 s", "trials must differ in something"),
-    Unstated("DASH-JS's first estimate", "0", "a setting of its page; 0 starts at the lowest rate"),
-]
+UNSTATED = unstated("newcwv")
 
 _SCENES: dict[str, Labels] = {
     f"{'beside an FTP' if ftp == 'yes' else 'alone'}, client {client}": {"client": client, "ftp": ftp}
@@ -442,5 +385,5 @@ STUDY = Study(
     measure=measure,
     trace=trace,
     series=("flow.", "link."),
-    revision=3,
+    revision=4,
 )

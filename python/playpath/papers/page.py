@@ -7,14 +7,16 @@ from collections import Counter
 from html import escape
 
 from playpath.papers.claims import VERDICTS, CheckResult, ClaimResult
+from playpath.papers.effects import describe
 from playpath.papers.figures import draw
 from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
-from playpath.papers.joint import Joint, describe
+from playpath.papers.joint import Joint, inside
 from playpath.papers.runner import Ran, StudyResult
 from playpath.papers.sensitivity import Sensitivity, summary
 from playpath.papers.study import FigureSpec
 from playpath.papers.today import HEAD, table_rows
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 
 
 def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
@@ -38,9 +40,10 @@ def _head(result: StudyResult) -> str:
     share = (
         "" if result.share == 1 else f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's."
     )
+    cut = f" {result.cut} of them were cut before their end and count what had come until then." if result.cut else ""
     own = ", ".join(f"{knob} = {value}" for knob, value in result.settings.items())
     own = f" With values of your own: {own}; its verdicts are not the study's." if own else ""
-    facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{share}{own}"
+    facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{cut}{share}{own}"
     return (
         f"<header><p class='kicker'>playpath reproduce</p><h1>{escape(result.study.title)}</h1>"
         f"<p class='verdict decided'>{escape(verdict)} of {len(result.claims)} claims</p>"
@@ -50,8 +53,11 @@ def _head(result: StudyResult) -> str:
 
 def _claims(result: StudyResult) -> str:
     rows = [_claim(claim) for claim in result.claims]
-    note = "The deciding check of each claim: mean, 95 % interval paired by seed, and how far outside its bound the mean is."
-    head = ["claim", "statement", "verdict", "what decides", "distance"]
+    note = (
+        "The deciding check of each claim: mean, 95 % interval paired by seed, how far outside its bound the mean is, and what "
+        "the viewer sees of the cases compared."
+    )
+    head = ["claim", "statement", "verdict", "what decides", "distance", "the viewer sees"]
     return html.section("Claims", html.table(head, rows, classes="words cards"), note=note)
 
 
@@ -61,7 +67,10 @@ def _claim(claim: ClaimResult) -> list[str]:
     distance = f"{deciding.distance:.3g}" if deciding.distance else "–"
     if claim.verdict == "rests on our guard" and claim.unguarded is not None:
         decides += f"<br><small>without our guard: {escape(claim.unguarded.figures())}</small>"
-    return [escape(claim.claim.id), escape(claim.claim.statement), f"<b>{claim.verdict}</b>", decides, distance]
+    if claim.verdict == "reproduced by count only" and claim.unseen is not None:
+        decides += f"<br><small>by viewing: {escape(claim.unseen.check.says)}: {escape(claim.unseen.figures())}</small>"
+    head = [claim.claim.id, claim.claim.statement]
+    return [*map(escape, head), f"<b>{claim.verdict}</b>", decides, distance, escape(claim.seen) or "–"]
 
 
 def _checks(result: StudyResult) -> str:
@@ -83,7 +92,7 @@ def _today(result: StudyResult) -> str:
     if today is None:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
-    figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
+    figure = figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
     note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays."
     body = (
@@ -105,23 +114,29 @@ def _figure(result: StudyResult, ran: Ran, spec: FigureSpec) -> str:
     kind = "Cause" if spec.id.startswith("t") else "Figure"
     title = f"{kind} {spec.id}" if spec in result.study.figures else "Swept"
     caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
-    return caption + html.figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
+    return caption + figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
 
 
 def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
     rows = [
-        [escape(u.name), escape(u.value), escape(u.reason), ", ".join(f"{v}" for v in u.values) or "–"]
+        [
+            escape(u.name),
+            escape(u.value),
+            escape(u.reason),
+            ", ".join(f"{v}" for v in u.values) or "–",
+            escape(u.source),
+        ]
         for u in result.study.unstated
     ]
     note = "Chosen in the open; each sweep varies one parameter and leaves the others. Nothing else was turned."
-    body = html.table(["parameter", "value", "reason", "swept over"], rows, classes="words cards")
+    body = html.table(["parameter", "value", "reason", "swept over", "because"], rows, classes="words cards")
     return html.section("What the paper leaves unstated", body + _swept(result, swept), note=note)
 
 
 def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
     if swept is None or not swept.swept:
         return "<p class='note'>Sweeps are a step of their own: add --sensitivity.</p>"
-    grid = html.figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
+    grid = figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
     head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
     return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
@@ -134,14 +149,18 @@ def _joint(found: Joint) -> str:
     for claim in found.study.claims:
         share, low, high = found.share_of(claim.id)
         depends = "; ".join(describe(effect) for effect in found.effects[claim.id]) or "–"
-        cells = (claim.id, claims[claim.id], f"{share:.0%} ({low:.0%} to {high:.0%})", best.get(claim.id, "–"), depends)
+        region = found.regions[claim.id]
+        where = f"{region.says}: {inside(region)}" if region.conditions else region.says
+        of_space = f"{share:.0%} ({low:.0%} to {high:.0%})"
+        cells = (claim.id, claims[claim.id], of_space, where, best.get(claim.id, "–"), depends)
         rows.append([escape(cell) for cell in cells])
-    figure = html.figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
+    figure = figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
     note = (
-        f"{len(found.points)} points that fill the space of all unstated parameters evenly; {found.seeds} seeds a case, "
-        f"{found.share:.0%} of the media. The best set ran in full."
+        f"{found.filling} points that fill the space of all unstated parameters evenly, and "
+        f"{len(found.points) - found.filling} where a claim's sign changes; {found.seeds} seeds a case, {found.share:.0%} of "
+        f"the media. The best set ran in full. {found.machine_s / 60:.0f} minutes of processor time."
     )
-    head = ["claim", "at the base", "of the space", "at the best set", "depends on"]
+    head = ["claim", "at the base", "of the space", "where", "at the best set", "depends on"]
     table = html.table(head, rows, classes="words cards")
     return html.section("All unstated parameters together", figure + table + _best(found), note=note)
 

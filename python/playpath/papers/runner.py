@@ -26,7 +26,7 @@ from playpath.base.manifest import package_version
 from playpath.base.parallel import check_jobs, run_all
 from playpath.base.tabular import Json
 from playpath.papers.claims import ClaimResult, evaluate, is_judged
-from playpath.papers.study import Case, Series, Settings, Study
+from playpath.papers.study import CUT, SHOWN, Case, Series, Settings, Study
 from playpath.papers.today import Scene, rank_scenes
 from playpath.real.testbed.errors import MissingToolError
 from playpath.run import worlds
@@ -162,6 +162,11 @@ class StudyResult:
         """Ctrl-C came before all were done."""
         return self.ran.interrupted
 
+    @property
+    def cut(self) -> int:
+        """Sessions that were cut before their end: they count what had come until then."""
+        return int(self.table[CUT].sum()) if CUT in self.table.columns else 0
+
     def to_dict(self) -> Json:
         """The JSON form."""
         return {
@@ -171,6 +176,7 @@ class StudyResult:
             "seeds": self.seeds,
             "media_share": self.share,
             "settings": dict(self.settings),
+            "cut_sessions": self.cut,
             "interrupted": self.interrupted,
             "digest": self.digest,
             "engine_version": engine.version(),
@@ -249,6 +255,7 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
     stored = store.rows(ids)
     if not outcome.interrupted:
         store.check_whole(ids, stored)
+        store.pack()
     table, traces = _gather(names, rows, stored)
     return Ran(table, traces, names, outcome.interrupted)
 
@@ -276,7 +283,7 @@ def _rows(study: Study, cases: Sequence[Case], seeds: int, world: str) -> list[t
 def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
     record, series = _session(study, cell, world)
     values = {k: v for k, v in record["metrics"].items() if isinstance(v, int | float)}
-    values |= study.measure(record, series) if study.measure else {}
+    values |= _viewed(record, cell.text) | (study.measure(record, series) if study.measure else {})
     wants_trace = study.trace is not None and cell.is_traced and cell.seed == 1
     traces = json.dumps(study.trace(record, series)) if wants_trace and study.trace else ""
     row = {"cell": cell.id, "digest": str(record["digest"]), "traces": traces}
@@ -284,6 +291,16 @@ def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
     buffer = io.BytesIO()
     frame.write_parquet(buffer, statistics=False)
     store.add(buffer.getvalue())
+
+
+def _viewed(record: Mapping[str, Any], text: str) -> dict[str, float]:
+    """Of what was due the share that was shown, in per cent; and whether the session was cut before its end."""
+    resolved = json.loads(text)
+    due_s, end = number(resolved["video"]["duration"]), resolved["run"]["duration"]
+    last_s = max(flow["end_s"] for flow in record["flows"] if flow["name"].split(".")[0] == "video")
+    is_cut = end is not None and last_s >= number(end)
+    played_s = record["metrics"].get("played_s")  # not known of every real player
+    return {CUT: float(is_cut)} | ({} if played_s is None else {SHOWN: 100 * played_s / due_s})
 
 
 def _session(study: Study, cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, Literal
 
 from playpath.base.declared import Scalar
@@ -14,6 +16,9 @@ from playpath.base.metrics import VIDEO_CRITERIA
 
 Labels = Mapping[str, str | float]
 """Where a case lies in the grid: column → value. A case and a selection of cases are both written so."""
+
+SHOWN, CUT = "shown_percent", "is_cut"
+"""Metrics that every session of a study has beside its own: of what was due the share that was shown, and whether it was cut."""
 
 Settings = Mapping[str, Any]
 """Unstated parameters at values of one's own: knob → value."""
@@ -120,6 +125,8 @@ class Unstated:
         The value that the study runs with, as `values` has it.
     unit : str
         For the axis.
+    source : str
+        What the bounds of the range rest on: the paper, what Linux had in that year, what was sold.
     """
 
     name: str
@@ -129,6 +136,7 @@ class Unstated:
     values: Sequence[float | str] = ()
     chosen: float | str = ""
     unit: str = ""
+    source: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -170,6 +178,12 @@ class Unstated:
             unit = f", in {self.unit}" if self.unit else ""
             raise ValueError(f"{self.knob} is a number from 0 on{unit}, not '{text}'")
         return int(number) if all(isinstance(v, int) for v in self.values) else number
+
+
+def unstated(study: str) -> list[Unstated]:
+    """What the paper of a study leaves unstated: `unstated/STUDY.toml`."""
+    text = (files(__package__) / "unstated" / f"{study}.toml").read_text(encoding="utf-8")
+    return [Unstated(**parameter) for parameter in tomllib.loads(text)["parameter"]]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from playpath.papers.study import Case, Labels, Series, Settings, Unstated
+from playpath.papers.study import Case, Labels, Series, Settings, unstated
 from playpath.scenario.document import Sender
 
 PAPER = ("NewReno", "Vegas")
@@ -28,6 +28,8 @@ TODAY_SENDERS: dict[str, Sender] = {
 }
 RTTS = (10, 50, 100, 150, 200)
 MEDIA_RATES = (1, 2, 4, 8, 16)
+QUEUE_RATES = (1, 2, 4)
+"""Media rates under DropTail and RED in Mbit/s: the paper's figure 5, and "as the stream encoding rate is increased"."""
 LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 BACKGROUNDS = ((1, 3), (2, 5), (3, 8), (4, 10), (5, 13), (6, 15), (7, 18), (8, 20))
 DEFAULT_BACKGROUND = (4, 10)
@@ -60,6 +62,7 @@ class SetUp:
     gamma: float = 1.0
     base_rtt: str = "guarded"
     red_mean_bytes: int = 1000
+    red_thresholds: str = "auto"
     web: str = "inter-arrival"
     web_kb: float = 50.0
     rtts: str = "whole"
@@ -127,6 +130,9 @@ def _case(
     }
     length = max(30, round(300 * share))
     red = {"kind": "red", "limit": "50 packets", "mean_packet_bytes": setup.red_mean_bytes}
+    if setup.red_thresholds != "auto":
+        low, high = map(float, setup.red_thresholds.split(","))
+        red |= {"min_threshold_packets": low, "max_threshold_packets": high}
     path = {
         "name": "bottleneck",
         "rate": "10 Mbit/s",
@@ -145,8 +151,8 @@ def _case(
         "path": [path | jitter],
         "traffic": _traffic(ftp, web, setup) if background else [],
         "sender": [{"name": "sender", **_sender(variant, setup)}],
-        # A stream that needs twice its length is late beyond any use.
-        "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{2 * length} s"},
+        # A stream that needs four times its length is late beyond any use, and its background goes on and on.
+        "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{4 * length} s"},
     }
     return Case(labels, scenario, is_traced=True, most_seeds=most_seeds)
 
@@ -158,7 +164,7 @@ def cases(share: float) -> list[Case]:
         # Without cross traffic hardly anything is random: three seeds show it.
         found += [_case("media", v, share, media=m, background=None, most_seeds=3) for m in MEDIA_RATES]
         found += [_case("rtt", v, share, rtt=rtt) for rtt in RTTS]
-        found += [_case("queue", v, share, queue=q) for q in ("DropTail", "RED")]
+        found += [_case("queue", v, share, queue=q, media=m) for m in QUEUE_RATES for q in ("DropTail", "RED")]
         found += [_case("loss", v, share, loss=p) for p in LOSSES]
         found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
         # Constrained sending, which the paper names besides; drawn, not judged.
@@ -171,6 +177,11 @@ def cases(share: float) -> list[Case]:
     ]
 
 
+def beside_cases(share: float) -> list[Case]:
+    """For both worlds: little background and the usual one."""
+    return [_case("beside", v, share, background=b) for b in ((1, 3), DEFAULT_BACKGROUND) for v in PAPER]
+
+
 def vary(share: float, settings: Settings) -> list[Case]:
     """The cases that claims are judged by, with parameters at other values; RED's own alone only where RED is."""
     setup = replace(CHOSEN, **settings)
@@ -178,11 +189,14 @@ def vary(share: float, settings: Settings) -> list[Case]:
     for v in PAPER:
         found += [_case("media", v, share, media=m, background=None, most_seeds=3, setup=setup) for m in MEDIA_RATES]
         found += [_case("rtt", v, share, rtt=rtt, setup=setup) for rtt in (10, 100, 200)]
-        found += [_case("queue", v, share, queue=q, setup=setup) for q in ("DropTail", "RED")]
+        found += [
+            _case("queue", v, share, queue=q, media=m, setup=setup) for m in QUEUE_RATES for q in ("DropTail", "RED")
+        ]
         found += [_case("loss", v, share, loss=p, setup=setup) for p in (0.125, 0.25, 0.5, 1.0, 8.0)]
         judged = ((1, 3), (2, 5), (3, 8), (4, 10), (8, 20))
         found += [_case("background", v, share, background=b, setup=setup) for b in judged]
-    return [c for c in found if set(settings) != {"red_mean_bytes"} or c.labels["queue"] == "RED"]
+    is_of_red = bool(settings) and set(settings) <= {"red_mean_bytes", "red_thresholds"}
+    return [c for c in found if not is_of_red or c.labels["queue"] == "RED"]
 
 
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
@@ -217,95 +231,4 @@ def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[flo
     return found | {"throughput": (np.arange(len(whole), dtype=float).tolist(), np.round(whole, 4).tolist())}
 
 
-UNSTATED = [
-    Unstated(
-        "heartbeat",
-        "100 ms",
-        "the server's pace of chunks; short against 15 s of buffer",
-        knob="heartbeat_ms",
-        values=(50.0, 100.0, 500.0),
-        chosen=100.0,
-        unit="ms",
-    ),
-    Unstated(
-        "window limit of the stream",
-        "10 000 packets",
-        "ns-2's default of 20 packets would hold the stream to 3.2 Mbit/s at 50 ms; the paper's figure 7 has 5 at 1:3",
-        knob="window_packets",
-        values=(20, 64, 10_000),
-        chosen=10_000,
-        unit="packets",
-    ),
-    Unstated(
-        "Vegas's base RTT",
-        "from samples alone",
-        "our guard: ns-2's takes the length of a round without samples as well and collapses in some runs; not said whether the "
-        "authors saw and mended it",
-        knob="base_rtt",
-        values=("guarded", "ns2"),
-        chosen="guarded",
-    ),
-    Unstated(
-        "gamma of Vegas",
-        "1",
-        "ns-2's default; the paper gives alpha and beta only",
-        knob="gamma",
-        values=(1.0, 8.0),
-        chosen=1.0,
-        unit="packets",
-    ),
-    Unstated(
-        "RED's mean packet size",
-        "1000 B",
-        "the packets' size; ns-2's default of 500 B would make a queue of 25 kB of the stated 50 kB",
-        knob="red_mean_bytes",
-        values=(500, 1000),
-        chosen=1000,
-        unit="B",
-    ),
-    Unstated(
-        "times of a web flow",
-        "between requests",
-        '"request inter-arrival times"; think times after each answer would offer a fraction of the load',
-        knob="web",
-        values=("inter-arrival", "think"),
-        chosen="inter-arrival",
-    ),
-    Unstated(
-        "size of a web object",
-        "mean 50 kB",
-        "mean and median are both printed as 50 kB, which shape 1.2 excludes; a median of 50 kB is a mean of 168 kB",
-        knob="web_kb",
-        values=(50.0, 168.0),
-        chosen=50.0,
-        unit="kB",
-    ),
-    Unstated(
-        "RTT of the background",
-        "20 to 440 ms in all",
-        '"some of the background TCP flows have higher RTTs" than the stream: on top of the path\'s 50 ms all would',
-        knob="rtts",
-        values=("whole", "on top"),
-        chosen="whole",
-    ),
-    Unstated(
-        "starts of the background",
-        "uniform over 5 s",
-        "so that they do not start as one",
-        knob="spread_s",
-        values=(0.0, 5.0, 20.0),
-        chosen=5.0,
-        unit="s",
-    ),
-    Unstated(
-        "jitter",
-        "± 0.4 ms",
-        "one packet time in all, as ns-2's random overhead of senders: with fixed delays the phase of a flow to a full drop-tail "
-        "queue decides who loses (Floyd and Jacobson 1992)",
-        knob="jitter_ms",
-        values=(0.0, 0.4, 0.8),
-        chosen=0.4,
-        unit="± ms",
-    ),
-    Unstated("loss, RTT of the main cases", "none, 50 ms", "the defaults of the set-up"),
-]
+UNSTATED = unstated("vegas")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from playpath.base.metrics import metric
 from playpath.judge.ranking import is_clear
 from playpath.plots.bars import ROW
-from playpath.plots.style import GRID, INK, PAPER, dress, own_axes, sender_styles
+from playpath.plots.style import GRID, INK, PAPER, dress, name_rows, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
@@ -37,7 +37,7 @@ def paired_differences(result: Comparison, name: str, ax: Axes | None = None) ->
         ax.plot(
             difference.mean, y, style.marker, ms=7, mfc=face, mfcalt=PAPER, fillstyle=fill, mec=INK, mew=0.8, zorder=4
         )
-    ax.set_yticks(range(len(others)), others)
+    name_rows(ax, others)
     ax.set_ylim(len(others) - 0.45, -0.55)
     ax.set_xlabel(
         f"{metric(name).label}, minus that of {best}" + (f" ({metric(name).unit})" if metric(name).unit else "")

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
-from playpath.plots.style import INK, MUTED, PAPER, dress, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, dress, legend, name_rows, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.population import PopulationResult
@@ -48,7 +48,7 @@ def cdf(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[
     ax.set_ylim(0, 100)
     ax.set_ylabel("sessions with at most this (%)")
     ax.set_xlabel(metric(name).axis)
-    ax.legend(frameon=False, fontsize=8)
+    legend(ax, 1)
     dress(ax, grid="both")
     return ax
 
@@ -78,8 +78,8 @@ def box(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[
             meanprops={"marker": "D", "mfc": PAPER, "mec": INK, "ms": 4.5},
             flierprops={"marker": ".", "ms": 3.5, "mfc": MUTED, "mec": MUTED},
         )
-        drawn["boxes"][0].set(facecolor=styles[sender].colour, hatch=styles[sender].hatch, edgecolor=INK, alpha=0.75)
-    ax.set_yticks(range(len(shown)), shown)
+        drawn["boxes"][0].set(facecolor=styles[sender].colour, hatch=styles[sender].hatch, edgecolor=INK, alpha=0.5)
+    name_rows(ax, shown)
     ax.set_ylim(len(shown) - 0.45, -0.55)
     ax.set_xlabel(metric(name).axis)
     dress(ax)
@@ -122,7 +122,7 @@ def ecdf_difference(
     better = {"lower": "above is better", "higher": "below is better"}.get(metric(name).better or "", "")
     ax.set_ylabel(f"sessions at or below, minus {reference} (points)")
     ax.set_xlabel(f"{metric(name).axis}; {better}" if better else metric(name).axis)
-    ax.legend(frameon=False, fontsize=8)
+    legend(ax, 1)
     dress(ax, grid="both")
     return ax
 

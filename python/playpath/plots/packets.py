@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from playpath.plots.paths import subflows
-from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, own_axes
+from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, legend, name_rows, own_axes
 from playpath.results.packets import COPY, NEW, RETRANSMISSION, SERIES, Window, shown_window
 from playpath.results.record import Session
 
@@ -38,14 +38,14 @@ def packet_timeline(session: Session, ax: Axes | None = None, *, window: Window 
     lanes = {path: -float(i) for i, path in enumerate(subflows(session))}
     _strokes(ax, session, begin, end, list(lanes.values()))
     reasons = _switches(ax, session, begin, end, lanes)
-    ax.set_yticks([lane + 0.15 for lane in lanes.values()], list(lanes))
+    name_rows(ax, list(lanes), [lane + 0.15 for lane in lanes.values()])
     ax.set_ylim(-len(lanes) + 0.75, 0.85)
     margin = 10.0 * max(end - begin, 1e-6)
     ax.set_xlim(-margin, 1000 * (end - begin) + margin)
     ax.set_xlabel(f"time (ms from {begin:.3f} s)")
     ax.set_title(";  ".join(f"{letter}: {why}" for why, letter in reasons.items()), loc="left", fontsize=8, color=INK)
     if ax.get_legend_handles_labels()[0]:
-        ax.legend(fontsize=8, frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+        legend(ax, 2, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     dress(ax, grid="x")
     return ax
 

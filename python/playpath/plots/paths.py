@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, own_axes
+from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, legend, name_rows, own_axes
 from playpath.plots.timeline import stalls
 from playpath.results.record import Columns, Session
 
@@ -61,7 +61,7 @@ def stacked_throughput(session: Session, ax: Axes | None = None) -> Axes:
     for begin, finish in stalls(session):
         ax.axvspan(begin, finish, color=STALL, alpha=0.25, lw=0)
     ax.set(xlabel="time (s)", ylabel="goodput (Mbit/s)", xlim=(0, end), ylim=(0, 1.3 * float(base.max(initial=0.1))))
-    ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper center")
+    legend(ax, 3, loc="upper center")
     dress(ax, grid="y")
     return ax
 
@@ -103,7 +103,7 @@ def path_timeline(session: Session, ax: Axes | None = None) -> Axes:
     for before, after in pairwise(shown):
         steps = [1000 * (t - begin) for t in (before.end_s, after.begin_s)]
         ax.plot(steps, [lanes[before.path] - 0.4, lanes[after.path] - 0.4], color=MUTED, lw=0.5, zorder=2)
-    ax.set_yticks([lane - 0.2 for lane in lanes.values()], list(lanes))
+    name_rows(ax, list(lanes), [lane - 0.2 for lane in lanes.values()])
     ax.set_ylim(-len(lanes) + 0.45, 0.6)
     ax.set_xlim(-0.01 * width * 1000, 1010 * width)
     ax.set_xlabel(f"time (ms from {begin:.3f} s)")

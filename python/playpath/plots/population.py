@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
-from playpath.plots.style import GRID, INK, MUTED, PAPER, dress, own_axes, sender_styles
+from playpath.plots.style import COLOURS, GRID, INK, MUTED, PAPER, dress, legend, name_rows, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.population import PopulationResult
 
-HELPED, HARMED = "#228833", "#ee6677"
+HELPED, HARMED = COLOURS[2], COLOURS[1]
 _ROW = 0.42
 _STEPS = 200
 _LONGEST_LABEL = 28
@@ -32,7 +32,7 @@ def helped_and_harmed(result: PopulationResult, ax: Axes | None = None) -> Axes:
             ends = (100 * sign * share.low, 100 * sign * share.high)
             ax.plot(ends, (y, y), "|-", color=INK, lw=1.3, ms=7)
     ax.axvline(0, color=INK, lw=0.8)
-    ax.set_yticks(range(len(rows)), [name for name, _ in rows])
+    name_rows(ax, [name for name, _ in rows])
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.set_xlabel(f"viewers served worse than by {result.baseline}  |  better (%)")
     ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
@@ -70,7 +70,7 @@ def distribution(
     ax.set_ylim(0, 100)
     ax.set_xlabel(metric(name).axis)
     ax.set_ylabel("viewers with at most this (%)")
-    ax.legend(fontsize=8, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend(ax, 3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     dress(ax, grid="both")
     return ax
 
@@ -85,7 +85,7 @@ def groups(result: PopulationResult, column: str, ax: Axes | None = None) -> Axe
         ax.plot(100 * net.value, y, "o", ms=7, mfc=face, mec=INK, mew=0.8, zorder=4)
     ax.axvline(0, color=INK, lw=0.8)
     ax.axvspan(-5, 5, color=GRID, alpha=0.6, lw=0, zorder=0)
-    ax.set_yticks(range(len(found)), [f"{_short(label)}  ({units})" for label, units, *_ in found])
+    name_rows(ax, [f"{_short(label)}  ({units})" for label, units, *_ in found])
     ax.set_ylim(len(found) - 0.45, -0.55)
     ax.set_xlim(-105, 105)
     ax.set_xlabel("helped minus harmed (points)")

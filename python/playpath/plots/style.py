@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +13,17 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import FixedFormatter, LogFormatter
 
+# Colours of reports and explorer on paper (web/src/tokens.css; a test holds them together).
 PAPER = "#ffffff"
-INK = "#24292f"
-MUTED = "#6e7781"
-GRID = "#d0d7de"
-STALL = "#d1242f"
+INK = "#1c2430"
+MUTED = "#53606f"
+GRID = "#dfe4ea"
+STALL = "#c4161c"
 
-# Paul Tol's "bright" scheme, safe for the common colour-vision deficiencies, with a darker grey and a violet.
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#6f6f6f", "#8a2be2")
+# After Okabe and Ito, darker: told apart with the common colour-vision deficiencies, and at least 3:1 on paper.
+COLOURS = ("#0067a5", "#b84700", "#00795a", "#7a6400", "#3f5fbf", "#a3437c", "#5c5c5c", "#8a2be2")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 # Strokes only: circles of a hatch are a hundred kilobytes of SVG.
 _HATCHES = ("", "///", "|||", "xxx", "---", "\\\\\\", "+++", "//--")
@@ -75,7 +77,7 @@ def own_axes(ax: Axes | None, height: float = 3.0) -> Axes:
 
 
 def dress(ax: Axes, *, grid: str = "x") -> None:
-    """Quiet spines, a light grid along one direction, ink in the text."""
+    """Quiet spines, a light grid along one direction, ink in the text, and labels that fit the figure."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -86,7 +88,56 @@ def dress(ax: Axes, *, grid: str = "x") -> None:
     for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
         text.set_color(INK)
         text.set_fontsize(9)
+    _wrap_labels(ax)
     take_literally(ax)
+
+
+def legend(ax: Axes, most: int, **place: Any) -> None:
+    """A legend in as many columns, up to `most`, as the figure has room for."""
+    names = ax.get_legend_handles_labels()[1]
+    entry = max(map(len, names), default=1) * 8 * _LETTER + 40
+    columns = max(1, min(most, int(_inches(ax)[0] * 72 / entry)))
+    ax.legend(fontsize=8, frameon=False, ncols=columns, **place)
+
+
+_LETTER = 0.58
+"""Mean width of a letter, of its size."""
+
+
+def _wrap_labels(ax: Axes) -> None:
+    """Labels of axes in as many lines as the figure's size asks for."""
+    width, height = _inches(ax)
+    named = isinstance(ax.yaxis.get_major_formatter(), FixedFormatter)
+    longest = max((len(line) for tick in ax.get_yticklabels() for line in tick.get_text().splitlines()), default=0)
+    # A label is in the middle of its axis, beside which the names stand.
+    across = width - 0.5 - (longest * 9 * _LETTER / 72 if named else 0.4)
+    for label, inches in ((ax.xaxis.label, across), (ax.yaxis.label, 0.8 * height)):
+        text = label.get_text()
+        if text and "\n" not in text:
+            label.set_text(_wrapped(text, inches))
+
+
+def name_rows(ax: Axes, names: Sequence[str], places: Sequence[float] | None = None) -> None:
+    """Names along the vertical axis, by default at 0, 1 …; long ones in several lines."""
+    lines = [_wrapped(name, _MOST_OF_NAMES * _inches(ax)[0]) for name in names]
+    ax.set_yticks(range(len(names)) if places is None else places, lines)
+
+
+def _wrapped(text: str, inches: float) -> str:
+    return textwrap.fill(text, max(10, int(inches * 72 / (9 * _LETTER))), break_long_words=True)
+
+
+_MOST_OF_NAMES = 0.4
+"""Of a figure's width."""
+
+
+def _inches(ax: Axes) -> tuple[float, float]:
+    """Of the figure that the axes have to themselves: rows and columns share it."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    grid = ax.get_subplotspec()
+    rows, columns = (grid.get_gridspec().nrows, grid.get_gridspec().ncols) if grid else (1, 1)
+    return figure.get_figwidth() / columns, figure.get_figheight() / rows
 
 
 def take_literally(part: Artist) -> None:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from playpath.base.metrics import format_value, metric
 from playpath.base.tabular import Named
 from playpath.judge import stats
-from playpath.plots.style import INK, MUTED, PAPER, SenderStyle, dress, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, SenderStyle, dress, legend, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.sweep import SweepResult
@@ -93,7 +93,7 @@ def winner_points(result: SweepResult, x: str, y: str, ax: Axes | None = None) -
                 )  # fmt: skip
     ax.set_xlabel(_axis_label(x, result.decisions[x].to_list()))
     ax.set_ylabel(_axis_label(y, result.decisions[y].to_list()))
-    ax.legend(fontsize=8, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend(ax, 3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     dress(ax, grid="both")
     return ax
 
@@ -127,7 +127,7 @@ def response(result: SweepResult, name: str, x: str, ax: Axes | None = None, *, 
     ax.minorticks_off()
     ax.set_xlabel(_axis_label(x, columns))
     ax.set_ylabel(metric(name).axis)
-    ax.legend(fontsize=8, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend(ax, 3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     dress(ax, grid="both")
     return ax
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from playpath.plots.style import INK, STALL, dress, figure, sender_styles
+from playpath.plots.style import INK, STALL, dress, figure, legend, sender_styles
 from playpath.results.record import Columns, Session
 
 _LINE_POINTS = 2000
@@ -151,7 +151,7 @@ def _draw(ax: Axes, panel: Panel, shaded: Sequence[tuple[float, float]]) -> None
     for begin, end in shaded:
         ax.axvspan(begin, end, color=STALL, alpha=0.25, lw=0)
     if len(panel.lines) > 1:
-        ax.legend(fontsize=8, frameon=False, ncols=4, loc="upper right")
+        legend(ax, 4, loc="upper right")
     ax.set_ylabel(panel.label)
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]) if "RTT" not in panel.label else None)
     ax.margins(x=0.005)

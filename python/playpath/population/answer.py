@@ -460,7 +460,7 @@ class PopulationResult(Tabular):
     def _repr_html_(self) -> str:
         from playpath.plots import figure
         from playpath.plots.population import helped_and_harmed
-        from playpath.show.report.html import plain_svg
+        from playpath.show.report.drawings import plain_svg
 
         drawn, ax = figure(5.2, 0.9 + 0.42 * max(1, len(self.against_baseline)))
         helped_and_harmed(self, ax)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from playpath.base.metrics import format_value, metric
+from playpath.base.words import listing
 from playpath.population.intervals import FEWEST_UNITS, Estimate
 from playpath.population.known_from import caveat
 
@@ -58,9 +59,9 @@ def _stay(result: PopulationResult) -> str:
     told += neighbours(next_best)
     if not open_ones:
         alike = [v.other for v in others if v.relation == "alike"]
-        same = f" {_list(alike)} would do as well." if alike else ""
+        same = f" {listing(alike)} would do as well." if alike else ""
         return f"Stay with {result.best}: no other sender serves these viewers better. {told}{same}"
-    names = _list([v.other for v in open_ones])
+    names = listing([v.other for v in open_ones])
     return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(result, open_ones[0])}"
 
 
@@ -104,7 +105,7 @@ def neighbours(versus: Versus) -> str:
     before, after = (told.get(f"stall_s_with_{who}", 0.0) for who in ("other", "sender"))
     if abs(after - before) > _NOTICED_STALL_S:
         parts.append(f"stall for {format_value(after, 2)} s instead of {format_value(before, 2)} s")
-    return f" Its neighbours {_list(parts)}." if parts else " Its neighbours notice nothing."
+    return f" Its neighbours {listing(parts)}." if parts else " Its neighbours notice nothing."
 
 
 def _more(result: PopulationResult, versus: Versus) -> str:
@@ -172,7 +173,3 @@ def _percent(share: Estimate) -> str:
 
 def _points(net: Estimate) -> str:
     return f"{100 * net.value:+.0f} points ({100 * net.low:+.0f} to {100 * net.high:+.0f})"
-
-
-def _list(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

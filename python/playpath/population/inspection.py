@@ -95,21 +95,21 @@ def document(population: Population) -> Mapping[str, Any]:
     raw = copy.deepcopy(dict(population.source))
     told = raw.pop("population", {})
     for key in dict.fromkeys(key for unit in population.units for key in unit.settings if "users" in told):
-        _write(raw, key.split("."), f"of each user ({told['users']})")
+        write(raw, key.split("."), f"of each user ({told['users']})")
     return raw
 
 
-def _write(node: Any, parts: list[str], value: str) -> None:
+def write(node: Any, parts: list[str], value: object) -> None:
     """Set a dotted setting, as `--set` finds it: in a list by number or name, else in all its entries."""
     if isinstance(node, list):
         named = {**{str(i): entry for i, entry in enumerate(node)}, **{entry.get("name"): entry for entry in node}}
         chosen = parts[0] in named
         for entry in [named[parts[0]]] if chosen else node:
-            _write(entry, parts[1:] if chosen else parts, value)
+            write(entry, parts[1:] if chosen else parts, value)
     elif len(parts) == 1:
         node[parts[0]] = value
     else:
-        _write(node.setdefault(parts[0], {}), parts[1:], value)
+        write(node.setdefault(parts[0], {}), parts[1:], value)
 
 
 def constant(population: Population) -> Mapping[str, Any]:

@@ -24,6 +24,9 @@ from playpath.sweep.executors import place
 from playpath.sweep.runner import CellRunner, code_for_workers
 from playpath.sweep.store import Store
 
+_MOST = 320
+"""Paths at which `until_decided` ends undecided where nobody says another number."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -36,7 +39,7 @@ def population(
     sessions: int | None = None,
     baseline: str | None = None,
     group: Sequence[str] | None = None,
-    until_decided: int | None = None,
+    until_decided: int | bool | None = None,
     executor: str | Executor = "local",
     jobs: int | None = None,
     resume: bool = True,
@@ -56,8 +59,8 @@ def population(
         As in `playpath.load`.
     paths, sessions, baseline, group : optional
         Instead of those of `[population]`.
-    until_decided : int, optional
-        Add paths, up to this many, until the best sender is decided; 20 at least to begin with.
+    until_decided : int or bool, optional
+        Add paths, up to this many (True: 320), until the best sender is decided; 20 at least to begin with.
     executor : str or concurrent.futures.Executor
         `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
     progress : callable
@@ -70,9 +73,10 @@ def population(
     """
     loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, group=group, **senders)
     code = code_for_workers(loaded.base)
-    if until_decided is not None:  # fewer units than these decide nothing
+    most = _MOST if until_decided is True else until_decided or None
+    if most is not None:  # fewer units than these decide nothing
         loaded = replace(loaded, paths=max(loaded.paths, FEWEST_UNITS), is_shuffled=True)
-    steps = ladder(loaded.paths, until_decided, "paths")
+    steps = ladder(loaded.paths, most, "paths")
     told = path_table(
         replace(loaded, paths=steps[-1]), range(steps[-1])
     )  # what is wrong at a path is told before anything runs
@@ -86,7 +90,7 @@ def population(
             before = total * played // wanted
             run.finish(population_cells(now, played), partial(_report, progress, before, total))
             result = _gather(now, _weighed(told, now), where, run.seen, interrupted=run.interrupted)
-            result = result if until_decided is None else replace(result, looks=steps[: look + 1])
+            result = result if most is None else replace(result, looks=steps[: look + 1])
             if run.interrupted or result.is_decided:
                 break
             played = wanted

@@ -3,15 +3,16 @@
 The rule:
 
 - Differences are kernel minus simulator, paired by seed: a seed gives both worlds the same random losses by packet number.
-- A metric *agrees* when the 95 % interval of the mean difference lies within the margin, *differs* when it lies outside, and is
-  *undecided* when it reaches across (an equivalence test by inclusion of the interval; stricter than two one-sided tests at 5 %,
-  which use the 90 % interval). One seed has no interval: undecided.
+- Three words, as for senders. A metric is *alike* when the 95 % interval of the mean difference lies within the margin, within what
+  one notices (an equivalence test by inclusion of the interval; stricter than two one-sided tests at 5 %, which use the 90 %
+  interval). Else it *differs* when the interval excludes zero: the worlds are not the same, whether or not one could notice. Else it
+  is *open*: the interval holds zero, and what one would notice too. One seed has no interval: open.
 - Margins are stated in advance: 5 % of the simulator's mean for goodput and throughput, 10 % for the mean RTT, and for all else
   what `playpath.base.metrics` says nobody would notice.
 - Rankings: two senders are ordered in each world by the paired difference of one criterion, corrected by Bonferroni for the pairs. A
   pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
-  sure of another order, or one is sure of an order and the other that there is none; *undecided* when a world is. Rankings agree when
-  all pairs are alike, differ when one is opposite.
+  sure of another order, or one is sure of an order and the other that there is none; *open* when it is open in a world. Rankings are
+  alike when all pairs are, differ when one is opposite.
 - Where nobody watches, the groups of traffic stand in the senders' place, each with the mean of its flows, ordered by
   goodput; all flows and the links are judged too. Cross traffic beside a video has rows of its own that no verdict counts.
 """
@@ -33,8 +34,8 @@ from playpath.judge import stats
 from playpath.real import twin_traffic
 from playpath.results.comparison import Comparison
 
-Verdict = Literal["agree", "differ", "undecided"]
-Order = Literal["alike", "opposite", "undecided"]
+Verdict = Literal["alike", "differ", "open"]
+Order = Literal["alike", "opposite", "open"]
 
 SHARES = {
     "goodput_mbps": 0.05,
@@ -74,8 +75,8 @@ class MetricTwin:
     ci95 : tuple of float or None
         Student t interval of `mean`; None for fewer than two seeds.
     margin : float
-        The largest difference that counts as agreement.
-    verdict : {"agree", "differ", "undecided"}
+        The largest difference that counts as alike.
+    verdict : {"alike", "differ", "open"}
     """
 
     sender: str
@@ -111,19 +112,19 @@ class PairOrder:
 def judge(mean_interval: tuple[float, float] | None, margin: float) -> Verdict:
     """The verdict on an interval of a difference.
 
-    >>> judge((-1.0, 2.0), 3.0), judge((4.0, 5.0), 3.0), judge((2.0, 4.0), 3.0), judge(None, 3.0)
-    ('agree', 'differ', 'undecided', 'undecided')
+    >>> judge((-1.0, 2.0), 3.0), judge((2.0, 4.0), 3.0), judge((-1.0, 4.0), 3.0), judge(None, 3.0)
+    ('alike', 'differ', 'open', 'open')
     """
     if mean_interval is None:
-        return "undecided"
+        return "open"
     low, high = mean_interval
     if -margin <= low and high <= margin:
-        return "agree"
-    return "differ" if low > margin or high < -margin else "undecided"
+        return "alike"
+    return "differ" if low > 0.0 or high < 0.0 else "open"
 
 
 def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
-    """The largest difference of a metric between the worlds that counts as agreement."""
+    """The largest difference of a metric between the worlds that counts as alike."""
     if name in SHARES:
         return SHARES[name] * abs(sim_mean)
     return metric(name).margin(sim_mean, kernel_mean)
@@ -198,12 +199,12 @@ class Twin:
     def _pair(self, first: str, second: str) -> PairOrder:
         sim, kernel = (_better(world, first, second, self.criterion) for world in self._judged)
         if sim is None or kernel is None:
-            return PairOrder(first, second, sim, kernel, "undecided")
+            return PairOrder(first, second, sim, kernel, "open")
         return PairOrder(first, second, sim, kernel, "alike" if sim == kernel else "opposite")
 
     def counted(self) -> dict[Order, int]:
         """Pairs of senders by how the worlds order them."""
-        orders: tuple[Order, ...] = ("alike", "opposite", "undecided")
+        orders: tuple[Order, ...] = ("alike", "opposite", "open")
         return {order: sum(pair.order == order for pair in self.pairs) for order in orders}
 
     @property
@@ -212,14 +213,14 @@ class Twin:
         counts = self.counted()
         if counts["opposite"]:
             return "differ"
-        return "undecided" if counts["undecided"] or not self.pairs else "agree"
+        return "open" if counts["open"] or not self.pairs else "alike"
 
     @property
     def sentence(self) -> str:
         """The verdicts in a few words."""
-        counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("agree", "differ", "undecided")}
+        counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("alike", "differ", "open")}
         return (
-            f"{self._ranking_sentence}Figures: {counts['agree']} agree, {counts['differ']} differ, {counts['undecided']} are undecided "
+            f"{self._ranking_sentence}Figures: {counts['alike']} are alike, {counts['differ']} differ, {counts['open']} are open "
             f"after {len(self.sim.seeds)} seed{'s' if len(self.sim.seeds) != 1 else ''}."
         )
 
@@ -234,7 +235,7 @@ class Twin:
         )  # fmt: skip
         return (
             f"{nobody}{question}: {self.ranking_verdict} ({pairs['alike']} of {len(self.pairs)} pairs of "
-            f"{rows} alike, {pairs['opposite']} opposite, {pairs['undecided']} undecided). "
+            f"{rows} alike, {pairs['opposite']} opposite, {pairs['open']} open). "
         )
 
     def ranking(self, world: Literal["sim", "kernel"]) -> list[str]:
@@ -302,7 +303,7 @@ def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> Metr
     incomplete = a is None or b is None or mean is None or a.n != b.n
     margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
     if incomplete:
-        return MetricTwin(sender, name, a, b, mean, None, margin, "undecided")
+        return MetricTwin(sender, name, a, b, mean, None, margin, "open")
     return MetricTwin(sender, name, a, b, mean, interval, margin, judge(interval, margin))
 
 
@@ -315,7 +316,7 @@ def _better(world: Comparison, first: str, second: str, name: str) -> str | None
     if not both:
         return ""
     found = stats.differences([a for a, _ in both], [b for _, b in both]).tolist()
-    if judge(stats.mean_interval(found), world.ranker.margin(first, second, name)) == "agree":
+    if judge(stats.mean_interval(found), world.ranker.margin(first, second, name)) == "alike":
         return ""
     pairs_in_all = len(world.senders) * (len(world.senders) - 1) / 2
     corrected = stats.mean_interval(found, 1 - stats.SIGNIFICANCE / pairs_in_all)

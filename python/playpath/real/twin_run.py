@@ -12,7 +12,7 @@ from playpath.base.errors import InputError, Interrupted, unknown_name
 from playpath.base.parallel import run_all
 from playpath.base.progress import Progress
 from playpath.real.twin import Twin
-from playpath.results.comparison import gather, whole_seeds
+from playpath.results.gather import gather, whole_seeds
 from playpath.results.record import Session
 from playpath.run import worlds
 from playpath.run.compare import compare
@@ -92,7 +92,7 @@ def twin(
         sessions, interrupted = [s for s in outcome.results if s is not None], outcome.interrupted
     else:
         sessions, interrupted = _one_by_one(play, tasks, counted, on_interrupt)
-    whole = whole_seeds(sessions, len(names))
+    whole = whole_seeds(sessions, names)
     if not whole:
         raise Interrupted("stopped before the first seed was finished for every sender; what is finished is kept")
     measured = gather(loaded, kernel.name, whole, interrupted=interrupted)

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import Manifest, manifest
-from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
-from playpath.base.tabular import Json, Row, Tabular
+from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value
+from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
-from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.lateness import Lateness, lateness
+from playpath.judge.race import RULE
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.judge.trial import Trial, viewers_per_arm
-from playpath.results import bands
+from playpath.results import bands, kept
 from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
 from playpath.results.latex import latex_table
-from playpath.results.record import Session, file_names
+from playpath.results.neighbours import Neighbours, neighbours
+from playpath.results.notebook import notebook_html
+from playpath.results.record import Session
 from playpath.run.worlds import cc_name
 from playpath.scenario import Scenario
-from playpath.scenario.choices import Choice
 
 _KEYS = ("sender", "cc", "seed", "digest")
 
@@ -61,7 +58,7 @@ class Comparison(Tabular):
     scenario : Scenario
     world : str
     seeds : list of int
-        The seeds that every sender finished.
+        The seeds that every sender finished; in a race the first of them, where it left before the end.
     table : polars.DataFrame
         A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name.
     flows, links : polars.DataFrame
@@ -79,6 +76,8 @@ class Comparison(Tabular):
         session is left out of the ranking.
     looks : list of int
         Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it.
+    most : int or None
+        The seeds at which it would have given up, fixed before the start; None without it.
     """
 
     scenario: Scenario
@@ -93,6 +92,7 @@ class Comparison(Tabular):
     interrupted: bool = False
     failures: Sequence[Failure] = ()
     looks: Sequence[int] = ()
+    most: int | None = None
 
     def __repr__(self) -> str:
         return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"
@@ -121,7 +121,7 @@ class Comparison(Tabular):
         return [name for name in self.table.columns if name not in _KEYS]
 
     def values(self, sender: str, name: str) -> list[float | None]:
-        """A metric of a sender, one value a seed, in the order of `seeds`."""
+        """A metric of a sender, one value for each seed that it played, in the order of `seeds`."""
         return self._columns[sender][name]
 
     @cached_property
@@ -138,7 +138,11 @@ class Comparison(Tabular):
         """All pairwise comparisons."""
         criteria = VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA
         return Ranker(
-            self._columns, criteria, is_random=not identical_replicas(self._columns), prefer=self.scenario.prefer
+            self._columns,
+            criteria,
+            is_random=not identical_replicas(self._columns),
+            prefer=self.scenario.prefer,
+            is_race=self.most is not None,
         )
 
     @property
@@ -169,7 +173,7 @@ class Comparison(Tabular):
     @cached_property
     def effects(self) -> list[Effect]:
         """What each choice does for each sender, against the first; empty where senders alone are compared."""
-        return effects(self._columns, self.scenario.choices, self.ranker.criteria, self.scenario.prefer)
+        return effects(self._columns, self.scenario.choices, self.ranker)
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -189,10 +193,35 @@ class Comparison(Tabular):
         return hourly_costs(self.table, self.flows, price_per_gb)
 
     @cached_property
+    def neighbours(self) -> list[Neighbours]:
+        """What the traffic beside it gets and loses, for each sender; empty without any."""
+        return neighbours(self.table, self.flows)
+
+    @property
+    def asks_for_whom(self) -> bool:
+        """Each of several senders has choices: what is asked is what these do for each of them."""
+        return len({choice.sender for choice in self.scenario.choices.values()}) > 1
+
+    @property
+    def is_settled(self) -> bool:
+        """Further seeds would change no answer."""
+        return all(e.outcome != "open" for e in self.effects) if self.asks_for_whom else self.decision.is_decided
+
+    @property
+    def planned(self) -> int:
+        """Seeds to be played, in a race up to the last look that was begun."""
+        return self.looks[-1] if self.looks else len(self.scenario.seeds)
+
+    @cached_property
+    def left(self) -> dict[str, int]:
+        """Who left the race before its end, as proven worse than another, and after how many seeds."""
+        played = {sender: self.table.filter(sender=sender).height for sender in self.senders}
+        return {sender: count for sender, count in played.items() if count < len(self.seeds)}
+
+    @cached_property
     def headline(self) -> str:
         """The answer in one line; where each of several senders has choices, what those do for whom."""
-        several = len({choice.sender for choice in self.scenario.choices.values()}) > 1
-        return sentence(self.effects) if several else self.ranker.headline
+        return sentence(self.effects) if self.asks_for_whom else self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
@@ -223,7 +252,7 @@ class Comparison(Tabular):
                 'sample, however many seeds there are; let the seed move it: `outage = { …, spread = "5 s" }`'
             )
         if self.interrupted:
-            extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
+            extra.append(f"interrupted: only {len(self.seeds)} of {self.planned} seeds were finished")
         if self.failures:
             extra.append(self._failure_warning())
         if self.lateness is not None:
@@ -254,17 +283,19 @@ class Comparison(Tabular):
     @cached_property
     def manifest(self) -> Manifest:
         """What the result depends on."""
-        return manifest(self.scenario, self.world, self.seeds)
+        found = manifest(self.scenario, self.world, self.seeds)
+        return found if self.most is None else {**found, "until_decided": self.most}
 
     @cached_property
     def typical_seed(self) -> tuple[int, str | None]:
         """The seed to show, and the criterion that chose it.
 
         Its total over the senders is the (lower) median of the first criterion that differs between seeds; the lowest
-        seed of equals.
+        seed of equals. Of a race one that everybody played.
         """
+        shared = self.seeds[: min(self.left.values(), default=len(self.seeds))]
         for name in self.ranker.criteria:
-            totals = sorted((self._total(i, name), seed) for i, seed in enumerate(self.seeds))
+            totals = sorted((self._total(i, name), seed) for i, seed in enumerate(shared))
             if totals[0][0] != totals[-1][0]:
                 return totals[(len(totals) - 1) // 2][1], name
         return self.seeds[0], None
@@ -291,9 +322,10 @@ class Comparison(Tabular):
             "differences": [d.to_dict() for d in self.differences],
             "effects": [effect.to_dict() for effect in self.effects],
             "costs_per_hour": [cost.to_dict() for cost in self.costs()],
+            "neighbours": [found.to_dict() for found in self.neighbours],
             "trials": [trial.to_dict() for trial in self.trials],
             "decision": self.decision.to_dict(),
-            "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
+            "stopping": None if self.most is None else {"rule": RULE, "looks": list(self.looks), "most": self.most},
             "headline": self.headline,
             "verdict": self.verdict,
             "lateness": None if self.lateness is None else self.lateness.to_dict(),
@@ -316,26 +348,7 @@ class Comparison(Tabular):
         return self.table
 
     def _repr_html_(self) -> str:
-        names = self.ranker.criteria
-        head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
-        rows = "".join(f"<tr><th>{escape(s)}</th>{self._html_cells(s, names)}</tr>" for s in self.ranking)
-        table = f"<table><tr><th>sender</th>{head}</tr>{rows}</table>"
-        said = f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.verdict)}</p>"
-        return f"{said}{table}{self._figure()}"
-
-    def _figure(self) -> str:
-        """The first criterion, drawn; nothing where no sender has a value."""
-        from playpath.plots import figure, metric_dots
-        from playpath.show.report.html import plain_svg
-
-        if not self.shown_criteria:
-            return ""
-        drawn, ax = figure(5.2, 0.9 + 0.42 * len(self.senders))
-        metric_dots(self, self.shown_criteria[0], ax)
-        return plain_svg(drawn)
-
-    def _html_cells(self, sender: str, names: Sequence[str]) -> str:
-        return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)
+        return notebook_html(self)
 
     def _sender_dict(self, sender: str) -> dict[str, object]:
         summaries = {name: self.summary(sender, name) for name in self.metric_names}
@@ -346,59 +359,25 @@ class Comparison(Tabular):
 
     def save(self, folder: str | Path) -> None:
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
-        target = Path(folder)
-        for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
-            write_frame(target / f"{name}.parquet", frame)
-        self.save_timelines(target)
-        stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
-        write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+        kept.save(self, Path(folder))
 
     def save_timelines(self, folder: str | Path) -> None:
         """Write the timelines and their bands, in place of those that are there."""
-        target = Path(folder)
-        timelines = file_names(self.timelines)
-        for sender, file in timelines.items():
-            self.timelines[sender].save(target / "timelines" / file)
-        for record in target.glob("timelines/*/record.json"):
-            if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
-                shutil.rmtree(record.parent)
-        write_frame(target / "bands.parquet", self.bands)
+        kept.save_timelines(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
-        source = Path(folder)
-        stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
-        resolved = stored["manifest"]["scenario"]
-        choices = {name: Choice(**choice) for name, choice in stored["manifest"].get("choices", {}).items()}
-        found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
-        return cls(
-            scenario=Scenario(resolved, json.dumps(resolved, ensure_ascii=False), choices=choices),
-            world=stored["world"],
-            seeds=stored["manifest"]["seeds"],
-            table=pl.read_parquet(source / "sessions.parquet"),
-            flows=pl.read_parquet(source / "flows.parquet"),
-            links=pl.read_parquet(source / "links.parquet"),
-            notes=stored["notes"],
-            timelines={session.sender: session for session in found},
-            bands=_stored_bands(source / "bands.parquet"),
-            interrupted=stored["interrupted"],
-            failures=[Failure(**entry) for entry in stored.get("failed", [])],
-            looks=(stored.get("stopping") or {}).get("looks", []),
-        )
-
-
-def _stored_bands(path: Path) -> pl.DataFrame:
-    """No rows in results from before there were bands, of each series."""
-    found = pl.read_parquet(path) if path.is_file() else None
-    return pl.DataFrame(schema=bands.SCHEMA) if found is None or "series" not in found.columns else found
+        return kept.load(Path(folder))
 
 
 def format_summary(summary: stats.Summary | None) -> str:
-    """The mean, and in brackets the interval of the median, for people.
+    """The mean, and in brackets the interval of the median, for people; where the mean lies outside, it says of what it is.
 
     >>> format_summary(stats.summarise([0.0] * 9 + [60.0])), format_summary(stats.summarise([1.0, 2.0]))
     ('6 (median 0)', '1.5')
+    >>> format_summary(stats.summarise([0.0] * 4 + [1.0] * 5 + [90.0]))
+    '9.5 (median 0 to 1)'
     """
     if summary is None:
         return "–"
@@ -408,64 +387,5 @@ def format_summary(summary: stats.Summary | None) -> str:
     low, high = (format_value(end) for end in summary.ci95)
     if low == high:
         return middle if low == middle else f"{middle} (median {low})"
-    return f"{middle} ({low} to {high})"
-
-
-def whole_seeds(sessions: list[Session], senders: int) -> list[Session]:
-    """Sessions of the seeds that every sender finished."""
-    counts: dict[int, int] = {}
-    for session in sessions:
-        counts[session.seed] = counts.get(session.seed, 0) + 1
-    return [s for s in sessions if counts[s.seed] == senders]
-
-
-def gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupted: bool) -> Comparison:
-    """A comparison of finished sessions; every sender has the same seeds."""
-    names = list(dict.fromkeys(name for session in sessions for name in session.metrics))
-    rows = [
-        {"sender": s.sender, "cc": s.cc, "seed": s.seed, "digest": s.digest}
-        | {name: s.metrics.get(name) for name in names}
-        for s in sessions
-    ]
-    schema = {"sender": pl.String, "cc": pl.String, "seed": pl.Int64, "digest": pl.String}
-    return Comparison(
-        scenario=scenario,
-        world=world,
-        seeds=sorted({s.seed for s in sessions}),
-        table=pl.DataFrame(rows, schema=schema | dict.fromkeys(names, pl.Float64)),
-        flows=_long(sessions, "flows"),
-        links=_long(sessions, "links"),
-        notes=_notes(sessions, has_video=scenario.has_video),
-        interrupted=interrupted,
-    )
-
-
-def _long(sessions: list[Session], part: str) -> pl.DataFrame:
-    """A row for each flow or link of each session; nested values become columns `dropped_packets.queue`."""
-    rows = [{"sender": s.sender, "seed": s.seed} | _flat(entry) for s in sessions for entry in getattr(s, part)]
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _flat(entry: Mapping[str, Any], prefix: str = "") -> Row:
-    flat: Row = {}
-    for key, value in entry.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        elif not isinstance(value, list):
-            flat[prefix + key] = value
-    return flat
-
-
-def _notes(sessions: list[Session], *, has_video: bool) -> list[str]:
-    """Warnings of all sessions: each once, with who said it (a lone sender without a video has no part in it) and in how many runs."""
-    runs: dict[str, int] = {}
-    found: dict[tuple[str, str], int] = {}
-    for session in sessions:
-        runs[session.sender] = runs.get(session.sender, 0) + 1
-        for text in dict.fromkeys(session.warnings):
-            found[(session.sender, text)] = found.get((session.sender, text), 0) + 1
-    is_told = has_video or len(runs) > 1
-    return [
-        f"{f'{sender}: ' if is_told else ''}{text} ({count} of {runs[sender]} runs)"
-        for (sender, text), count in found.items()
-    ]
+    of = "" if summary.ci95[0] <= summary.mean <= summary.ci95[1] else "median "
+    return f"{middle} ({of}{low} to {high})"

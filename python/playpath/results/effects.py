@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from playpath.judge.ranking import Ranker, Values, identical_replicas
+from playpath.base.words import listing
+from playpath.judge.ranking import Ranker, Values
 
 if TYPE_CHECKING:
     from playpath.scenario.choices import Choice
@@ -44,8 +45,8 @@ class Effect:
         return asdict(self)
 
 
-def effects(values: Values, choices: Mapping[str, Choice], criteria: Sequence[str], prefer: str) -> list[Effect]:
-    """Each value against the first, sender by sender, by the rule that judges senders. Names without values are left out."""
+def effects(values: Values, choices: Mapping[str, Choice], judge: Ranker) -> list[Effect]:
+    """Each value against the first, sender by sender, by the rule of the ranker of all. Names without values are left out."""
     by_sender: dict[str, dict[str, str]] = {}
     for name, choice in choices.items():
         if name in values:
@@ -54,9 +55,8 @@ def effects(values: Values, choices: Mapping[str, Choice], criteria: Sequence[st
     for sender, names in by_sender.items():
         (first, baseline), *others = names.items()
         for value, name in others:
-            two = {first: values[baseline], value: values[name]}
-            ranker = Ranker(two, criteria, is_random=not identical_replicas(two), prefer=prefer)
-            found.append(Effect(sender, value, first, _outcome(ranker, value), ranker.headline))
+            two = judge.among({first: values[baseline], value: values[name]})
+            found.append(Effect(sender, value, first, _outcome(two, value), two.headline))
     return found
 
 
@@ -78,14 +78,6 @@ def sentence(found: Sequence[Effect]) -> str:
         for outcome, word in _WORDS.items():
             senders = [effect.sender for effect in of if effect.outcome == outcome]
             if senders:
-                parts.append(f"{word} for {_listed(senders)}")
+                parts.append(f"{word} for {listing(senders)}")
         told.append(f"{value}: {'; '.join(parts)}")
     return f"Against {found[0].against}. {'. '.join(told)}." if found else ""
-
-
-def _listed(senders: Sequence[str]) -> str:
-    most = 6
-    shown = list(senders[:most])
-    more = [f"{len(senders) - most} more"] if len(senders) > most else []
-    *first, last = [*shown, *more]
-    return f"{', '.join(first)} and {last}" if first else last

@@ -30,7 +30,8 @@ def latex_table(result: Comparison) -> str:
     names = result.shown_criteria
     head = ["choice" if result.scenario.choices else "sender", *(metric(name).axis for name in names)]
     rows = [[name, *(format_summary(result.summary(name, n)) for n in names)] for name in result.ranking]
-    seeds = f"Means of {len(result.seeds)} runs, in brackets the 95 % interval of the median."
+    fewer = "".join(f" ({sender}: {count})" for sender, count in result.left.items())
+    seeds = f"Means of {len(result.seeds)} runs{fewer}, in brackets the 95 % interval of the median."
     lines = [
         r"\begin{table}",
         r"\centering",

@@ -50,6 +50,9 @@ class FlowRecord(TypedDict):
     subflows: list[SubflowRecord]
     """One for each path under MPTCP; empty otherwise."""
 
+    frames: NotRequired[FrameRecord | None]
+    """Of a source of frames."""
+
 
 class SubflowRecord(TypedDict):
     """One path of an MPTCP flow. What a world cannot see has no value."""
@@ -94,6 +97,30 @@ class SubflowRecord(TypedDict):
     """Times that its window was halved for holding up the connection."""
 
 
+class FrameRecord(TypedDict):
+    """Delays of the frames of a source, from the picture to its last byte at the client's application. One that had
+    not arrived by the end counts with the time for which it had waited.
+    """
+
+    count: int
+    """Frames taken."""
+
+    p50_ms: float
+    """Half of them took at most this long."""
+
+    p99_ms: float
+    """99 of 100."""
+
+    p999_ms: float
+    """999 of 1000."""
+
+    over_50ms: float
+    """Share that took longer than 50 ms."""
+
+    over_100ms: float
+    """Share that took longer than 100 ms."""
+
+
 class LinkRecord(TypedDict):
     """One direction of a link."""
 
@@ -121,8 +148,39 @@ class LinkRecord(TypedDict):
     sd_queue_packets: float
     """Time-weighted standard deviation of the queue."""
 
+    rewritten_packets: NotRequired[int | None]
+    """Packets whose ECN field it cleared or wrote anew; only of a hop that does so."""
+
+    classes: NotRequired[dict[str, ClassRecord]]
+    """By class of the queue, `low_latency` and `classic`; only of a queue that tells them apart."""
+
     mean_lateness_ms: NotRequired[float | None]
     """How much later than due it handed packets over, on the mean; only of the ways of a path on the wall clock."""
+
+
+class ClassRecord(TypedDict):
+    """One class of a queue that keeps several."""
+
+    arrived_packets: int
+    """Packets handed to the class."""
+
+    sent_packets: int
+    """Packets sent on."""
+
+    sent_bytes: int
+    """Their bytes."""
+
+    dropped_packets: int
+    """Packets dropped, by the limit or by the management."""
+
+    marked_packets: int
+    """Congestion marks."""
+
+    mean_wait_ms: NotRequired[float | None]
+    """Mean time in the queue of those sent on; null without one."""
+
+    longest_wait_ms: float
+    """The longest."""
 
 
 class SessionRecord(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -128,6 +128,7 @@ class KernelWorld:
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
+        _refuse_quic(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
@@ -136,6 +137,7 @@ class KernelWorld:
         """Run one session in namespaces of its own."""
         scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
+        _refuse_quic(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel
 
@@ -204,6 +206,18 @@ def cc_name(scenario: Scenario, sender: str) -> str:
 def _refuse_own_code(scenario: Scenario) -> None:
     if found := own_code(scenario.resolved):
         raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
+
+
+def speaks_quic(sender: Mapping[str, Any]) -> bool:
+    """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
+    transport = sender.get("transport", {})
+    return bool(transport.get("name") == "quic")
+
+
+def _refuse_quic(scenario: Scenario) -> None:
+    for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
+        if speaks_quic(entry):
+            raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the world 'sim' only")
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:

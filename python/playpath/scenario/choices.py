@@ -56,19 +56,24 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     count *= math.prod(map(len, axes.values()))
     if count > MOST:
         raise InputError(f"vary: {count} combinations of choices and senders; allowed: up to {MOST} at once")
-    variants: dict[str, Scenario] = {}
-    choices: dict[str, Choice] = {}
+    found: list[tuple[Choice, Scenario]] = []
     for values in itertools.product(*axes.values()):
         given = dict(zip(axes, values, strict=True))
         called = " + ".join(_label(key, value) for key, value in given.items())
-        settings = {key: _limited(plain, key, value) for key, value in given.items()}
+        settings = {key: _limited(plain, key, value) for key, value in given.items()} | _secured(plain, axes, given)
         variant = _loaded(plain, settings, folder)
         if not variant.senders:
             raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give `cc`")
-        for sender in variant.senders:
-            name = called if len(variant.senders) == 1 else f"{sender} · {called}"
-            variants[name] = _renamed(variant, sender, name)
-            choices[name] = Choice(sender, called, settings)
+        found += [(Choice(sender, called, settings), variant) for sender in variant.senders]
+    # Senders whose own names tell the choices apart, as `cubic` and `cubic/quic`, keep them.
+    tell = len({choice.sender for choice, _ in found}) == len(found)
+    variants: dict[str, Scenario] = {}
+    choices: dict[str, Choice] = {}
+    for choice, variant in found:
+        long = choice.value if len(variant.senders) == 1 else f"{choice.sender} · {choice.value}"
+        name = choice.sender if tell else long
+        variants[name] = _renamed(variant, choice.sender, name)
+        choices[name] = choice
     senders = [variants[name].resolved["sender"][0] for name in variants]
     resolved = cast(Document, {**plain.resolved, "sender": senders})
     text = json.dumps(resolved, ensure_ascii=False)
@@ -111,6 +116,20 @@ def _limited(plain: Scenario, key: str, value: Any) -> Any:
     places = [f"path.{n}.queue" for n in range(len(plain.resolved["path"]))] if key == "path.queue" else [key]
     limits = [(at(plain.resolved, place) or {}).get("limit") for place in places]
     return {"kind": value, "limit": limits[0]} if limits[0] and limits == limits[:1] * len(limits) else value
+
+
+def _secured(plain: Scenario, axes: Mapping[str, Sequence[Any]], given: Mapping[str, Any]) -> dict[str, Any]:
+    """TCP that is compared with QUIC, which is never without TLS, has TLS 1.3, too, unless the scenario says what it has."""
+    key = "sender.transport"
+    if given.get(key) != "tcp" or not any("quic" in (value, at_name(value)) for value in axes[key]):
+        return {}
+    said = any(sender.get("tls", "none") != "none" for sender in plain.resolved["sender"])
+    return {} if said or "sender.tls" in axes else {"sender.tls": "full"}
+
+
+def at_name(value: Any) -> Any:
+    """The name in a table that names a component."""
+    return value.get("name") if isinstance(value, Mapping) else None
 
 
 def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenario:

@@ -111,8 +111,8 @@ class Document(TypedDict, total=False):
     back."""
 
     sender: Sequence[Sender] | None
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other,
+    on the same paths."""
 
     traffic: Sequence[Traffic] | None
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
@@ -253,9 +253,13 @@ class Tcp(TypedDict, total=False):
     max_burst: int | None
     """Most packets that one event may release."""
 
+    tls: Literal["none", "full", "resumed", "early_data"]
+    """TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports
+    has `full`."""
+
 
 class Sender(Tcp, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths."""
 
     name: str | None
     """Unique label."""
@@ -288,7 +292,7 @@ class Sender(Tcp, total=False):
 class Traffic(Sender, total=False):
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
 
-    kind: Required[Literal["bulk", "web", "udp", "video"]]
+    kind: Required[Literal["bulk", "web", "frames", "udp", "video"]]
     """Which kind of traffic."""
 
     count: int
@@ -322,7 +326,13 @@ class Traffic(Sender, total=False):
     """Shape of the Pareto distribution of sizes."""
 
     rate: str
-    """While on."""
+    """Mean rate of the pictures."""
+
+    fps: float
+    """Pictures per second."""
+
+    size_sd: str
+    """Standard deviation of a picture's size, as a share of the mean."""
 
     packet_bytes: int
     """Size of a datagram with its headers."""
@@ -332,6 +342,9 @@ class Traffic(Sender, total=False):
 
     off: str | None
     """Mean length of the periods between; with `on`."""
+
+    field: Literal["not_ect", "ect0", "ect1"]
+    """ECN field of its packets."""
 
 
 class DelayedAck(TypedDict, total=False):
@@ -429,6 +442,9 @@ class Direction(TypedDict, total=False):
 
     loss_place: Literal["before_queue", "after_queue"]
     """Where random loss strikes."""
+
+    ecn: Literal["kept", "bleached", "ect1_to_ect0", "ect0_to_ect1"]
+    """What becomes of the ECN field here, before the queue sees the packet."""
 
     queue: Mapping[str, Any] | str | None
     """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
@@ -650,16 +666,17 @@ class Player(TypedDict, total=False):
 
     http: Literal["apart", "http/1.1", "h2"]
     """apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those
-    of the host, opened when none is free, as in browsers; h2: all share one connection, side by side"""
+    of the host, opened when none is free, as in browsers; h2: all share one connection, side by side; from a sender
+    over QUIC it is HTTP/3, whatever stands here"""
 
     connections_per_host: int
     """HTTP/1.1: most that are shared (Chromium, Firefox: 6)"""
 
     video_priority: str
-    """HTTP/2: priority of the video (Chromium's of all that a page fetches)"""
+    """HTTP/2 and HTTP/3: priority of the video (Chromium's of all that a page fetches)"""
 
     audio_priority: str
-    """HTTP/2: priority of the audio (Chromium's of all that a page fetches)"""
+    """HTTP/2 and HTTP/3: priority of the audio (Chromium's of all that a page fetches)"""
 
     idle_timeout: str
     """the server closes connections idle for longer"""

@@ -104,6 +104,7 @@ def tag_key(choice: Choice) -> DeclaredKey:
         "doc": f"Which {choice['what'] if choice['what'] != 'value' else 'kind of traffic'}.",
         "example": f'"{words[0][0]}"',
         "kernel": "",
+        "idle_with": [],
         "table": None,
     }
 

@@ -82,8 +82,8 @@ class Document(TypedDict, total=False):
     back."""
 
     sender: Sequence[Sender]
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other,
+    on the same paths."""
 
     traffic: Sequence[Traffic]
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
@@ -150,9 +150,13 @@ class Tcp(TypedDict, total=False):
     max_burst: int | None
     """Most packets that one event may release."""
 
+    tls: Literal["none", "full", "resumed", "early_data"]
+    """TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports
+    has `full`."""
+
 
 class Sender(Tcp, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths."""
 
     name: str
     """Unique label."""
@@ -185,7 +189,7 @@ class Sender(Tcp, total=False):
 class Traffic(Sender, total=False):
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
 
-    kind: Required[Literal["bulk", "web", "udp", "video"]]
+    kind: Required[Literal["bulk", "web", "frames", "udp", "video"]]
     """Which kind of traffic."""
 
     count: int
@@ -219,7 +223,13 @@ class Traffic(Sender, total=False):
     """Shape of the Pareto distribution of sizes."""
 
     rate: str
-    """While on."""
+    """Mean rate of the pictures."""
+
+    fps: float
+    """Pictures per second."""
+
+    size_sd: str
+    """Standard deviation of a picture's size, as a share of the mean."""
 
     packet_bytes: int
     """Size of a datagram with its headers."""
@@ -229,6 +239,9 @@ class Traffic(Sender, total=False):
 
     off: str | None
     """Mean length of the periods between; with `on`."""
+
+    field: Literal["not_ect", "ect0", "ect1"]
+    """ECN field of its packets."""
 
 
 class Direction(TypedDict, total=False):
@@ -257,6 +270,9 @@ class Direction(TypedDict, total=False):
 
     loss_place: Literal["before_queue", "after_queue"]
     """Where random loss strikes."""
+
+    ecn: Literal["kept", "bleached", "ect1_to_ect0", "ect0_to_ect1"]
+    """What becomes of the ECN field here, before the queue sees the packet."""
 
     queue: Mapping[str, Any]
     """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list

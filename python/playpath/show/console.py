@@ -99,9 +99,9 @@ def print_comparison(result: Comparison) -> None:
     viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
-    out.print(
-        f"[dim]mean (95 % interval of the median); {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
-    )
+    fewer = [f"{sender} left after {count}" for sender, count in result.left.items()]
+    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer])
+    out.print(f"[dim]mean (95 % interval of the median); {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
     print_table(_fitting(lambda stacked: _means("what it costs the network", result, network, stacked=stacked)))
@@ -256,6 +256,9 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
         return [metric(name).label, "–", "–", "–", word]
     more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
     unit = metric(name).unit
-    interval = "–" if found.ci95 is None else f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
+    interval = "–"
+    if found.ci95 is not None:
+        median, low, high = (format_value(value) for value in (found.median, *found.ci95))
+        interval = f"{median} ({low} to {high})"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
     return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word, *more]

@@ -1,8 +1,9 @@
 """A scenario as one page: what it says, as it says it, and every default that was filled in, marked as one.
 
 How it is told apart: what the document gives is printed as typed; a default is a value of the resolved scenario whose place the
-document does not fill. A text that stands for a table fills the place whose value it is (`queue = "1 bdp"` its limit), else the
-first one (`jitter = "0.05 ms"` its amplitude, which is resolved as 50 us).
+document does not fill and that is in force (in CCP's mode `paper` its guards are not). A text that stands for a table fills the
+place whose value it is (`queue = "1 bdp"` its limit), else the first one (`jitter = "0.05 ms"` its amplitude, which is resolved
+as 50 us).
 """
 
 from __future__ import annotations
@@ -92,12 +93,25 @@ def _block(title: str, raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> B
     given = dict(_leaves(raw))
     full = dict(_leaves(resolved))
     filled = {place for key, value in given.items() for place in _filled(key, value, full)}
-    defaults = {key: _shown(value) for key, value in full.items() if key not in filled and key != "name"}
+    idle = set(_idle(resolved))
+    defaults = {key: _shown(value) for key, value in full.items() if key not in filled | idle and key != "name"}
     return Block(
         title,
         {key: _shown(value) for key, value in given.items() if key != "name"},
         {key: value for key, value in defaults.items() if len(value) <= _LONGEST},
     )
+
+
+def _idle(resolved: Mapping[str, Any]) -> Iterator[str]:
+    """Parameters of the congestion control that are not in force beside the others."""
+    cc = resolved.get("cc")
+    if not isinstance(cc, Mapping):
+        return
+    for component in engine.registry("cc"):
+        if component["name"] == cc.get("name"):
+            for parameter in component["params"]:
+                if any(cc.get(other) == word for other, word in parameter["idle_with"]):
+                    yield f"cc.{parameter['name']}"
 
 
 def _filled(key: str, value: Any, full: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,9 @@ class Cell:
     seed: int
 
 
-def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[int] | None = None) -> Iterator[Cell]:
+def cells(
+    design: Design, seeds: Sequence[int] | None = None, racing: Mapping[int, Collection[str]] | None = None
+) -> Iterator[Cell]:
     """The cells of a design in their order: points, then seeds, then senders.
 
     Parameters
@@ -62,15 +64,15 @@ def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[
     design : Design
     seeds : sequence of int, optional
         Instead of the design's own.
-    points : frozenset of int, optional
-        Only these.
+    racing : mapping of int to names, optional
+        Only these points, and only these senders there.
     """
     wanted = design.base.seeds if seeds is None else seeds
     version = engine.version()
     for index, point in enumerate(design.points()):
-        if points is not None and index not in points:
+        if racing is not None and index not in racing:
             continue
-        found = variants(design.base, point)
+        found = [v for v in variants(design.base, point) if racing is None or v.sender in racing[index]]
         for seed in wanted:
             for variant in found:
                 yield Cell(cell_id(variant, seed, version), index, variant, seed)

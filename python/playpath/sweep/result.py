@@ -19,6 +19,7 @@ from playpath.base.manifest import package_version
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
 from playpath.base.tabular import Json, Named, Tabular
 from playpath.judge.evidence import STOPPING_RULE
+from playpath.judge.race import RULE
 from playpath.judge.ranking import Ranker, identical_replicas
 from playpath.scenario import Scenario
 from playpath.sweep.design import Design
@@ -41,6 +42,8 @@ class SweepResult(Tabular):
         A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`.
     looks : list of int
         Numbers of seeds at which a point was judged, the first everywhere, the others where it was open.
+    most : int or None
+        The seeds at which `until_decided` gives up, fixed before the start; None without it.
     interrupted : bool
         Cells are missing; the same sweep again goes on from there.
     source : dict
@@ -52,6 +55,7 @@ class SweepResult(Tabular):
     keys: list[str]
     table: pl.DataFrame
     looks: Sequence[int] = ()
+    most: int | None = None
     interrupted: bool = False
     source: Mapping[str, Any] = field(default_factory=dict)
 
@@ -122,20 +126,31 @@ class SweepResult(Tabular):
             return frozenset()
         return frozenset(self.decisions.filter(~pl.col("is_decided"))["point"].to_list())
 
+    def racing(self) -> dict[int, frozenset[str]]:
+        """Who may still be the best, at the points where that is not decided."""
+        places = {point: self.ranker(point).decide().places for point in sorted(self.open_points())}
+        return {point: frozenset(s for s, place in found.items() if place[0] == 1) for point, found in places.items()}
+
     def ranker(self, point: int) -> Ranker:
         """All comparisons at a point."""
         return self._ranker(self.table.filter((pl.col("point") == point) & pl.col("error").is_null()))
 
     def _ranker(self, group: pl.DataFrame) -> Ranker:
         parts = group.sort("seed").partition_by("sender", as_dict=True, maintain_order=True)
-        shared = set.intersection(*(set(part["seed"].to_list()) for part in parts.values()))
+        shared = _whole_seeds([part["seed"].to_list() for part in parts.values()], is_race=self.most is not None)
         names = [name for name in self.metric_names if group[name].null_count() < group.height]
         values = {
-            str(key[0]): part.filter(pl.col("seed").is_in(list(shared))).select(names).to_dict(as_series=False)
+            str(key[0]): part.filter(pl.col("seed").is_in(shared)).select(names).to_dict(as_series=False)
             for key, part in parts.items()
         }
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
-        return Ranker(values, criteria, is_random=not identical_replicas(values), prefer=self.base.prefer)
+        return Ranker(
+            values,
+            criteria,
+            is_random=not identical_replicas(values),
+            prefer=self.base.prefer,
+            is_race=self.most is not None,
+        )
 
     def _decide(self, group: pl.DataFrame) -> Named | None:
         ranker = self._ranker(group)
@@ -184,7 +199,11 @@ class SweepResult(Tabular):
                 "written": self.base.written,
                 "engine_version": engine.version(),
                 "playpath_version": package_version(),
-                "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)},
+                "stopping": {
+                    "rule": STOPPING_RULE if self.most is None else RULE,
+                    "looks": list(self.looks),
+                    "most": self.most,
+                },
             },
             "digest": self.digest,
         }  # fmt: skip
@@ -209,13 +228,20 @@ class SweepResult(Tabular):
             keys=stored["keys"],
             table=pl.read_parquet(source / "sweep.parquet"),
             looks=stored["manifest"]["stopping"]["looks"],
+            most=stored["manifest"]["stopping"].get("most"),
             interrupted=stored["interrupted"],
             source=stored["manifest"]["design"],
         )
 
 
 def gather(
-    design: Design, store: Store, seen: Sequence[tuple[int, str]], *, looks: Sequence[int], interrupted: bool
+    design: Design,
+    store: Store,
+    seen: Sequence[tuple[int, str]],
+    *,
+    looks: Sequence[int],
+    most: int | None,
+    interrupted: bool,
 ) -> SweepResult:
     """The rows of a design from the store, in the design's order.
 
@@ -244,9 +270,17 @@ def gather(
         keys=design.keys,
         table=table.select(names + rest),
         looks=looks,
+        most=most,
         interrupted=interrupted,
         source=design.source,
     )
+
+
+def _whole_seeds(seeds: Sequence[Sequence[int]], *, is_race: bool) -> list[int]:
+    """Those that every sender finished; in a race, every sender that had not left it."""
+    own = [(frozenset(found), max(found)) for found in seeds]
+    every = sorted(frozenset().union(*(found for found, _ in own)))
+    return [seed for seed in every if all(seed in found or (is_race and seed > last) for found, last in own)]
 
 
 def _index(design: Design, seen: Sequence[tuple[int, str]]) -> pl.DataFrame:

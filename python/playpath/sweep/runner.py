@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import partial
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import Any, Unpack
 from playpath.base.errors import PlaypathError, RunError
 from playpath.base.parallel import check_jobs
 from playpath.judge.evidence import ladder
+from playpath.judge.race import MOST
 from playpath.scenario import Choices, Scenario, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
@@ -43,7 +44,7 @@ def sweep(
     executor: str | Executor = "local",
     jobs: int | None = None,
     seeds: int | None = None,
-    until_decided: int | None = None,
+    until_decided: int | bool | None = None,
     resume: bool = True,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[], None] = lambda: None,
@@ -63,8 +64,9 @@ def sweep(
         Workers.
     seeds, cc, scheduler, abr, controllers, abrs : optional
         Instead of the design's, or beside its senders: see `playpath.load`.
-    until_decided : int, optional
-        Add seeds, up to this many, at points where the best sender is not decided.
+    until_decided : int or bool, optional
+        Add seeds, up to this many (True: 256), at points where the best sender is not decided; who is proven to be worse than
+        another at a point plays no more there. At each point a false winner is named in at most 5 % of uses.
     resume : bool
         Skip cells that are stored; otherwise run them again.
     progress : callable
@@ -80,7 +82,8 @@ def sweep(
     if not isinstance(design, Design):
         design = load_design(design, seeds=seeds, **senders)
     loaded: Design = design
-    steps = ladder(len(loaded.base.seeds), until_decided)
+    most = MOST if until_decided is True else until_decided or None
+    steps = ladder(len(loaded.base.seeds), most)
     code = code_for_workers(loaded.base)
     where = Store(store)
     known = where.cells() if resume else set()
@@ -89,7 +92,7 @@ def sweep(
         plan = _Plan(loaded, steps)
         while (batch := plan.next_batch()) is not None:
             run.finish(batch, partial(_report, progress, plan))
-            result = gather(loaded, where, run.seen, looks=plan.looks, interrupted=run.interrupted)
+            result = gather(loaded, where, run.seen, looks=plan.looks, most=most, interrupted=run.interrupted)
             if run.interrupted:
                 break
             plan.learn(result)
@@ -147,7 +150,8 @@ class _Plan:
         self.design = design
         self._first = design.base.seeds[0]
         self._steps = steps
-        self._next_points: frozenset[int] | None = frozenset(range(design.size))
+        everybody = frozenset(design.base.senders)
+        self._racing: Mapping[int, frozenset[str]] = dict.fromkeys(range(design.size), everybody)
         self._step = 0
         self.finished = 0
         self.total = 0
@@ -158,19 +162,18 @@ class _Plan:
         return self._steps[: self._step]
 
     def next_batch(self) -> Iterator[Cell] | None:
-        if not self._next_points or self._step >= len(self._steps):
+        if not self._racing or self._step >= len(self._steps):
             return None
         done = self._steps[self._step - 1] if self._step else 0
         new = range(self._first + done, self._first + self._steps[self._step])
         self.finished = self.total
-        self.total += len(self._next_points) * len(new) * len(self.design.base.senders)
-        everywhere = len(self._next_points) == self.design.size
+        self.total += sum(map(len, self._racing.values())) * len(new)
         self._step += 1
-        return cells(self.design, new, None if everywhere else self._next_points)
+        return cells(self.design, new, self._racing)
 
     def learn(self, result: SweepResult) -> None:
         """Go on where it is open."""
-        self._next_points = result.open_points() if self._step < len(self._steps) else frozenset()
+        self._racing = result.racing() if self._step < len(self._steps) else {}
 
 
 class CellRunner:

@@ -8,6 +8,7 @@ merges them. Cells found twice are equal, because equal ids mean equal results.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +72,24 @@ class Store:
         if not parts:
             return pl.DataFrame(schema={"cell": pl.String})
         return pl.concat(parts, how="diagonal_relaxed").unique("cell", keep="any")
+
+    def pack(self, least: int = 1000) -> None:
+        """From so many shards on, those with the same columns become one: thousands of files are slow to read.
+
+        The new one is there before the old ones go, so what is killed meanwhile has lost nothing.
+        """
+        alike = defaultdict(list)
+        for path in self._whole():
+            alike[tuple(pl.read_parquet_schema(path).items())].append(path)
+        if sum(map(len, alike.values())) < least:
+            return
+        for paths in alike.values():
+            buffer = io.BytesIO()
+            pl.read_parquet(paths, glob=False).unique("cell", keep="any", maintain_order=True).write_parquet(buffer)
+            packed = self.add(buffer.getvalue())
+            for path in paths:
+                if path != packed:
+                    path.unlink(missing_ok=True)
 
     def check_whole(self, ids: pl.Series, found: pl.DataFrame) -> None:
         """Whether rows were found for all these cells.

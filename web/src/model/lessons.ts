@@ -1,186 +1,210 @@
-/** Guided tours of five steps: each step is a situation that can be played with, and what to look at in it. */
+/** Three lessons. A screen has one idea: a question that the reader answers first, and sessions that say who was right. */
 
-export interface Step {
+import { carried, firstLoss, firstStop, least, longestTrip, regrown, repaired, stopped } from "./outcome";
+import { clock, withUnit } from "./quantity";
+import type { Settings } from "./state";
+import { type Session, around, worst } from "./story";
+
+/** One of the sessions that a screen shows beside each other. */
+export interface Case {
+  name: string;
+  sender: string;
+  set?: Settings;
+}
+
+export interface Screen {
   title: string;
-  text: string;
-  /** What differs from the tour's situation. */
-  set?: Record<string, string | number | null>;
-  senders?: string[];
-  /** Another scenario than the tour's. */
-  scenario?: string;
-  /** Whose packets are looked at. */
-  packets?: string;
-  view?: [number, number];
-  /** The id of the part of the page to look at. */
-  look: "viewers" | "why" | "charts" | "packets" | "ranking" | "whatif";
-  map?: { x: string; y: string | null; seconds: number | null };
+  /** Paragraphs before the question. */
+  text: string[];
+  /** What differs from the lesson's situation. */
+  set?: Settings;
+  cases: Case[];
+  ask: string;
+  options: string[];
+  /** Number of the option that the sessions bear out. */
+  answer: (sessions: Session[]) => number;
+  /** What happened, in figures. */
+  told: (sessions: Session[]) => string;
+  /** Why; it is said of the screen's own situation, not of what the reader makes of it. */
+  why: string;
+  /** Id of the knob that the reader can turn then. */
+  knob: string;
+  /** What the moving picture shows, and how many seconds of it pass in a second. */
+  scene: { view: (sessions: Session[]) => [number, number]; pace: number };
+  charts: string[];
 }
 
 export interface Lesson {
   id: string;
   title: string;
   scenario: string;
-  senders: string[];
-  steps: Step[];
+  set: Settings;
+  files?: Record<string, string>;
+  screens: Screen[];
 }
 
-export const LESSONS: Lesson[] = [
-  {
-    id: "wireless", title: "Why does the video stop? (start here)", scenario: "wireless", senders: ["cubic", "bbr"],
-    steps: [
-      { title: "Two viewers, one film", look: "viewers", text: "Both watch the same film over the same wireless link. The link is four times as fast as the film needs, but it loses 3 of 2000 packets. A red mark is a moment when the picture stands still. Only one thing differs between the two: the rule by which the server decides how much to send, its congestion control." },
-      { title: "What happens before a stop", look: "why", text: "A sender may have only so many packets on their way at once: its window. Read what happened before the longest stop. CUBIC believes that a lost packet means a full network, and makes its window smaller. Here the network was not full: the radio lost the packet." },
-      { title: "The window, and the buffer", look: "charts", view: [60, 120], text: "Look at one minute. Each mark on the window is a lost packet: CUBIC’s window falls to 70 %, and grows back too slowly. BBR measures how fast the path delivers, and keeps its window. The dashed line is the window that the film needs: while a sender is below it, the player’s buffer drains; when the buffer is empty, the picture stops." },
-      { title: "Without loss", look: "viewers", set: { "path.0.loss": "0 %" }, text: "The same link, but the radio loses nothing. Now both play. Neither link nor film was the problem: CUBIC and the loss together were. Move the slider “Random loss” yourself." },
-      { title: "Where does the answer turn?", look: "whatif", map: { x: "loss0", y: null, seconds: 120 }, text: "How much loss can CUBIC stand here? The map plays the film at many loss rates and says between which two the answer turns. With a longer round trip it turns earlier, since a window grows once a round trip: choose the round trip as the second axis." },
-    ],
-  },
-  {
-    id: "packets", title: "One lost packet, looked at closely", scenario: "wireless", senders: ["cubic", "bbr"],
-    steps: [
-      { title: "Each stroke is a packet", look: "packets", text: "To the right: when a packet left the server. Upwards: where it belongs in the film. The page shows the second around the cut of the window before CUBIC’s longest stop." },
-      { title: "A packet is lost", look: "packets", text: "The cross is a packet that the radio lost. What was sent after it still arrives: the receiver says so (the green strokes, SACK), while the solid line, up to which all has arrived, stands still. After three such answers the server sends the missing packet again, and the line jumps." },
-      { title: "The window after it", look: "packets", text: "From the solid to the dashed line is what the server may have on its way. CUBIC takes three tenths of it away: the strokes become fewer in each round trip. Press “Later” to see how slowly it grows back." },
-      { title: "The same with BBR", look: "packets", packets: "bbr", text: "Now the packets of BBR. It loses packets, too, and sends them again, but the distance between the two lines stays: it does not take a lost packet for a full network." },
-      { title: "When the queue is to blame", look: "packets", set: { "path.0.loss": "0 %", "path.0.queue": "20 ms" }, text: "Now the radio loses nothing, and the queue is short: an upright cross is a packet for which the queue had no room. Here a smaller window is the right answer, for the network really was full. Both kinds of loss look alike to CUBIC." },
-    ],
-  },
-  {
-    id: "bufferbloat", title: "A full queue beside a download", scenario: "bufferbloat", senders: ["cubic", "bbr"],
-    steps: [
-      { title: "A download begins", look: "viewers", text: "At home somebody starts a download half-way into the film. The link has a queue in which a second of data can wait." },
-      { title: "Look at the queue", look: "charts", view: [10, 100], text: "The download fills the queue until packets are dropped. Everybody’s round trip grows from 30 ms to a second." },
-      { title: "Who backs off loses", look: "why", text: "A sender that avoids a full queue gets little beside one that fills it. BBR limits what it has on its way, and stops for longer; CUBIC fills the queue as the download does." },
-      { title: "The remedy is in the queue", look: "viewers", set: { "path.0.queue": "fq_codel" }, text: "Now the link gives every flow its own turn and keeps the queue short (FQ-CoDel). Both senders play." },
-      { title: "How long may the queue be?", look: "whatif", map: { x: "queue0", y: null, seconds: 120 }, text: "With a shorter tail-drop queue the answer changes as well. The map tells where." },
-    ],
-  },
-  {
-    id: "mobile", title: "A cell whose rate changes", scenario: "mobile", senders: ["cubic", "bbr", "copa"],
-    steps: [
-      { title: "Fast enough on average", look: "viewers", text: "The cell carries 4.5 Mbit/s on average, and the film needs 3. Some seconds are much slower." },
-      { title: "Follow the rate", look: "charts", view: [20, 80], text: "The shaded area behind the goodput is what the cell can carry. What a sender leaves unused cannot be fetched later." },
-      { title: "A queue is a reserve", look: "charts", view: [20, 80], text: "CUBIC keeps hundreds of packets waiting in the queue: when the cell slows down they play on, at the price of a round trip of a second. BBR keeps the queue short and has only the player’s two seconds in reserve. Copa is in between." },
-      { title: "A larger buffer", look: "viewers", set: { "player.buffer": "10 s" }, text: "With ten seconds in the player nobody needs the queue as a reserve." },
-      { title: "Where does the answer turn?", look: "whatif", map: { x: "buffer", y: "video", seconds: 120 }, text: "The player’s buffer against the film’s rate: who is ahead where?" },
-    ],
-  },
-  {
-    id: "satellite", title: "A long way: satellite", scenario: "satellite", senders: ["newreno", "cubic", "bbr"],
-    steps: [
-      { title: "Six tenths of a second", look: "viewers", text: "A round trip over a geostationary satellite takes 600 ms. Losses are rare and come in bursts." },
-      { title: "Growing once a round trip", look: "charts", text: "NewReno adds one packet to its window in each round trip: after a cut it needs minutes. CUBIC grows with the clock, not with round trips." },
-      { title: "Rare events", look: "ranking", text: "In most seeds nothing happens, in some the burst comes at a bad moment: look at the single dots. An average alone would hide it." },
-      { title: "A shorter way", look: "viewers", set: { "path.0.rtt": "40 ms" }, text: "The same losses at 40 ms harm nobody." },
-      { title: "Where does the answer turn?", look: "whatif", map: { x: "rtt0", y: null, seconds: 120 }, text: "At which round trip does the sender begin to matter?" },
-    ],
-  },
-  {
-    id: "live", title: "A match, live: a second and a half behind", scenario: "live", senders: ["cubic", "bbr3", "copa"],
-    steps: [
-      { title: "Nothing can be fetched ahead", look: "viewers", text: "What is filmed now cannot be fetched before. A viewer who is a second and a half behind the stadium has at most that much in the player’s buffer. The link carries 20 Mbit/s and loses one packet in two hundred. The fuller the strip’s colour, the better the picture." },
-      { title: "Chunks of half a second", look: "charts", view: [20, 40], text: "The server sends each half second of film as soon as it is encoded, and waits for the next. CUBIC has cut its window to a few packets by then, so that each chunk takes long to arrive." },
-      { title: "Which picture, and how far behind", look: "ranking", text: "Stops are not all: each strip above says which picture its viewer had on average, and the table how far behind the match that was (live latency). A player that falls behind plays faster until it has caught up." },
-      { title: "Ten seconds behind", look: "viewers", set: { "player.latency_target": "10 s" }, text: "A viewer who accepts to be ten seconds behind has more in reserve. That shortens CUBIC’s stops, but hardly betters its picture: the distance helps less than another control." },
-      { title: "How much loss?", look: "whatif", map: { x: "loss0", y: null, seconds: 60 }, text: "At which loss rate does the control begin to matter for who watches live?" },
-    ],
-  },
-  {
-    id: "short-buffer", title: "A third of a second of buffer", scenario: "short-buffer", senders: ["cubic", "westwood", "vegas", "bbr"],
-    steps: [
-      { title: "Hardly any reserve", look: "viewers", text: "The player holds 300 ms of film, as for a game or a call. The path is three times as fast as the film needs, and loses one packet in a thousand." },
-      { title: "A repair costs a round trip", look: "packets", text: "A lost packet is found missing and sent again after about a round trip of 50 ms: far less than the buffer. A single loss harms nobody." },
-      { title: "Who lets it run dry?", look: "why", text: "Only a sender whose window stays too small for the film: Vegas takes packets that were acknowledged late for a queue, and backs off; Westwood now and then. The others have rate enough." },
-      { title: "Twice the way", look: "viewers", set: { "path.0.rtt": "150 ms" }, text: "With a round trip of 150 ms a window holds a third of the rate, and a repair takes half the buffer. Now those who cut their window at each loss are in trouble." },
-      { title: "How short may the buffer be?", look: "whatif", map: { x: "buffer", y: null, seconds: 60 }, text: "The map turns the player’s buffer: how many seconds are worth how much?" },
-    ],
-  },
-  {
-    id: "slack", title: "A sender that knows the viewer (Slack)", scenario: "bufferbloat", senders: ["cubic", "bbr", "slack"],
-    steps: [
-      { title: "The buffer is time", look: "viewers", text: "Slack is told how full the player’s buffer is. While it is full, nothing is urgent; as it runs low, the sender must hold its own against the download that comes half-way." },
-      { title: "Before and after the download", look: "charts", view: [10, 100], text: "While the path is free Slack keeps the queue short. When the download fills it and the buffer begins to fall, Slack fills the queue as well, as CUBIC does, and never harder." },
-      { title: "Who stops?", look: "why", text: "BBR limits what it has on its way whatever the viewer needs, and stops for longest. CUBIC stops less, and Slack hardly ever." },
-      { title: "On the wireless path", look: "ranking", scenario: "wireless", text: "Where packets are lost by chance Slack does not take the loss for a full network as long as the round trip does not grow. Look at the stops, and at the retransmitted packets." },
-      { title: "How much loss does it bear?", look: "whatif", scenario: "wireless", map: { x: "loss0", y: null, seconds: 60 }, text: "CUBIC, BBR and Slack over the loss rate of the radio: who is ahead where?" },
-    ],
-  },
-  {
-    id: "dumbbell", title: "Who takes how much? (no video)", scenario: "dumbbell", senders: [],
-    steps: [
-      { title: "Twenty downloads", look: "viewers", text: "Ten downloads under NewReno and ten under CUBIC share a link of 100 Mbit/s. Nobody watches; the table has what each flow got." },
-      { title: "The saws", look: "charts", view: [10, 40], text: "The queue fills until packets are dropped, several flows cut their windows, and it empties again. The windows of the first flows are shown." },
-      { title: "Packets that found no room", look: "packets", text: "An upright cross is a packet that the full queue dropped. Choose another flow above the diagram: often several lose at the same moment." },
-      { title: "A longer way", look: "viewers", set: { "path.0.rtt": "200 ms" }, text: "NewReno’s window grows once a round trip, CUBIC’s with the clock: with a round trip of 200 ms CUBIC’s advantage becomes larger." },
-      { title: "A managed queue", look: "charts", set: { "path.0.queue": "fq_codel" }, text: "FQ-CoDel gives each flow its own turn: all get the same, whatever their control, and the queue stays short." },
-    ],
-  },
-  {
-    id: "ccp", title: "Paper: a window for the viewer (CCP)", scenario: "wireless", senders: ["cubic", "compound", "ccp", "ccplb"],
-    steps: [
-      { title: "The idea", look: "viewers", text: "The CCP family computes its window from what the video and the path need, instead of cutting it at each loss." },
-      { title: "What it does at a loss", look: "charts", view: [60, 90], text: "CUBIC and Compound cut their windows at each mark; CCP keeps its own." },
-      { title: "What the network pays", look: "ranking", text: "Nobody of the CCP family stops. Now look at the retransmitted packets, dot by dot: in some seeds a window that ignores loss overflows the queue again and again, and a hundred times as much is sent twice." },
-      { title: "Without loss", look: "ranking", set: { "path.0.loss": "0 %", "path.0.queue": "400 ms" }, text: "Without random loss, and with room in the queue, all four play, and none is dearer than the others: there is nothing to ignore. Add a download with “Other traffic” to see how CCP shares." },
-      { title: "Where it pays", look: "whatif", map: { x: "loss0", y: "rtt0", seconds: 60 }, text: "Loss against round trip: where is which of them ahead?" },
-    ],
-  },
-  {
-    id: "newcwv", title: "Paper: pauses between segments (newCWV)", scenario: "adaptive", senders: ["rfc2861", "newcwv", "newcwv paced"],
-    steps: [
-      { title: "Fetch, pause, fetch", look: "viewers", text: "Adaptive streaming fetches a segment of two seconds, then waits. The fuller the strip’s colour, the better the picture." },
-      { title: "Forgetting the window", look: "charts", view: [60, 100], text: "After a minute the player has enough, and pauses. After a pause, the sender of RFC 2861 starts again with a small window. Look for the marks “idle: window reset”." },
-      { title: "Keeping it sends a burst", look: "charts", view: [60, 100], text: "newCWV (RFC 7661) keeps the window. After the pause it leaves as one burst, and the queue of 30 packets overflows." },
-      { title: "Keep it, and pace", look: "ranking", text: "With pacing the same window arrives evenly: hardly anything is lost, and the player chooses a better picture." },
-      { title: "A longer queue", look: "whatif", map: { x: "queue0", y: null, seconds: 120 }, text: "How long must the queue be for the burst to do no harm?" },
-    ],
-  },
-  {
-    id: "vegas", title: "Paper: a streaming server (Vegas)", scenario: "streaming-server", senders: ["newreno", "vegas", "westwood"],
-    steps: [
-      { title: "A server in a hurry", look: "viewers", text: "The server sends up to eight times the film’s rate, beside file transfers and web pages. The queue drops early (RED)." },
-      { title: "Nobody is late", look: "ranking", text: "No packet misses its playout time under any of the three. For the viewer they are alike." },
-      { title: "The price differs", look: "ranking", text: "Vegas retransmits a fraction of what the others do: it backs off when the round trip grows, before RED has to drop." },
-      { title: "Look at the windows", look: "charts", view: [5, 35], text: "Vegas’ window is flatter than the saws of the other two." },
-      { title: "Less haste", look: "whatif", map: { x: "xfactor", y: null, seconds: 60 }, text: "Does it matter how much faster than the film the server sends?" },
-    ],
-  },
-  {
-    id: "three-paths", title: "Three paths, hardly enough", scenario: "sticky-baseline", senders: ["cubic/dft", "cubic/gr-sty", "lia/dft"],
-    steps: [
-      { title: "Three times two", look: "viewers", text: "The film needs 5.24 Mbit/s, and no path has more than 2. MPTCP puts one connection on all three; a scheduler gives each packet to a path. A little loss on the two WiFi paths." },
-      { title: "Every path must be full", look: "charts", view: [60, 120], text: "Choose a path above the charts. Whichever stays below its two Mbit/s is missed at once: 6 Mbit/s in all leave little to spare." },
-      { title: "Coupled or not", look: "ranking", text: "LIA couples the windows of the paths, so that MPTCP takes no more than one connection would where they share a bottleneck. Here they do not share, and the restraint costs the viewer." },
-      { title: "A smaller film", look: "viewers", set: { "video.rate": "4 Mbit/s" }, text: "A film of 4 Mbit/s leaves a path’s worth to spare: now every combination has what it needs." },
-      { title: "How much film?", look: "whatif", map: { x: "video", y: null, seconds: 60 }, text: "Up to which rate of the film do three paths carry it, and under whom?" },
-    ],
-  },
-  {
-    id: "long-paths", title: "Three long paths, one lossy", scenario: "sticky-3p-150", senders: ["cubic/dft", "olia/dft", "compound/dft"],
-    steps: [
-      { title: "The shortest path is the worst", look: "viewers", text: "Three paths of 150 and 200 ms. The shortest one loses 2 % of its packets, so a window on it stays at a few packets." },
-      { title: "What a lossy path carries", look: "charts", view: [60, 120], text: "Goodput of the first path: far from its 2 Mbit/s. The same loss on a path three times as long costs three times as much." },
-      { title: "Packets of the lossy path", look: "packets", text: "Every fiftieth packet is a cross. Each time the window is cut before it has grown back." },
-      { title: "Shorter paths", look: "viewers", set: { "path.0.rtt": "20 ms" }, text: "With 20 ms instead of 150 the lossy path recovers seven times as fast: CUBIC and Compound play now. OLIA, which couples the windows of the paths, still does not." },
-      { title: "Where does it turn?", look: "whatif", map: { x: "loss0", y: null, seconds: 60 }, text: "Up to which loss on the short path is the picture saved?" },
-    ],
-  },
-  {
-    id: "sticky", title: "Paper: three paths at once (sticky)", scenario: "sticky-3p-50", senders: ["cubic/dft", "cubic/tp-sty", "cubic/tr-sty"],
-    steps: [
-      { title: "Three paths of 2 Mbit/s", look: "viewers", text: "The film needs 5.24 Mbit/s, and each path has 2: all three are needed. The shortest path loses 2 % of its packets." },
-      { title: "Three schedulers, one picture", look: "viewers", text: "A scheduler gives every packet to a path. The default takes the shortest round trip that has room; the sticky ones stay on a path for longer. Here all three show the same: the paths together carry less than the film needs, so that each must use whatever room there is." },
-      { title: "Look at the short path", look: "charts", view: [60, 120], text: "The charts show the path with the loss. Its window is cut again and again, and stays too small for its two Mbit/s; choose another path above the charts, and compare." },
-      { title: "Without the loss", look: "viewers", set: { "path.0.loss": "0.05 %" }, text: "With the short path healthy again nobody stops, and the schedulers have something to choose from: look at their retransmissions." },
-      { title: "Where does the answer turn?", look: "whatif", map: { x: "loss0", y: null, seconds: 60 }, text: "Loss of the short path: from where on does the scheduler matter?" },
-    ],
-  },
-];
+const MSS = 1448;
+const cubic: Case[] = [{ name: "cubic", sender: "cubic" }];
+const three: Case[] = ["newreno", "cubic", "bbr"].map((sender) => ({ name: sender, sender }));
+const seconds = (value: number) => withUnit(value, "s");
+/** "A stops for 3 s, B for 5 s" */
+const stops = (sessions: Session[]) => sessions.map((session) => `${session.sender}: ${stopped(session) ? `the picture stands still for ${seconds(stopped(session))}` : "the picture never stops"}`).join("; ");
+const stopOr = (fallback: [number, number]) => (sessions: Session[]) => worst(sessions) ?? fallback;
+/** Around the first packet that was lost. */
+const aroundLoss = (sessions: Session[]): [number, number] => {
+  const lost = Math.min(...sessions.map((session) => session.series["drops.video"]?.time_s[0] ?? 1));
+  return [Math.max(0, lost - 0.1), lost + 0.5];
+};
 
-/** Senders to begin with; all others are a tick away. */
-export function featured(scenario: string, senders: string[]): string[] {
-  const known = LESSONS.find((lesson) => lesson.scenario === scenario)?.senders.filter((sender) => senders.includes(sender)) ?? [];
-  if (known.length >= 2) return known;
-  const common = ["cubic", "bbr"].filter((sender) => senders.includes(sender));
-  return common.length === 2 ? common : senders.slice(0, 3);
-}
+const film: Lesson = {
+  id: "film", title: "Why a film stalls", scenario: "wireless", set: { "video.duration": "60 s" },
+  screens: [
+    {
+      title: "A film is poured and drunk",
+      text: ["A server pours a film into a network path; at the other end the player drinks it, 5.24 Mbit of it each second. What has arrived and was not yet shown waits in the player’s buffer: one second of film at most.", "This link carries 20 Mbit/s, four times what the film needs, and loses nothing."],
+      set: { "path.0.loss": "0 %" }, cases: cubic,
+      ask: "Does the picture stop?", options: ["Never", "Now and then", "Most of the time"],
+      answer: ([one]) => (stopped(one) === 0 ? 0 : stopped(one) < 30 ? 1 : 2),
+      told: (sessions) => `${stops(sessions)}.`,
+      why: "What is poured in is more than what is drunk, and the buffer stays full.",
+      knob: "rate0", scene: { view: () => [0.5, 8], pace: 0.25 }, charts: ["buffer"],
+    },
+    {
+      title: "The radio loses a little",
+      text: ["The same link, and the same film. But now the radio loses 0.15 % of the packets: 3 of 2000. The server sends each of them again."],
+      cases: cubic,
+      ask: "How much of its time does the viewer look at a picture that stands still?", options: ["None: so little loss is made good", "Less than a tenth", "More than a tenth"],
+      answer: ([one]) => (stopped(one) === 0 ? 0 : stopped(one) < 6 ? 1 : 2),
+      told: ([one]) => `In a film of 60\u00a0s the picture stood still for ${seconds(stopped(one))}.`,
+      why: "The lost packets themselves are a trifle. What the server concludes from them is not: look at its window below, and at the buffer.",
+      knob: "loss0", scene: { view: stopOr([5, 15]), pace: 0.5 }, charts: ["window", "buffer"],
+    },
+    {
+      title: "The window",
+      text: ["A server may have only so many packets on their way at once: its window. A window’s worth arrives in each round trip, here in a tenth of a second. CUBIC, the rule of most servers, takes a loss for a full network, and makes its window smaller. Below the dashed line it carries less than the film needs.", "You may change one thing for this viewer."],
+      cases: [{ name: "twice the rate", sender: "cubic", set: { "path.0.rate": "40 Mbit/s" } }, { name: "half the way", sender: "cubic", set: { "path.0.rtt": "50 ms" } }, { name: "twice the buffer", sender: "cubic", set: { "player.buffer": "2 s" } }],
+      ask: "What helps most?", options: ["A link of 40 Mbit/s instead of 20", "A server half as far away: 50 ms instead of 100", "A buffer of two seconds instead of one"],
+      answer: (sessions) => least(sessions, stopped),
+      told: (sessions) => `${stops(sessions)}.`,
+      why: "The same window arrives twice as often over half the way, and it grows back sooner. A link that is not filled gains nothing from being faster, and a larger buffer only puts off what has to come.",
+      knob: "rtt0", scene: { view: stopOr([5, 15]), pace: 0.5 }, charts: ["window", "buffer"],
+    },
+    {
+      title: "Another rule",
+      text: ["Link and film are as they were, with 0.15 % of loss. A second server sends the same film by another rule, BBR. It does not ask whether packets are lost, but how fast they arrive."],
+      cases: [{ name: "cubic", sender: "cubic" }, { name: "bbr", sender: "bbr" }],
+      ask: "Whose viewer sees the picture stand still?", options: ["CUBIC’s alone", "BBR’s alone", "Both", "Neither"],
+      answer: ([one, other]) => (stopped(one) > 0 ? (stopped(other) > 0 ? 2 : 0) : stopped(other) > 0 ? 1 : 3),
+      told: (sessions) => `${stops(sessions)}.`,
+      why: "Neither link nor film was the cause, but the rule by which the server judges the loss.",
+      knob: "loss0", scene: { view: stopOr([5, 15]), pace: 0.5 }, charts: ["window", "buffer"],
+    },
+  ],
+};
+
+const DOWNLOAD = 10;
+const after = (sessions: Session[]): [number, number] => {
+  const first = sessions.map(firstStop).filter((stop) => stop !== undefined)[0];
+  return first ? around(first) : [DOWNLOAD - 2, DOWNLOAD + 18];
+};
+
+const queue: Lesson = {
+  id: "queue", title: "The queue that is too long", scenario: "bufferbloat",
+  set: { "video.duration": "45 s", "player.buffer": "1 s", "path.0.queue": "2000 ms", "traffic.0.start": `${DOWNLOAD} s`, "traffic.0.start_spread": "0 s" },
+  screens: [
+    {
+      title: "Where packets wait",
+      text: ["Before the slowest link of a path stands a queue. A packet that comes while another is being sent waits there. This link sends 10 Mbit/s, and its queue has room for two seconds of packets. The film needs 3 Mbit/s, and has the link to itself for the first ten seconds."],
+      cases: cubic,
+      ask: "How long does a round trip take at most, once the film is under way? The way itself takes 30 ms.", options: ["Hardly longer than the way: below 150 ms", "About half a second", "Two seconds: the queue is full"],
+      answer: ([one]) => [150, 1000, Infinity].findIndex((most) => longestTrip(one, [4, DOWNLOAD]) < most),
+      told: ([one]) => `${withUnit(longestTrip(one, [4, DOWNLOAD]), "ms")} at most.`,
+      why: "While nobody sends more than the link carries, the queue is short, however much room it has.",
+      knob: "queue0", scene: { view: () => [4, DOWNLOAD], pace: 0.1 }, charts: ["rtt"],
+    },
+    {
+      title: "Somebody downloads",
+      text: ["At ten seconds somebody in the same house begins a download. A download takes what it can get: it adds packets until one is lost, and here none is lost before the queue is full. Grey is what the others have in the queue; the film’s packets stand behind it."],
+      cases: cubic,
+      ask: "What does the film’s viewer see?", options: ["Nothing: three of ten Mbit/s are enough for the film", "The picture stands still for a second or two", "The picture stands still for longer"],
+      answer: ([one]) => (stopped(one) === 0 ? 0 : stopped(one) <= 2 ? 1 : 2),
+      told: ([one]) => `The picture stood still for ${seconds(stopped(one))} in all${firstStop(one) ? `, for the first time at ${clock(firstStop(one)!.at)}` : ""}. A round trip took up to ${withUnit(longestTrip(one, [DOWNLOAD, 45]), "ms")}.`,
+      why: "The window that was enough for a way of 30\u00a0ms carries a fraction of the film now, and each answer that could enlarge it comes late.",
+      knob: "queue0", scene: { view: after, pace: 1 }, charts: ["queue", "rtt", "buffer"],
+    },
+    {
+      title: "Less room",
+      text: ["A queue is there so that nothing is lost when packets come together. Its owner is advised to make it shorter: one with room for a tenth of a second. More packets will be lost."],
+      cases: [{ name: "2000 ms", sender: "cubic" }, { name: "100 ms", sender: "cubic", set: { "path.0.queue": "100 ms" } }],
+      ask: "For the film’s viewer that is …", options: ["better", "the same", "worse"],
+      answer: ([long, short]) => 1 + Math.sign(Math.round(stopped(short) - stopped(long))),
+      told: (sessions) => `${stops(sessions)}. The longest round trips: ${sessions.map((session) => withUnit(longestTrip(session, [DOWNLOAD, 45]), "ms")).join(" and ")}.`,
+      why: "The download finds its loss sooner, backs off sooner, and leaves less in front of the film.",
+      knob: "queue0", scene: { view: after, pace: 1 }, charts: ["queue", "rtt", "buffer"],
+    },
+    {
+      title: "A queue for each",
+      text: ["Another remedy leaves the room as it is. FQ-CoDel has a queue for each connection, serves them in turn, and drops a packet of whoever lets it grow for too long."],
+      cases: [{ name: "one for all", sender: "cubic" }, { name: "one for each", sender: "cubic", set: { "path.0.queue": "fq_codel" } }],
+      ask: "How long does a round trip of the film take now, at most?", options: ["Less than a tenth of what it took", "About half of it", "As long as before"],
+      answer: ([shared, own]) => [0.1, 0.75, Infinity].findIndex((share) => longestTrip(own, [DOWNLOAD, 45]) < share * longestTrip(shared, [DOWNLOAD, 45])),
+      told: (sessions) => `${sessions.map((session) => `${session.sender}: ${withUnit(longestTrip(session, [DOWNLOAD, 45]), "ms")}`).join("; ")}. ${stops(sessions)}.`,
+      why: "The download still gets its share; it fills its own queue, and no longer the film’s.",
+      knob: "rtt0", scene: { view: after, pace: 1 }, charts: ["queue", "rtt", "buffer"],
+    },
+  ],
+};
+
+const loss: Lesson = {
+  id: "loss", title: "What a loss does to CUBIC, NewReno and BBR", scenario: "wireless",
+  // A buffer that does not fill lets every sender use its whole window; one packet is lost, the four hundredth.
+  set: { "video.duration": "90 s", "video.rate": "12 Mbit/s", "player.buffer": "90 s", "path.0.queue": "4 bdp", "path.0.loss": { kind: "pattern", file: "one-loss.txt" } },
+  files: { "one-loss.txt": "length 1000000\n400\n" },
+  screens: [
+    {
+      title: "A packet is missing",
+      text: ["Packets leave the server at the left; they reach the viewer a twentieth of a second later. The radio loses one of them: the cross. Nobody tells the server. But the viewer’s machine answers each packet that arrives, and its answers show the gap."],
+      cases: cubic,
+      ask: "After what time does the server send the missing packet again? A round trip takes 100 ms.", options: ["At once", "After about one round trip", "After about a second"],
+      answer: ([one]) => [50, 500, Infinity].findIndex((most) => (repaired(one) ?? 1) * 1e3 < most),
+      told: ([one]) => (repaired(one) === null ? "Nothing was lost." : `After ${withUnit(repaired(one)! * 1e3, "ms")}.`),
+      why: "The answers to what was sent behind it have to come back first. The viewer’s buffer bridges that without effort.",
+      knob: "rtt0", scene: { view: aroundLoss, pace: 0.06 }, charts: ["flight"],
+    },
+    {
+      title: "One loss, three rules",
+      text: ["Three servers send the same film over the same link, and each loses one packet, the same one. NewReno is the rule of the textbooks, CUBIC that of most servers today, BBR that of some large ones."],
+      cases: three,
+      ask: "Who keeps most of its window?", options: ["NewReno", "CUBIC", "BBR"],
+      answer: (sessions) => least(sessions, (session) => -(firstLoss(session)?.cwnd_after ?? 0) / (firstLoss(session)?.cwnd_before ?? 1)),
+      told: (sessions) => `${sessions.map((session) => { const cut = firstLoss(session); return cut ? `${session.sender} goes from ${Math.round(cut.cwnd_before)} to ${Math.round(cut.cwnd_after)} packets (×\u00a0${(cut.cwnd_after / cut.cwnd_before).toFixed(2)})` : session.sender; }).join(", ")}.`,
+      why: "To NewReno and CUBIC a loss means that the network is full. BBR measures what arrives in a second, and one lost packet hardly changes that.",
+      knob: "rtt0", scene: { view: aroundLoss, pace: 0.06 }, charts: ["window"],
+    },
+    {
+      title: "The way back",
+      text: ["A window that was cut has to grow again. NewReno adds one packet in each round trip. CUBIC goes by the clock: fast at first, slowly near the old window, then fast again."],
+      cases: three.slice(0, 2),
+      ask: "How long does NewReno take until its window is what it was before the loss?", options: ["About a second", "Between 5 and 20 seconds", "More than 20 seconds"],
+      answer: ([reno]) => [3, 20, Infinity].findIndex((most) => (regrown(reno) ?? Infinity) <= most),
+      told: (sessions) => `${sessions.map((session) => { const time = regrown(session); return `${session.sender}: ${time === null ? "not within the session" : seconds(time)}`; }).join("; ")}.`,
+      why: "NewReno’s way back takes as many round trips as its window lost packets: the longer the way, the longer it lasts.",
+      knob: "rtt0", scene: { view: () => [0, 40], pace: 2 }, charts: ["window"],
+    },
+    {
+      title: "And the viewer",
+      text: ["Now the radio loses not one packet, but 0.15 % of them, at random, and the film is the one of the first lesson: 5.24 Mbit/s with a second of buffer."],
+      set: { "video.duration": "60 s", "video.rate": "5.24 Mbit/s", "player.buffer": "1 s", "path.0.queue": "1 bdp", "path.0.loss": "0.15 %" }, cases: three,
+      ask: "Whose viewer sees the picture stand still for longest?", options: ["NewReno’s", "CUBIC’s", "BBR’s"],
+      answer: (sessions) => least(sessions, (session) => -stopped(session)),
+      told: (sessions) => `${stops(sessions)}. At 50\u00a0s their windows would carry ${sessions.map((session) => `${withUnit(carried(session, 50, MSS), "Mbit/s")} (${session.sender})`).join(", ")}.`,
+      why: "Who takes a loss for a full network has no time to grow back before the next.",
+      knob: "loss0", scene: { view: stopOr([5, 15]), pace: 0.5 }, charts: ["window", "buffer"],
+    },
+  ],
+};
+
+export const LESSONS: Lesson[] = [film, queue, loss];
+
+/** The settings of a screen's case. */
+export const settingsOf = (lesson: Lesson, screen: Screen, one: Case, turned: Settings): Settings => ({ ...lesson.set, ...screen.set, ...one.set, ...turned });

@@ -75,7 +75,8 @@ export function packetWindow(flow: PacketFlow, path: number, choice: PacketChoic
   const times = flow.sent.time_s.filter((_, i) => flow.sent.path[i] === path);
   if (times.length === 0) return [0, SHORTEST_S];
   const [first, last] = [times[0], times[times.length - 1]];
-  const wanted = zoomed ? (zoomed[0] + zoomed[1]) / 2 : turningPoint(flow, path);
+  const cut = turningPoint(flow, path);
+  const wanted = zoomed && (cut === null || cut < zoomed[0] || cut > zoomed[1]) ? (zoomed[0] + zoomed[1]) / 2 : cut;
   const centre = wanted !== null && wanted >= first && wanted <= last ? wanted : times[times.length >> 1];
   const row = rowAt(times, centre);
   const reached = times[Math.min(row + PACKETS_SHOWN, times.length - 1)] - times[Math.max(0, row - PACKETS_SHOWN)];

@@ -13,21 +13,25 @@ export function number(text: unknown): number | null {
   return unit && Number.isFinite(Number(found[1])) ? Number(found[1]) * unit : null;
 }
 
-/** About three significant digits. */
+/** About three significant digits, with a true minus sign. */
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (value < 0) return `−${short(-value)}`;
   if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 100) return value.toFixed(0);
-  if (size < 1e-4) return value.toExponential(1);
+  if (value >= 100) return value.toFixed(0);
+  if (value < 1e-4) return value.toExponential(1).replace("-", "−");
   return String(Number(value.toPrecision(3)));
 }
 
-export const withUnit = (value: number | null | undefined, unit: string): string => (unit && value != null ? `${short(value)} ${unit}` : short(value));
+/** A line is never broken between a number and its unit. */
+export const withUnit = (value: number | null | undefined, unit: string): string => (unit && value != null ? `${short(value)}\u00a0${unit}` : short(value));
+
+/** A difference with its sign; none has none. */
+export const signed = (value: number, unit: string): string => (value > 0 && short(value) !== "0" ? `+${withUnit(value, unit)}` : withUnit(value, unit));
 
 /** "1:05.3" from the start of the session. */
 export function clock(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   const rest = seconds - 60 * minutes;
-  return minutes === 0 ? `${rest.toFixed(1)} s` : `${minutes}:${rest.toFixed(1).padStart(4, "0")}`;
+  return minutes === 0 ? `${rest.toFixed(1)}\u00a0s` : `${minutes}:${rest.toFixed(1).padStart(4, "0")}`;
 }

@@ -21,6 +21,9 @@ export interface MapState {
   seconds: number | null;
 }
 
+/** Dotted key → value, as `--set`. */
+export type Settings = Record<string, string | number | null | Record<string, unknown>>;
+
 export interface State {
   /** A shipped scenario, or the name of `text`. */
   scenario: string;
@@ -29,7 +32,7 @@ export interface State {
   /** Files that the scenario names, or a trace dropped on the page. */
   files: Record<string, string>;
   /** Dotted key → value, as `--set`. */
-  set: Record<string, string | number | null>;
+  set: Settings;
   traffic: Extra[];
   paths: ExtraPath[];
   senders: string[];
@@ -40,12 +43,14 @@ export interface State {
   packets: PacketChoice;
   /** Part of the time axis in seconds. */
   view: [number, number] | null;
+  /** The address of a situation that was kept to be compared. */
+  kept: string | null;
 }
 
 export const MOST_SEEDS = 100;
 
 export const start = (scenario: string, senders: string[]): State => ({
-  scenario, text: null, files: {}, set: {}, traffic: [], paths: [], senders, seeds: 10, map: null, lesson: null, packets: { of: null, view: null }, view: null,
+  scenario, text: null, files: {}, set: {}, traffic: [], paths: [], senders, seeds: 10, map: null, lesson: null, packets: { of: null, view: null }, view: null, kept: null,
 });
 
 /** The state as the part of an address after `#`. What is as at the start is left out; dropped texts are deflated. */
@@ -60,6 +65,7 @@ export async function encode(state: State): Promise<string> {
   if (state.lesson) query.set("lesson", `${state.lesson.id}.${state.lesson.step}`);
   if (state.packets.of !== null || state.packets.view) query.set("packets", JSON.stringify({ of: state.packets.of, view: state.packets.view?.map((time) => Number(time.toFixed(4))) ?? null }));
   if (state.view) query.set("view", state.view.map((time) => time.toFixed(2)).join("-"));
+  if (state.kept !== null) query.set("kept", state.kept);
   if (state.text !== null || Object.keys(state.files).length) {
     query.set("own", await deflate(JSON.stringify({ text: state.text, files: state.files })));
   }
@@ -89,6 +95,7 @@ export async function decode(hash: string): Promise<State | null> {
   if (packets) state.packets = { of: typeof packets.of === "string" ? packets.of : null, view: isView(packets.view) ? packets.view : null };
   const [, from, until] = /^([\d.]+)-([\d.]+)$/.exec(query.get("view") ?? "") ?? [];
   if (from) state.view = [Number(from), Number(until)];
+  state.kept = query.get("kept");
   const own = query.get("own");
   if (own) {
     const { text, files } = JSON.parse(await inflate(own));

@@ -1,7 +1,7 @@
 /** What a session's log says: its filmstrip, its marks, and why the picture stood still. */
 
 import type { EngineRecord, PlaybackEvent, Series, WindowEvent } from "../engine/types";
-import { clock, short } from "./quantity";
+import { clock, short, withUnit } from "./quantity";
 
 export interface Span {
   from: number;
@@ -116,9 +116,9 @@ export function marks(record: EngineRecord): Mark[] {
     const time = event.time_s;
     if (event.event === "stall_end") {
       const frozen = Number(event.frozen_s);
-      all.push({ time: time - frozen, kind: "stall", text: `the buffer is empty: the picture stands still for ${frozen.toFixed(1)} s` });
+      all.push({ time: time - frozen, kind: "stall", text: `the buffer is empty: the picture stands still for ${frozen.toFixed(1)}\u00a0s` });
     }
-    if (event.event === "segment_decision") all.push({ time, kind: "segment", text: `segment ${event.segment} at ${short(Number(event.rate_mbps))} Mbit/s: ${event.reason}` });
+    if (event.event === "segment_decision") all.push({ time, kind: "segment", text: `segment ${event.segment} at ${withUnit(Number(event.rate_mbps), "Mbit/s")}: ${event.reason}` });
   }
   for (const switches of Object.values(record.path_switches ?? {})) {
     if (switches.length > MOST_SWITCHES) continue; // A scheduler that chooses for every packet: no event of it stands out.
@@ -146,6 +146,17 @@ export function stalls(record: EngineRecord): { at: number; length: number }[] {
   return ended.map((event) => ({ at: event.time_s - Number(event.frozen_s), length: Number(event.frozen_s) })).sort((a, b) => b.length - a.length);
 }
 
+const [BEFORE, AFTER] = [20, 10];
+
+/** The part of a session around a stop: what led to it, and the return of the picture. */
+export const around = (stop: { at: number; length: number }): [number, number] => [Math.max(0, stop.at - BEFORE), stop.at + stop.length + AFTER];
+
+/** The part around the longest stop of any of the sessions; null where the picture never stands still. */
+export function worst(sessions: Session[]): [number, number] | null {
+  const [longest] = sessions.flatMap(({ record }) => stalls(record).slice(0, 1)).sort((a, b) => b.length - a.length);
+  return longest ? around(longest) : null;
+}
+
 /** Why the picture stood still at a stall, in a few sentences that say only what was measured. `need` is the film's rate in Mbit/s. */
 export function why(session: Session, stall: { at: number; length: number }, mss: number, need: number | null): string[] {
   const events = (session.record.window_events?.video ?? []).filter((event) => event.time_s <= stall.at && event.cwnd_after < event.cwnd_before * 0.95);
@@ -157,11 +168,11 @@ export function why(session: Session, stall: { at: number; length: number }, mss
     const fits = (last.cwnd_after * mss * 8) / (rtt * 1e3);
     const cause = last.event === "rto" ? "no answer came in time" : last.event === "window_set" ? "the connection had been idle" : "a packet was lost";
     lines.push(`At ${clock(last.time_s)} ${cause}, and ${session.sender} cut its window from ${short(last.cwnd_before)} to ${packets(Number(short(last.cwnd_after)))}.`);
-    if (Number.isFinite(fits)) lines.push(`So few packets per round trip of ${short(rtt)} ms carry ${short(fits)} Mbit/s${film}.`);
+    if (Number.isFinite(fits)) lines.push(`So few packets per round trip of ${withUnit(rtt, "ms")} carry ${withUnit(fits, "Mbit/s")}${film}.`);
   } else {
     const rate = at(session.series, "flow.video", "goodput_mbps", stall.at);
-    lines.push(`No cut of the window in the half minute before: the path gave ${short(rate)} Mbit/s${film}.`);
+    lines.push(`No cut of the window in the half minute before: the path gave ${withUnit(rate, "Mbit/s")}${film}.`);
   }
-  lines.push(`At ${clock(stall.at)} the buffer was empty, and the picture stood still for ${stall.length.toFixed(1)} s.`);
+  lines.push(`At ${clock(stall.at)} the buffer was empty, and the picture stood still for ${stall.length.toFixed(1)}\u00a0s.`);
   return lines;
 }

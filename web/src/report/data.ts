@@ -2,8 +2,8 @@
 
 import type { Columns, EngineRecord, PathFigures, TraceFigures } from "../engine/types";
 import { unpack } from "../engine/unpack";
+import type { Band } from "../model/lines";
 import type { Session } from "../model/story";
-import type { Band } from "../view/charts";
 
 /** Where an array lies: numbers of four or eight bytes, their bytes in planes (all first bytes, then all second ones …). */
 type Place = [offset: number, length: number, size: 4 | 8];

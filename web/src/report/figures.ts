@@ -1,9 +1,9 @@
-/** Drawn figures: what the cursor is on, and pictures and numbers to take away. */
+/** Drawings that Python made: what the cursor is on, and what can be saved of them. */
 
-import { csv } from "../view/csv";
-import { download, h } from "../view/dom";
+import { h } from "../view/dom";
+import { alone, picture, saveable } from "../view/saving";
 
-/** What the page knows of a figure: places in the drawing's own units with what is there, and its numbers as a table. */
+/** What the page knows of a drawing: places in the drawing's own units with what is there, and its numbers as a table. */
 interface Drawn {
   name: string;
   points: [x: number, y: number, told: string][];
@@ -11,19 +11,12 @@ interface Drawn {
 }
 
 const NEAR = 14;
-const PICTURE_SCALE = 2;
 
 export function figure(element: HTMLElement): void {
   const drawing = element.querySelector("svg")!;
   const drawn: Drawn = JSON.parse(element.querySelector("script")!.textContent!);
   const title = drawing.getAttribute("aria-label")!;
-  const button = (label: string, what: string, take: () => void) => h("button", { type: "button", "aria-label": `${label}, ${what} of: ${title}`, onclick: take }, label);
-  element.append(
-    h("div", { class: "tools" },
-      button("PNG", "a picture", () => void picture(drawing).then((blob) => blob && download(`${drawn.name}.png`, blob))),
-      button("SVG", "a drawing", () => download(`${drawn.name}.svg`, new Blob([alone(drawing)], { type: "image/svg+xml" }))),
-      drawn.table.length > 1 && button("CSV", "the numbers", () => download(`${drawn.name}.csv`, new Blob([csv(drawn.table)], { type: "text/csv" }))))
-  );
+  element.append(saveable(element, { name: drawn.name, title, picture: () => picture(drawing), drawing: () => alone(drawing), numbers: () => drawn.table }));
   if (drawn.points.length > 0) tips(element, drawing, drawn);
 }
 
@@ -47,27 +40,4 @@ function tips(element: HTMLElement, drawing: SVGSVGElement, { points }: Drawn): 
     tip.style.top = `${nearest[1] / factor + box.top - frame.top + 8}px`;
   });
   drawing.addEventListener("pointerleave", () => (tip.hidden = true));
-}
-
-/** The drawing without the page: its colours and fonts written out. */
-function alone(drawing: SVGSVGElement): string {
-  const copy = drawing.cloneNode(true) as SVGSVGElement;
-  const { width, height } = drawing.viewBox.baseVal;
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
-  const style = getComputedStyle(document.documentElement);
-  const text = new XMLSerializer().serializeToString(copy);
-  return text.replace(/var\(--([\w-]+)\)/g, (_, name) => (name === "font" ? "sans-serif" : style.getPropertyValue(`--${name}`).trim()));
-}
-
-async function picture(drawing: SVGSVGElement): Promise<Blob | null> {
-  const image = new Image();
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(alone(drawing))}`;
-  await image.decode();
-  const canvas = h("canvas", { width: image.width * PICTURE_SCALE, height: image.height * PICTURE_SCALE });
-  const context = canvas.getContext("2d")!;
-  context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--back");
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve) => canvas.toBlob(resolve));
 }

@@ -1,12 +1,14 @@
 /** One session of each sender, beside each other: strips, why the picture stood still, charts, events, segments. */
 
+import type { PacketChoice } from "../model/packets";
+import { worst } from "../model/story";
 import { Charts } from "../view/charts";
 import { colour } from "../view/colours";
-import type { PacketChoice } from "../model/packets";
 import { h } from "../view/dom";
 import { eventList } from "../view/events";
+import { Navigation } from "../view/navigation";
 import { PacketView } from "../view/packets";
-import { viewers } from "../view/viewers";
+import { Strips } from "../view/strips";
 import { whyStopped } from "../view/why";
 import type { Report } from "./data";
 import { segments } from "./segments";
@@ -16,25 +18,29 @@ const first = (count: number): number[] => [0, count - 1, Math.floor((count - 1)
 
 export class Sessions {
   private shown: Set<string>;
-  private view: [number, number] | null = null;
+  private view: [number, number] | null;
+  /** Whether the charts are where they were opened: the packets then are those that mattered, not the middle of the view. */
+  private isOpening = true;
   private path = 0;
-  private choice: PacketChoice = { of: null, view: null };
-  private readonly charts = new Charts((view) => this.look(view));
+  private choice: PacketChoice;
+  private readonly strips = new Strips({ look: (view) => this.look(view), point: (time) => this.charts.point(time) });
+  private readonly charts = new Charts((view) => this.look(view), (time) => this.strips.point(time));
+  private readonly navigation = new Navigation((view) => this.look(view));
   private readonly packets = new PacketView((choice) => {
     this.choice = choice;
     this.drawPackets(this.sessions());
   });
-  private readonly parts = { choice: h("div", { class: "choices" }), viewers: h("div", {}), why: h("div", {}), path: h("div", {}), packets: h("h3", { id: "packets" }, "Packet by packet"), events: h("div", {}), segments: h("div", {}) };
+  private readonly parts = { choice: h("div", { class: "choices" }), why: h("div", { class: "stories" }), note: h("p", { class: "note" }), path: h("div", {}), packets: h("h3", { id: "packets" }, "Packet by packet"), events: h("div", {}), segments: h("div", {}) };
 
   constructor(private readonly report: Report, place: HTMLElement) {
     this.shown = new Set(first(report.sessions.length).map((place) => report.sessions[place].sender));
+    this.view = worst(this.sessions());
+    this.choice = { of: null, view: report.window };
     const { parts } = this;
     place.replaceChildren(
-      parts.choice, parts.viewers, parts.why,
-      h("p", { class: "note" }, h("span", { class: "screen" }, "Drag over a chart to zoom, double-click for all of it. Rest the cursor on a triangle: it is an event. "), report.need !== null && report.paths.length === 1 && "Dashed: the window that the film needs. ", report.bands.length > 0 && `Shaded: the middle 80 % of ${report.seeds} seeds.`),
-      parts.path, this.charts.element, parts.packets, this.packets.element, parts.events, parts.segments,
+      parts.choice, this.strips.element, parts.why,
+      this.navigation.element, parts.note, parts.path, this.charts.element, parts.packets, this.packets.element, parts.events, parts.segments,
     );
-    this.choice = { of: null, view: report.window };
     this.draw();
   }
 
@@ -46,18 +52,29 @@ export class Sessions {
     const { report, parts } = this;
     const sessions = this.sessions();
     const mss = new Map(report.sessions.map((session) => [session.sender, session.mss]));
-    const look = (view: [number, number] | null) => this.look(view);
     this.drawChoice();
     this.drawPath();
     const places = sessions.map((session) => report.places[report.sessions.indexOf(session)]);
     if (report.has_video) {
-      parts.viewers.replaceChildren(viewers(sessions, this.view, { zoom: look }, places));
-      parts.why.replaceChildren(whyStopped(sessions, { mss: (sender) => mss.get(sender)!, need: report.need, look }));
+      this.strips.draw(sessions, this.view, places);
+      parts.why.replaceChildren(whyStopped(sessions, { mss: (sender) => mss.get(sender)!, need: report.need, look: (view) => this.look(view) }));
     }
+    this.navigation.draw(sessions, this.view);
     this.charts.draw(sessions, { paths: report.paths, traces: report.traces, path: this.path, bands: report.bands, places, film: report.need === null ? null : { mbps: report.need, mss: report.sessions[0].mss } }, this.view);
+    parts.note.replaceChildren(...this.note());
     this.drawPackets(sessions);
-    parts.events.replaceChildren(eventList(sessions, this.view, look));
+    parts.events.replaceChildren(eventList(sessions, this.view));
     parts.segments.replaceChildren(...sessions.flatMap((session) => segments(session) ?? []));
+  }
+
+  /** What the charts' signs mean. */
+  private note(): (HTMLElement | string)[] {
+    const { need, paths, bands, seeds } = this.report;
+    const shade = this.charts.isDense ? "Lines: means of a moment; shaded: from its least to its most. " : bands.length > 0 ? `Shaded: the middle 80\u00a0% of ${seeds} seeds. ` : "";
+    return [
+      h("span", { class: "screen" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Rest the cursor on a mark: it is an event. "),
+      need !== null && paths.length === 1 ? "Dashed: the window that the film needs. " : "", shade,
+    ];
   }
 
   private drawChoice(): void {
@@ -85,12 +102,13 @@ export class Sessions {
   }
 
   private drawPackets(sessions: Report["sessions"]): void {
-    this.packets.draw(sessions, this.path, this.choice, this.view);
+    this.packets.draw(sessions, this.path, this.choice, this.isOpening ? null : this.view);
     this.parts.packets.hidden = this.packets.element.childElementCount === 0;
   }
 
   private look(view: [number, number] | null): void {
     this.view = view;
+    this.isOpening = false;
     this.choice = { ...this.choice, view: null };
     this.draw();
   }

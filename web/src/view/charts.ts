@@ -1,236 +1,107 @@
-/** Time series of all senders over one axis: drag to zoom, double click for all of it, one cursor in all charts. */
+/** Time series of all senders over one axis: drag to zoom, double click for all of it, one cursor in all charts and strips. */
 
 import uPlot from "uplot";
-import type { Columns, PathFigures, TraceFigures } from "../engine/types";
-import { untilLastByte } from "../model/measured";
-import { clock, short } from "../model/quantity";
+import { envelope, within } from "../model/envelope";
+import { CHARTS, type Chart, type Context, type Line, edges, lastSample, placeOf } from "../model/lines";
+import { clock, short, withUnit } from "../model/quantity";
 import { type Mark, type Session, marks } from "../model/story";
+import { factors, timeLabels, timeTicks } from "../model/time";
 import { COLOURS, colour, token } from "./colours";
-import { csv } from "./csv";
-import { download, h } from "./dom";
+import { h } from "./dom";
 import { drawing } from "./drawing";
+import { saveable } from "./saving";
 
-export interface Line {
-  label: string;
-  times: Float64Array;
-  values: Float64Array;
-  place: number;
-  dash?: number[];
-  /** Of which sender's series it is a column. */
-  source?: { sender: string; series: string };
-  /** Drawn as a background: what the link could carry, an edge of the seeds' band, what the film needs. */
-  role?: "capacity" | "low" | "high" | "need";
-}
-
-/** Where most seeds lie, at times that all of a sender share. */
-export interface Band {
-  sender: string;
-  series: string;
-  column: string;
-  times: Float64Array;
-  low: Float64Array;
-  high: Float64Array;
-}
-
-interface Chart {
-  id: string;
-  title: string;
-  unit: string;
-  lines: (sessions: Session[], context: Context) => Line[];
-  /** The column whose spread over the seeds is drawn behind the lines. */
-  band?: string;
-  /** A scale of factors: a cut by a third is as high at 30 packets as at 300. */
-  isLog?: boolean;
-  /** Which marks are drawn on it. */
-  marks: Mark["kind"][];
-}
-
-export interface Context {
-  paths: (Pick<PathFigures, "name" | "rate_mbps"> & { rtt_ms: number | null })[];
-  /** Mbit/s that a film of one rate needs, and payload bytes of a full packet. */
-  film: { mbps: number; mss: number } | null;
-  traces: (TraceFigures | null)[];
-  /** Number of the path that is looked at. */
-  path: number;
-  bands?: Band[];
-  /** Number of each session's colour; by default its place among them. */
-  places?: number[];
-}
-
-const MOST_FLOWS = 6;
-
-const placeOf = (at: number, { places }: Context): number => places?.[at] ?? at;
-
-/** The first flow of each group, then the second …: whichever opens first, which chance decides in some scenarios. */
-function byPlace(a: string, b: string): number {
-  const number = (name: string) => Number(/\.(\d+)$/.exec(name)?.[1] ?? 1);
-  return number(a) - number(b) || (a < b ? -1 : 1);
-}
-
-interface Flow {
-  label: string;
-  place: number;
-  columns: Columns;
-  source: Line["source"];
-}
-
-/** The video's flow over the path that is looked at; without a video, which senders would carry, the first flows of the session. */
-function flowsOf(session: Session, at: number, context: Context): Flow[] {
-  const { paths, path } = context;
-  const place = placeOf(at, context);
-  const { sender } = session;
-  const found = [`flow.video/${paths[path]?.name}`, "flow.video"].find((name) => session.series[name]);
-  if (found) return [{ label: sender, place, columns: untilLastByte(session.series[found]), source: { sender, series: found } }];
-  const names = Object.keys(session.series).filter((name) => name.startsWith("flow.")).sort(byPlace);
-  if (names.some((name) => name.startsWith("flow.video"))) return [];
-  return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: name.slice("flow.".length), place: place + i, columns: untilLastByte(session.series[name]), source: { sender, series: name } }));
-}
-
-const ofFlows = (make: (columns: Columns) => Float64Array): Chart["lines"] => (sessions, context) =>
-  sessions.flatMap((session, at) => flowsOf(session, at, context).map(({ label, place, columns, source }) => ({ label, place, source, times: columns.time_s, values: make(columns) })));
-
-const inFlight = (columns: Columns): Float64Array => columns.unacked.map((unacked, i) => unacked - columns.sacked[i] - columns.lost[i] + columns.retrans[i]);
-
-/** Zero stands for “no sample yet”. */
-const roundTrip = ({ rtt_ms }: Columns): Float64Array => rtt_ms.map((value) => (value > 0 ? value : NaN));
-
-function buffer(sessions: Session[], context: Context): Line[] {
-  return sessions.flatMap((session, at) => (session.series.player ? [{ label: session.sender, place: placeOf(at, context), source: { sender: session.sender, series: "player" }, times: session.series.player.time_s, values: session.series.player.buffer_level_s }] : []));
-}
-
-/** The queue of the path towards the viewer; where links have names of their own, the longest. */
-function queue(sessions: Session[], context: Context): Line[] {
-  const name = `link.path.${context.paths[context.path]?.name}/down`;
-  return sessions.flatMap((session, at) => {
-    const series = session.series[name] ? name : longestQueue(session);
-    if (!series) return [];
-    const { time_s, queue_packets } = session.series[series];
-    return [{ label: session.sender, place: placeOf(at, context), source: { sender: session.sender, series }, times: time_s, values: queue_packets }];
-  });
-}
-
-function longestQueue(session: Session): string | undefined {
-  const links = Object.entries(session.series).filter(([name, columns]) => name.startsWith("link.") && columns.queue_packets);
-  const peak = (columns: Columns) => columns.queue_packets.reduce((most, value) => Math.max(most, value), 0);
-  return links.sort(([, a], [, b]) => peak(b) - peak(a))[0]?.[0];
-}
-
-/** The last sample of all: every chart has the same axis. */
-const endOf = (sessions: Session[]): number => Math.max(1e-3, ...sessions.flatMap((session) => Object.values(session.series).map((columns) => columns.time_s.at(-1) ?? 0)));
-
-/** So many packets must be on their way to carry the film, while nothing waits; over several paths they share them. */
-function needed(sessions: Session[], { film, paths }: Context): Line[] {
-  const rtt = paths.length === 1 ? paths[0].rtt_ms : null;
-  if (!film || !film.mss || !rtt) return [];
-  const packets = (film.mbps * 1e3 * rtt) / (film.mss * 8);
-  return [{ label: "what the film needs", place: -1, role: "need", dash: [8, 4], times: Float64Array.of(0, endOf(sessions)), values: Float64Array.of(packets, packets) }];
-}
-
-/** What the link could carry: constant, or the trace, again and again. */
-function capacity(sessions: Session[], { paths, traces, path }: Context): Line[] {
-  const end = endOf(sessions);
-  const trace = traces[path];
-  const rate = paths[path]?.rate_mbps;
-  const line = (times: number[], values: number[]): Line => ({ label: "link’s capacity", times: Float64Array.from(times), values: Float64Array.from(values), place: -1, role: "capacity" });
-  if (!trace) return rate ? [line([0, end], [rate, rate])] : [];
-  const step = trace.period_s / trace.bins_mbps.length;
-  const times = Array.from({ length: Math.ceil(end / step) }, (_, i) => i * step);
-  return [line(times, times.map((_, i) => trace.bins_mbps[i % trace.bins_mbps.length]))];
-}
-
-/** Samples of a tenth of a second show single bursts; a viewer's rate is a mean over a second. */
-function overASecond({ times, values }: Line): Float64Array {
-  let [first, sum] = [0, 0];
-  return values.map((value, i) => {
-    sum += value;
-    while (times[i] - times[first] >= 0.999) sum -= values[first++];
-    return sum / (i - first + 1);
-  });
-}
-
-const CHARTS: Chart[] = [
-  { id: "buffer", title: "Player’s buffer", unit: "s", lines: buffer, band: "buffer_level_s", marks: ["stall"] },
-  {
-    id: "window", title: "Window", unit: "packets", band: "snd_cwnd", isLog: true, marks: ["loss", "timeout", "window"],
-    lines: (sessions, context) => [...needed(sessions, context), ...ofFlows((columns) => columns.snd_cwnd)(sessions, context)],
-  },
-  { id: "flight", title: "Packets in flight", unit: "packets", lines: ofFlows(inFlight), marks: [] },
-  { id: "rtt", title: "Round-trip time", unit: "ms", lines: ofFlows(roundTrip), band: "rtt_ms", marks: ["timeout"] },
-  { id: "queue", title: "Queue at the link", unit: "packets", lines: queue, band: "queue_packets", marks: [] },
-  {
-    id: "goodput", title: "Goodput (mean over a second), and what the link could carry", unit: "Mbit/s", band: "goodput_mbps", marks: ["segment", "switch"],
-    lines: (sessions, context) => [...capacity(sessions, context), ...ofFlows((columns) => columns.goodput_mbps)(sessions, context).map((line) => ({ ...line, values: overASecond(line) }))],
-  },
-];
-
-/** The edges of the lines' bands. */
-function edges(lines: Line[], { bands = [] }: Context, column: string | undefined): Line[] {
-  return lines.flatMap(({ label, place, source }) => {
-    const band = source && bands.find((one) => one.column === column && one.sender === source.sender && one.series === source.series);
-    if (!band) return [];
-    const { times, low, high } = band;
-    return [{ label: `${label}, low`, times, values: low, place, role: "low" as const }, { label: `${label}, high`, times, values: high, place, role: "high" as const }];
-  });
-}
-
+const HEIGHT = 190;
+/** Of the axis of values, and free at the right; the strips above keep the same (parts.css). */
+const [LEFT, RIGHT] = [56, 14];
+const AXES = LEFT + RIGHT;
+/** Pixels of a part of a line that has more samples than places. */
+const PART = 3;
 const NEAR = 6;
-
-/** 1, 2, 5, 10, 20 … within a scale of factors. */
-export function factors(min: number, max: number): number[] {
-  const found: number[] = [];
-  for (let ten = 10 ** Math.floor(Math.log10(min)); ten <= max; ten *= 10) found.push(...[1, 2, 5].map((step) => step * ten));
-  return found.filter((value) => value >= min && value <= max);
-}
+const MARK = 7;
+const TICK_ROOM = 90;
 
 export class Charts {
   readonly element = h("div", { class: "charts" });
+  /** Whether lines are told by least, most and mean, since they have more samples than places. */
+  isDense = false;
   private plots: uPlot[] = [];
-  private zoomed: [number, number] | null = null;
+  private drawn: (() => void) | null = null;
+  private width = 0;
   private observer = new ResizeObserver(() => this.fit());
 
-  constructor(private onZoom: (view: [number, number] | null) => void) {
+  constructor(private onZoom: (view: [number, number] | null) => void, private onCursor: (time: number | null) => void = () => undefined) {
     this.observer.observe(this.element);
   }
 
-  draw(sessions: Session[], context: Context, view: [number, number] | null): void {
+  /** `ids`: of the charts, if not all of them are to be shown. */
+  draw(sessions: Session[], context: Context, view: [number, number] | null, ids?: string[]): void {
+    this.drawn = () => this.draw(sessions, context, view, ids);
     this.plots.forEach((plot) => plot.destroy());
-    this.zoomed = view;
-    const made = CHARTS.map((chart) => this.make(chart, sessions, context)).filter((one) => one !== null);
+    this.width = this.element.clientWidth || 600;
+    const shown = view ?? [0, lastSample(sessions)] as [number, number];
+    this.isDense = false;
+    const made = CHARTS.filter((chart) => ids?.includes(chart.id) ?? true).map((chart) => this.make(chart, sessions, context, shown)).filter((one) => one !== null);
     this.plots = made.map(({ plot }) => plot);
     this.element.replaceChildren(...made.map(({ figure }) => figure));
-    this.fit();
   }
 
-  private make(chart: Chart, sessions: Session[], context: Context): { plot: uPlot; figure: HTMLElement } | null {
+  /** Moves the cursor of all charts to a time. */
+  point(time: number | null): void {
+    // Charts that have just been made know their scales with the next microtask.
+    queueMicrotask(() => this.plots.forEach((plot) => plot.setCursor({ left: time === null ? -10 : plot.valToPos(time, "x"), top: time === null ? -10 : 0 })));
+  }
+
+  private make(chart: Chart, sessions: Session[], context: Context, view: [number, number]): { plot: uPlot; figure: HTMLElement } | null {
     const measured = chart.lines(sessions, context).filter((line) => line.values.some(Number.isFinite));
     if (!measured.some((line) => !line.role)) return null;
-    const lines = [...edges(measured, context, chart.band), ...measured];
-    const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values, (value) => (Number.isFinite(value) && !(chart.isLog && value <= 0) ? value : null))]) as uPlot.AlignedData[]);
+    const places = this.width - AXES;
+    const isDense = measured.some((line) => !line.role && within(line.times, view).reduce((first, end) => end - first) > places);
+    this.isDense ||= isDense;
+    const behind = isDense ? [] : edges(measured, context, chart.band);
+    const lines = [...behind, ...measured].flatMap((line) => (isDense && !line.role ? dense(line, view, Math.floor(places / PART)) : [cropped(line, view)]));
     const notes = sessions.flatMap((session, at) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind) && (mark.path ?? context.path) === context.path).map((mark) => ({ ...mark, row: at, place: placeOf(at, context), sender: session.sender })));
     const tip = h("div", { class: "tip", hidden: true });
+    const body = h("div", { class: "plot" });
+    const plot = new uPlot({ ...this.options(chart, lines, view, notes, sessions.length, tip), width: this.width }, joined(lines, chart), body);
+    plot.over.addEventListener("dblclick", () => this.onZoom(null));
+    plot.over.append(tip);
+    const title = `${chart.title} (${chart.unit})`;
+    const figure = h("figure", { id: `chart-${chart.id}` });
+    figure.append(
+      h("figcaption", {}, h("h3", {}, title), saveable(figure, {
+        name: chart.id, title: `${title} over time`,
+        picture: () => new Promise((resolve) => plot.ctx.canvas.toBlob(resolve)),
+        drawing: () => drawing(plot, chart.title, chart.unit, lines),
+        numbers: () => table(joined(measured.map((line) => cropped(line, view)), chart), measured),
+      })),
+      body,
+    );
+    const canvas = plot.ctx.canvas;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `${chart.title} over time: ${measured.map((line) => `${line.label} ${withUnit(mean(line.values), chart.unit)} on average`).join("; ")}`);
+    return { plot, figure };
+  }
+
+  private options(chart: Chart, lines: Line[], view: [number, number], notes: Note[], rows: number, tip: HTMLElement): Omit<uPlot.Options, "width"> {
     const text = token("text");
     const grid = { stroke: token("line"), width: 1 };
-    const options: uPlot.Options = {
-      width: 600, height: 190,
+    // What the marks' rows need above the lines.
+    const room = notes.length > 0 ? 1 / (1 - (rows * (MARK + 2) + 4) / (HEIGHT - 50)) : 1;
+    const y: uPlot.Scale = chart.isLog
+      ? { distr: 3, range: (_, min, max) => { const least = Math.max(1, min * 0.8); return [least, least * (Math.max(10, max * 1.1) / least) ** room]; } }
+      : { range: (_, __, max) => [0, max > 0 ? max * 1.05 * room : 1] };
+    return {
+      height: HEIGHT, padding: [8, RIGHT, 0, 0],
       cursor: { sync: { key: "playpath" }, drag: { x: true, y: false, setScale: false }, focus: { prox: 30 } },
       legend: { live: true },
-      scales: { x: { time: false, range: () => this.zoomed ?? [0, endOf(sessions)] }, y: chart.isLog ? { distr: 3, range: (_, min, max) => [Math.max(1, min * 0.8), Math.max(10, max * 1.2)] } : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+      scales: { x: { time: false, range: () => view }, y },
       axes: [
-        { stroke: text, grid, ticks: grid, values: (_, splits) => splits.map((time) => `${short(time)} s`) },
-        { stroke: text, grid, ticks: grid, size: 56, label: chart.unit, labelSize: 18, ...(chart.isLog ? { splits: (_: uPlot, __: number, min: number, max: number) => factors(min, max) } : {}) },
+        { stroke: text, grid, ticks: grid, size: 30, splits: (plot, _, min, max) => timeTicks(min, max, plot.bbox.width / devicePixelRatio / TICK_ROOM), values: (_, splits) => timeLabels(splits) },
+        { stroke: text, grid, ticks: grid, size: LEFT, values: (_, splits) => splits.map((value) => (value === null ? null : short(value))), ...(chart.isLog ? { splits: (_: uPlot, __: number, min: number, max: number) => factors(min, max) } : {}) },
       ],
-      series: [
-        { label: "time", value: (_, time) => (time === null ? "–" : clock(time)) },
-        ...lines.map((line): uPlot.Series => ({
-          label: line.label,
-          class: line.role === "low" || line.role === "high" ? "edge" : undefined,
-          stroke: line.role === "capacity" ? token("faint") : line.role === "need" ? token("soft") : line.role ? "transparent" : colour(line.place),
-          fill: line.role === "capacity" ? token("shade") : undefined,
-          dash: line.dash, width: line.role ? 1 : 1.6, spanGaps: true, points: { show: false },
-          value: (_, value) => (value === null ? "–" : `${short(value)} ${chart.unit}`),
-        })),
-      ],
-      bands: lines.flatMap((line, i) => (line.role === "high" ? [{ series: [i + 1, i] as [number, number], fill: `${colour(line.place)}2e` }] : [])),
+      series: [{ label: "time", value: (_, time) => (time === null ? "–" : clock(time)) }, ...lines.map((line, i) => series(line, i, lines, chart.unit))],
+      bands: lines.flatMap((line, i) => (line.role === "high" ? [{ series: [i + 1, i] as [number, number], fill: `${colour(line.place)}38` }] : [])),
       hooks: {
         draw: [(plot) => drawMarks(plot, notes)],
         setSelect: [(plot) => {
@@ -238,31 +109,50 @@ export class Charts {
           if (width > 4) this.onZoom([plot.posToVal(left, "x"), plot.posToVal(left + width, "x")]);
           plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
         }],
-        setCursor: [(plot) => showTip(plot, tip, notes)],
+        setCursor: [(plot) => {
+          const { left } = plot.cursor;
+          this.onCursor(left === undefined || left < 0 ? null : plot.posToVal(left, "x"));
+          showTip(plot, tip, notes);
+        }],
       },
     };
-    const body = h("div", { class: "plot" });
-    const plot = new uPlot(options, data, body);
-    plot.over.addEventListener("dblclick", () => this.onZoom(null));
-    plot.over.append(tip);
-    const figure = h(
-      "figure", { id: `chart-${chart.id}` },
-      h("figcaption", {}, h("h3", {}, chart.title), h("span", { class: "tools" },
-        h("button", { type: "button", "aria-label": `PNG, a picture of: ${chart.title}`, onclick: () => plot.ctx.canvas.toBlob((blob) => blob && download(`${chart.id}.png`, blob)) }, "PNG"),
-        h("button", { type: "button", "aria-label": `SVG, a drawing of: ${chart.title}`, onclick: () => download(`${chart.id}.svg`, new Blob([drawing(plot, chart.title, chart.unit, lines)], { type: "image/svg+xml" })) }, "SVG"),
-        h("button", { type: "button", "aria-label": `CSV, the numbers of: ${chart.title}`, onclick: () => download(`${chart.id}.csv`, new Blob([csv(table(data, lines))], { type: "text/csv" })) }, "CSV"))),
-      body,
-    );
-    const canvas = plot.ctx.canvas;
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `${chart.title} over time: ${measured.map((line) => `${line.label} ${short(mean(line.values))} ${chart.unit} on average`).join("; ")}`);
-    return { plot, figure };
   }
 
+  /** Another width has other places. */
   private fit(): void {
-    const width = this.element.clientWidth;
-    if (width > 0) this.plots.forEach((plot) => plot.width !== width && plot.setSize({ width, height: 190 }));
+    if (this.element.clientWidth > 0 && this.element.clientWidth !== this.width) this.drawn?.();
   }
+}
+
+/** A line with its least and most beneath it. */
+function dense(line: Line, view: [number, number], count: number): Line[] {
+  const { times, low, high, mean } = envelope(line.times, line.values, view, count);
+  return [{ ...line, label: `${line.label}, least`, times, values: low, role: "low" }, { ...line, label: `${line.label}, most`, times, values: high, role: "high" }, { ...line, times, values: mean }];
+}
+
+function cropped(line: Line, view: [number, number]): Line {
+  const [first, end] = within(line.times, view);
+  return { ...line, times: line.times.subarray(first, end), values: line.values.subarray(first, end) };
+}
+
+const joined = (lines: Line[], { isLog }: Chart): uPlot.AlignedData =>
+  uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values, (value) => (Number.isFinite(value) && !(isLog && value <= 0) ? value : null))]) as uPlot.AlignedData[]);
+
+function series(line: Line, i: number, lines: Line[], unit: string): uPlot.Series {
+  const isEdge = line.role === "low" || line.role === "high";
+  const hasRange = !line.role && lines[i - 1]?.role === "high" && lines[i - 1].times === line.times;
+  return {
+    label: line.label,
+    class: isEdge ? "edge" : undefined,
+    stroke: line.role === "capacity" ? token("faint") : line.role === "need" ? token("soft") : isEdge ? "transparent" : colour(line.place),
+    fill: line.role === "capacity" ? token("shade") : undefined,
+    dash: line.dash, width: line.role ? 1 : 1.6, spanGaps: true, points: { show: false },
+    value: (plot, value, _, at) => {
+      if (value === null) return "–";
+      const range = hasRange && at !== null ? ` (${short(plot.data[i - 1][at])} to ${short(plot.data[i][at])})` : "";
+      return `${withUnit(value, unit)}${range}`;
+    },
+  };
 }
 
 const mean = (values: Float64Array): number => {
@@ -273,36 +163,50 @@ const mean = (values: Float64Array): number => {
 /** A mark on the row of its session. */
 type Note = Mark & { row: number; place: number; sender: string };
 
-/** Ticks along the upper edge; where they would run together a tick stands for several. */
+/** A row for each session along the upper edge: a triangle for each mark, or, where they would run together, bars as high as they are many. */
 function drawMarks(plot: uPlot, notes: Note[]): void {
   const { ctx, bbox } = plot;
-  const size = 7 * devicePixelRatio;
-  ctx.save();
-  const taken = new Set<string>();
-  const stall = token("stall");
+  const size = MARK * devicePixelRatio;
   const inks = Array.from({ length: COLOURS }, (_, place) => colour(place));
-  for (const note of notes) {
-    const x = Math.round(plot.valToPos(note.time, "x", true));
-    const spot = `${note.row} ${Math.round(x / 2)}`;
-    if (x < bbox.left || x > bbox.left + bbox.width || taken.has(spot)) continue;
-    taken.add(spot);
-    const y = bbox.top + note.row * (size + 2);
-    ctx.fillStyle = note.kind === "stall" ? stall : inks[note.place % COLOURS];
-    ctx.beginPath();
-    ctx.moveTo(x - size / 2, y);
-    ctx.lineTo(x + size / 2, y);
-    ctx.lineTo(x, y + size);
-    ctx.fill();
+  const stall = token("stall");
+  ctx.save();
+  for (const row of grouped(notes, (note) => note.row).values()) {
+    const places = row.map((note) => Math.round(plot.valToPos(note.time, "x", true))).filter((x) => x >= bbox.left && x <= bbox.left + bbox.width);
+    const bins = grouped(places, (x) => Math.floor((x - bbox.left) / (size / 2)));
+    const isCrowded = bins.size > bbox.width / size / 3;
+    const most = Math.max(...[...bins.values()].map((bin) => bin.length));
+    const top = bbox.top + row[0].row * (size + 2);
+    ctx.fillStyle = row[0].kind === "stall" ? stall : inks[row[0].place % COLOURS];
+    for (const [bin, [x, ...others]] of bins) {
+      const high = (size * (others.length + 1)) / most;
+      ctx.beginPath();
+      if (isCrowded) ctx.rect(bbox.left + (bin * size) / 2, top + size - high, size / 2 - 1, high);
+      else for (const [dx, dy] of [[-size / 2, 0], [size / 2, 0], [0, size]]) ctx.lineTo(x + dx, top + dy);
+      ctx.fill();
+    }
   }
   ctx.restore();
 }
 
+function grouped<T>(all: T[], of: (one: T) => number): Map<number, T[]> {
+  const found = new Map<number, T[]>();
+  for (const one of all) {
+    const group = found.get(of(one));
+    if (group) group.push(one);
+    else found.set(of(one), [one]);
+  }
+  return found;
+}
+
+const MOST_TOLD = 5;
+
 function showTip(plot: uPlot, tip: HTMLElement, notes: Note[]): void {
   const { left } = plot.cursor;
-  const near = left === undefined || left < 0 ? [] : notes.filter((note) => Math.abs(plot.valToPos(note.time, "x") - left) < NEAR).slice(0, 5);
+  const near = left === undefined || left < 0 ? [] : notes.filter((note) => Math.abs(plot.valToPos(note.time, "x") - left) < NEAR);
   tip.hidden = near.length === 0;
   if (near.length === 0) return;
-  tip.replaceChildren(...near.map((note) => h("div", {}, `${clock(note.time)} ${note.sender}: ${note.text}`)));
+  const more = near.length - MOST_TOLD;
+  tip.replaceChildren(...near.slice(0, MOST_TOLD).map((note) => h("div", {}, `${clock(note.time)} ${note.sender}: ${note.text}`)), more > 0 ? h("div", {}, `and ${more} more`) : "");
   const isRight = left! > plot.over.clientWidth / 2;
   tip.style.left = isRight ? "" : `${left! + 10}px`;
   tip.style.right = isRight ? `${plot.over.clientWidth - left! + 10}px` : "";

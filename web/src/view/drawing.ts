@@ -1,13 +1,15 @@
 /** What a chart shows now, as an SVG file that needs no page around it. */
 
 import type uPlot from "uplot";
+import type { Line } from "../model/lines";
 import { short } from "../model/quantity";
-import { type Line, factors } from "./charts";
+import { factors, timeLabels, timeTicks, valueTicks } from "../model/time";
 import { colour, token } from "./colours";
 import { svg } from "./dom";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [900, 320, 64, 12, 48, 36];
 const LETTER = 7;
+const TIMES = 10;
 
 /** A line of a drawing, as the data of an SVG path; it has a name in the legend if it has one. */
 export interface Stroke {
@@ -16,16 +18,21 @@ export interface Stroke {
   width: number;
   dash?: number[];
   name: string | null;
+  /** A surface instead of a line. */
+  isSurface?: boolean;
 }
 
 type Place = (value: number) => number;
 
 export function drawing(plot: uPlot, title: string, unit: string, lines: Line[]): string {
   const shown = lines.map((line, i) => ({ line, points: points(plot, i + 1) })).filter(({ points }) => points.length > 0);
-  return sheet(plot, `${title} (${unit})`, ({ x, y }) => shown.map(({ line, points }) => ({
-    d: points.map(([at, value], i) => `${i ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join(""),
-    ink: ink(line), width: 1.3, dash: line.dash, name: line.role === "low" || line.role === "high" ? null : line.label,
-  })));
+  return sheet(plot, `${title} (${unit})`, ({ x, y }) => shown.flatMap(({ line, points }, i): Stroke[] => {
+    const d = (all: [number, number][]) => all.map(([at, value], k) => `${k ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+    // The edges of a band follow each other: a surface between them.
+    if (line.role === "low") return [];
+    if (line.role === "high") return [{ d: `${d([...shown[i - 1].points, ...[...points].reverse()])}Z`, ink: ink(line), width: 0, name: null, isSurface: true }];
+    return [{ d: d(points), ink: ink(line), width: 1.3, dash: line.dash, name: line.label }];
+  }));
 }
 
 /** Title, axes and legend around what `make` draws on the scales. */
@@ -33,7 +40,10 @@ export function sheet(plot: uPlot, title: string, make: (scales: { x: Place; y: 
   const [x, y] = [scale(plot, "x", LEFT, WIDTH - RIGHT), scale(plot, "y", HEIGHT - BOTTOM, TOP)];
   const strokes = make({ x, y });
   const frame = svg("clipPath", { id: "frame" }, svg("rect", { x: LEFT, y: TOP, width: WIDTH - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM }));
-  const paths = strokes.map(({ d, ink, width, dash }) => svg("path", { d, "clip-path": "url(#frame)", fill: "none", stroke: ink, "stroke-width": width, "stroke-dasharray": dash?.join(" ") ?? null }));
+  const paths = strokes.map(({ d, ink, width, dash, isSurface }) => svg("path", { d, "clip-path": "url(#frame)", ...(isSurface ? { fill: ink, "fill-opacity": 0.22 } : { fill: "none", stroke: ink, "stroke-width": width, "stroke-dasharray": dash?.join(" ") ?? null }) }));
+  const { min: from = 0, max: until = 1 } = plot.scales.x;
+  const times = timeTicks(from, until, TIMES);
+  const labels = timeLabels(times);
   let left = LEFT;
   const names = strokes.filter((stroke) => stroke.name !== null).map(({ name, ink }) => {
     const at = left;
@@ -43,8 +53,8 @@ export function sheet(plot: uPlot, title: string, make: (scales: { x: Place; y: 
   const root = svg(
     "svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, "font-family": "sans-serif", "font-size": 12, fill: token("text") },
     frame, svg("rect", { width: WIDTH, height: HEIGHT, fill: token("back") }), svg("text", { x: LEFT, y: 18, "font-size": 14 }, title),
-    ...ticks(plot, "x").map((at) => svg("text", { x: x(at), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, `${short(at)} s`)),
-    ...ticks(plot, "y").flatMap((at) => [svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at), stroke: token("line") }), svg("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, short(at))]),
+    ...times.map((at, i) => svg("text", { x: x(at), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, labels[i])),
+    ...valuesOf(plot).flatMap((at) => [svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at), stroke: token("line") }), svg("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, short(at))]),
     ...paths, ...names,
   );
   return new XMLSerializer().serializeToString(root);
@@ -58,15 +68,9 @@ function scale(plot: uPlot, name: "x" | "y", from: number, until: number): (valu
   return (value) => from + share(value) * (until - from);
 }
 
-/** About six round numbers within a scale. */
-function ticks(plot: uPlot, name: "x" | "y"): number[] {
-  const { min = 0, max = 1, distr } = plot.scales[name];
-  if (distr === 3) return factors(min, max);
-  const raw = (max - min) / 6 || 1;
-  const ten = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 5, 10].map((factor) => factor * ten).find((one) => one >= raw)!;
-  const first = Math.ceil(min / step);
-  return Array.from({ length: Math.floor(max / step) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+function valuesOf(plot: uPlot): number[] {
+  const { min = 0, max = 1, distr } = plot.scales.y;
+  return distr === 3 ? factors(min, max) : valueTicks(min, max, 6);
 }
 
 /** Samples of a series in what is zoomed to, with one neighbour on either side. */

@@ -4,14 +4,16 @@ import uPlot from "uplot";
 import { BY_QUEUE, CAUSES, COPY, NEW, type PacketChoice, type PacketFlow, RETRANSMISSION, counted, ordered, packetFlows, packetWindow, rowAt, rows } from "../model/packets";
 import { clock } from "../model/quantity";
 import type { Session } from "../model/story";
+import { timeLabels, timeTicks } from "../model/time";
 import { token } from "./colours";
-import { csv } from "./csv";
-import { download, h, svg } from "./dom";
+import { h, svg } from "./dom";
 import { sheet } from "./drawing";
+import { saveable } from "./saving";
 
 const EXPLAINED = "Each stroke is a packet: to the right when it left the server, upwards where it belongs in the stream. A cross is one that got lost, a thick stroke one that was sent again. The solid line is up to where all has arrived, the dashed one up to where the server may send: between them lies its window. Drag to zoom.";
 const HEIGHT = 320;
 const NEAR = 12;
+const TICK_ROOM = 100;
 const MB = 1e6;
 /** Of the packets' range so much is kept free above it for the window's edge. */
 const HEADROOM = 0.35;
@@ -73,11 +75,13 @@ export class PacketView {
     const bytes = range(flow, path, view);
     const body = h("div", { class: "plot" });
     this.plot = this.make(flow, path, view, bytes, body);
+    const figure = h("figure", { id: "chart-packets" });
+    figure.append(h("figcaption", {}, h("h3", {}, `Packets of ${flow.label}: place in the stream over time`), bytes ? this.saving(figure, flow, path, view) : ""), body, bytes ? legend(flow, path, view, bytes) : "");
     this.element.replaceChildren(
-      h("p", { class: "note" }, EXPLAINED),
+      h("p", { class: "note screen" }, EXPLAINED),
       this.controls(flows, flow, view),
       h("p", { class: "note", "aria-live": "polite" }, bytes ? `From ${clock(view[0])} to ${clock(view[1])}: ${counted(flow, path, view)}.` : this.missing(flow, path, view)),
-      h("figure", { id: "chart-packets" }, h("figcaption", {}, h("h3", {}, `Packets of ${flow.label}: place in the stream over time`), bytes && this.tools(flow, path, view)), body, bytes && legend(flow, path, view, bytes)),
+      figure,
     );
     this.fit();
   }
@@ -105,14 +109,14 @@ export class PacketView {
     );
   }
 
-  private tools(flow: PacketFlow, path: number, view: View): HTMLElement {
+  private saving(figure: HTMLElement, flow: PacketFlow, path: number, view: View): HTMLElement {
     const title = `Packets of ${flow.label}`;
-    return h(
-      "span", { class: "tools" },
-      h("button", { type: "button", "aria-label": `PNG, a picture of: ${title}`, onclick: () => this.plot!.ctx.canvas.toBlob((blob) => blob && download("packets.png", blob)) }, "PNG"),
-      h("button", { type: "button", "aria-label": `SVG, a drawing of: ${title}`, onclick: () => download("packets.svg", new Blob([drawn(this.plot!, flow, path, view, title)], { type: "image/svg+xml" })) }, "SVG"),
-      h("button", { type: "button", "aria-label": `CSV, the numbers of: ${title}`, onclick: () => download("packets.csv", new Blob([csv(table(flow, path, view))], { type: "text/csv" })) }, "CSV"),
-    );
+    return saveable(figure, {
+      name: "packets", title,
+      picture: () => new Promise((resolve) => this.plot!.ctx.canvas.toBlob(resolve)),
+      drawing: () => drawn(this.plot!, flow, path, view, title),
+      numbers: () => table(flow, path, view),
+    });
   }
 
   private make(flow: PacketFlow, path: number, view: View, bytes: View | null, body: HTMLElement): uPlot | null {
@@ -123,12 +127,12 @@ export class PacketView {
     const tip = h("div", { class: "tip", hidden: true });
     const plot = new uPlot(
       {
-        width: 600, height: HEIGHT,
+        width: 600, height: HEIGHT, padding: [8, 14, 0, 0],
         cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false } },
         legend: { show: false },
         scales: { x: { time: false, range: () => view }, y: { range: () => [bytes[0] / MB, bytes[1] / MB] } },
         axes: [
-          { ...axis, values: (_, splits) => splits.map((time) => `${time.toFixed(digits(splits))} s`) },
+          { ...axis, size: 30, splits: (plot, _, min, max) => timeTicks(min, max, plot.bbox.width / devicePixelRatio / TICK_ROOM), values: (_, splits) => timeLabels(splits) },
           { ...axis, size: 64, label: "MB from the start", labelSize: 18, values: (_, splits) => splits.map((value) => value.toFixed(digits(splits))) },
         ],
         series: [{}, { stroke: "transparent", paths: () => null, points: { show: false } }],

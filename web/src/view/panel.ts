@@ -44,7 +44,7 @@ export function panel(state: State, prepared: Prepared, offer: Offer, actions: P
   );
 }
 
-function slider(knob: Knob, prepared: Prepared, set: (key: string, value: string | number) => void): HTMLElement {
+export function slider(knob: Knob, prepared: Prepared, set: (key: string, value: string | number) => void): HTMLElement {
   const value = knob.read(prepared);
   const id = `knob-${knob.id}`;
   const field = h("input", { type: "number", id, min: knob.zero ? 0 : null, step: "any", value: value === null ? "" : Number(value.toPrecision(4)), "aria-describedby": `${id}-hint` });

@@ -1,9 +1,10 @@
 /** The ranking: every criterion with its interval, filling while seeds come in. */
 
 import type { Judged, MetricEntry, Values } from "../engine/types";
-import { short, withUnit } from "../model/quantity";
+import { short, signed, withUnit } from "../model/quantity";
 import { colour } from "./colours";
 import { h, svg } from "./dom";
+import { inkOf, spread } from "./spread";
 
 const WIDTH = 220;
 const OF_THE_VIEWER = 4;
@@ -22,7 +23,7 @@ export function shownCriteria(judged: Judged, isCost: (name: string) => boolean)
 /** The places that a sender may have by what is proven: `2`, or `1–3` where it is not told apart from the others there. */
 const place = ([first, last]: [number, number]): string => (first === last ? `${first}` : `${first}–${last}`);
 
-export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number): HTMLElement {
+export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number, label = "Table of the ranking"): HTMLElement {
   const names = shownCriteria(judged, (name) => metrics.get(name)?.of !== "viewer");
   const { decision } = judged;
   const head = ["rank", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
@@ -38,7 +39,7 @@ export function ranking(judged: Judged, values: Values, senders: string[], metri
     );
   });
   return h(
-    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of the ranking" },
+    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
     h("table", { class: "ranking" }, h("caption", {}, `Mean of ${seeds} seed${seeds === 1 ? "" : "s"}; a dot is a seed, the bar the 95 % interval of the median (from six seeds on).`), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)),
   );
 }
@@ -51,10 +52,9 @@ function cell(judged: Judged, values: Values, sender: string, place: number, ent
   const all = Object.values(values).flatMap((metrics) => metrics[name] ?? []).filter((value) => value !== null);
   const most = Math.max(...all, 1e-12);
   const x = (value: number) => 4 + (value / most) * (WIDTH - 8);
-  const dots = (values[sender][name] ?? []).filter((value) => value !== null).map((value) => svg("circle", { cx: x(value), cy: 9, r: 2.5, fill: colour(place), "fill-opacity": 0.55 }));
-  const bar = summary.ci95 && svg("rect", { x: x(summary.ci95[0]), y: 4, width: Math.max(2, x(summary.ci95[1]) - x(summary.ci95[0])), height: 10, rx: 2, fill: colour(place), "fill-opacity": 0.35 });
+  const seeds = (values[sender][name] ?? []).filter((value) => value !== null);
   const told = `${withUnit(summary.mean, entry?.unit ?? "")}${summary.ci95 ? `, median between ${short(summary.ci95[0])} and ${short(summary.ci95[1])}` : ""}`;
-  return h("span", { class: "figure" }, h("span", {}, short(summary.mean)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": told, class: "interval" }, svg("title", {}, told), bar ?? null, ...dots));
+  return h("span", { class: "figure" }, h("span", {}, short(summary.mean)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": told, class: "interval" }, svg("title", {}, told), ...spread(seeds, summary.ci95, x, 9, inkOf(place))));
 }
 
 function standing(judged: Judged, sender: string, metrics: Map<string, MetricEntry>): string {
@@ -64,5 +64,5 @@ function standing(judged: Judged, sender: string, metrics: Map<string, MetricEnt
   const found = differences[sender];
   const state = decision.beaten.includes(sender) ? "behind: proven" : "not proven yet";
   const entry = found && metrics.get(found.metric);
-  return entry && found.noticed > 0 ? `${state}; ${found.mean >= 0 ? "+" : "−"}${withUnit(Math.abs(found.mean), entry.unit)} ${entry.label}` : state;
+  return entry && found.noticed > 0 ? `${state}; ${signed(found.mean, entry.unit)} ${entry.label}` : state;
 }

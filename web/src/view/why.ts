@@ -1,7 +1,7 @@
 /** What happened before each sender's longest stop, and what kept the others playing. */
 
 import { short } from "../model/quantity";
-import { type Session, stalls, why } from "../model/story";
+import { type Session, around, stalls, why } from "../model/story";
 import { h } from "./dom";
 
 interface Situation {
@@ -16,11 +16,11 @@ export function whyStopped(sessions: Session[], { mss, need, look }: Situation):
   const told = sessions.flatMap((session) => {
     const longest = stalls(session.record)[0];
     if (!longest) return [];
-    return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, mss(session.sender), need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => look([Math.max(0, longest.at - 12), longest.at + longest.length + 4]) }, "Show it in the charts"))];
+    return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, mss(session.sender), need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => look(around(longest)) }, "Show it in the charts"))];
   });
   const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
   return h(
-    "div", {}, ...told, ...calm.map((session) => h("p", {}, kept(session, told.length > 0))),
+    "div", {}, ...told, calm.length > 0 && h("div", { class: "kept" }, ...calm.map((session) => h("p", {}, kept(session, told.length > 0)))),
     told.length === 0 && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in this seed.") : null,
   );
 }

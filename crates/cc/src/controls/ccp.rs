@@ -21,6 +21,8 @@
 //! 8. `loss_guard`: the law is blind to loss, and an overestimated B can lose half of what it sends for ever.
 //! 9. `rtt_max_cap`: rtt_max counts up to four rtt_min, so that one late ACK on a short path does not make a storage of
 //!    hundreds of pipes. It decides how a jittery path of a few milliseconds is read; `mode = "paper"` has no cap.
+//! 10. `storage = "queue"` reads B as the room of the queue alone, `C (rtt_max - rtt_min)`. The paper calls B the "storage
+//!     capacity of the TCP session path", which has the pipe in it; without it the window starves below the pipe.
 //!
 //! Recovery. The window follows the law while lost packets are repaired ([`RecoveryWindow::Controller`]), and `in_flight` is
 //! the transport's pipe, so marking n packets lost raises the window by n/2 at once. From W = pipe the sender then repairs n
@@ -64,6 +66,7 @@ macro_rules! family_params {
             $($own,)*
             $crate::controls::ccp::ESTIMATOR,
             $crate::controls::ccp::CAPACITY,
+            $crate::controls::ccp::STORAGE,
             $crate::controls::ccp::RTT,
             $crate::controls::ccp::RTT_MIN_WINDOW,
             $crate::controls::ccp::RTT_MAX_WINDOW,
@@ -109,6 +112,8 @@ pub(crate) const MODE: ParamSpec = ParamSpec::word(
     &["default", "paper"],
     "paper: the window follows the law on every ACK, capprobe, long memory of rtt_max; no floor, guard or cap on the storage, rtt_max or the playout buffer's term",
 );
+/// What mode `paper` goes without.
+const IN_MODE_PAPER: &[(&str, &str)] = &[("mode", "paper")];
 /// Parameter `estimator`.
 pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
     "estimator",
@@ -118,7 +123,19 @@ pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
 );
 /// Parameter `capacity`.
 pub(crate) const CAPACITY: ParamSpec =
-    ParamSpec::number("capacity", 1000.0, (1.0, 1e9), "packets/s", "capacity with estimator = given");
+    ParamSpec::number("capacity", 1000.0, (1.0, 1e9), "packets/s", "capacity with estimator = given").idle_with(&[
+        ("estimator", "auto"),
+        ("estimator", "maxrate"),
+        ("estimator", "capprobe"),
+    ]);
+/// Parameter `storage`.
+pub(crate) const STORAGE: ParamSpec = ParamSpec::word(
+    "storage",
+    "path",
+    &["path", "queue"],
+    "what B counts: queue and pipe, or the queue alone (a reading that starves where the queue is shorter than the pipe)",
+)
+.since("0.2");
 /// Parameter `rtt`.
 pub(crate) const RTT: ParamSpec = ParamSpec::word(
     "rtt",
@@ -141,7 +158,8 @@ pub(crate) const RTT_MAX_WINDOW: ParamSpec = ParamSpec::number(
     (0.1, 3600.0),
     "s",
     "memory of the largest RTT; in mode paper that of the smallest one counts (our default)",
-);
+)
+.idle_with(IN_MODE_PAPER);
 /// Parameter `rtt_max_cap`.
 pub(crate) const RTT_MAX_CAP: ParamSpec = ParamSpec::number(
     "rtt_max_cap",
@@ -149,7 +167,8 @@ pub(crate) const RTT_MAX_CAP: ParamSpec = ParamSpec::number(
     (1.0, 1000.0),
     "",
     "rtt_max counts up to this many rtt_min; in mode paper without a limit (our default)",
-);
+)
+.idle_with(IN_MODE_PAPER);
 /// Parameter `floor_gain`.
 pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
     "floor_gain",
@@ -157,7 +176,8 @@ pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
     (1.0, 3.0),
     "",
     "growth per measured round trip while no queue is seen; the floor of the storage is floor_gain 3/Kp bandwidth-delay products",
-);
+)
+.idle_with(IN_MODE_PAPER);
 /// Parameter `recovery`.
 pub(crate) const RECOVERY: ParamSpec = ParamSpec::word(
     "recovery",
@@ -170,7 +190,8 @@ pub(crate) const LOSS_GUARD: ParamSpec = ParamSpec::flag(
     "loss_guard",
     true,
     "shrink the storage by 0.7 per round trip once three in a row lost more than a tenth of the window",
-);
+)
+.idle_with(IN_MODE_PAPER);
 /// Parameter `max_cwnd`.
 pub(crate) const MAX_CWND: ParamSpec =
     ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the law");

@@ -50,6 +50,23 @@ const MODE: ParamSpec = ParamSpec::word(
     "paper: as for ccp; literal: the recalled form, Kp = 1, derivative over consecutive ACKs",
 );
 
+/// Parameter `kd` of CCPLCA and CCPLB: their changes "can be equally applied to CCPD".
+pub(crate) const KD_BESIDE: ParamSpec =
+    ParamSpec::number("kd", 0.0, (0.0, 4.0), "", "CCPD's derivative gain, 0.25 there; 0: CCP's law").since("0.2");
+
+/// The law that a variation changes: CCP's, with CCPD's derivative where it is asked for.
+pub(crate) struct Base(Option<Derivative>);
+
+impl Base {
+    pub(crate) fn new(params: &Params) -> Base {
+        Base((params.number("kd") > 0.0).then(|| Derivative::new(params)))
+    }
+
+    pub(crate) fn window(&mut self, path: &PathState) -> f64 {
+        self.0.as_mut().map_or_else(|| path.law(), |derivative| derivative.window(path))
+    }
+}
+
 /// The derivative term.
 pub(crate) struct Derivative {
     kd: f64,

@@ -10,7 +10,8 @@
 //!    uses the size and stresses that the server does not know the level.
 //! 4. The term is at most B (not in mode paper). 30 s of 5.24 Mbit/s are 13 458 packets.
 //! 5. A player that starts or has run dry gets at least the full buffer, whatever POBRate is (not in mode paper).
-//! 6. Everything in `ccp.rs`.
+//! 6. `kd` adds CCPD's derivative: the paper's changes "can be equally applied to CCPD".
+//! 7. Everything in `ccp.rs`.
 //!
 //! The term raises the steady window by `2 POB / (POBRate (3 + Kp))` when the link is full, by `2 POB / (3 POBRate)` when it is
 //! not. Where the queue has no room for that, packets are lost for nothing: the paper's "overbooking hurts". With POB at its cap
@@ -20,6 +21,7 @@
 
 use crate::controls::ccp::law::{COMMON, POB, URGENT, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
+use crate::controls::ccpd::{Base, KD_BESIDE};
 use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -30,7 +32,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CCP with the player's buffer counted as room for packets",
     reference: "Cavendish et al., INTERNET 2015, equation 5",
-    params: family_params![POB_RATE, POB_MODE, ccp::KP, ccp::MODE],
+    params: family_params![POB_RATE, POB_MODE, ccp::KP, KD_BESIDE, ccp::MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
@@ -55,6 +57,7 @@ const POB_MODE: ParamSpec = ParamSpec::word(
 
 /// The playout buffer as room for packets.
 pub(crate) struct PlayoutBuffer {
+    base: Base,
     rate: f64,
     counts_free: bool,
     is_paper: bool,
@@ -65,6 +68,7 @@ pub(crate) struct PlayoutBuffer {
 impl PlayoutBuffer {
     pub(crate) fn new(params: &Params) -> PlayoutBuffer {
         PlayoutBuffer {
+            base: Base::new(params),
             rate: params.number("pob_rate"),
             counts_free: params.word("pob_mode") == "free",
             is_paper: params.word("mode") == "paper",
@@ -88,7 +92,7 @@ impl Variation for PlayoutBuffer {
         ENTRY.name
     }
     fn window(&mut self, path: &PathState) -> f64 {
-        path.law() + self.term(path)
+        self.base.window(path) + self.term(path)
     }
     fn on_app_parameters(&mut self, parameters: &AppParameters) {
         let free = parameters.playout_buffer_free_bytes.filter(|_| self.counts_free);

@@ -7,7 +7,8 @@
 //!    throughput matching the video rendering rate") says what is meant. `bound = "printed"` takes it literally: VR in
 //!    packets per second over rtt in seconds, 4487 packets for 5.24 Mbit/s at 100 ms and 33 times that at 3 ms.
 //! 2. rtt is the smoothed RTT; VR is what the application told, at most 1 Gbit/s. Without it this is CCP.
-//! 3. Everything in `ccp.rs`.
+//! 3. `kd` adds CCPD's derivative: the paper's changes "can be equally applied to CCPD".
+//! 4. Everything in `ccp.rs`.
 //!
 //! cwnd_vr grows with the RTT that it causes. On a path slower than the video the window grows until the queue is full. The
 //! paper measured this control as its worst; that is kept.
@@ -16,6 +17,7 @@
 
 use crate::controls::ccp::law::{COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
+use crate::controls::ccpd::{Base, KD_BESIDE};
 use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -26,7 +28,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CCP, but never less than the video's rate needs at the present RTT",
     reference: "Cavendish et al., INTERNET 2015, section V",
-    params: family_params![ccp::KP, BOUND, ccp::MODE],
+    params: family_params![ccp::KP, KD_BESIDE, BOUND, ccp::MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
@@ -44,13 +46,14 @@ const BOUND: ParamSpec = ParamSpec::word(
 
 /// The video's rate as a lower bound.
 pub(crate) struct VideoRate {
+    base: Base,
     bits_per_sec: f64,
     is_printed: bool,
 }
 
 impl VideoRate {
     pub(crate) fn new(params: &Params) -> VideoRate {
-        VideoRate { bits_per_sec: 0.0, is_printed: params.word("bound") == "printed" }
+        VideoRate { base: Base::new(params), bits_per_sec: 0.0, is_printed: params.word("bound") == "printed" }
     }
 }
 
@@ -62,7 +65,7 @@ impl Variation for VideoRate {
         let packets_per_s = self.bits_per_sec / (8.0 * f64::from(path.mss));
         let rtt = path.rtt.as_secs_f64();
         let video = if self.is_printed { packets_per_s / rtt } else { packets_per_s * rtt };
-        path.law().max(video.ceil())
+        self.base.window(path).max(video.ceil())
     }
     fn on_app_parameters(&mut self, parameters: &AppParameters) {
         self.bits_per_sec = (parameters.video_rate.as_bits_per_sec() as f64).min(ccp::MAX_VIDEO_BITS_PER_SEC);

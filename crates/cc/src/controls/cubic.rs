@@ -25,7 +25,7 @@ use playpath_units::{Duration, Time};
 use crate::kernel::{self, InKernel};
 use crate::parts::reno::{Reno, RenoBased};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
-use crate::parts::windows::REDUCE_FROM;
+use crate::parts::windows::{ECN_BETA, REDUCE_FROM, remaining_after};
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, CongestionEvent, IdleRestart, ParamSpec, Params, Rto, View};
 
@@ -47,12 +47,8 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
         REDUCE_FROM,
-        ParamSpec::word(
-            "growth",
-            "rfc",
-            &["rfc", "linux"],
-            "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
-        ),
+        ECN_BETA,
+        GROWTH,
     ],
     in_kernel: Some(InKernel { newcwv: Some(&kernel::NEWCWV_CUBIC), ..InKernel::linux("cubic") }),
     is_coupled: false,
@@ -60,10 +56,18 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Cubic::new(params, initial_window)),
 };
 
+pub(crate) const GROWTH: ParamSpec = ParamSpec::word(
+    "growth",
+    "rfc",
+    &["rfc", "linux"],
+    "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
+);
+
 /// CUBIC's state.
 pub struct Cubic {
     c: f64,
     beta: f64,
+    ecn_beta: f64,
     /// Additive increase of the Reno-friendly region (§4.3).
     alpha: f64,
     fast_convergence: bool,
@@ -114,6 +118,7 @@ impl Cubic {
         Cubic {
             c: params.number("c"),
             beta,
+            ecn_beta: params.number("ecn_beta"),
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: params.flag("fast_convergence"),
             reno: Reno::new(params, initial_window),
@@ -213,12 +218,17 @@ impl RenoBased for Cubic {
 
     fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
         let from = self.reno.reducible(event);
+        let beta = remaining_after(event.signal, self.ecn_beta, self.beta);
+        let has_own_beta = beta != self.beta;
         let window = match &mut self.law {
-            Law::Linux(linux) => f64::from(linux.reduce(from as u32, self.fast_convergence)),
+            Law::Linux(linux) => {
+                let after_loss = f64::from(linux.reduce(from as u32, self.fast_convergence));
+                if has_own_beta { libm::floor(beta * from).max(2.0) } else { after_loss }
+            }
             Law::Rfc(rfc) => {
                 rfc.undo = Some(rfc.growth);
                 rfc.growth.remember_w_max(self.reno.windows.cwnd, self.beta, self.fast_convergence);
-                self.beta * from
+                beta * from
             }
         };
         self.reno.windows.reduce_to(window, event.signal);

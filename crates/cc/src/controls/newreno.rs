@@ -1,7 +1,7 @@
 //! NewReno: the window of standard TCP.
 //!
 //! Reference: RFC 5681 §3.1 (slow start, congestion avoidance); RFC 6582 and RFC 6675 for when a reduction happens,
-//! which is the transport's part; RFC 3168 §6.1.2 for ECN.
+//! which is the transport's part; RFC 3168 §6.1.2 and RFC 8511 for ECN.
 //!
 //! Differences from the reference:
 //! 1. Congestion avoidance counts acknowledged packets, `cwnd += acked / cwnd` (the recommended form of RFC 5681 §3.1;
@@ -14,8 +14,9 @@
 use crate::kernel::{self, InKernel};
 use crate::parts::reno::{Reno, RenoBased};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
-use crate::parts::windows::REDUCE_FROM;
+use crate::parts::windows::{ECN_BETA, REDUCE_FROM, remaining_after};
 use crate::registry::{Behaviour, Entry};
+use crate::{CongestionEvent, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -23,16 +24,19 @@ pub static ENTRY: Entry = Entry {
     aliases: &["reno"],
     summary: "standard TCP: +1 packet per round trip, halved on loss",
     reference: "RFC 5681, RFC 6582",
-    params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
+    params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM, ECN_BETA],
     in_kernel: Some(InKernel { newcwv: Some(&kernel::NEWCWV), ..InKernel::linux("reno") }),
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
-    build: |params, initial_window| Box::new(NewReno { reno: Reno::new(params, initial_window) }),
+    build: |params, initial_window| {
+        Box::new(NewReno { reno: Reno::new(params, initial_window), ecn_beta: params.number("ecn_beta") })
+    },
 };
 
 /// RFC 5681 as it is: a half remains after a loss (equation 4).
 pub struct NewReno {
     reno: Reno,
+    ecn_beta: f64,
 }
 
 impl RenoBased for NewReno {
@@ -43,6 +47,12 @@ impl RenoBased for NewReno {
     }
     fn reno_mut(&mut self) -> &mut Reno {
         &mut self.reno
+    }
+
+    fn reduce(&mut self, view: &View, event: &CongestionEvent) {
+        let remaining = remaining_after(event.signal, self.ecn_beta, self.remaining(view));
+        let window = remaining * self.reno.reducible(event);
+        self.reno.windows.reduce_to(window, event.signal);
     }
 }
 
@@ -84,6 +94,17 @@ mod tests {
         let mut script = Script::new("newreno", 40.0);
         script.congest_by_ecn(40);
         assert_eq!(script.cwnd(), 20.0);
+    }
+
+    /// RFC 8511: 40 × 0.8 after a mark; a loss halves as ever.
+    #[test]
+    fn a_mark_costs_less_under_abe() {
+        let mut script = Script::with("newreno", 40.0, |params| params.set_number("ecn_beta", 0.8));
+        script.congest_by_ecn(40);
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (32.0, 32.0));
+        script.exit_recovery();
+        script.lose_of(32);
+        assert_eq!(script.cwnd(), 16.0);
     }
 
     #[test]

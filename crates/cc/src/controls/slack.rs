@@ -5,15 +5,18 @@
 //! FAST's window law (Wei, Jin, Low, Hegde, ToN 2006), and slack time as in real-time scheduling.
 //!
 //! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
-//! 1. Growth is CUBIC's, never more.
-//! 2. A loss that comes with a queue (an eighth of the RTT or more), or as more than `tolerance` of all packets, is CUBIC's, but
-//!    no window falls below P. Any other loss changes nothing.
-//! 3. The backlog is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a round gives back half the
-//!    excess.
-//! 4. With u = 0 and nothing better to fetch, pacing is at most `ease` times the media's rate.
+//! 1. Growth is CUBIC's, never more. The first slow start ends when a whole round shows a queue.
+//! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other loss changes
+//!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below P.
+//! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
+//!    round gives back half the excess.
+//! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
 //!
-//! u is 1 where the sender is not told what the player holds, so 3 and 4 then say nothing: no claim of a client makes the sender
-//! more assertive than one that is told nothing.
+//! A player that adapts answers a smaller share with a worse rate, so it has time (u < 1) only while the flow gets `enough` times its
+//! best rate. Where the flow gets that, u is at most `haste`; where it does not, the reserve is twice as long.
+//!
+//! u is 1 where the sender is not told what the player holds or could choose, so 3 and 4 then say nothing: no claim of a client makes
+//! the sender more assertive than one that is told nothing.
 //!
 //! Units: packets, seconds. Invariant: growth is CUBIC's. Tested by `slack/tests.rs` and `tests/contract.rs`.
 
@@ -30,7 +33,7 @@ use crate::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamSpec, Params,
     RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
 };
-use path::{Path, Round};
+use path::{Path, Round, Start};
 use playpath_units::Rate;
 
 /// Registry entry.
@@ -39,7 +42,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "yields while the viewer has time, competes as CUBIC when not; losses without a queue do not count",
     reference: "docs/slack.md",
-    params: &[ALLOWANCE, CALM, ALARM, RESERVE, HUNGRY, TOLERANCE, FLOOR, BETA, PACE, EASE],
+    params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE],
     in_kernel: Some(InKernel::ours(&law::LAW)),
     is_coupled: false,
     behaviour: Behaviour { responds_to_loss: false, grows_only_if_allowed: true, ..Behaviour::DELAY_BASED },
@@ -54,18 +57,27 @@ const ALARM: ParamSpec =
     ParamSpec::number("alarm", 0.4, (0.0, 1.0), "", "share of the playout buffer below which the viewer has none");
 const RESERVE: ParamSpec = ParamSpec::number(
     "reserve",
-    32.0,
+    64.0,
     (0.0, 1000.0),
     "RTTs",
-    "a level that lasts less is not calm; one that lasts half of it is urgent",
+    "a level that lasts less is not calm, one that lasts half of it is urgent; twice as many where the flow gets less than enough",
 );
-const HUNGRY: ParamSpec = ParamSpec::number(
-    "hungry",
-    0.5,
+const ENOUGH: ParamSpec = ParamSpec::number(
+    "enough",
+    1.5,
+    (0.0, 1000.0),
+    "",
+    "best rates of the player that the flow must get before a player that adapts has time",
+)
+.since("0.3");
+const HASTE: ParamSpec = ParamSpec::number(
+    "haste",
+    0.33,
     (0.0, 1.0),
     "",
-    "least urgency while the player does not get the best rate that it can choose",
-);
+    "most urgency while the flow gets that much and the level lasts `reserve`",
+)
+.since("0.3");
 const TOLERANCE: ParamSpec = ParamSpec::number(
     "tolerance",
     0.05,
@@ -89,18 +101,12 @@ const PACE: ParamSpec = ParamSpec::number(
     "",
     "pacing in windows per RTT (Copa: 2; with 1.25 it takes two thirds from NewReno); 0 does not pace, for study",
 );
-const EASE: ParamSpec = ParamSpec::number(
-    "ease",
-    1.5,
-    (1.0, 1000.0),
-    "",
-    "pacing in media rates while the viewer has time and nothing better to fetch",
-);
+const EASE: ParamSpec =
+    ParamSpec::number("ease", 2.0, (1.0, 1000.0), "", "pacing in best rates of the player while the viewer has time");
 
-/// A loss comes with a queue if so much of the RTT is queueing. Veno asks for three packets, which a short pipe's queue does not
-/// hold.
-const MIN_QUEUE_SHARE: f64 = 0.125;
 const MIN_CWND: f64 = 2.0;
+/// The reserve of a flow that gets less than enough: it must win a share back before the level is gone.
+const WINNING_BACK: u64 = 2;
 /// FAST's gamma.
 const GIVE_BACK: f64 = 0.5;
 
@@ -111,6 +117,8 @@ pub struct Slack {
     playout: Option<Playout>,
     /// Bytes of the stream that the receiver had at the last ACK, where several paths carry it.
     stream_acked: u64,
+    /// The viewer has time.
+    is_yielding: bool,
     /// Packets that may stand in the queue now; infinite when the viewer has no time.
     allowance: f64,
     /// The last round had more than that.
@@ -127,7 +135,8 @@ struct Settings {
     calm: f64,
     alarm: f64,
     reserve: f64,
-    hungry: f64,
+    enough: f64,
+    haste: f64,
     tolerance: f64,
     floor: f64,
     pace: f64,
@@ -137,13 +146,15 @@ struct Settings {
 impl Slack {
     fn new(params: &Params, initial_window: f64) -> Slack {
         let mut of_cubic = Params::defaults(cubic::ENTRY.params);
-        let set = of_cubic.set_flag("paced", true).and(of_cubic.set_number("beta", params.number("beta")));
+        let set = of_cubic.set_flag("paced", true).and(of_cubic.set_word("slow_start", "classic"));
+        let set = set.and(of_cubic.set_number("beta", params.number("beta")));
         debug_assert_eq!(set, Ok(()), "CUBIC declares it");
         Slack {
             cubic: Cubic::new(&of_cubic, initial_window),
             path: Path::new(),
             playout: None,
             stream_acked: 0,
+            is_yielding: false,
             allowance: f64::INFINITY,
             is_over_allowance: false,
             has_ignored: false,
@@ -153,7 +164,8 @@ impl Slack {
                 calm: params.number("calm"),
                 alarm: params.number("alarm"),
                 reserve: params.number("reserve"),
-                hungry: params.number("hungry"),
+                enough: params.number("enough"),
+                haste: params.number("haste"),
                 tolerance: params.number("tolerance"),
                 floor: params.number("floor"),
                 pace: params.number("pace"),
@@ -162,24 +174,32 @@ impl Slack {
         }
     }
 
-    /// What has reached the player since the last ACK: of all paths, where there are several.
-    fn delivered_bytes(&mut self, view: &View, event: &Ack) -> u64 {
-        let Some(acked) = view.stream_acked else { return u64::from(event.delivered) * u64::from(view.mss) };
-        acked - std::mem::replace(&mut self.stream_acked, acked)
+    /// u: how near the deadline is. A player that adapts has no time while it might get a better rate; one of whom the flow gets
+    /// more than it needs is in no haste.
+    fn urgency(&self, view: &View) -> f64 {
+        let Some((playout, top)) = self.playout.and_then(|playout| Some((playout, playout.top_rate()?))) else {
+            return 1.0;
+        };
+        let Settings { calm, alarm, reserve, enough, haste, .. } = self.settings;
+        let rate = self.path.mean_rate() * f64::from(view.mss) * 8.0;
+        let reserve = view.srtt.mul_f64(reserve);
+        if rate >= enough * top.as_bits_per_sec() as f64 {
+            let urgency = playout.urgency(calm, alarm, reserve);
+            return if playout.left() >= reserve { urgency.min(haste) } else { urgency };
+        }
+        if playout.has_choice() { 1.0 } else { playout.urgency(calm, alarm, reserve * WINNING_BACK) }
     }
 
-    /// u: how near the deadline is.
-    fn urgency(&self, view: &View) -> f64 {
-        let Some(playout) = &self.playout else { return 1.0 };
-        let Settings { calm, alarm, reserve, hungry, .. } = self.settings;
-        let urgency = playout.urgency(calm, alarm, view.srtt.mul_f64(reserve));
-        if playout.best_rate().is_some() { urgency } else { urgency.max(hungry) }
+    /// Rule 3. A player that adapts would answer a smaller share with a worse rate: it yields by its pace alone.
+    fn allowance_at(&self, urgency: f64) -> f64 {
+        let may_drain = self.playout.is_some_and(|playout| !playout.has_choice());
+        if may_drain && urgency < 1.0 { self.settings.allowance / (1.0 - urgency) } else { f64::INFINITY }
     }
 
     /// Rules 2 and 3, at the end of a round.
     fn end_round(&mut self, view: &View, round: Round) {
         if round.loss.is_some_and(|share| share > self.settings.tolerance) && self.has_ignored {
-            self.reduce(view, &late(view));
+            self.reduce(view, &late(view), self.settings.floor);
         }
         let excess = round.backlog - self.allowance;
         self.is_over_allowance = excess >= 0.0;
@@ -198,12 +218,12 @@ impl Slack {
         self.cubic.on_window_change(view, &WindowChange { cwnd, ssthresh: self.ssthresh().min(cwnd) });
     }
 
-    /// Rule 2: CUBIC's reduction, not below the pipe.
-    fn reduce(&mut self, view: &View, event: &CongestionEvent) {
+    /// Rule 2: CUBIC's reduction, not below this share of the pipe.
+    fn reduce(&mut self, view: &View, event: &CongestionEvent, floor: f64) {
         let before = self.cwnd();
         self.cubic.on_congestion(view, event);
         self.has_ignored = false;
-        let pipe = (self.settings.floor * self.path.pipe(view)).min(before);
+        let pipe = (floor * self.path.pipe(view)).min(before);
         if self.cwnd() < pipe {
             self.cubic.on_window_change(view, &WindowChange { cwnd: pipe, ssthresh: pipe });
         }
@@ -211,9 +231,7 @@ impl Slack {
 
     /// Whether a loss says that a queue is full.
     fn is_congestive(&self, event: &CongestionEvent) -> bool {
-        event.signal == CongestionSignal::Ecn
-            || self.settings.tolerance == 0.0
-            || self.path.queue_share() >= MIN_QUEUE_SHARE
+        event.signal == CongestionSignal::Ecn || self.settings.tolerance == 0.0 || self.path.has_queue()
     }
 
     /// Rule 4 over the pace that the window asks for.
@@ -222,7 +240,7 @@ impl Slack {
             return;
         }
         let of_window = self.settings.pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
-        let of_media = match self.playout.and_then(|playout| playout.best_rate()) {
+        let of_media = match self.playout.and_then(|playout| playout.top_rate()) {
             Some(rate) if urgency < 1.0 => self.settings.ease * rate.as_bits_per_sec() as f64 / (1.0 - urgency),
             _ => f64::INFINITY,
         };
@@ -250,7 +268,7 @@ impl CongestionControl for Slack {
         self.pacing_bits_per_sec.map(|rate| Rate::from_bits_per_sec_f64(rate.clamp(1.0, 1e15)))
     }
     fn phase(&self) -> &'static str {
-        match (self.allowance.is_finite(), self.cubic.phase()) {
+        match (self.is_yielding, self.cubic.phase()) {
             (true, "congestion_avoidance") => "yielding",
             (_, phase) => phase,
         }
@@ -265,27 +283,29 @@ impl CongestionControl for Slack {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
-        let bytes = self.delivered_bytes(view, event);
+        let bytes = view.delivered_bytes(event, &mut self.stream_acked);
         if let Some(playout) = &mut self.playout {
             playout.advance(view.now, bytes);
         }
         let urgency = self.urgency(view);
-        self.allowance = if urgency < 1.0 { self.settings.allowance / (1.0 - urgency) } else { f64::INFINITY };
+        self.is_yielding = urgency < 1.0;
+        self.allowance = self.allowance_at(urgency);
         if let Some(round) = self.path.take(view, event) {
             self.end_round(view, round);
         }
-        // HyStart++ wants bursts that queue; a paced slow start shows its queue only when the pipe is full.
-        if self.cwnd() < self.ssthresh() && self.path.queue_share() >= MIN_QUEUE_SHARE {
+        // Later slow starts have a threshold to end at (RFC 9406 §4.3).
+        let start = if self.ssthresh().is_finite() { Start::Grows } else { self.path.judge_start(view, event) };
+        if start == Start::Ends {
             self.set_window(view, self.cwnd());
         }
-        let may_grow = event.may_grow && !self.is_over_allowance;
+        let may_grow = event.may_grow && start != Start::Waits && !self.is_over_allowance;
         self.cubic.on_ack(view, &Ack { may_grow, ..*event });
         self.set_pacing_rate(view, urgency);
     }
 
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
         if self.is_congestive(event) {
-            self.reduce(view, event);
+            self.reduce(view, event, 0.0);
         } else {
             self.has_ignored = true;
         }

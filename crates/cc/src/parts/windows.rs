@@ -22,6 +22,21 @@ pub const REDUCE_FROM: ParamSpec = ParamSpec::word(
     "window that a congestion event reduces: data in flight (RFC 5681 equation 4) or cwnd (Linux)",
 );
 
+/// What remains of the window after a mark, where that is not what remains after a loss.
+pub const ECN_BETA: ParamSpec = ParamSpec::number(
+    "ecn_beta",
+    0.0,
+    (0.0, 0.99),
+    "",
+    "what remains of the window after ECN-Echo (ABE, RFC 8511: 0.8 of NewReno, 0.85 of CUBIC); 0: as after a loss",
+)
+.since("0.3");
+
+/// RFC 8511 §4.1: a queue that marks is short, so that less has to go. `loss` is what remains after a loss.
+pub fn remaining_after(signal: CongestionSignal, ecn_beta: f64, loss: f64) -> f64 {
+    if signal == CongestionSignal::Ecn && ecn_beta > 0.0 { ecn_beta } else { loss }
+}
+
 /// Which window a reduction starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReduceFrom {

@@ -7,7 +7,8 @@
 //! 2. ECN (RFC 8289 leaves it open): where a packet would be dropped, an ECN-capable one is marked and sent, and the
 //!    state moves on as if it had been dropped, as in Linux `codel.h`.
 //! 3. interval / sqrt(count) is computed, not approximated by Newton steps in fixed point as in Linux.
-//! 4. `drop_next` is checked with "now ≥ drop_next" and the "16 intervals" rule of RFC 8289, 5.5 decides whether an old
+//! 4. `ce_threshold` is Linux's, beside the control law; RFC 8289 has none.
+//! 5. `drop_next` is checked with "now ≥ drop_next" and the "16 intervals" rule of RFC 8289, 5.5 decides whether an old
 //!    count is resumed, as written there.
 //!
 //! Units: ns. Invariants: a packet never waits in vain when the queue holds at most one full-sized packet; the order is kept.
@@ -19,7 +20,7 @@ use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
 use crate::registry::About;
-use crate::settings::config;
+use crate::settings::{Setting, config};
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Time};
@@ -32,6 +33,37 @@ config! {
         interval: Duration = text("100 ms", Kind::PositiveTime), "a worst-case round-trip time (RFC 8289, 4.2)";
         max_packet_bytes: u32 = whole(1514, (0, u32::MAX as u64), "B"), "with this much or less waiting nothing is dropped";
         ecn: bool = flag(false), "mark instead of dropping where the sender understands it";
+        ce_threshold: CeThreshold = text("off", Kind::Time) or "off", "mark every packet that understands it and waited longer, with or without `ecn` (Linux: off)" since "0.3";
+        ce_threshold_ect1: bool = flag(false), "that threshold is for ECT(1) only (Linux: ce_threshold_selector 1, mask 3)" since "0.3";
+    }
+}
+
+/// A delay above which packets are marked beside the control law, as Linux's `ce_threshold`; `None` is typed "off".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CeThreshold(pub Option<Duration>);
+
+impl Setting for CeThreshold {
+    fn read(text: &str) -> Result<CeThreshold, String> {
+        if text == "off" { Ok(CeThreshold(None)) } else { Duration::read(text).map(|delay| CeThreshold(Some(delay))) }
+    }
+    fn text(&self) -> String {
+        self.0.map_or("off".into(), |delay| delay.text())
+    }
+}
+
+impl CeThreshold {
+    /// Errors: a queue of `limit`, `typed` in the settings of `model`, does not reach it.
+    pub(super) fn checked(
+        self,
+        model: &str,
+        limit: &Limit,
+        typed: QueueLimit,
+        link: LinkFacts,
+    ) -> Result<CeThreshold, LinkError> {
+        if let Some(threshold) = self.0 {
+            limit.refuse_out_of_reach(typed, link, &format!("{model}.ce_threshold"), threshold)?;
+        }
+        Ok(self)
     }
 }
 
@@ -42,6 +74,8 @@ pub(super) struct CoDelRule {
     pub interval: Duration,
     pub max_packet_bytes: u64,
     pub ecn: bool,
+    pub ce_threshold: CeThreshold,
+    pub ce_threshold_ect1: bool,
 }
 
 impl CoDelRule {
@@ -54,6 +88,14 @@ impl CoDelRule {
             ));
         }
         Ok(self)
+    }
+
+    /// Linux `codel_dequeue`: a packet that leaves and was not marked by the control law.
+    fn is_above_ce_threshold<P: Packet>(&self, now: Time, packet: Queued, store: &Store<P>) -> bool {
+        let is_above = self.ce_threshold.0.is_some_and(|threshold| now - packet.arrival > threshold);
+        let may_mark =
+            || if self.ce_threshold_ect1 { store.is_low_latency(packet) } else { store.is_ecn_capable(packet) };
+        is_above && may_mark()
     }
 
     /// RFC 8289, 5.5: the next drop comes interval / sqrt(count) later.
@@ -128,6 +170,11 @@ impl CoDelState {
             }
             candidate = self.take(rule, now, source);
         }
+        if let Some(packet) = candidate.packet
+            && rule.is_above_ce_threshold(now, packet, store)
+        {
+            store.mark_packet(packet);
+        }
         candidate.packet
     }
 
@@ -191,9 +238,11 @@ impl QueueDiscipline for CoDel {
     };
 
     fn new(config: &CoDelConfig, link: LinkFacts, _stream: Stream) -> Result<CoDel, LinkError> {
-        let CoDelConfig { limit, target, interval, max_packet_bytes, ecn } = *config;
-        let rule = CoDelRule { target, interval, max_packet_bytes: max_packet_bytes.into(), ecn }.checked()?;
+        let CoDelConfig { limit, target, interval, max_packet_bytes, ecn, ce_threshold, ce_threshold_ect1 } = *config;
+        let max_packet_bytes = max_packet_bytes.into();
+        let rule = CoDelRule { target, interval, max_packet_bytes, ecn, ce_threshold, ce_threshold_ect1 }.checked()?;
         let limit = Limit::resolve_for_aqm(limit, link)?;
+        ce_threshold.checked("codel", &limit, config.limit, link)?;
         Ok(CoDel { fifo: Fifo::new(), limit, rule, state: CoDelState::default() })
     }
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {

@@ -21,13 +21,14 @@
 //! unless the classic one has credit. Tested: hand-worked updates, the coupling law, the delay of each queue, classic protection,
 //! overload, the response to a halved rate.
 
-use super::{Fifo, Limit, QueueDiscipline};
+use super::{Classes, Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
 use crate::registry::About;
 use crate::settings::{config, words};
+use crate::stats::ClassStats;
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
@@ -70,7 +71,24 @@ pub(crate) struct DualPi2 {
     next_update: Time,
     /// Bytes that the classic queue may send before the other; negative: the other's turn.
     classic_credit: f64,
+    counts: ByClass,
     stream: Stream,
+}
+
+/// Counters of each class.
+#[derive(Default)]
+struct ByClass {
+    low_latency: ClassStats,
+    classic: ClassStats,
+}
+
+impl ByClass {
+    fn of(&mut self, class: Class) -> &mut ClassStats {
+        match class {
+            Class::LowLatency => &mut self.low_latency,
+            Class::Classic => &mut self.classic,
+        }
+    }
 }
 
 /// The part of the state that an update changes.
@@ -185,15 +203,8 @@ impl QueueDiscipline for DualPi2 {
             return Err(LinkError::new("dualpi2.update_interval", config.update_interval, allowed));
         }
         let limit = Limit::resolve_for_aqm(config.limit, link)?;
-        if let (Some(rate), true) = (link.rate, limit.bytes != u64::MAX) {
-            let longest = rate.time_to_send(limit.bytes);
-            for (setting, threshold) in [("dualpi2.target", config.target), ("dualpi2.step", config.step)] {
-                if threshold >= longest {
-                    let allowed = format!("less than what the limit of {} holds, {longest}", config.limit);
-                    return Err(LinkError::new(setting, threshold, allowed));
-                }
-            }
-        }
+        limit.refuse_out_of_reach(config.limit, link, "dualpi2.target", config.target)?;
+        limit.refuse_out_of_reach(config.limit, link, "dualpi2.step", config.step)?;
         Ok(DualPi2 {
             low_latency: Fifo::new(),
             classic: Fifo::new(),
@@ -202,18 +213,22 @@ impl QueueDiscipline for DualPi2 {
             controller: Controller { probability: 0.0, last_delay: 0.0 },
             next_update: Time::ZERO + config.update_interval,
             classic_credit: initial_credit(config.classic_protection.get()),
+            counts: ByClass::default(),
             stream,
         })
     }
 
     fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
         self.update_until(now);
+        let class = if store.is_low_latency(packet) { Class::LowLatency } else { Class::Classic };
+        self.counts.of(class).arrived.add_packet(packet.wire_bytes);
         if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
+            self.counts.of(class).dropped.add_packet(packet.wire_bytes);
             return store.drop_packet(DropCause::QueueFull, packet);
         }
-        match store.is_low_latency(packet) {
-            true => self.low_latency.push(packet),
-            false => self.classic.push(packet),
+        match class {
+            Class::LowLatency => self.low_latency.push(packet),
+            Class::Classic => self.classic.push(packet),
         }
     }
 
@@ -221,14 +236,18 @@ impl QueueDiscipline for DualPi2 {
         self.update_until(now);
         loop {
             let (class, packet, earned) = self.take()?;
-            match self.judge(class, now, packet, store) {
+            let verdict = self.judge(class, now, packet, store);
+            let counts = self.counts.of(class);
+            match verdict {
                 Verdict::Drop => {
+                    counts.dropped.add_packet(packet.wire_bytes);
                     store.drop_packet(DropCause::Aqm, packet);
                     continue;
                 }
                 Verdict::Mark => store.mark_packet(packet),
                 Verdict::Accept => {}
             }
+            counts.note_sent(packet.wire_bytes, now - packet.arrival, verdict == Verdict::Mark);
             self.classic_credit += earned;
             return Some(packet);
         }
@@ -239,6 +258,9 @@ impl QueueDiscipline for DualPi2 {
     }
     fn bytes(&self) -> u64 {
         self.low_latency.bytes() + self.classic.bytes()
+    }
+    fn classes(&self) -> Classes {
+        [Some(("low_latency", self.counts.low_latency)), Some(("classic", self.counts.classic))]
     }
 }
 

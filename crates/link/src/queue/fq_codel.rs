@@ -12,7 +12,7 @@
 //! Units: bytes for quantum and deficit. Invariants: the order within a flow is kept; a flow is in at most one list.
 //! Tested: byte-fair shares with unequal packet sizes, priority of a sparse flow, drop from the fattest, conservation.
 
-use super::codel::{CoDelRule, CoDelState, PacketSource};
+use super::codel::{CeThreshold, CoDelRule, CoDelState, PacketSource};
 use super::{Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
@@ -35,6 +35,8 @@ config! {
         interval: Duration = text("100 ms", Kind::PositiveTime), "a worst-case round-trip time (RFC 8289, 4.2)";
         drop_batch: u32 = whole(64, (1, u32::MAX as u64), "packets"), "most packets dropped at once on overflow (Linux: 64)";
         ecn: bool = flag(true), "mark instead of dropping where the sender understands it";
+        ce_threshold: CeThreshold = text("off", Kind::Time) or "off", "mark every packet that understands it and waited longer, with or without `ecn` (Linux: off)" since "0.3";
+        ce_threshold_ect1: bool = flag(false), "that threshold is for ECT(1) only (Linux: ce_threshold_selector 1, mask 3)" since "0.3";
     }
 }
 
@@ -126,8 +128,10 @@ impl QueueDiscipline for FqCoDel {
 
     fn new(config: &FqCoDelConfig, link: LinkFacts, mut stream: Stream) -> Result<FqCoDel, LinkError> {
         let max_packet_bytes = u64::from(config.quantum_bytes);
-        let rule = CoDelRule { target: config.target, interval: config.interval, max_packet_bytes, ecn: config.ecn };
+        let FqCoDelConfig { target, interval, ecn, ce_threshold, ce_threshold_ect1, .. } = *config;
+        let rule = CoDelRule { target, interval, max_packet_bytes, ecn, ce_threshold, ce_threshold_ect1 };
         let (limit, rule) = (Limit::resolve_for_aqm(config.limit, link)?, rule.checked()?);
+        ce_threshold.checked("fq_codel", &limit, config.limit, link)?;
         let flow =
             || Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, is_listed: false, codel: CoDelState::default() };
         Ok(FqCoDel {

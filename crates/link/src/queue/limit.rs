@@ -2,7 +2,7 @@
 
 use crate::config::LinkFacts;
 use crate::error::LinkError;
-use playpath_units::QueueLimit;
+use playpath_units::{Duration, QueueLimit};
 
 /// The smallest limit that follows from a time or a bandwidth-delay product: one full-sized packet.
 const MIN_DERIVED_BYTES: u64 = 1500;
@@ -43,6 +43,23 @@ impl Limit {
             return Err(LinkError::new("queue.limit", limit, "at least 1 packet or 1500 B"));
         }
         Ok(resolved)
+    }
+
+    /// Refuses a threshold of delay that a queue of this limit, `typed` in the settings, cannot reach at the link's rate. A limit in
+    /// packets is not looked at: their sizes are not known.
+    pub(crate) fn refuse_out_of_reach(
+        &self,
+        typed: QueueLimit,
+        link: LinkFacts,
+        setting: &str,
+        threshold: Duration,
+    ) -> Result<(), LinkError> {
+        let Some(rate) = link.rate.filter(|_| self.bytes != u64::MAX) else { return Ok(()) };
+        let longest = rate.time_to_send(self.bytes);
+        if threshold < longest {
+            return Ok(());
+        }
+        Err(LinkError::new(setting, threshold, format!("less than what the limit of {typed} holds, {longest}")))
     }
 
     /// One more packet of `wire_bytes` fits.

@@ -6,9 +6,12 @@ mod limit;
 
 use crate::Packet;
 use crate::config::LinkFacts;
+#[cfg(test)]
+use crate::ecn::EcnField;
 use crate::error::LinkError;
 use crate::registry::{About, Entry};
 use crate::settings::Config;
+use crate::stats::ClassStats;
 use crate::store::{Queued, Store};
 pub(crate) use fifo::Fifo;
 pub(crate) use limit::Limit;
@@ -37,7 +40,14 @@ pub(crate) trait QueueDiscipline: Sized {
     fn packets(&self) -> u32;
     /// Bytes waiting.
     fn bytes(&self) -> u64;
+    /// Its classes, if it keeps several.
+    fn classes(&self) -> Classes {
+        Classes::default()
+    }
 }
+
+/// Name and counters of each class; at most two.
+pub(crate) type Classes = [Option<(&'static str, ClassStats)>; 2];
 
 /// A packet of so many bytes, for tests of the disciplines.
 #[cfg(test)]
@@ -51,13 +61,10 @@ impl Packet for Plain {
     fn flow_hash(&self) -> u64 {
         0
     }
-    fn is_ecn_capable(&self) -> bool {
-        false
+    fn ecn(&self) -> EcnField {
+        EcnField::NotEct
     }
-    fn is_low_latency(&self) -> bool {
-        false
-    }
-    fn mark_ce(&mut self) {}
+    fn set_ecn(&mut self, _field: EcnField) {}
 }
 
 /// The registry entry of one discipline.
@@ -164,6 +171,14 @@ macro_rules! queues {
                     Queue::$plain(queue) => queue.packets(),
                     Queue::Managed(managed) => match managed.as_ref() {
                         $(Managed::$managed(queue) => queue.packets(),)+
+                    },
+                }
+            }
+            pub(crate) fn classes(&self) -> Classes {
+                match self {
+                    Queue::$plain(queue) => queue.classes(),
+                    Queue::Managed(managed) => match managed.as_ref() {
+                        $(Managed::$managed(queue) => queue.classes(),)+
                     },
                 }
             }

@@ -1,7 +1,7 @@
 //! A packet for tests, and a link driven to its end.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use playpath_link::{DropTailConfig, Link, LinkConfig, Packet, QueueConfig};
+use playpath_link::{DropTailConfig, EcnField, Link, LinkConfig, Packet, QueueConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Time};
 
@@ -35,15 +35,22 @@ impl Packet for TestPacket {
     fn flow_hash(&self) -> u64 {
         self.flow
     }
-    fn is_ecn_capable(&self) -> bool {
-        self.is_ecn_capable
+    fn ecn(&self) -> EcnField {
+        match (self.is_ce, self.is_low_latency, self.is_ecn_capable) {
+            (true, ..) => EcnField::Ce,
+            (_, true, _) => EcnField::Ect1,
+            (_, _, true) => EcnField::Ect0,
+            _ => EcnField::NotEct,
+        }
     }
-    fn is_low_latency(&self) -> bool {
-        self.is_low_latency
-    }
-    fn mark_ce(&mut self) {
-        assert!(self.is_ecn_capable, "only ECN-capable packets may be marked");
-        self.is_ce = true;
+    fn set_ecn(&mut self, field: EcnField) {
+        assert!(self.is_ecn_capable || field != EcnField::Ce, "only ECN-capable packets may be marked");
+        self.is_ce = field == EcnField::Ce;
+        // Where a marked packet came from is kept, for tests that tell classes apart.
+        if field != EcnField::Ce {
+            self.is_low_latency = field == EcnField::Ect1;
+            self.is_ecn_capable = field != EcnField::NotEct;
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod paths;
 mod viewer;
 
 use crate::build::{Neighbours, Transport};
+use crate::frames::FrameDelays;
 use crate::measurements::PathCounts;
 use crate::record::LinkRecord;
 use playpath_video::summary::Summary;
@@ -76,6 +77,8 @@ pub enum Figure {
     Paths(fn(&PathCounts) -> Option<f64>),
     /// Of the flows beside those that carry the main session.
     Neighbours(fn(&Neighbours) -> Option<f64>),
+    /// Of all sources of frames together.
+    Frames(fn(&FrameDelays) -> f64),
     /// Of the queue in front of the first path's `down` link.
     Bottleneck(fn(&LinkRecord) -> f64),
     /// Told by a real player of the kernel world.
@@ -93,6 +96,7 @@ impl Figure {
             Figure::Transport(_) => "connection",
             Figure::Paths(_) => "several paths",
             Figure::Neighbours(_) => "neighbours",
+            Figure::Frames(_) => "sources of frames",
             Figure::Bottleneck(_) => "first bottleneck",
             Figure::Told => "real player",
             Figure::Beside => "all flows, links",
@@ -118,9 +122,17 @@ const BASE: Metric = Metric {
 
 /// Every metric, in the order of a record.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-    [viewer::METRICS, network::METRICS, paths::METRICS, network::NEIGHBOURS, network::BOTTLENECK, network::BESIDE]
-        .into_iter()
-        .flatten()
+    [
+        viewer::METRICS,
+        network::METRICS,
+        paths::METRICS,
+        network::NEIGHBOURS,
+        network::FRAMES,
+        network::BOTTLENECK,
+        network::BESIDE,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The entry of a name.

@@ -1,8 +1,9 @@
 //! What the network gives and pays.
 
 use super::Better::{Higher, Lower};
-use super::Figure::{Beside, Bottleneck, Neighbours, Transport};
+use super::Figure::{Beside, Bottleneck, Frames, Neighbours, Transport};
 use super::{BASE, Metric, share};
+use playpath_units::Duration;
 
 pub const METRICS: &[Metric] = &[
     Metric {
@@ -100,6 +101,47 @@ pub const NEIGHBOURS: &[Metric] = &[
         least: 0.5,
         summary: "How long the video of the competing sessions stood still, mean over those that show pictures.",
         figure: Neighbours(|n| n.stall_time_s),
+        ..BASE
+    },
+];
+
+pub const FRAMES: &[Metric] = &[
+    Metric {
+        name: "frame_delay_p99_ms",
+        label: "frame delay, 99th percentile",
+        unit: "ms",
+        better: Lower,
+        least: 5.0,
+        summary: "From the picture to its last byte at the client, of all sources of frames together: 99 of 100 took at most this long.",
+        figure: Frames(|f| f.percentile_ms(990)),
+        ..BASE
+    },
+    Metric {
+        name: "frame_delay_p999_ms",
+        label: "frame delay, 99.9th percentile",
+        unit: "ms",
+        better: Lower,
+        least: 5.0,
+        summary: "The same of 999 of 1000.",
+        figure: Frames(|f| f.percentile_ms(999)),
+        ..BASE
+    },
+    Metric {
+        name: "frames_over_50ms",
+        label: "frames over 50 ms, share",
+        better: Lower,
+        least: 0.005,
+        summary: "Frames that took longer than 50 ms, as a share of all.",
+        figure: Frames(|f| f.share_over(Duration::from_millis(50))),
+        ..BASE
+    },
+    Metric {
+        name: "frames_over_100ms",
+        label: "frames over 100 ms, share",
+        better: Lower,
+        least: 0.005,
+        summary: "Frames that took longer than 100 ms, as a share of all.",
+        figure: Frames(|f| f.share_over(Duration::from_millis(100))),
         ..BASE
     },
 ];

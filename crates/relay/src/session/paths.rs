@@ -38,7 +38,8 @@ impl RelaySession {
     }
 
     pub(super) fn handle_path(&mut self, now: Time, path: usize, flags: PollFlags, log: &mut Log) {
-        let Some(connection) = &mut self.paths[path].connection else { return };
+        let state = &mut self.paths[path];
+        let Some(connection) = &mut state.connection else { return };
         if connection.is_open() {
             if flags.contains(PollFlags::OUT)
                 && let Err(e) = connection.flush()
@@ -50,12 +51,11 @@ impl RelaySession {
             }
             return;
         }
-        match connection.finish_connect() {
+        let name = state.name.clone();
+        let hello = Hello { session: self.id, path: path as u8, is_known: self.is_known, name };
+        match connection.finish_connect(now, hello) {
             Ok(()) => {
-                let mut connection = self.paths[path].connection.take().expect("it was there");
-                let name = self.paths[path].name.clone();
-                let hello = Hello { session: self.id, path: path as u8, is_known: self.is_known, name };
-                connection.push_record(&Record::Hello(hello));
+                let connection = self.paths[path].connection.take().expect("it was there");
                 self.open(now, path, connection, log);
             }
             Err(e) => self.lose(now, path, &words(&e), log),
@@ -66,8 +66,8 @@ impl RelaySession {
         if let Err(e) = connection.refresh(self.room) {
             return self.lose(now, path, &words(&e), log);
         }
-        if !self.has_had_path {
-            (self.has_had_path, self.last_heard) = (true, now);
+        if connection.unproved_until.is_none() {
+            self.note_proved(now);
         }
         let state = &mut self.paths[path];
         state.cc = connection.cc();
@@ -104,11 +104,25 @@ impl RelaySession {
         }
     }
 
+    /// A path that speaks another protocol, as a captive portal or a server with a banner does, is lost; a relay that breaks a rule
+    /// ends the session.
     fn take_records(&mut self, now: Time, path: usize, log: &mut Log) {
         let mut error = None;
         while let Some(connection) = &mut self.paths[path].connection {
+            let is_proved = connection.unproved_until.is_none();
             match connection.next_record() {
                 Ok(None) => return,
+                Err(e) => return self.lose(now, path, &e.to_string(), log),
+                Ok(Some(Record::Accept)) if !is_proved => {
+                    connection.unproved_until = None;
+                    self.paths[path].retry_delay = FIRST_RETRY;
+                    self.is_known = true;
+                    self.note_proved(now);
+                }
+                Ok(Some(record)) if !is_proved && !matches!(record, Record::Reset { .. }) => {
+                    let reason = format!("answers the hello by a record \"{}\"", record.kind());
+                    return self.lose(now, path, &reason, log);
+                }
                 Ok(Some(Record::Reset { reason })) => {
                     let outcome = if self.core.is_received() {
                         Outcome::Finished
@@ -117,15 +131,20 @@ impl RelaySession {
                     };
                     return self.end(now, outcome, log);
                 }
-                Ok(Some(Record::Accept)) => (self.is_known, self.paths[path].retry_delay) = (true, FIRST_RETRY),
                 Ok(Some(record)) => error = self.core.handle_record(now, path, &record).err().map(|e| e.to_string()),
-                Err(e) => error = Some(e.to_string()),
             }
             (self.last_heard, self.asked) = (now, false);
             if let Some(error) = error.take() {
                 let peer = self.paths[path].connection.as_ref().map_or(String::new(), Carrier::describe);
                 return self.end(now, Outcome::Failed(format!("path {}, {peer}: {error}", self.paths[path].name)), log);
             }
+        }
+    }
+
+    /// A path leads to the other relay.
+    fn note_proved(&mut self, now: Time) {
+        if !self.has_had_path {
+            (self.has_had_path, self.last_heard) = (true, now);
         }
     }
 
@@ -151,6 +170,9 @@ impl RelaySession {
         match &state.connection {
             Some(connection) if connection.connecting_until.is_some_and(|until| now >= until) => {
                 self.lose(now, path, "no answer", log);
+            }
+            Some(connection) if connection.is_doubtful(now - self.options.path_timeout) => {
+                self.lose(now, path, "no answer to the hello", log);
             }
             None if state.spec.is_some() && now >= state.retry_at => {
                 let spec = state.spec.as_ref().expect("just looked");
@@ -204,7 +226,8 @@ impl RelaySession {
             if is_sample_due {
                 connection.sample_rtt();
             }
-            let is_stalled = connection.is_stalled();
+            // A portal's kernel acknowledges whatever it is sent: the timer says nothing of it.
+            let is_stalled = connection.is_stalled() || connection.is_doubtful(now);
             if is_stalled != self.core.is_path_stalled(path) {
                 self.core.handle_path_stalled(path, is_stalled);
                 let fields = json!({ "session": self.tag(), "path": self.paths[path].name });

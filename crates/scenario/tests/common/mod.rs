@@ -9,9 +9,10 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
 }
 
-/// Reads a file that a shipped scenario names.
+/// Reads a file that a shipped scenario names, from the folder of all or from one in it.
 pub fn read_shipped(name: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(folder().join(name)).map_err(|e| format!("\"{name}\": {e}"))
+    let found = std::fs::read(folder().join(name)).or_else(|_| std::fs::read(folder().join("l4s").join(name)));
+    found.map_err(|e| format!("\"{name}\": {e}"))
 }
 
 /// For scenarios that name no file.
@@ -21,8 +22,10 @@ pub fn no_files(name: &str) -> Result<Vec<u8>, String> {
 
 /// Name and text of every shipped scenario, in alphabetic order.
 pub fn shipped() -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder()).expect("the folder exists");
+    let entries = [folder(), folder().join("l4s")].map(|folder| std::fs::read_dir(folder).expect("the folder exists"));
     let mut found: Vec<(String, String)> = entries
+        .into_iter()
+        .flatten()
         .map(|entry| entry.expect("readable").path())
         .filter(|path| path.extension().is_some_and(|e| e == "toml"))
         .map(|path| {

@@ -7,6 +7,8 @@
 //! - `against_kernel FIRST_SEED COUNT`: a JSON line for each draw; exit status 1 if one was wrong.
 //! - `against_kernel FIRST_SEED COUNT --mptcp`: the same with MPTCP to two addresses. Data sequence numbers pass a multiple of 2^32, where
 //!   the four bytes of our DATA_ACKs begin anew.
+//! - `against_kernel FIRST_SEED COUNT --checksums`: MPTCP whose client asks for checksums; in two draws of three the second path alters
+//!   data under a TCP checksum that fits, which ends it (RFC 8684 section 3.7), and the data comes over the first.
 //! - `against_kernel --wrap`: one MPTCP connection whose data sequence numbers pass 2^64, after 49 MB.
 //!
 //! `tests/testbed/test_wire.py` runs a few, docs/wire.md says what many gave.
@@ -17,7 +19,7 @@ use network::Network;
 use playpath_serve::device::Device;
 use playpath_serve::secrets::{Random, Secrets};
 use playpath_serve::server::Server;
-use playpath_serve::settings::{Limits, Settings, sender};
+use playpath_serve::settings::{Limits, Settings, of_tcp, sender};
 use playpath_serve::store::Store;
 use playpath_shell::monotonic_nanos;
 use playpath_units::random::{RootSeed, Stream};
@@ -46,17 +48,18 @@ const WRAP_KEY: u64 = 0x1_9920_48ca;
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
-    let is_mptcp = words.iter().any(|word| word == "--mptcp");
+    let has_checksums = words.iter().any(|word| word == "--checksums");
+    let is_mptcp = has_checksums || words.iter().any(|word| word == "--mptcp");
     let draws: Vec<Draw> = match numbers[..] {
-        [first, count] => (first..first + count).map(|seed| Draw::new(seed, is_mptcp)).collect(),
+        [first, count] => (first..first + count).map(|seed| Draw::new(seed, is_mptcp, has_checksums)).collect(),
         [] if words == ["--wrap"] => vec![Draw::past_the_last_number()],
         _ => {
-            eprintln!("against_kernel FIRST_SEED COUNT [--mptcp], or against_kernel --wrap");
+            eprintln!("against_kernel FIRST_SEED COUNT [--mptcp | --checksums], or against_kernel --wrap");
             return ExitCode::from(2);
         }
     };
     if is_mptcp || numbers.is_empty() {
-        let Ok(()) = keep_to_mptcp() else { return ExitCode::from(2) };
+        let Ok(()) = keep_to_mptcp(has_checksums) else { return ExitCode::from(2) };
     }
     let folder = std::env::temp_dir().join(format!("playpath-against-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the file");
@@ -75,9 +78,10 @@ fn main() -> ExitCode {
 }
 
 /// Stock clients accept no ADD_ADDR, and take TCP for a while where the second SYN was lost, too.
-fn keep_to_mptcp() -> std::io::Result<()> {
+fn keep_to_mptcp(has_checksums: bool) -> std::io::Result<()> {
     let limits = ["mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"];
     std::process::Command::new("ip").args(limits).status()?;
+    std::fs::write("/proc/sys/net/mptcp/checksum_enabled", if has_checksums { "1" } else { "0" })?;
     std::fs::write("/proc/sys/net/mptcp/syn_retrans_before_tcp_fallback", "100")
 }
 
@@ -136,6 +140,8 @@ struct Draw {
     reordering: f64,
     delay_us: u64,
     jitter_us: u64,
+    /// Share of the data packets of the second path that are altered.
+    alteration: f64,
     range: (usize, usize),
     upload: usize,
     /// The reader sleeps now and then, so that windows close.
@@ -147,7 +153,7 @@ fn stream(seed: u64, name: &str) -> Stream {
 }
 
 impl Draw {
-    fn new(seed: u64, is_mptcp: bool) -> Draw {
+    fn new(seed: u64, is_mptcp: bool, has_checksums: bool) -> Draw {
         let mut random = stream(seed, "draw");
         let mut flip = |share: f64| random.uniform() < share;
         let flags: Vec<bool> = [0.7, 0.8, 0.3, 0.8, 0.7, 0.8, 0.3, 0.3, 0.3, 0.3, 0.3].map(&mut flip).to_vec();
@@ -178,6 +184,7 @@ impl Draw {
             reordering: if flags[10] { between(0.0, 0.1) } else { 0.0 },
             delay_us: between(0.0, 8_000.0) as u64,
             jitter_us: between(0.0, 500.0) as u64,
+            alteration: if has_checksums && !seed.is_multiple_of(3) { 0.02 } else { 0.0 },
             range: (start, (start + between(1.0, 1.5e6) as usize).min(FILE_BYTES)),
             upload: between(1.0, 1e6) as usize,
             is_slow: flags[7] && flags[8],
@@ -212,7 +219,7 @@ impl Draw {
             is_slow: false,
             start: Start::Key(WRAP_KEY),
             repeats: (distance / FILE_BYTES as u64) as u32 + 2,
-            ..Draw::new(0, true)
+            ..Draw::new(0, true, false)
         }
     }
 
@@ -221,7 +228,7 @@ impl Draw {
             "mtu": self.mtu, "cc": self.cc, "own": self.own, "receive_buffer": self.receive_buffer,
             "kernel": self.kernel.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>(),
             "kernel_buffer": self.kernel_buffer, "loss": self.loss, "duplication": self.duplication,
-            "reordering": self.reordering, "delay_us": self.delay_us, "jitter_us": self.jitter_us,
+            "reordering": self.reordering, "delay_us": self.delay_us, "jitter_us": self.jitter_us, "alteration": self.alteration,
             "download": self.range.1 - self.range.0, "upload": self.upload, "is_slow": self.is_slow,
             "mptcp": self.is_mptcp, "wraps": !matches!(self.start, Start::Random),
         })
@@ -231,8 +238,11 @@ impl Draw {
     fn run(&self, folder: &std::path::Path, bytes: &Arc<Vec<u8>>) -> Result<Value, String> {
         let said = |error: std::io::Error| error.to_string();
         let addresses: Vec<IpAddr> = ADDRESSES[..1 + usize::from(self.is_mptcp)].iter().map(|a| (*a).into()).collect();
+        let sender = sender(&self.own, Some(self.cc), None)?;
+        let tcp = of_tcp(&sender)?;
         let settings = Settings {
-            sender: sender(&self.own, Some(self.cc), None)?,
+            sender,
+            tcp,
             addresses: addresses.clone(),
             port: PORT,
             mtu: self.mtu,
@@ -259,7 +269,7 @@ impl Draw {
         network.judge(self)?;
         Ok(json!({
             "seconds": (monotonic_nanos() - start) as f64 * 1e-9, "packets": network.packets, "lost": network.lost,
-            "paths": network.paths.0,
+            "paths": network.paths.0, "altered": network.altered,
         }))
     }
 

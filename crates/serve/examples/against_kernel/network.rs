@@ -1,6 +1,6 @@
 //! The server, the device, and what happens to packets in between.
 
-use crate::{Draw, Start, stream};
+use crate::{ADDRESSES, Draw, Start, stream};
 use playpath_emulator::sys;
 use playpath_serve::device::Device;
 use playpath_serve::server::Server;
@@ -25,12 +25,14 @@ pub(crate) struct Network {
     loss: [f64; 2],
     duplication: f64,
     reordering: f64,
+    alteration: f64,
     delay: Duration,
     jitter_us: u64,
     start_nanos: u64,
     air: BinaryHeap<Reverse<Flying>>,
     pub(crate) packets: u64,
     pub(crate) lost: u64,
+    pub(crate) altered: u64,
     /// Resets of connections, and to strangers: what comes twice comes late.
     resets: u64,
     /// The most of one connection; whether it is MPTCP.
@@ -50,12 +52,14 @@ impl Network {
             loss: draw.loss,
             duplication: draw.duplication,
             reordering: draw.reordering,
+            alteration: draw.alteration,
             delay: Duration::from_micros(draw.delay_us),
             jitter_us: draw.jitter_us,
             start_nanos: monotonic_nanos(),
             air: BinaryHeap::new(),
             packets: 0,
             lost: 0,
+            altered: 0,
             resets: 0,
             paths: (0, false),
             wrapped: [false; 3],
@@ -125,7 +129,8 @@ impl Network {
     /// What nobody who only looks at the bytes sees.
     pub(crate) fn judge(&self, draw: &Draw) -> Result<(), String> {
         let resets = self.resets - self.server.counts().refused_segments;
-        if resets > 0 {
+        // A path that alters data is ended by a reset.
+        if resets > self.altered {
             return Err(format!("{resets} segments reset a connection"));
         }
         let has_wrapped = match draw.start {
@@ -139,8 +144,11 @@ impl Network {
         if self.paths.1 == draw.is_mptcp { Ok(()) } else { Err("the client got another protocol".into()) }
     }
 
-    fn launch(&mut self, now: Time, is_up: bool, packet: Vec<u8>) {
+    fn launch(&mut self, now: Time, is_up: bool, mut packet: Vec<u8>) {
         self.packets += 1;
+        if self.alteration > 0.0 && self.random.uniform() < self.alteration {
+            self.altered += u64::from(alter(&mut packet));
+        }
         if self.random.uniform() < self.loss[usize::from(is_up)] {
             self.lost += 1;
             return;
@@ -158,4 +166,23 @@ impl Network {
             self.air.push(Reverse((at, self.packets * 2 + copies as u64, is_up, packet.clone())));
         }
     }
+}
+
+/// Changes two bytes of the data, and the TCP checksum with them (RFC 1624, equation 3), if the packet is one of the second path's.
+fn alter(bytes: &mut [u8]) -> bool {
+    let Ok(packet) = Packet::parse(bytes) else { return false };
+    let is_second = [packet.source, packet.destination].iter().any(|end| end.ip() == ADDRESSES[1]);
+    if !is_second || packet.payload.len() < 4 {
+        return false;
+    }
+    let (at, sum) = (packet.header_bytes + 2, 4 * usize::from(bytes[0] & 15) + 16);
+    let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+    let (before, checksum) = (word(bytes, at), word(bytes, sum));
+    let after = before ^ 0x0410;
+    let added = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    let folded = (added & 0xffff) + (added >> 16);
+    let mended = !((folded & 0xffff) + (folded >> 16)) as u16;
+    bytes[at..at + 2].copy_from_slice(&after.to_be_bytes());
+    bytes[sum..sum + 2].copy_from_slice(&mended.to_be_bytes());
+    true
 }

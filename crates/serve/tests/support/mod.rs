@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use playpath_serve::server::Server;
-use playpath_serve::settings::{Limits, Settings, sender};
+use playpath_serve::settings::{Limits, Settings, of_tcp, sender};
 use playpath_serve::store::Store;
 use playpath_transport::codec::{self, Envelope, Packet, Payload};
 use playpath_transport::{Config, Connection, Event, Flags, Segment};
@@ -22,14 +22,9 @@ pub struct Site {
 
 pub fn settings(limits: Limits) -> Settings {
     let address: SocketAddr = SERVER.parse().unwrap();
-    Settings {
-        sender: sender(&json!({}), None, None).unwrap(),
-        addresses: vec![address.ip()],
-        port: address.port(),
-        mtu: 1500,
-        limits,
-        mptcp: true,
-    }
+    let sender = sender(&json!({}), None, None).unwrap();
+    let tcp = of_tcp(&sender).unwrap();
+    Settings { sender, tcp, addresses: vec![address.ip()], port: address.port(), mtu: 1500, limits, mptcp: true }
 }
 
 impl Site {

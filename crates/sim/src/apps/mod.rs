@@ -2,8 +2,10 @@
 //! its endpoints and when its timer is due.
 
 mod bulk;
+mod frames;
 mod http;
 mod http1;
+mod http3;
 mod on_off;
 mod session;
 mod setup;
@@ -11,6 +13,7 @@ mod socket_buffer;
 mod web;
 
 pub use bulk::BulkSource;
+pub use frames::FrameSource;
 pub use on_off::OnOffSource;
 pub use session::{SessionConfig, VideoSession};
 pub use setup::FlowSetup;
@@ -22,6 +25,7 @@ use crate::network::{Network, Notice};
 pub enum App {
     Video(Box<VideoSession>),
     Bulk(BulkSource),
+    Frames(Box<FrameSource>),
     Web(WebSource),
     OnOff(OnOffSource),
 }
@@ -32,6 +36,7 @@ impl App {
         match self {
             App::Video(app) => app.start(net),
             App::Bulk(app) => app.start(net),
+            App::Frames(app) => app.start(net),
             App::Web(app) => app.start(net),
             App::OnOff(app) => app.start(net),
         }
@@ -42,6 +47,7 @@ impl App {
         match self {
             App::Video(app) => app.handle_timeout(net),
             App::Bulk(app) => app.handle_timeout(net),
+            App::Frames(app) => app.handle_timeout(net),
             App::Web(app) => app.handle_timeout(net),
             App::OnOff(app) => app.handle_timeout(net),
         }
@@ -52,6 +58,7 @@ impl App {
         match self {
             App::Video(app) => app.handle_notice(net, notice),
             App::Bulk(app) => app.handle_notice(net, notice),
+            App::Frames(app) => app.handle_notice(net, notice),
             App::Web(app) => app.handle_notice(net, notice),
             App::OnOff(_) => {}
         }

@@ -2,7 +2,9 @@
 
 use crate::endpoint::{DatagramEnd, Endpoint};
 use crate::engine::Owner;
-use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Routes};
+use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Routes, ecn_of};
+use playpath_link::EcnField;
+use playpath_transport::Ecn;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::traffic::{OnOffModel, OnOffSource as Model};
@@ -14,6 +16,7 @@ pub struct OnOffSource {
     name: String,
     stop_at: Time,
     routes: Routes,
+    ecn: Ecn,
     source: Model,
     flow: Option<FlowId>,
 }
@@ -24,13 +27,22 @@ impl OnOffSource {
         id: AppId,
         name: String,
         (start_at, stop_at): (Time, Option<Time>),
-        model: OnOffModel,
+        (model, field): (OnOffModel, EcnField),
         stream: Stream,
         routes: Routes,
     ) -> OnOffSource {
         let owner = net.add_owner(OwnerKind::App(id));
         let source = Model::new(model, start_at, stream);
-        OnOffSource { id, owner, name, stop_at: stop_at.unwrap_or(Time::MAX), routes, source, flow: None }
+        OnOffSource {
+            id,
+            owner,
+            name,
+            stop_at: stop_at.unwrap_or(Time::MAX),
+            routes,
+            ecn: ecn_of(field),
+            source,
+            flow: None,
+        }
     }
 
     pub fn start(&mut self, net: &mut Network) {
@@ -57,7 +69,7 @@ impl OnOffSource {
             })
         });
         if let Some(bytes) = self.source.handle_timeout(net.now) {
-            net.send_datagram(flow, bytes);
+            net.send_datagram(flow, bytes, self.ecn);
         }
         net.arm(self.owner, self.source.poll_timeout().min(self.stop_at));
     }

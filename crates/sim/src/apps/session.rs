@@ -1,8 +1,8 @@
 //! A video session: a player as HTTP client, and the HTTP server that answers it.
 //!
 //! HTTP is modelled by its bytes: a request is `request_header_bytes` from client to server, a response is its header bytes
-//! and its body; several on a connection follow one another ([`super::http1`]) or come side by side ([`http2`](playpath_video::http2)). The
-//! server answers at once.
+//! and its body; several on a connection follow one another ([`super::http1`]) or come side by side ([`http2`](playpath_video::http2), over
+//! QUIC [`super::http3`]). The server answers at once.
 
 use super::http::Http;
 use super::socket_buffer::SocketBuffer;
@@ -155,6 +155,9 @@ impl VideoSession {
         match (notice.end, notice.what) {
             (End::Client, What::Connected) => {
                 self.tell_sender(net, index);
+                if let Http::Streams(http3) = &mut self.connections[index].http {
+                    http3.open_streams(net, notice.flow);
+                }
                 self.player.handle_connected(net.now, ConnectionId(index as u32));
             }
             (End::Client, What::Closed) => self.connections[index].is_open = false,
@@ -268,7 +271,7 @@ impl VideoSession {
         self.connections.push(HttpConnection {
             flow,
             is_open: true,
-            http: Http::new(),
+            http: Http::new(self.sender.transport.is_quic()),
             socket: SocketBuffer::default(),
         });
     }
@@ -279,12 +282,16 @@ impl VideoSession {
         let flow = connection.flow;
         if let Some(watch) = &mut net.flows[flow as usize].switches
             && request.body_bytes == self.media.total_bytes()
+            && self.sender.transport.tcp().is_some_and(|tcp| tcp.tls.is_none())
             && !watch.knows_pictures()
         {
             // The first response carries the whole file: where its pictures lie in the stream is known.
             watch.set_media(self.media.clone(), u64::from(request.response_header_bytes));
         }
-        let bytes = connection.http.send(request);
+        let bytes = match &mut connection.http {
+            Http::Streams(http3) => return http3.send(net, flow, request),
+            Http::Ordered(http) => http.send(request),
+        };
         if bytes > 0 {
             net.write(flow, End::Client, bytes);
         } else {
@@ -311,9 +318,14 @@ impl VideoSession {
 
     fn abandon(&mut self, net: &mut Network, id: RequestId) {
         for connection in self.connections.iter_mut().filter(|connection| connection.is_open) {
-            let bytes = connection.http.abandon(id);
-            if bytes > 0 {
-                net.write(connection.flow, End::Client, bytes);
+            match &mut connection.http {
+                Http::Streams(http3) => http3.abandon(net, connection.flow, id),
+                Http::Ordered(http) => {
+                    let bytes = http.abandon(id);
+                    if bytes > 0 {
+                        net.write(connection.flow, End::Client, bytes);
+                    }
+                }
             }
         }
     }
@@ -321,8 +333,11 @@ impl VideoSession {
     /// The server reads; every complete request is answered.
     fn receive_requests(&mut self, net: &mut Network, index: usize) {
         let flow = self.connections[index].flow;
-        let bytes = net.read(flow, End::Server, u64::MAX);
-        for request in self.connections[index].http.handle_at_server(bytes) {
+        let complete = match &mut self.connections[index].http {
+            Http::Streams(http3) => http3.receive(net, flow),
+            Http::Ordered(http) => http.handle_at_server(net.read(flow, End::Server, u64::MAX)),
+        };
+        for request in complete {
             self.take_client_data(net, index, &request);
             let told = request.cmsd.map(|policy| server_data(net, flow, policy));
             self.connections[index].http.respond(net.now, &request, told);
@@ -333,6 +348,10 @@ impl VideoSession {
     /// The server's program produces due chunks and writes, by `write`, what the socket takes.
     fn serve(&mut self, net: &mut Network, index: usize, write: Write) {
         let HttpConnection { flow, http, .. } = &mut self.connections[index];
+        let http = match http {
+            Http::Streams(http3) => return http3.serve(net, *flow, self.sender.notsent_lowat),
+            Http::Ordered(http) => http,
+        };
         loop {
             let wanted = http.poll_write(net.now);
             let bytes = wanted.min(net.room_for(*flow, self.sender.notsent_lowat));
@@ -355,24 +374,28 @@ impl VideoSession {
                 continue;
             }
             let HttpConnection { flow, http, socket, .. } = &mut self.connections[index];
-            let limit = http.read_limit(self.player.read_limit(net.now, ConnectionId(index as u32)));
-            let bytes = net.read(*flow, End::Client, limit);
-            if bytes > 0 {
-                let (now, player) = (net.now, &mut self.player);
-                let answer = http.handle_at_client(bytes, |id, came| match came {
-                    Came::Told(told) => player.handle_server_data(now, id, &told),
-                    Came::Body(body) => player.handle_body(now, id, body),
-                });
-                if answer > 0 {
-                    net.write(*flow, End::Client, answer);
+            let (now, player) = (net.now, &mut self.player);
+            let limit = player.read_limit(now, ConnectionId(index as u32));
+            let take = |id, came| match came {
+                Came::Told(told) => player.handle_server_data(now, id, &told),
+                Came::Body(body) => player.handle_body(now, id, body),
+            };
+            has_progress |= match http {
+                Http::Streams(http3) => http3.read(net, *flow, limit, take),
+                Http::Ordered(http) => {
+                    let bytes = net.read(*flow, End::Client, http.read_limit(limit));
+                    let answer = if bytes > 0 { http.handle_at_client(bytes, take) } else { 0 };
+                    if answer > 0 {
+                        net.write(*flow, End::Client, answer);
+                    }
+                    bytes > 0
                 }
-                has_progress = true;
-            }
-            if let Http::One(http1) = http {
+            };
+            if let Some(unread) = http.unread() {
                 let waiting = net.flows[*flow as usize].end(End::Client).readable();
                 let own =
                     self.player.app_parameters(net.now).playout_buffer_bytes.max(self.player.buffer_bytes(net.now));
-                socket.note(waiting, http1.unread(), own);
+                socket.note(waiting, unread, own);
             }
         }
         has_progress
@@ -394,7 +417,7 @@ impl VideoSession {
         net.set_app_parameters(self.connections[index].flow, parameters);
     }
 
-    /// What it learns from the client with a request (algorithms.md 11); the view clamps what it does not believe.
+    /// What it learns from the client with a request, by CMCD (CTA-5004); the view clamps what it does not believe.
     fn take_client_data(&mut self, net: &mut Network, index: usize, request: &Request) {
         let Some(cmcd) = &request.cmcd else { return };
         let (view, warnings) = (&mut self.client_data, &mut self.client_data_warnings);

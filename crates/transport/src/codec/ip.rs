@@ -91,20 +91,8 @@ fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: IpNumber, length
 /// The ECN field: the low two bits of the traffic class.
 const ECN_MASK: u8 = 0b11;
 
-/// Whether an IP packet may be marked instead of dropped.
-pub fn is_ecn_capable(packet: &[u8]) -> bool {
-    codepoint(packet) != 0
-}
-
-/// Whether an IP packet carries ECT(1) or CE, which an L4S queue takes for low latency (RFC 9331 §5.1).
-pub fn is_low_latency(packet: &[u8]) -> bool {
-    codepoint(packet) & ECT1 != 0
-}
-
-/// ECT(1) is 01, CE is 11.
-const ECT1: u8 = 0b01;
-
-fn codepoint(packet: &[u8]) -> u8 {
+/// The ECN field of an IP packet: 00 Not-ECT, 01 ECT(1), 10 ECT(0), 11 CE; 00 of bytes that are no IP packet.
+pub fn ecn_bits(packet: &[u8]) -> u8 {
     let class = match packet {
         [0x40..=0x4f, class, ..] => *class,
         [first @ 0x60..=0x6f, second, ..] => first << 4 | second >> 4,
@@ -113,17 +101,18 @@ fn codepoint(packet: &[u8]) -> u8 {
     class & ECN_MASK
 }
 
-/// Set "congestion experienced", and mend the checksum of an IPv4 header.
-pub fn mark_ce(packet: &mut [u8]) {
+/// Write the ECN field, and mend the checksum of an IPv4 header.
+pub fn set_ecn_bits(packet: &mut [u8], bits: u8) {
+    let bits = bits & ECN_MASK;
     match packet.first().map(|byte| byte >> 4) {
         Some(4) if packet.len() >= 20 => {
             let before = u16::from_be_bytes([packet[0], packet[1]]);
-            packet[1] |= ECN_MASK;
+            packet[1] = packet[1] & !ECN_MASK | bits;
             let after = u16::from_be_bytes([packet[0], packet[1]]);
             let checksum = updated_checksum(u16::from_be_bytes([packet[10], packet[11]]), before, after);
             packet[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
-        Some(6) if packet.len() >= 40 => packet[1] |= ECN_MASK << 4,
+        Some(6) if packet.len() >= 40 => packet[1] = packet[1] & !(ECN_MASK << 4) | bits << 4,
         _ => {}
     }
 }

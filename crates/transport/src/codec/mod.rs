@@ -5,7 +5,7 @@
 //! Differences from the reference:
 //! 1. Payload bytes are zeros or left out in a capture; a [`Segment`] carries only their number.
 //! 2. Packets are written without IP options or extension headers, with DF set; both are read. Fragments are refused.
-//! 3. DSS checksums are carried, never computed or checked: the endpoint neither offers nor accepts them.
+//! 3. DSS checksums are carried; whoever has the bytes makes and checks them ([`mptcp::checksums`](crate::mptcp::checksums)).
 //!
 //! [`Packet`] reads headers in place and checks lengths only, which is what a counter on a hot path wants; [`decode`] also checks
 //! the checksums, which is what an endpoint wants. Where a segment carries several MPTCP options, the first one goes into the
@@ -18,8 +18,9 @@ mod ip;
 mod mptcp;
 mod options;
 mod pcapng;
+pub mod quic;
 
-pub use ip::{flow_hash, is_ecn_capable, is_low_latency, mark_ce};
+pub use ip::{ecn_bits, flow_hash, set_ecn_bits};
 pub use options::{TcpOption, TcpOptions};
 pub use pcapng::PcapNg;
 

@@ -73,6 +73,7 @@ impl MptcpConnection {
         }
         if subflow.join_mac == first::<20>(&expected) {
             subflow.stage = Stage::Ready;
+            self.is_alone = false;
         } else if subflow.join_mac != [0; 20] {
             self.drop_path(path); // a wrong code: nobody whom we know
         }

@@ -2,6 +2,7 @@
 //!
 //! Reference and differences: see `mod.rs`.
 
+use super::checksums::Failure;
 use super::level::{DataLevel, Watch};
 use super::receiving::DataReceiver;
 use super::scheduler::Scheduler;
@@ -58,6 +59,9 @@ impl MptcpConnection {
             announce_at: Time::MAX,
             announced: 0,
             is_write_cut: false,
+            has_checksums: false,
+            is_alone: true,
+            failure: Failure::None,
             is_aborted: false,
             events: 0,
             bytes_delivered: 0,
@@ -143,7 +147,7 @@ impl MptcpConnection {
     /// Reset the subflow of `path`, if there is one.
     #[cold]
     pub(super) fn drop_path(&mut self, path: usize) {
-        if self.subflows.get(path).is_some_and(|subflow| subflow.tcp.is_some()) {
+        if self.subflows.get(path).is_some_and(|subflow| subflow.tcp.is_some() && subflow.stage != Stage::Dead) {
             if let Some(tcp) = &mut self.subflows.touch(path).tcp {
                 tcp.abort();
                 while tcp.poll_event().is_some() {}

@@ -2,14 +2,15 @@
 //! the path that it takes.
 //!
 //! The data level is in `level/` (what is sent) and `receiving.rs`, subflows in `subflows.rs` and `subflow.rs`, handshakes and
-//! signals in `signalling.rs` and `joining.rs`, the next segment in `sending.rs`, packet schedulers in `scheduler/`.
+//! signals in `signalling.rs`, `dss.rs` and `joining.rs`, the next segment in `sending.rs`, checksums and MP_FAIL in `checksums.rs`, packet
+//! schedulers in `scheduler/`.
 //!
 //! Differences from RFC 8684 and from Linux:
 //! 1. A path is a pair of addresses. Paths made with the connection have the same index on both sides, which is also the identifier
 //!    of both addresses; a listener [adds](MptcpConnection::add_path) others as joins come in, from any address to any.
 //! 2. A client joins a path when the server has announced its address by ADD_ADDR; addresses beyond the paths that both sides know
 //!    are only announced ([`announce_addresses`](MptcpConnection::announce_addresses)). Nobody joins towards a client.
-//! 3. No checksums: the owner answers a peer that wants them (flag A of MP_CAPABLE) with plain TCP. MP_FAIL is ignored.
+//! 3. Checksums only where either side asks for them (`checksums.rs`).
 //! 4. A subflow whose timer expires is taken for potentially failed (as the out-of-tree kernel does): what it holds is given to
 //!    others, and it gets no data until it makes progress again.
 //! 5. The DATA_FIN travels in a segment of its own.
@@ -22,6 +23,8 @@
 //!
 //! Tested by `tests/mptcp.rs` and `tests/schedulers.rs`.
 
+pub mod checksums;
+mod dss;
 mod joining;
 pub(crate) mod keys;
 pub mod level;
@@ -39,6 +42,7 @@ pub use subflow::PathConfig;
 
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Connection, Event, Events, unwrap_near};
+use checksums::Failure;
 use level::{DataLevel, Event as LevelEvent, LevelStats, PathStats, Watch};
 use option::MptcpOption;
 use playpath_cc::AppParameters;
@@ -64,6 +68,8 @@ pub struct MptcpConfig {
     pub has_tuned_window: bool,
     /// The controls read their siblings.
     pub is_coupled: bool,
+    /// Data has checksums whether the peer asks for them or not; the owner of the bytes [makes](checksums) them.
+    pub requires_checksums: bool,
 }
 
 /// One end of an MPTCP connection.
@@ -89,6 +95,11 @@ pub struct MptcpConnection {
     announce_at: Time,
     announced: u32,
     is_write_cut: bool,
+    /// Agreed on: all that is mapped has a checksum.
+    has_checksums: bool,
+    /// No path but the first was ever ready.
+    is_alone: bool,
+    failure: Failure,
     /// Ended by [`abort`](Self::abort).
     is_aborted: bool,
     events: u8,
@@ -137,6 +148,7 @@ impl MptcpConnection {
         };
         let mut subflow = Subflow::new(path, index as u8);
         subflow.own_id = address_id;
+        subflow.set_verifying(self.has_checksums);
         self.subflows.put(index, subflow);
         self.level.grow_to(self.subflows.len());
         self.level.forget_path(index);
@@ -179,7 +191,7 @@ impl MptcpConnection {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        self.subflows.due().min(self.announce_at).min(self.level.timer())
+        self.subflows.due().min(self.announce_at).min(self.fail_due()).min(self.level.timer())
     }
 
     /// Next event for the owner.
@@ -370,6 +382,7 @@ impl MptcpConnection {
     }
     /// Data offset of the first payload byte of a segment that arrived on `path`; ask before handling it. `None`: no mapping of it
     /// has come, or nothing beyond the window can have; an owner of real bytes does not handle such a segment, as if it were lost.
+    /// While the connection [checks](Self::checks), the bytes are kept by their offset in the subflow until they are accepted.
     pub fn receive_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
         let subflow = &self.subflows[path];
         let tcp = subflow.tcp.as_ref()?;
@@ -377,7 +390,13 @@ impl MptcpConnection {
         if self.is_fallback {
             return Some(within);
         }
+        if self.has_checksums && within > subflow.taken() + self.config.receive_buffer {
+            return None; // the owner keeps what waits for its checksum
+        }
         let data = match segment.mptcp {
+            MptcpOption::Dss { flags, len: 0, .. } if flags & option::DSS_MAP != 0 && self.is_contiguous(path) => {
+                within
+            }
             MptcpOption::Capable { data_len: 1.., .. } if path == 0 => within,
             MptcpOption::Dss { flags, data_seq, subflow_seq, len: 1.., .. }
                 if flags & option::DSS_MAP != 0 && subflow_seq != 0 =>

@@ -1,8 +1,7 @@
 //! MPTCP options (RFC 8684 §3) as structured values; `codec` turns them into bytes and back.
 //!
-//! Differences from the reference:
-//! 1. DSS checksums are carried, never used (flag A of MP_CAPABLE is clear on both sides).
-//! 2. DATA_ACKs are sent in four bytes, data sequence numbers in eight, as Linux does; inside the simulator both are whole.
+//! Difference from the reference:
+//! DATA_ACKs are sent in four bytes, data sequence numbers in eight, as Linux does; inside the simulator both are whole.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,5 @@
-//! Handshakes and signals: MP_CAPABLE, MP_JOIN, ADD_ADDR, REMOVE_ADDR, MP_PRIO, fallback, DATA_ACK and DATA_FIN.
+//! Handshakes and signals: MP_CAPABLE, MP_JOIN, ADD_ADDR, REMOVE_ADDR, MP_PRIO, fallback, and which option a segment
+//! carries; DSS is in `dss.rs`, MP_FAIL in `checksums.rs`.
 //!
 //! Reference: RFC 8684 §3.1 to §3.7.
 //! Differences from the reference are listed in `mod.rs`.
@@ -6,10 +7,10 @@
 use super::MptcpConnection;
 use super::keys::{address_mac, first, initial_data_seq, join_mac, token};
 use super::lifecycle::option_bytes;
-use super::option::{CAPABLE_SHA256, DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
-use super::subflow::{Mapping, Stage};
+use super::option::{CAPABLE_CHECKSUM, CAPABLE_SHA256, MptcpOption};
+use super::subflow::{Mapping, Received, Stage};
 use crate::segment::{Flags, Segment};
-use crate::tcp::{Connection, Event, unwrap_near};
+use crate::tcp::{Connection, Event};
 use playpath_units::{Duration, Time};
 use std::net::IpAddr;
 
@@ -48,8 +49,7 @@ impl MptcpConnection {
         if self.peer_key.is_none() {
             return false; // the keys have not arrived: as if lost, TCP sends it again after them
         }
-        self.take_dss(now, path, segment);
-        self.subflows[path].tcp.is_some()
+        self.take_dss(now, path, segment) && self.subflows[path].tcp.is_some()
     }
 
     /// As [`take_options`](Self::take_options), for all but DSS.
@@ -64,13 +64,17 @@ impl MptcpConnection {
                 return self.take_join_answer(path, address_id, mac, nonce);
             }
             MptcpOption::JoinAck { mac } => self.take_join_proof(path, mac),
-            MptcpOption::Capable { keys, data_len, sender_key, receiver_key, .. } if path == 0 => {
+            MptcpOption::Capable { flags, keys, data_len, checksum, sender_key, receiver_key } if path == 0 => {
+                if is_syn && self.peer_key.is_none() {
+                    self.agree_on_checksums(flags & CAPABLE_CHECKSUM != 0);
+                }
                 self.take_capable(keys, (sender_key, receiver_key), is_syn);
                 if self.level.una() == 0 {
                     self.level.widen(segment.window.into());
                 }
                 if data_len > 0 {
-                    self.subflows.touch(path).note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
+                    let mapping = Mapping { offset: 0, data: 0, len: data_len.into() };
+                    return self.take_mapping(path, Received { mapping, checksum, has_fin: false });
                 }
             }
             MptcpOption::AddAddress { address_id, is_echo, mac, address, port } => {
@@ -81,6 +85,9 @@ impl MptcpConnection {
                 self.drop_peer_address(address_id);
             }
             MptcpOption::FastClose { receiver_key } if receiver_key == self.config.key => self.take_fast_close(),
+            MptcpOption::Fail { data_seq } if !segment.flags.contains(Flags::RST) => {
+                self.take_fail(now, path, data_seq)
+            }
             MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
             MptcpOption::None => self.take_plain(path, segment),
             _ => {}
@@ -136,9 +143,8 @@ impl MptcpConnection {
             return;
         }
         if segment.flags.contains(Flags::RST) || self.is_fallback {
-            let peer_key = self.peer_key.filter(|_| self.is_aborted && !self.is_fallback);
-            segment.mptcp = peer_key.map_or(MptcpOption::None, |receiver_key| MptcpOption::FastClose { receiver_key });
-            return;
+            segment.mptcp = self.last_option(path, segment);
+            return limit_sack(segment);
         }
         if matches!(subflow.stage, Stage::Joining(_)) && self.is_client {
             segment.mptcp = MptcpOption::JoinAck { mac: subflow.join_mac };
@@ -146,7 +152,7 @@ impl MptcpConnection {
         }
         let place = if segment.payload_len > 0 { subflow.place(segment, None) } else { None };
         if self.is_client && !self.is_confirmed && path == 0 && place.is_none_or(|(_, data)| data == 0) {
-            segment.mptcp = capable(2, segment.payload_len as u16, self.config.key, self.peer_key.unwrap_or(0));
+            segment.mptcp = self.capable(2, segment.payload_len as u16);
         } else {
             segment.mptcp = self.dss(segment.payload_len, place);
         }
@@ -163,6 +169,9 @@ impl MptcpConnection {
         if self.announce_at <= now {
             self.announce(now);
         }
+        if self.fail_due() <= now {
+            self.repeat_fail(now);
+        }
         for path in 0..self.subflows.len() {
             if matches!(self.subflows[path].stage, Stage::Joining(at) if at <= now) {
                 self.await_fourth_ack(now, path);
@@ -170,60 +179,30 @@ impl MptcpConnection {
         }
     }
 
-    /// The DATA_FIN, in a segment without payload.
-    pub(super) fn data_fin(&self) -> MptcpOption {
-        MptcpOption::Dss {
-            flags: DSS_ACK | DSS_MAP | DSS_SEQ8 | DSS_FIN,
-            data_ack: self.data_ack_field(),
-            data_seq: self.own_data_seq(self.level.written()),
-            subflow_seq: 0,
-            len: 1,
-            checksum: None,
+    /// MP_CAPABLE with so many keys, joins to this address allowed. Flag A: as the own side wants it on the first SYN, as it was agreed
+    /// on after that.
+    fn capable(&self, keys: u8, data_len: u16) -> MptcpOption {
+        let asks = self.has_checksums || self.config.requires_checksums;
+        MptcpOption::Capable {
+            flags: CAPABLE_SHA256 | if asks { CAPABLE_CHECKSUM } else { 0 },
+            keys,
+            data_len,
+            checksum: (data_len > 0 && self.has_checksums).then_some(0),
+            sender_key: if keys >= 1 { self.config.key } else { 0 },
+            receiver_key: self.peer_key.filter(|_| keys == 2).unwrap_or(0),
         }
     }
 
-    /// Data offset of a sequence number of the peer's. Of one that travelled in four bytes the value nearest to what is expected.
-    pub(super) fn peer_data_offset(&self, flags: u8, data_seq: u64) -> Option<u64> {
-        self.peer_key?;
-        let expected = self.data_ack_field();
-        let distance = (data_seq as u32).wrapping_sub(expected as u32) as i32;
-        let whole = if flags & DSS_SEQ8 != 0 { data_seq } else { expected.wrapping_add_signed(distance.into()) };
-        let offset = whole.wrapping_sub(self.peer_zero);
-        (offset < 1 << 62).then_some(offset)
-    }
-
-    /// A connection that fell back: TCP's acknowledgement is the data level's.
+    /// What a reset says, or a segment of a connection that fell back.
     #[cold]
-    pub(super) fn take_plain_ack(&mut self, now: Time, segment: &Segment) {
-        if let Some(tcp) = &self.subflows[0].tcp {
-            let ack = tcp.acknowledged_offset();
-            self.on_data_ack(now, ack, segment.window);
+    fn last_option(&self, path: usize, segment: &Segment) -> MptcpOption {
+        let peer_key = self.peer_key.filter(|_| self.is_aborted && !self.is_fallback);
+        match (self.subflows[path].failed_seq, peer_key) {
+            (Some(data_seq), _) if segment.flags.contains(Flags::RST) => MptcpOption::Fail { data_seq },
+            (_, Some(receiver_key)) => MptcpOption::FastClose { receiver_key },
+            _ if segment.payload_len > 0 => self.infinite_mapping(),
+            _ => MptcpOption::None,
         }
-    }
-
-    /// DATA_ACK, and the mapping of `len` bytes whose offsets in the subflow and in the data are `place`.
-    #[inline(always)]
-    fn dss(&self, len: u32, place: Option<(u64, u64)>) -> MptcpOption {
-        let data_ack = self.data_ack_field();
-        let Some((offset, data)) = place else {
-            return MptcpOption::Dss { flags: DSS_ACK, data_ack, data_seq: 0, subflow_seq: 0, len: 0, checksum: None };
-        };
-        MptcpOption::Dss {
-            flags: DSS_ACK | DSS_MAP | DSS_SEQ8,
-            data_ack,
-            data_seq: self.own_data_seq(data),
-            subflow_seq: offset as u32 + 1,
-            len: len as u16,
-            checksum: None,
-        }
-    }
-
-    fn own_data_seq(&self, offset: u64) -> u64 {
-        self.own_zero.wrapping_add(offset)
-    }
-
-    fn data_ack_field(&self) -> u64 {
-        self.peer_zero.wrapping_add(self.receiver.arrivals.next())
     }
 
     fn syn_option(&self, path: usize, segment: &Segment) -> MptcpOption {
@@ -231,8 +210,8 @@ impl MptcpConnection {
         let is_answer = segment.flags.contains(Flags::ACK);
         match (path, is_answer) {
             _ if self.is_fallback => MptcpOption::None,
-            (0, false) => capable(0, 0, 0, 0),
-            (0, true) => capable(1, 0, self.config.key, 0),
+            (0, false) => self.capable(0, 0),
+            (0, true) => self.capable(1, 0),
             (_, false) => MptcpOption::JoinSyn {
                 address_id: subflow.own_id,
                 is_backup: subflow.is_backup,
@@ -336,85 +315,13 @@ impl MptcpConnection {
         if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
             self.is_fallback = true;
             self.announce_at = Time::MAX;
+            self.subflows.touch(0).set_verifying(false);
             self.level.widen(segment.window.into());
         }
     }
 
-    #[inline(always)]
-    fn take_dss(&mut self, now: Time, path: usize, segment: &Segment) {
-        let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len, .. } = segment.mptcp else { return };
-        self.confirm();
-        if matches!(self.subflows[path].stage, Stage::Joining(_)) && self.is_client {
-            self.subflows.touch(path).stage = Stage::Ready; // the fourth ACK
-        }
-        if flags & DSS_ACK != 0 {
-            // Four bytes travel: take the value nearest to what is expected.
-            let low = data_ack as u32;
-            let una = self.level.una();
-            let distance = low.wrapping_sub(self.own_zero.wrapping_add(una) as u32) as i32;
-            if distance == 0 {
-                self.level.widen(una + u64::from(segment.window)); // nothing more is acknowledged
-            } else {
-                self.on_data_ack(now, una.saturating_add_signed(distance.into()), segment.window);
-            }
-        }
-        if flags & DSS_MAP == 0 {
-            return;
-        }
-        let Some(offset) = self.peer_data_offset(flags, data_seq) else { return };
-        let has_fin = flags & DSS_FIN != 0;
-        let payload = u32::from(len).saturating_sub(u32::from(has_fin));
-        if payload > 0 && segment.payload_len > 0 {
-            // The field has 32 bits: the segment's own place tells the rest. It need not be the mapping's first segment.
-            let start = subflow_seq.wrapping_sub(1);
-            let near = self.subflows[path].tcp.as_ref().map_or(start.into(), |tcp| tcp.receive_offset(segment));
-            let offset_in_subflow = unwrap_near(start, 0, near);
-            self.subflows.touch(path).note_mapping(Mapping { offset: offset_in_subflow, data: offset, len: payload });
-        }
-        if has_fin {
-            self.take_data_fin(now, path, offset + u64::from(payload));
-        }
-    }
-
-    #[cold]
-    fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
-        let was_finished = self.receiver.arrivals.is_finished();
-        self.receiver.arrivals.insert_fin(now, at);
-        if let Some(tcp) = &mut self.subflows.touch(path).tcp {
-            tcp.request_ack();
-        }
-        if self.receiver.arrivals.is_finished() && !was_finished {
-            self.on_finished();
-        }
-    }
-
-    /// The peer's stream is complete.
-    #[cold]
-    pub(super) fn on_finished(&mut self) {
-        self.raise(Event::PeerClosed);
-        if self.level.is_fin_acked() {
-            self.close_subflows();
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn on_data_ack(&mut self, now: Time, ack: u64, window: u32) {
-        let was_acked = self.level.is_fin_acked();
-        if self.level.handle_ack(ack, ack + u64::from(window)) == Some(true) {
-            self.subflows.note_stream_acked(self.level.bytes_acked());
-            self.rearm_data_timer(now);
-            if self.is_write_cut && self.send_space() > 0 {
-                self.is_write_cut = false;
-                self.raise(Event::Writable);
-            }
-        }
-        if self.level.is_fin_acked() && !was_acked && self.receiver.arrivals.is_finished() {
-            self.close_subflows();
-        }
-    }
-
     /// The client knows that the server has both keys.
-    fn confirm(&mut self) {
+    pub(super) fn confirm(&mut self) {
         self.is_confirmed = true;
     }
 
@@ -436,15 +343,10 @@ impl MptcpConnection {
             return;
         }
         self.signal(path, MptcpOption::AddAddress { address_id, is_echo: true, address, port, mac: 0 });
-        if self.is_client && self.subflows[index].stage == Stage::Idle {
+        if self.is_client && !self.is_fallback && self.subflows[index].stage == Stage::Idle {
             self.open_active(now, index);
         }
     }
-}
-
-/// MP_CAPABLE without checksums, joins to this address allowed.
-fn capable(keys: u8, data_len: u16, sender_key: u64, receiver_key: u64) -> MptcpOption {
-    MptcpOption::Capable { flags: CAPABLE_SHA256, keys, data_len, checksum: None, sender_key, receiver_key }
 }
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's.

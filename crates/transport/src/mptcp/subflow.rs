@@ -47,6 +47,16 @@ impl Mapping {
     }
 }
 
+/// A mapping that has come, and what else its option said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received {
+    pub mapping: Mapping,
+    /// If checksums are agreed on.
+    pub checksum: Option<u16>,
+    /// The stream ends behind it; told with the data once their checksum is right.
+    pub has_fin: bool,
+}
+
 /// Mappings of what a subflow's TCP was given and its peer has not acknowledged, in order.
 #[derive(Debug, Default)]
 pub(crate) struct SentMappings {
@@ -127,9 +137,12 @@ pub(crate) struct Subflow {
     /// Options that wait for an ACK of their own.
     pub signals: VecDeque<MptcpOption>,
     pub sent: SentMappings,
-    received: VecDeque<Mapping>,
-    /// Subflow offset up to which the data level took data.
+    received: VecDeque<Received>,
+    /// Subflow offset up to which the data level took data, and up to which it may.
     taken: u64,
+    verified: u64,
+    /// Data sequence number of a wrong checksum, for the reset.
+    pub failed_seq: Option<u64>,
     pub rto_count: u64,
     /// Packets that Linux's send buffer was sized for, and whether an ACK has come since that was looked at.
     pub sized_for: u32,
@@ -155,6 +168,8 @@ impl Subflow {
             sent: SentMappings::default(),
             received: VecDeque::new(),
             taken: 0,
+            verified: u64::MAX,
+            failed_seq: None,
             rto_count: 0,
             sized_for: LEAST_SIZED,
             has_ack_come: false,
@@ -204,34 +219,66 @@ impl Subflow {
 
     /// A segment brought this mapping.
     #[inline]
-    pub fn note_mapping(&mut self, mapping: Mapping) {
+    pub fn note_mapping(&mut self, received: Received) {
+        let mapping = &received.mapping;
         if mapping.end() <= self.taken {
             return;
         }
-        if self.received.back().is_none_or(|last| last.offset < mapping.offset) {
-            self.received.push_back(mapping);
+        if self.received.back().is_none_or(|last| last.mapping.offset < mapping.offset) {
+            self.received.push_back(received);
         } else {
-            self.insert_mapping(mapping);
+            self.insert_mapping(received);
         }
     }
 
     /// A mapping that comes after a later one, or again.
     #[cold]
-    fn insert_mapping(&mut self, mapping: Mapping) {
-        let index = self.received.partition_point(|m| m.offset < mapping.offset);
+    fn insert_mapping(&mut self, received: Received) {
+        let mapping = &received.mapping;
+        let index = self.received.partition_point(|known| known.mapping.offset < mapping.offset);
         let is_full = self.received.len() >= MOST_MAPPINGS;
         match self.received.get_mut(index) {
             // Linux repeats a mapping with each of the segments that it covers.
-            Some(known) if known.offset == mapping.offset => known.len = known.len.max(mapping.len),
+            Some(known) if known.mapping.offset == mapping.offset => {
+                if mapping.len > known.mapping.len {
+                    known.mapping.len = mapping.len;
+                    (known.checksum, known.has_fin) = (received.checksum, received.has_fin);
+                }
+            }
             _ if is_full => {}
-            _ => self.received.insert(index, mapping),
+            _ => self.received.insert(index, received),
         }
+    }
+
+    /// The first mapping of what was not taken, also where a gap lies before it.
+    pub fn next_received(&self) -> Option<&Received> {
+        self.received.iter().find(|received| received.mapping.end() > self.taken)
+    }
+
+    /// The next mapping begins before what was taken.
+    pub fn is_cut_across(&self) -> bool {
+        self.next_received().is_some_and(|received| received.mapping.offset < self.taken)
+    }
+
+    /// How far the data level took data.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// What arrives waits for its checksum, or does not.
+    pub fn set_verifying(&mut self, is_verifying: bool) {
+        self.verified = if is_verifying { self.taken } else { u64::MAX };
+    }
+
+    /// The data level may take what lies before `end`.
+    pub fn verify_to(&mut self, end: u64) {
+        self.verified = end;
     }
 
     /// Where in the data the byte at `offset` of what the peer sends lies, if a mapping of it has come.
     pub fn received_place(&self, offset: u64) -> Option<u64> {
-        let index = self.received.partition_point(|mapping| mapping.end() <= offset);
-        let mapping = self.received.get(index).filter(|mapping| mapping.offset <= offset)?;
+        let index = self.received.partition_point(|received| received.mapping.end() <= offset);
+        let mapping = self.received.get(index).map(|received| received.mapping).filter(|m| m.offset <= offset)?;
         Some(mapping.data + (offset - mapping.offset))
     }
 
@@ -240,16 +287,19 @@ impl Subflow {
     #[inline(always)]
     pub fn take(&mut self, is_fallback: bool) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_mut()?;
-        let readable = tcp.readable();
+        let readable = tcp.readable().min(self.verified - self.taken);
         if is_fallback {
             let start = self.taken;
             self.taken += tcp.read(readable);
             return Some((start, self.taken));
         }
-        while self.received.front().is_some_and(|mapping| mapping.end() <= self.taken) {
+        while self.received.front().is_some_and(|received| received.mapping.end() <= self.taken) {
             self.received.pop_front();
         }
-        let mapping = self.received.front().filter(|mapping| mapping.offset <= self.taken)?;
+        let mapping = self.received.front().map(|r| r.mapping).filter(|mapping| mapping.offset <= self.taken)?;
+        if readable == 0 {
+            return None; // it waits for its checksum
+        }
         let start = mapping.data + (self.taken - mapping.offset);
         let len = tcp.read(readable.min(mapping.end() - self.taken));
         self.taken += len;

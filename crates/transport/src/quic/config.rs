@@ -1,6 +1,8 @@
 //! Settings of a QUIC endpoint.
 
 use super::packet::TransportParameters;
+use crate::segment::Ecn;
+pub use crate::tls::{Resumption, Tls};
 use playpath_units::Duration;
 
 /// All settings of a [`Connection`](super::Connection).
@@ -22,6 +24,8 @@ pub struct Config {
     pub flow: FlowWindows,
     /// Streams that the peer may have open (§4.6).
     pub max_streams: u64,
+    /// Unidirectional streams that the peer may open, as long as the connection lasts.
+    pub max_uni_streams: u64,
     /// `max_idle_timeout` (§10.1); zero: none.
     pub idle_timeout: Duration,
     /// Bytes of each stream that `write` takes beyond the acknowledged ones.
@@ -30,51 +34,10 @@ pub struct Config {
     pub loss: LossConfig,
     /// Pacing where the control has no rate of its own.
     pub pacing: Pacing,
-    /// Mark packets ECT(0), and stop where §13.4.2 says.
-    pub ecn: bool,
+    /// ECT(0) or ECT(1): mark packets so, and stop where §13.4.2 says.
+    pub marking: Ecn,
     /// Initial window in datagrams, for the control's maker.
     pub initial_window: f64,
-}
-
-/// Sizes in bytes of the TLS 1.3 messages (RFC 8446), and what is resumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tls {
-    /// ClientHello with its transport parameters.
-    pub client_hello: u32,
-    /// ServerHello.
-    pub server_hello: u32,
-    /// EncryptedExtensions with the server's transport parameters.
-    pub encrypted_extensions: u32,
-    /// Certificate: the chain.
-    pub certificate: u32,
-    /// CertificateVerify.
-    pub certificate_verify: u32,
-    /// Finished.
-    pub finished: u32,
-    /// NewSessionTicket messages, sent in 1-RTT packets.
-    pub ticket: u32,
-    /// What an earlier connection left.
-    pub resumption: Resumption,
-}
-
-/// What is known of the server from an earlier connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resumption {
-    /// Nothing: the certificate is sent.
-    None,
-    /// A ticket: no certificate.
-    Ticket,
-    /// A ticket, and the client sends data in its first flight (RFC 9001 §4.6), under the limits of [`Config::flow`] that the
-    /// server had then. A server with anything else than this value rejects it.
-    EarlyData,
-}
-
-impl Tls {
-    /// The server's messages in Handshake packets.
-    pub fn server_flight(&self) -> u32 {
-        let proof = if self.resumption == Resumption::None { self.certificate + self.certificate_verify } else { 0 };
-        self.encrypted_extensions + proof + self.finished
-    }
 }
 
 /// When the receiver acknowledges (RFC 9000 §13.2).
@@ -151,23 +114,14 @@ pub struct Pacing {
 }
 
 impl Default for Config {
-    /// What the RFCs recommend; sizes of TLS as measured with an ECDSA chain of two certificates.
+    /// What the RFCs recommend.
     fn default() -> Config {
         Config {
             datagram_bytes: 1200,
             initial_bytes: 1200,
             cid_bytes: 8,
             peer_cid_bytes: 8,
-            tls: Tls {
-                client_hello: 320,
-                server_hello: 90,
-                encrypted_extensions: 120,
-                certificate: 2200,
-                certificate_verify: 80,
-                finished: 36,
-                ticket: 200,
-                resumption: Resumption::None,
-            },
+            tls: Tls::default(),
             ack: AckPolicy {
                 every: 2,
                 later: None,
@@ -184,6 +138,7 @@ impl Default for Config {
                 update_eighths: 4,
             },
             max_streams: 100,
+            max_uni_streams: 0,
             idle_timeout: Duration::from_secs(30),
             send_buffer: 1 << 20,
             loss: LossConfig {
@@ -195,7 +150,7 @@ impl Default for Config {
                 undo: true,
             },
             pacing: Pacing { gain: 1.25, burst_interval: Duration::from_millis(2), min_burst: 10, max_burst: 256 },
-            ecn: false,
+            marking: Ecn::NotEct,
             initial_window: 10.0,
         }
     }

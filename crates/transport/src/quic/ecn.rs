@@ -10,6 +10,7 @@
 //! Tested here and by `tests/quic_rules.rs`.
 
 use super::packet::EcnCounts;
+use crate::segment::Ecn as Codepoint;
 
 /// Packets of the test (appendix A.4).
 const TEST_PACKETS: u32 = 10;
@@ -26,13 +27,15 @@ enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Nothing,
-    /// CE rose.
-    Congestion,
+    /// CE rose by so much.
+    Congestion(u64),
 }
 
 #[derive(Debug)]
 pub(crate) struct Ecn {
     state: State,
+    /// What packets are marked with.
+    marking: Codepoint,
     /// Marked packets sent and lost while testing.
     sent: u32,
     lost: u32,
@@ -41,13 +44,21 @@ pub(crate) struct Ecn {
 }
 
 impl Ecn {
-    pub fn new(is_on: bool) -> Ecn {
-        let state = if is_on { State::Testing } else { State::Off };
-        Ecn { state, sent: 0, lost: 0, seen: [EcnCounts::default(); 3] }
+    pub fn new(marking: Codepoint) -> Ecn {
+        let state = if marking == Codepoint::NotEct { State::Off } else { State::Testing };
+        Ecn { state, marking, sent: 0, lost: 0, seen: [EcnCounts::default(); 3] }
     }
-    /// The next packet is marked ECT(0).
+    /// The next packet is marked.
     pub fn marks(&self) -> bool {
         matches!(self.state, State::Testing | State::Capable)
+    }
+    /// The packets are those of a scalable sender (RFC 9331).
+    pub fn is_scalable(&self) -> bool {
+        self.marking == Codepoint::Ect1
+    }
+    /// The codepoint of the next packet.
+    pub fn codepoint(&self) -> Codepoint {
+        if self.marks() { self.marking } else { Codepoint::NotEct }
     }
     pub fn is_capable(&self) -> bool {
         self.state == State::Capable
@@ -68,7 +79,7 @@ impl Ecn {
     }
 
     /// An ACK that raised Largest Acknowledged of the space (others are not looked at, §13.4.2.1) newly acknowledged `newly` packets
-    /// that were marked ECT(0); `sent`: marked packets sent in that space.
+    /// that were marked; `sent`: marked packets sent in that space.
     pub fn on_ack(&mut self, space: usize, counts: Option<EcnCounts>, newly: u64, sent: u64) -> Verdict {
         if !self.marks() || (newly == 0 && counts.is_none()) {
             return Verdict::Nothing;
@@ -79,11 +90,15 @@ impl Ecn {
             return Verdict::Nothing;
         };
         let grown = |now: u64, before: u64| now.checked_sub(before);
-        let (ect0, ect1, ce) =
-            (grown(counts.ect0, before.ect0), grown(counts.ect1, before.ect1), grown(counts.ce, before.ce));
-        let is_right = match (ect0, ect1, ce) {
+        // What we send, what we never send.
+        let (own, other) = match self.marking {
+            Codepoint::Ect1 => ((counts.ect1, before.ect1), (counts.ect0, before.ect0)),
+            _ => ((counts.ect0, before.ect0), (counts.ect1, before.ect1)),
+        };
+        let ce = grown(counts.ce, before.ce);
+        let is_right = match (grown(own.0, own.1), grown(other.0, other.1), ce) {
             // Enough were counted, none that we never sent, and never less than before.
-            (Some(ect0), Some(0), Some(ce)) => ect0 + ce >= newly && counts.ect0 + counts.ce <= sent,
+            (Some(marked), Some(0), Some(ce)) => marked + ce >= newly && own.0 + counts.ce <= sent,
             _ => false,
         };
         if !is_right {
@@ -92,7 +107,7 @@ impl Ecn {
         }
         self.seen[space] = counts;
         self.state = State::Capable;
-        if ce > Some(0) { Verdict::Congestion } else { Verdict::Nothing }
+        ce.filter(|&ce| ce > 0).map_or(Verdict::Nothing, Verdict::Congestion)
     }
 }
 
@@ -106,10 +121,10 @@ mod tests {
 
     #[test]
     fn right_counts_validate_and_ce_is_congestion() {
-        let mut ecn = Ecn::new(true);
+        let mut ecn = Ecn::new(Codepoint::Ect0);
         assert_eq!(ecn.on_ack(2, counts(2, 0, 0), 2, 10), Verdict::Nothing);
         assert!(ecn.is_capable());
-        assert_eq!(ecn.on_ack(2, counts(3, 0, 1), 2, 10), Verdict::Congestion);
+        assert_eq!(ecn.on_ack(2, counts(3, 0, 1), 2, 10), Verdict::Congestion(1));
         // More than the newly acknowledged: an ACK between was lost (§13.4.2.1).
         assert_eq!(ecn.on_ack(2, counts(6, 0, 1), 1, 10), Verdict::Nothing);
         assert!(ecn.is_capable());
@@ -119,19 +134,29 @@ mod tests {
     fn wrong_counts_end_it() {
         // Missing; too few; remarked as ECT(1); more than was sent. Below: fewer CE than before.
         for told in [None, counts(1, 0, 0), counts(0, 2, 0), counts(11, 0, 0)] {
-            let mut ecn = Ecn::new(true);
+            let mut ecn = Ecn::new(Codepoint::Ect0);
             ecn.on_ack(2, told, 2, 10);
             assert!(!ecn.marks(), "{told:?}");
         }
-        let mut ecn = Ecn::new(true);
+        let mut ecn = Ecn::new(Codepoint::Ect0);
         ecn.on_ack(2, counts(2, 0, 1), 3, 10);
         ecn.on_ack(2, counts(5, 0, 0), 2, 10);
         assert!(!ecn.marks());
     }
 
+    /// A scalable sender's packets: as the others', with the codepoints' roles exchanged.
+    #[test]
+    fn ect1_is_counted_as_what_was_sent() {
+        let mut ecn = Ecn::new(Codepoint::Ect1);
+        assert_eq!(ecn.on_ack(2, counts(0, 3, 2), 5, 10), Verdict::Congestion(2));
+        assert_eq!(ecn.codepoint(), Codepoint::Ect1);
+        ecn.on_ack(2, counts(2, 3, 2), 2, 10);
+        assert_eq!(ecn.codepoint(), Codepoint::NotEct);
+    }
+
     #[test]
     fn a_black_hole_for_marks_is_found() {
-        let mut ecn = Ecn::new(true);
+        let mut ecn = Ecn::new(Codepoint::Ect0);
         (0..10).for_each(|_| ecn.on_sent());
         (0..9).for_each(|_| ecn.on_lost());
         assert!(ecn.marks());

@@ -7,6 +7,8 @@
 //! 2. Packets that come before their keys are dropped, not kept; their sender finds them lost.
 //! 3. The client does not authenticate anybody and needs no time to compute.
 //!
+//! Where real bytes are sent TLS is spoken outside ([`external`](super::external)): then nothing follows from sizes.
+//!
 //! Tested by `tests/quic_pair.rs`.
 
 use super::config::{Resumption, Tls};
@@ -28,7 +30,7 @@ pub(crate) struct Crypto {
 }
 
 impl Crypto {
-    fn in_order(&self) -> u64 {
+    pub fn in_order(&self) -> u64 {
         self.received.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
     }
     fn is_complete(&self) -> bool {
@@ -57,6 +59,8 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 pub(crate) struct Handshake {
     is_client: bool,
+    /// Somebody else speaks TLS, and says when there are keys.
+    is_external: bool,
     tls: Tls,
     pub crypto: [Crypto; 3],
     keys: [Keys; 3],
@@ -73,6 +77,7 @@ impl Handshake {
     pub fn new(is_client: bool, tls: Tls) -> Handshake {
         let mut handshake = Handshake {
             is_client,
+            is_external: false,
             tls,
             crypto: <[Crypto; 3]>::default(),
             keys: [Keys { sends: true, receives: true }, Keys::default(), Keys::default()],
@@ -87,6 +92,20 @@ impl Handshake {
             handshake.crypto[0].out.write(u64::from(tls.client_hello));
         }
         handshake
+    }
+
+    /// For a server whose TLS is spoken outside.
+    pub fn external(tls: Tls) -> Handshake {
+        Handshake { is_external: true, ..Handshake::new(false, tls) }
+    }
+    /// There are keys of `space`, to send or to receive with.
+    pub fn install(&mut self, space: Space, sends: bool, receives: bool) {
+        let keys = &mut self.keys[space as usize];
+        *keys = Keys { sends: keys.sends || sends, receives: keys.receives || receives };
+    }
+    /// TLS is done, on the server's side (RFC 9001 §4.1.2).
+    pub fn complete(&mut self) {
+        (self.is_complete, self.is_confirmed, self.done_due) = (true, true, true);
     }
 
     /// The header that a packet of `space` gets, if there are keys for it.
@@ -117,7 +136,7 @@ impl Handshake {
     pub fn peer(&self) -> Option<&TransportParameters> {
         self.peer.as_ref()
     }
-    /// 0-RTT: the limits of the connection before.
+    /// The peer's limits: of the connection before (0-RTT), or as TLS told them outside.
     pub fn remember(&mut self, parameters: TransportParameters) {
         self.peer = Some(parameters);
     }
@@ -142,6 +161,9 @@ impl Handshake {
         let end = offset + u64::from(len);
         if end > crypto.in_order() + CRYPTO_BUFFER || !crypto.received.insert(offset..end) {
             return Err(Violation::CryptoBuffer);
+        }
+        if self.is_external {
+            return Ok(Progress::default());
         }
         self.held = self.held.or(parameters.copied());
         if is_end && space != Space::Data && crypto.end.is_none() {
@@ -183,7 +205,7 @@ impl Handshake {
 
     fn finish_as_server(&mut self) -> Progress {
         self.keys[2].receives = true;
-        (self.is_complete, self.is_confirmed, self.done_due) = (true, true, true); // RFC 9001 §4.1.2
+        self.complete();
         self.crypto[2].out.write(u64::from(self.tls.ticket));
         Progress { is_complete: true, ..Progress::default() }
     }

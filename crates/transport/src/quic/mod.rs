@@ -3,7 +3,7 @@
 //! Drive it as the TCP endpoint: one mutating verb (`handle_datagram`, `handle_timeout`, `write`, `read`, `close`), then
 //! `poll_transmit` until `None`, then `poll_event` until `None`, then a timer for `poll_timeout`.
 //!
-//! Used by its tests and by `crates/quic-peers`, which holds it to quinn-proto; senders of scenarios cannot choose it yet.
+//! A sender of a scenario chooses it by `transport = "quic"`; `crates/quic-peers` holds it to quinn-proto.
 //!
 //! Reference: RFC 9000, RFC 9001 (keys and handshake), RFC 9002 (loss detection, congestion control).
 //! Parts with a file each, each with its sections and differences: `packet` and `varint` (what is sent, and its size), `acknowledging`,
@@ -14,13 +14,14 @@ mod acknowledging;
 mod closing;
 pub mod config;
 mod ecn;
+pub mod external;
 mod flow;
 mod handshake;
 mod migration;
 pub mod packet;
 mod path;
 pub mod ranges;
-mod receiving;
+pub mod receiving;
 mod recovery;
 mod rtt;
 mod send_buffer;
@@ -162,6 +163,10 @@ impl Connection {
     pub fn send_space(&self, id: u64) -> u64 {
         self.streams.send_space(id, &self.config)
     }
+    /// The stream takes bytes, or will when its buffer has room.
+    pub fn is_writable(&self, id: u64) -> bool {
+        self.streams.is_writable(id)
+    }
     /// No more will be written to a stream.
     pub fn finish(&mut self, id: u64) {
         self.streams.finish(id);
@@ -169,6 +174,18 @@ impl Connection {
     /// Give a stream up: what was not delivered will not be.
     pub fn reset(&mut self, id: u64) {
         self.streams.reset(id);
+    }
+    /// Ask the peer to give its half of a stream up (STOP_SENDING).
+    pub fn stop(&mut self, id: u64) {
+        self.streams.stop(id);
+    }
+    /// Bytes in order, of all streams, that wait for the reader.
+    pub fn unread(&self) -> u64 {
+        self.streams.unread()
+    }
+    /// Bytes written and never sent, of all streams.
+    pub fn unsent(&self) -> u64 {
+        self.streams.unsent()
     }
     /// When a stream's data goes among others'.
     pub fn set_priority(&mut self, id: u64, priority: Priority) {
@@ -218,6 +235,10 @@ impl Connection {
     /// The handshake is complete, and nobody closed.
     pub fn is_established(&self) -> bool {
         self.handshake.is_complete() && self.state == State::Open
+    }
+    /// A client whose first flight may have data in it.
+    pub fn sends_early_data(&self) -> bool {
+        self.is_client && self.config.tls.resumption == config::Resumption::EarlyData
     }
     /// Nothing more will happen.
     pub fn is_closed(&self) -> bool {

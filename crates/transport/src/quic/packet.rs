@@ -36,9 +36,10 @@ impl Space {
 }
 
 /// What a packet's header is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Long header, Initial (§17.2.2), without a token.
+    #[default]
     Initial,
     /// Long header, 0-RTT (§17.2.3).
     ZeroRtt,
@@ -171,6 +172,11 @@ impl Frame {
         1 + varint::size(id) + offset_bytes + length_bytes
     }
 
+    /// A packet with such a frame is acknowledged (§1.2).
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(self, Frame::Close { .. })
+    }
+
     /// May a packet with nothing but such frames be sent without migrating (§9.1)?
     pub const fn is_probing(&self) -> bool {
         matches!(self, Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::NewConnectionId { .. })
@@ -194,6 +200,10 @@ impl FrameList {
     /// Most frames of a packet.
     pub const CAPACITY: usize = 6;
 
+    /// Without frames.
+    pub fn clear(&mut self) {
+        self.len = 0;
+    }
     /// Append one; the list must not be full.
     pub fn push(&mut self, frame: Frame) {
         self.frames[usize::from(self.len)] = frame;
@@ -320,7 +330,7 @@ pub struct TransportParameters {
 }
 
 /// One packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Header.
     pub kind: Kind,
@@ -341,15 +351,11 @@ pub struct Packet {
 impl Packet {
     /// Something else than ACK, PADDING and CONNECTION_CLOSE is in it (§1.2).
     pub fn is_ack_eliciting(&self) -> bool {
-        self.frames.as_slice().iter().any(|frame| !matches!(frame, Frame::Close { .. }))
+        self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
     /// It counts as in flight (RFC 9002 §2): ack-eliciting, or padded.
     pub fn is_in_flight(&self) -> bool {
         self.padding > 0 || self.is_ack_eliciting()
-    }
-    /// Nothing but probing frames (§9.1).
-    pub fn is_probing(&self) -> bool {
-        self.ack.is_none() && self.frames.as_slice().iter().all(Frame::is_probing)
     }
     /// Payload of the streams.
     pub fn stream_bytes(&self) -> u32 {
@@ -368,7 +374,7 @@ pub struct Address {
 }
 
 /// A UDP datagram with its packets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Datagram {
     /// The sender's address, as the receiver sees it: a NAT on the way may change it.
     pub from: Address,

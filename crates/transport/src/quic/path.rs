@@ -25,6 +25,9 @@ use playpath_cc::{
 };
 use playpath_units::{Duration, Rate, Time};
 
+/// Most that a sender of ECT(1) lets go at once, as time at its rate (RFC 9331 §4.3 asks for a bound; 2^-12 s as Prague on Linux).
+const SCALABLE_BURST: Duration = Duration::from_micros(244);
+
 /// What travels with a packet (draft-cheng §3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
@@ -58,7 +61,8 @@ pub(crate) struct Delivery {
     rate: Option<RateSample>,
     round_start: bool,
     pub rtt: Option<Duration>,
-    pub ecn_echo: bool,
+    /// CE marks that the ACK tells of.
+    pub ce_marked: u32,
 }
 
 /// A reduction that may prove spurious.
@@ -112,7 +116,7 @@ impl Path {
     pub fn new(config: &Config, control: Box<dyn CongestionControl>) -> Path {
         Path {
             rtt: Rtt::new(&config.loss),
-            ecn: Ecn::new(config.ecn),
+            ecn: Ecn::new(config.marking),
             control,
             datagram_bytes: config.datagram_bytes,
             bytes_in_flight: 0,
@@ -194,6 +198,9 @@ impl Path {
 
     fn burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
         let datagram = u64::from(self.datagram_bytes);
+        if self.ecn.is_scalable() {
+            return rate.bytes_in(SCALABLE_BURST).max(datagram);
+        }
         // By the window's rate without the gain.
         let bytes = rate.bytes_in(pacing.burst_interval) as f64 / if pacing.gain > 0.0 { pacing.gain } else { 1.0 };
         (bytes as u64).clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram)
@@ -219,7 +226,7 @@ impl Path {
     /// The peer is reached by another path now (RFC 9000 §9.4): nothing is known of it.
     pub fn start_anew(&mut self, now: Time, config: &Config) {
         self.rtt = Rtt::new(&config.loss);
-        self.ecn = Ecn::new(config.ecn);
+        self.ecn = Ecn::new(config.marking);
         (self.recovery, self.pacer) = (Recovery::default(), Pacer::default());
         let view = self.view(now);
         let change = WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY };
@@ -420,8 +427,8 @@ impl Path {
             prior_in_flight: delivery.prior_in_flight,
             may_grow: delivery.grows && !is_ruled && self.is_used(),
             round_start: delivery.round_start,
-            ecn_echo: delivery.ecn_echo,
-            ce_marked: 0,
+            ecn_echo: delivery.ce_marked > 0,
+            ce_marked: delivery.ce_marked,
         };
         let view = self.view(now);
         self.control.on_ack(&view, &event);

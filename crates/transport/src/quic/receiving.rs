@@ -4,7 +4,7 @@
 //! Tested by `tests/quic_rules.rs`, against hostile peers by `tests/quic_hostile.rs`.
 
 use super::closing::State;
-use super::packet::{Datagram, Frame, Kind, Packet, Space};
+use super::packet::{Address, Datagram, Frame, Kind, Packet, Space};
 use super::streams::{News, Violation};
 use super::{Connection, Event, Reason};
 use crate::segment::Ecn;
@@ -13,34 +13,58 @@ use playpath_units::Time;
 /// Least UDP payload of a datagram with an Initial (§14.1).
 const MIN_INITIAL: u32 = 1200;
 
+/// How a datagram came.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The sender's address.
+    pub from: Address,
+    /// ECN codepoint of the IP header.
+    pub ecn: Ecn,
+    /// UDP payload.
+    pub bytes: u32,
+}
+
 impl Connection {
     /// A datagram arrived.
     pub fn handle_datagram(&mut self, now: Time, datagram: &Datagram) {
-        self.stats.datagrams_received += 1;
-        match self.state {
-            State::Closed | State::Draining { .. } => return,
-            State::Closing { .. } => self.answer_while_closing(),
-            State::Open => {}
+        let arrival = Arrival { from: datagram.from, ecn: datagram.ecn, bytes: datagram.payload_bytes() };
+        if !self.begin_datagram(arrival) {
+            return;
         }
-        let bytes = datagram.payload_bytes();
-        self.route.on_datagram(datagram.from, bytes);
         for packet in datagram.packets() {
-            let is_small = packet.kind == Kind::Initial && !self.is_client && bytes < MIN_INITIAL;
-            if is_small || !self.handshake.receives(packet.kind) {
-                self.stats.packets_dropped += 1;
-                continue;
-            }
-            if let Err(violation) = self.handle_packet(now, packet, datagram) {
-                self.close_for(now, violation.code(), Reason::Violation(violation));
-            }
+            self.handle_packet(now, packet, packet.frames.as_slice(), arrival);
         }
         self.set_loss_timer(now);
     }
 
-    fn handle_packet(&mut self, now: Time, packet: &Packet, datagram: &Datagram) -> Result<(), Violation> {
+    /// A datagram arrived, whose packets follow one by one; `false`: they change nothing.
+    pub(super) fn begin_datagram(&mut self, arrival: Arrival) -> bool {
+        self.stats.datagrams_received += 1;
+        match self.state {
+            State::Closed | State::Draining { .. } => return false,
+            State::Closing { .. } => self.answer_while_closing(),
+            State::Open => {}
+        }
+        self.route.on_datagram(arrival.from, arrival.bytes);
+        true
+    }
+
+    /// A packet of the datagram, with its frames.
+    pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
+        let is_small = packet.kind == Kind::Initial && !self.is_client && arrival.bytes < MIN_INITIAL;
+        if is_small || !self.handshake.receives(packet.kind) {
+            self.stats.packets_dropped += 1;
+            return;
+        }
+        if let Err(violation) = self.take_packet(now, packet, frames, arrival) {
+            self.close_for(now, violation.code(), Reason::Violation(violation));
+        }
+    }
+
+    fn take_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> Result<(), Violation> {
         let space = packet.kind.space();
         let is_highest = self.spaces[space as usize].arrivals.largest().is_none_or(|largest| packet.number > largest);
-        if !self.numbers(space).arrivals.take(now, packet.number, datagram.ecn) {
+        if !self.numbers(space).arrivals.take(now, packet.number, arrival.ecn) {
             self.stats.packets_dropped += 1;
             return Ok(());
         }
@@ -58,19 +82,21 @@ impl Connection {
             }
             self.on_ack(now, space, ack)?;
         }
-        for frame in packet.frames.as_slice() {
+        for frame in frames {
             if !is_allowed(packet.kind, frame) {
                 return Err(Violation::Protocol);
             }
-            self.on_frame(now, packet, frame, datagram)?;
+            self.on_frame(now, packet, frame, arrival)?;
         }
         // Its own frames may have ended its space.
-        if packet.is_ack_eliciting() && self.handshake.receives(packet.kind) {
-            self.owe_ack(now, packet, datagram.ecn);
+        let is_eliciting = frames.iter().any(Frame::is_ack_eliciting);
+        if is_eliciting && self.handshake.receives(packet.kind) {
+            self.owe_ack(now, packet, arrival.ecn);
         }
-        let has_moved = !self.is_client && is_highest && !packet.is_probing() && datagram.from != self.route.remote;
+        let is_probing = packet.ack.is_none() && frames.iter().all(Frame::is_probing);
+        let has_moved = !self.is_client && is_highest && !is_probing && arrival.from != self.route.remote;
         if has_moved && self.handshake.is_confirmed() && self.state == State::Open {
-            self.follow_peer(now, datagram.from, datagram.payload_bytes());
+            self.follow_peer(now, arrival.from, arrival.bytes);
         }
         Ok(())
     }
@@ -81,7 +107,7 @@ impl Connection {
         self.numbers(space).arrivals.on_eliciting(now, packet.number, ecn, min_rtt, (space, &policy));
     }
 
-    fn on_frame(&mut self, now: Time, packet: &Packet, frame: &Frame, datagram: &Datagram) -> Result<(), Violation> {
+    fn on_frame(&mut self, now: Time, packet: &Packet, frame: &Frame, arrival: Arrival) -> Result<(), Violation> {
         match *frame {
             Frame::Crypto { offset, len, is_end } => self.on_crypto(now, packet, (offset, len, is_end))?,
             Frame::Stream { id, offset, len, fin } => {
@@ -96,7 +122,7 @@ impl Connection {
             Frame::MaxData(max) => self.streams.on_max_data(max),
             Frame::MaxStreamData { id, max } => self.streams.on_max_stream_data(id, max, &self.config)?,
             Frame::MaxStreams(max) => self.streams.on_max_streams(max),
-            Frame::PathChallenge(token) => self.route.owe_response(token, datagram.from),
+            Frame::PathChallenge(token) => self.route.owe_response(token, arrival.from),
             Frame::PathResponse(token) => self.on_path_response(token),
             Frame::HandshakeDone => {
                 self.handshake.confirm();

@@ -141,8 +141,8 @@ impl Connection {
 
     fn check_ecn(&mut self, now: Time, space: Space, ack: &Ack, marked: u64, delivery: &mut Delivery) {
         let sent = self.spaces[space as usize].marked;
-        if self.path.ecn.on_ack(space as usize, ack.ecn, marked, sent) == Verdict::Congestion {
-            delivery.ecn_echo = true;
+        if let Verdict::Congestion(marks) = self.path.ecn.on_ack(space as usize, ack.ecn, marked, sent) {
+            delivery.ce_marked = marks as u32;
             let sent_at = self.spaces[space as usize].board.largest_acked_sent_at();
             let sign = Sign {
                 signal: CongestionSignal::Ecn,

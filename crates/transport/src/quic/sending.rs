@@ -9,24 +9,23 @@
 
 use super::closing::State;
 use super::migration::LEAST_DATAGRAM;
-use super::packet::{Datagram, Frame, FrameList, Kind, Packet, Space};
+use super::packet::{Datagram, Frame, Kind, Packet, Space};
 use super::path::Stamp;
 use super::sent::{Fate, Sent};
 use super::{Connection, varint};
-use crate::segment::Ecn;
 use playpath_units::Time;
 
 /// Room that is not worth a frame.
 const LEAST_ROOM: u32 = 32;
 
-/// A packet in the making.
-struct Draft {
-    packet: Packet,
+/// A packet in the making, in its place: what is not used of it is not touched.
+struct Draft<'p> {
+    packet: &'p mut Packet,
     room: u32,
     is_retransmission: bool,
 }
 
-impl Draft {
+impl Draft<'_> {
     fn push(&mut self, frame: Frame) {
         let bytes = match frame.bytes(false) {
             bytes if bytes <= self.room => bytes,
@@ -44,20 +43,27 @@ impl Draft {
 impl Connection {
     /// What leaves now; `None`: nothing.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
-        match self.state {
-            State::Open => {}
-            State::Closing { .. } => return self.poll_close(now),
-            State::Draining { .. } | State::Closed => return None,
+        let mut out = Datagram::default();
+        self.poll_transmit_into(now, &mut out).then_some(out)
+    }
+
+    /// The same in a place that is there; `false`: nothing leaves, and what is in the place has no meaning.
+    pub fn poll_transmit_into(&mut self, now: Time, out: &mut Datagram) -> bool {
+        let special = match self.state {
+            State::Open => self.poll_path_frames(now),
+            State::Closing { .. } => self.poll_close(now),
+            State::Draining { .. } | State::Closed => None,
+        };
+        if let Some(datagram) = special {
+            *out = datagram;
+            return true;
         }
-        if let Some(datagram) = self.poll_path_frames(now) {
-            return Some(datagram);
-        }
-        let size = self.allowed_size()?;
-        let datagram = self.assemble(now, size);
-        if datagram.is_none() {
+        let Some(size) = self.allowed_size().filter(|_| self.state == State::Open) else { return false };
+        let is_sent = self.assemble(now, size, out);
+        if !is_sent {
             self.set_loss_timer(now);
         }
-        datagram
+        is_sent
     }
 
     /// Bytes of the next datagram at most; `None`: RFC 9000 §8.1 allows none. An Initial must be padded, or wait.
@@ -68,29 +74,31 @@ impl Connection {
         (allowance >= least).then(|| allowance.min(u64::from(self.config.datagram_bytes)) as u32)
     }
 
-    fn assemble(&mut self, now: Time, size: u32) -> Option<Datagram> {
+    fn assemble(&mut self, now: Time, size: u32, out: &mut Datagram) -> bool {
         self.departs_at = Time::MAX;
         let may_send = self.may_send(now);
-        let (mut first, mut coalesced, mut room) = (None, vec![], size);
+        out.coalesced.clear();
+        let (mut again, mut count, mut room) = ([false; 3], 0, size);
         let mut needs_padding = false;
         for space in Space::ALL {
             let may_send = may_send || self.spaces[space as usize].probes > 0;
-            let Some(draft) = self.draft(now, space, room, may_send) else { continue };
-            room -= draft.packet.bytes;
-            needs_padding |= space == Space::Initial && (self.is_client || draft.packet.is_ack_eliciting());
+            let mut further = None;
+            let packet = if count == 0 { &mut out.packet } else { further.insert(Packet::default()) };
+            let Some(is_again) = self.draft(now, space, room, may_send, packet) else { continue };
+            room -= packet.bytes;
+            needs_padding |= space == Space::Initial && (self.is_client || packet.is_ack_eliciting());
             let is_last = space == Space::Data || room < LEAST_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
-            let drafted = (draft.packet, draft.is_retransmission);
-            if first.is_none() {
-                first = Some(drafted)
-            } else {
-                coalesced.push(drafted)
-            }
+            out.coalesced.extend(further);
+            again[count] = is_again;
+            count += 1;
             if is_last {
                 break;
             }
         }
-        let first = first?;
-        Some(self.seal(now, first, coalesced, needs_padding.then_some(size)))
+        if count > 0 {
+            self.seal(now, out, again, needs_padding.then_some(size));
+        }
+        count > 0
     }
 
     /// Window and pacing let a full datagram go.
@@ -129,15 +137,24 @@ impl Connection {
 
     /// An empty packet with the next number of `space`.
     pub(super) fn blank(&self, space: Space) -> Option<Packet> {
-        let kind = self.handshake.sends(space)?;
-        let board = &self.spaces[space as usize].board;
-        let number = board.next_number();
-        let number_bytes = varint::packet_number_size(number, board.largest_acked());
-        let bytes = kind.overhead(self.cids(), number_bytes);
-        Some(Packet { kind, number, ack: None, frames: FrameList::default(), padding: 0, bytes, parameters: None })
+        let mut packet = Packet::default();
+        self.start_packet(space, &mut packet).then_some(packet)
     }
 
-    fn draft(&mut self, now: Time, space: Space, room: u32, may_send: bool) -> Option<Draft> {
+    /// The packet in this place becomes an empty one with the next number of `space`; `false`: there are no keys for it.
+    fn start_packet(&self, space: Space, packet: &mut Packet) -> bool {
+        let Some(kind) = self.handshake.sends(space) else { return false };
+        let board = &self.spaces[space as usize].board;
+        (packet.kind, packet.number) = (kind, board.next_number());
+        let number_bytes = varint::packet_number_size(packet.number, board.largest_acked());
+        packet.bytes = kind.overhead(self.cids(), number_bytes);
+        packet.frames.clear();
+        (packet.ack, packet.padding, packet.parameters) = (None, 0, None);
+        true
+    }
+
+    /// Fills `packet` with what `space` has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
+    fn draft(&mut self, now: Time, space: Space, room: u32, may_send: bool, packet: &mut Packet) -> Option<bool> {
         let kind = self.handshake.sends(space)?;
         let arrivals = &self.spaces[space as usize].arrivals;
         let is_ack_due = arrivals.is_due(now) && kind != Kind::ZeroRtt;
@@ -150,7 +167,7 @@ impl Connection {
         if !is_ack_due && !wants {
             return None;
         }
-        let packet = self.blank(space)?;
+        self.start_packet(space, packet);
         let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
         let mut draft = Draft { packet, room, is_retransmission: false };
         if kind != Kind::ZeroRtt && self.spaces[space as usize].arrivals.is_pending() {
@@ -165,13 +182,11 @@ impl Connection {
                 draft.push(Frame::Ping);
             }
         }
-        if draft.packet.ack.is_none() && draft.packet.frames.is_empty() {
-            return None;
-        }
-        Some(draft)
+        let is_empty = draft.packet.ack.is_none() && draft.packet.frames.is_empty();
+        (!is_empty).then_some(draft.is_retransmission)
     }
 
-    fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft) {
+    fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
         let exponent = self.config.ack.exponent;
         let Some(ack) = self.spaces[space as usize].arrivals.frame(now, exponent) else { return };
         let bytes = ack.bytes();
@@ -184,7 +199,7 @@ impl Connection {
         }
     }
 
-    fn add_frames(&mut self, space: Space, draft: &mut Draft) {
+    fn add_frames(&mut self, space: Space, draft: &mut Draft<'_>) {
         self.add_crypto(space, draft);
         if space != Space::Data {
             return;
@@ -200,7 +215,7 @@ impl Connection {
         }
     }
 
-    fn add_crypto(&mut self, space: Space, draft: &mut Draft) {
+    fn add_crypto(&mut self, space: Space, draft: &mut Draft<'_>) {
         while !draft.packet.frames.is_full() {
             let out = &mut self.handshake.crypto[space as usize].out;
             let Some(range) = out.peek(u64::MAX) else { break };
@@ -219,35 +234,22 @@ impl Connection {
         }
     }
 
-    fn seal(
-        &mut self,
-        now: Time,
-        first: (Packet, bool),
-        mut coalesced: Vec<(Packet, bool)>,
-        padded_to: Option<u32>,
-    ) -> Datagram {
-        let (mut packet, is_again) = first;
+    fn seal(&mut self, now: Time, out: &mut Datagram, again: [bool; 3], padded_to: Option<u32>) {
         if let Some(size) = padded_to {
-            let bytes = packet.bytes + coalesced.iter().map(|(packet, _)| packet.bytes).sum::<u32>();
-            let last = coalesced.last_mut().map_or(&mut packet, |(packet, _)| packet);
+            let bytes = out.payload_bytes();
+            let last = out.coalesced.last_mut().unwrap_or(&mut out.packet);
             let padding = self.config.initial_bytes.min(size).saturating_sub(bytes);
             last.padding += padding;
             last.bytes += padding;
         } else {
             // RFC 9001 §5.4.2: four bytes of packet number and payload.
-            let least = packet.kind.overhead(self.cids(), 4);
-            packet.bytes = packet.bytes.max(least);
+            let least = out.packet.kind.overhead(self.cids(), 4);
+            out.packet.bytes = out.packet.bytes.max(least);
         }
-        self.record(now, &packet, is_again, true);
-        for (packet, is_again) in &coalesced {
-            self.record(now, packet, *is_again, true);
+        for (packet, is_again) in out.packets().zip(again) {
+            self.record(now, packet, is_again, true);
         }
-        let mut datagram = self.wrap(now, packet);
-        datagram.coalesced = coalesced.into_iter().map(|(packet, _)| packet).collect();
-        let more = datagram.payload_bytes() - datagram.packet.bytes;
-        self.route.on_sent(more);
-        self.stats.wire_bytes_sent += u64::from(more);
-        datagram
+        self.address(now, out);
     }
 
     /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
@@ -269,6 +271,7 @@ impl Connection {
         if stream_bytes > 0 {
             self.stats.data_packets_sent += 1;
             self.stats.data_bytes_sent += u64::from(stream_bytes);
+            self.stats.retransmitted_packets += u64::from(is_retransmission);
             self.stats.retransmitted_bytes += if is_retransmission { u64::from(stream_bytes) } else { 0 };
         }
         let path = self.route.number;
@@ -300,13 +303,18 @@ impl Connection {
 
     /// The datagram around a packet.
     pub(super) fn wrap(&mut self, now: Time, packet: Packet) -> Datagram {
-        let ecn = if self.path.ecn.marks() { Ecn::Ect0 } else { Ecn::NotEct };
-        let (from, to) = (self.route.local, self.route.remote);
-        let datagram = Datagram { from, to, ecn, packet, coalesced: vec![] };
-        self.route.on_sent(datagram.packet.bytes);
-        self.stats.datagrams_sent += 1;
-        self.stats.wire_bytes_sent += u64::from(datagram.wire_bytes());
-        self.set_loss_timer(now);
+        let mut datagram = Datagram { packet, ..Datagram::default() };
+        self.address(now, &mut datagram);
         datagram
+    }
+
+    /// A datagram gets its addresses and mark, and leaves.
+    fn address(&mut self, now: Time, out: &mut Datagram) {
+        out.ecn = self.path.ecn.codepoint();
+        (out.from, out.to) = (self.route.local, self.route.remote);
+        self.route.on_sent(out.payload_bytes());
+        self.stats.datagrams_sent += 1;
+        self.stats.wire_bytes_sent += u64::from(out.wire_bytes());
+        self.set_loss_timer(now);
     }
 }

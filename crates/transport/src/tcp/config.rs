@@ -1,5 +1,6 @@
 //! Settings of an endpoint. The three bundles are in `profile.rs`.
 
+use crate::tls::Tls;
 use playpath_cc::EcnUse;
 use playpath_units::Duration;
 use std::fmt;
@@ -15,6 +16,8 @@ pub struct Config {
     pub iw: InitialWindow,
     /// Connection establishment.
     pub handshake: Handshake,
+    /// TLS 1.3 in its stream, which the host carries; `None`: plain.
+    pub tls: Option<Tls>,
     /// Selective acknowledgements with DSACK (RFC 2018, 2883).
     pub sack: bool,
     /// Timestamps (RFC 7323).

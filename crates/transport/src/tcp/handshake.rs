@@ -83,17 +83,28 @@ const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 pub(crate) struct Opening {
     /// A SYN, SYN-ACK or RST to send.
     segment: Option<Flags>,
+    /// Sequence number of a reset that refuses an acknowledgement.
+    refused: u32,
     retries: u32,
     opened_at: Time,
     /// The SYN is repeated, or TIME-WAIT ends.
     deadline: Time,
     /// Whether our FIN left before the peer's arrived.
     closed_first: Option<bool>,
+    has_checked_ace: bool,
 }
 
 impl Default for Opening {
     fn default() -> Opening {
-        Opening { segment: None, retries: 0, opened_at: Time::ZERO, deadline: Time::MAX, closed_first: None }
+        Opening {
+            segment: None,
+            refused: 0,
+            retries: 0,
+            opened_at: Time::ZERO,
+            deadline: Time::MAX,
+            closed_first: None,
+            has_checked_ace: false,
+        }
     }
 }
 
@@ -109,6 +120,13 @@ impl Opening {
     }
     pub fn send(&mut self, flags: Flags) {
         self.segment = Some(flags);
+    }
+    /// The peer acknowledges what is not our SYN: it takes us for another connection (RFC 9293 §3.10.7.3, §3.10.7.4).
+    fn refuse(&mut self, ack: u32) {
+        (self.segment, self.refused) = (Some(Flags::RST), ack);
+    }
+    pub fn refused(&self) -> u32 {
+        self.refused
     }
     pub fn wait_until(&mut self, deadline: Time) {
         self.deadline = deadline;
@@ -190,6 +208,15 @@ impl Connection {
         self.raise(Event::Closed);
     }
 
+    /// The other end's first segment after its SYN: a counter of zero, which none begins with, was cleared on the way (RFC 9768
+    /// §3.2.2.4).
+    pub(super) fn check_first_ace(&mut self, segment: &Segment) {
+        let counts_marks = self.sender.features().counts_marks;
+        if counts_marks && !std::mem::replace(&mut self.opening.has_checked_ace, true) && segment.flags.ace() == 0 {
+            self.sender.send_without_ect();
+        }
+    }
+
     fn syn_flags(&self) -> Flags {
         // RFC 3168 §6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
         // RFC 9768 §3.1.1 adds AE to the offer; CWR alone accepts, and says that the SYN was Not-ECT.
@@ -244,7 +271,10 @@ impl Connection {
             }
             return;
         }
-        if !segment.flags.contains(Flags::SYN) || (segment.flags.contains(Flags::ACK) && !acks_syn) {
+        if segment.flags.contains(Flags::ACK) && !acks_syn {
+            return self.opening.refuse(segment.ack);
+        }
+        if !segment.flags.contains(Flags::SYN) {
             return;
         }
         self.take_syn(at.now, segment);
@@ -259,6 +289,10 @@ impl Connection {
         let counts_marks = matches!(answer, 0b010 | 0b011 | 0b100 | 0b110);
         let is_classic = answer & 0b011 == 0b001;
         self.limit_ecn(is_classic || (counts_marks && self.sender.features().counts_marks), counts_marks);
+        // RFC 9768 §3.2.2.3: the SYN left as Not-ECT, and arrived as something else.
+        if counts_marks && answer != ACE_SYN_NOT_ECT {
+            self.sender.send_without_ect();
+        }
         self.receiver.request_ack();
         self.complete_handshake(at, segment.window);
     }
@@ -276,15 +310,21 @@ impl Connection {
                 return;
             }
         } else if !self.receiver.is_acceptable(segment) {
+            return self.opening.send(Flags::ACK); // RFC 9293 §3.10.7.4, first step
+        }
+        if !segment.flags.contains(Flags::ACK) {
             return;
         }
-        if segment.flags.contains(Flags::ACK) && segment.ack == self.config().isn.wrapping_add(1) {
+        if segment.ack == self.config().isn.wrapping_add(1) {
             self.complete_handshake(at, segment.window);
+            self.check_first_ace(segment);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
                 self.handle_established(at, segment);
             } else {
                 self.receiver.handle_data(at.now, segment, None); // its timestamp is the first to echo
             }
+        } else {
+            self.opening.refuse(segment.ack);
         }
     }
 
@@ -345,10 +385,16 @@ impl Connection {
 
     fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {
         self.state = State::Established;
+        // Who looks for mangling may send without ECT by now; marks are told all the same (RFC 9768 §3.2.2.3).
+        let features = self.sender.features();
+        self.receiver.set_ecn(features.ecn || features.counts_marks);
         self.sender.start(at, window);
         self.raise(Event::Connected);
     }
 }
+
+/// In the answer to an AccECN SYN: it arrived as Not-ECT (RFC 9768 §3.1.2, table 2).
+const ACE_SYN_NOT_ECT: u8 = 0b010;
 
 /// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14).
 fn window_scale(buffer: u64) -> u8 {

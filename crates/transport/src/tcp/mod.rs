@@ -65,6 +65,14 @@ impl Events {
     pub const fn contains(self, event: Event) -> bool {
         self.0 & 1 << event as u8 != 0
     }
+    /// `event`, too.
+    pub const fn with(self, event: Event) -> Events {
+        Events(self.0 | 1 << event as u8)
+    }
+    /// These and those.
+    pub const fn union(self, others: Events) -> Events {
+        Events(self.0 | others.0)
+    }
     /// All but `event`.
     pub const fn without(self, event: Event) -> Events {
         Events(self.0 & !(1 << event as u8))
@@ -335,6 +343,7 @@ impl Connection {
         if !self.sender.is_plausible_ack(segment.ack) {
             return self.challenge(at.now);
         }
+        self.check_first_ace(segment);
         self.sender.handle_ack(at, segment);
         if self.sender.take_room_again() {
             self.raise(Event::Writable);
@@ -365,7 +374,7 @@ impl Connection {
             return false;
         }
         if !self.receiver.is_acceptable(segment) {
-            if segment.payload_len > 0 {
+            if segment.sequence_len() > 0 {
                 self.receiver.handle_data(now, segment, None); // an old duplicate: tell by DSACK that it came twice
             }
             self.receiver.request_ack();

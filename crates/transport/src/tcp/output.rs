@@ -56,7 +56,11 @@ impl Connection {
         let is_syn = flags.contains(Flags::SYN);
         let next = self.config().isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
         *out = Segment {
-            seq: if is_syn { self.config().isn } else { next },
+            seq: match flags {
+                _ if is_syn => self.config().isn,
+                Flags::RST => self.opening.refused(),
+                _ => next,
+            },
             flags,
             timestamps: self.sender.features().timestamps.then(|| timestamps(now)),
             window: self.receiver.first_window().min(u64::from(u32::MAX)) as u32,

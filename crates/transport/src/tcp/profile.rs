@@ -41,6 +41,7 @@ impl Config {
             header: HeaderSize::Computed,
             iw: InitialWindow::Packets(10), // TCP_INIT_CWND
             handshake: Handshake::Full,
+            tls: None,
             sack: true,
             timestamps: true,
             ecn: false,

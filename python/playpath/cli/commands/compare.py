@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -38,10 +38,8 @@ def command(
     scheduler: options.Scheduler = None,
     abr: options.Abr = None,
     seeds: options.Seeds = None,
-    until_decided: Annotated[
-        int | None,
-        typer.Option("--until-decided", metavar="N", min=2, help="Add seeds, up to N, until the best is decided."),
-    ] = None,
+    until_decided: options.UntilDecided = False,
+    most: options.Most = None,
     jobs: options.Jobs = None,
     setting: options.Set = None,
     vary: options.Vary = None,
@@ -63,6 +61,7 @@ def command(
     Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
     world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
     """
+    setting, vary = options.of_transport(setting, vary, transport)
     loaded = load(
         scenario,
         cc=options.choices(cc, "--cc"),
@@ -70,13 +69,14 @@ def command(
         abr=options.choices(abr, "--abr"),
         seeds=seeds,
         set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
-        vary=options.varied(vary, transport),
+        vary=options.varied(vary),
     )
     console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)
     keeps = (out is not None or not json) and not worlds.world(place).is_parallel
     if resume and not keeps:
         raise InputError("--resume: only with --world kernel and a folder of results (--out)")
+    bound = options.until_decided(until_decided, most)
     if price_per_gb is not None and not math.isfinite(price_per_gb):
         raise InputError(f"--price-per-gb {price_per_gb}: give a number, for example 0.02")
     if latex is not None:
@@ -90,7 +90,7 @@ def command(
         with console.progress("sessions") as progress:
             result = compare(
                 loaded,
-                until_decided=until_decided,
+                until_decided=bound,
                 jobs=jobs,
                 world=place,
                 timelines=folder is not None,
@@ -116,7 +116,7 @@ def command(
         _print_act_on(result, price_per_gb)
     if result.interrupted:
         console.message(
-            f"interrupted: the result holds the {len(result.seeds)} of {len(loaded.seeds)} seeds that were finished"
+            f"interrupted: the result holds the {len(result.seeds)} of {result.planned} seeds that were finished"
         )
         raise typer.Exit(INTERRUPTED)
     if result.failures:
@@ -124,7 +124,7 @@ def command(
 
 
 def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
-    """What an hour costs, where a price is given, and how many viewers a real trial against the next best would need."""
+    """What an hour costs, where a price is given, what is left to others on the path, and how many viewers a real trial needs."""
     if price_per_gb is not None and (costs := result.costs(price_per_gb)):
         rows = [
             {
@@ -136,6 +136,16 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             for cost in costs
         ]
         console.print_records("for each hour of video shown", rows)
+    if result.neighbours:
+        rows = [
+            {
+                "sender": found.sender,
+                "their goodput (Mbit/s)": format_value(found.goodput_mbps),
+                "their packets lost (%)": format_value(100 * found.loss_ratio),
+            }
+            for found in result.neighbours
+        ]
+        console.print_records("beside it, the others on the path", rows)
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
         console.out.print(
             console.plain(
@@ -156,20 +166,15 @@ def _tell_interrupt(running: int) -> None:
 
 
 class _Results:
-    """A folder with a comparison and its report; what needs no timelines is written and drawn while those are played."""
+    """A folder with a comparison and its report; what needs no timelines is written while those are played."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._is_saved = False
-        self._drawn: tuple[list[str], list[str], list[str]] | None = None
 
     def begin(self, result: Comparison) -> None:
         result.save(self._folder)
         self._is_saved = True
-        with suppress(Exception):  # `finish` draws it again, when all is saved, and what fails there is told
-            from playpath.show.report import untraced_sections
-
-            self._drawn = untraced_sections(result)
 
     def finish(self, result: Comparison) -> None:
         if self._is_saved:
@@ -179,5 +184,5 @@ class _Results:
         from playpath.show.report import comparison_page
 
         report = self._folder / "report.html"
-        write_text(report, comparison_page(result, untraced=self._drawn))
+        write_text(report, comparison_page(result))
         console.message(f"report: {report}")

@@ -51,6 +51,16 @@ Scheduler = Annotated[
     ),
 ]
 Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
+UntilDecided = Annotated[
+    bool,
+    typer.Option(
+        "--until-decided", help="Add seeds until the best is decided; what is proven to be worse plays no more."
+    ),
+]
+Most = Annotated[
+    int | None,
+    typer.Option("--most", metavar="N", min=2, help="With --until-decided: at most N seeds; 256 by default."),
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
 Set = Annotated[
     list[str] | None,
@@ -71,7 +81,9 @@ Vary = Annotated[
 Transport = Annotated[
     str | None,
     typer.Option(
-        "--transport", metavar="LIST", help="Compare these transports; short for --vary sender.transport=LIST."
+        "--transport",
+        metavar="LIST",
+        help="Transport of the senders: tcp, quic; of several, compare them. Short for --set or --vary sender.transport=LIST.",
     ),
 ]
 PricePerGb = Annotated[
@@ -154,10 +166,19 @@ def check_tolerance(text: str | None) -> str | None:
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 
-def varied(items: list[str] | None, transport: str | None = None) -> dict[str, str]:
-    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas; `transport` is one more."""
+def of_transport(
+    setting: list[str] | None, vary: list[str] | None, transport: str | None
+) -> tuple[list[str], list[str]]:
+    """`--set` and `--vary` with `--transport`: one transport is set, several are compared."""
+    given = [] if transport is None else [f"sender.transport={transport}"]
+    is_one = len(split_outside(transport or "")) == 1
+    return [*(setting or []), *(given if is_one else [])], [*(vary or []), *([] if is_one else given)]
+
+
+def varied(items: list[str] | None) -> dict[str, str]:
+    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
     found: dict[str, str] = {}
-    for item in [*(items or []), *([] if transport is None else [f"sender.transport={transport}"])]:
+    for item in items or []:
         key, equals, values = (part.strip() for part in item.partition("="))
         if not equals or not key or not values:
             raise InputError(f"--vary '{item}': expected KEY=A,B, for example path.queue=droptail,fq_codel")
@@ -176,3 +197,10 @@ def settings(items: list[str] | None) -> dict[str, object]:
             raise InputError(f"--set '{item}': expected KEY=VALUE, for example player.buffer=\"2 s\"")
         found[key.strip()] = parse_value(value)
     return found
+
+
+def until_decided(is_asked: bool, most: int | None) -> int | bool | None:
+    """What `--until-decided` and `--most` mean for Python's `until_decided`."""
+    if most is not None and not is_asked:
+        raise InputError(f"--most {most}: only with --until-decided")
+    return most or is_asked or None

@@ -61,8 +61,11 @@ def compare(
         typer.Option("--group", metavar="LIST", help='Columns to tell viewers apart by, too: "country,device".'),
     ] = None,
     until_decided: Annotated[
+        bool, typer.Option("--until-decided", help="Add paths until the best is decided.")
+    ] = False,
+    most: Annotated[
         int | None,
-        typer.Option("--until-decided", metavar="N", min=2, help="Add paths, up to N, until the best is decided."),
+        typer.Option("--most", metavar="N", min=2, help="With --until-decided: at most N paths; 320 by default."),
     ] = None,
     setting: options.Set = None,
     executor: Executor = "local",
@@ -94,7 +97,8 @@ def compare(
     console.warn(doubts_of_population(loaded))
     told = {"scenario": loaded.base.resolved, "population": loaded.source}
     question = {"manifest": told, "baseline": loaded.baseline}
-    run = partial(population, loaded, until_decided=until_decided, executor=executor, jobs=jobs, resume=resume)
+    bound = options.until_decided(until_decided, most)
+    run = partial(population, loaded, until_decided=bound, executor=executor, jobs=jobs, resume=resume)
     answer(
         loaded.name,
         "population.json",

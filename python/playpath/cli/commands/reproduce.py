@@ -30,6 +30,7 @@ from playpath.show import console
 _ENDS = ("", "_min", "_max")
 _STYLES = {
     "reproduced": "green",
+    "reproduced by count only": "cyan",
     "reproduced vacuously": "cyan",
     "rests on our guard": "cyan",
     "undecided": "yellow",
@@ -63,7 +64,7 @@ def command(
         typer.Option(
             "--joint",
             metavar="POINTS",
-            help="Also vary all of it together, at so many points (117: 5 to 15 min a study).",
+            help="Also vary all of it together, at so many points (170: 3 to 20 min a study).",
         ),
     ] = None,
     settings: Annotated[
@@ -80,7 +81,7 @@ def command(
     """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
 
     Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
-    kernel` (root) a part of ccp, newcwv or sticky runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
+    kernel` (root) a part of a study runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
@@ -148,7 +149,8 @@ class _Ran:
 
 def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
     result, swept, joint = _timed(name, how, lambda options: run_study(study(name), options)), None, None
-    console.message(f"{name}: {result.table.height} sessions")
+    cut = f", {result.cut} of them cut before their end" if result.cut else ""
+    console.message(f"{name}: {result.table.height} sessions{cut}")
     if sensitivity:
         swept = _timed(f"{name}, sensitivity", how, lambda options: run_sensitivity(result, options))
     if points is not None:
@@ -243,10 +245,11 @@ def print_claims(result: StudyResult) -> None:
     table = Table(
         title=console.plain(result.study.title), title_justify="left", box=None, pad_edge=False, header_style="bold"
     )
-    for title in ("claim", "verdict", "what decides", "figures"):
+    for title in ("claim", "verdict", "what decides", "figures", "the viewer sees"):
         table.add_column(title, overflow="fold")
     for claim in result.claims:
         deciding = claim.deciding
         verdict = f"[{_STYLES[claim.verdict]}]{claim.verdict}[/]"
-        table.add_row(claim.claim.id, verdict, console.plain(deciding.check.says), console.plain(deciding.figures()))
+        cells = (deciding.check.says, deciding.figures(), claim.seen)
+        table.add_row(claim.claim.id, verdict, *map(console.plain, cells))
     console.print_table(table)

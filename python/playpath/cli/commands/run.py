@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from playpath.base import engine
+from playpath.base.errors import InputError
 from playpath.base.files import check_file, write_text
 from playpath.base.metrics import format_value, metric
 from playpath.cli.commands import options
@@ -73,6 +74,10 @@ def command(
     if pcap is not None:
         pcap.parent.mkdir(parents=True, exist_ok=True)
     name = pick_sender(loaded, sender)
+    if pcap is not None and worlds.speaks_quic(loaded.sender(name)):
+        raise InputError(
+            f"--pcap: sender '{name}' speaks QUIC, whose packets are not captured; --trace keeps its time series"
+        )
     question = {"world": worlds.world(place).name, "sender": name, "manifest": {"scenario": loaded.resolved}}
     where = results_folder(trace, "", "record.json", question, "--trace")
     with nullcontext() if trace is None else where as folder:

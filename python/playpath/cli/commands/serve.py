@@ -6,6 +6,8 @@ import typer
 
 from playpath.cli.commands.passing import AS_TYPED, become
 
+_DEMO = "--demo"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -13,7 +15,14 @@ def register(app: typer.Typer) -> None:
 
 
 def command(context: typer.Context) -> None:
-    """Serve a folder with the simulator's own TCP and MPTCP: any control and scheduler; `playpath serve --help` says how."""
+    """Serve a folder with the simulator's own TCP, MPTCP or QUIC (`--demo`: a film to watch); `playpath serve --help` says how."""
     from playpath.real.testbed.wire import program
+    from playpath.show import console
 
-    become(program(), context.args or ["--help"])
+    words = list(context.args) or ["--help"]
+    if _DEMO in words:
+        from playpath.real.testbed import media
+
+        console.message("making a minute of film, the first time only")
+        words = [str(media.demo()), *(word for word in words if word != _DEMO)]
+    become(program(), words)

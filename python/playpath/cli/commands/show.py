@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.text import Text
 from playpath.base import engine
 from playpath.cli.commands import options
 from playpath.population import is_population, load_population
-from playpath.population.inspection import constant, document, inspect
+from playpath.population.inspection import constant, document, inspect, write
 from playpath.run.sanity import doubts
 from playpath.scenario import load, read
 from playpath.show import console
@@ -24,19 +25,24 @@ def register(app: typer.Typer) -> None:
     app.command("show")(command)
 
 
-def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
+def command(scenario: options.ScenarioFile, setting: options.Set = None, json: options.Json = False) -> None:
     """Show video, player, paths and senders of a scenario, with every default that is filled in.
 
     Of a population, also what is drawn and how it spreads.
     """
-    population = load_population(scenario) if is_population(scenario) else None
-    loaded = load(scenario) if population is None else population.base
+    given = options.settings(setting)
+    population = load_population(scenario, set=given) if is_population(scenario) else None
+    loaded = load(scenario, set=given) if population is None else population.base
     film = engine.film_figures(loaded.text)
     if population is None:
-        name, lines, page = loaded.name, understood(loaded, film), blocks(read(scenario), loaded.resolved)
+        name, lines = loaded.name, understood(loaded, film)
+        written = copy.deepcopy(dict(read(scenario)))
     else:
         name, lines = population.name, inspect(population).lines()
-        page = blocks(document(population), constant(population))
+        written = dict(document(population))
+    for key, value in given.items():
+        write(written, key.split("."), value)
+    page = blocks(written, loaded.resolved if population is None else constant(population))
     if json:
         console.print_json({"name": name, "understood": lines, "blocks": [dict(block.__dict__) for block in page]})
         return

@@ -39,10 +39,8 @@ def command(
     abr: options.Abr = None,
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
-    until_decided: Annotated[
-        int | None,
-        typer.Option("--until-decided", metavar="N", min=2, help="Add seeds, up to N, where the best is undecided."),
-    ] = None,
+    until_decided: options.UntilDecided = False,
+    most: options.Most = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip cells that the store holds.")] = True,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="DIR", help="Where cells are kept; sweeps may share one.")
@@ -61,8 +59,9 @@ def command(
     if dry_run:
         _print_estimate(estimate(loaded, jobs), json)
         return
+    bound = options.until_decided(until_decided, most)
     question = {"manifest": {"scenario": loaded.base.resolved, "design": loaded.source}}
-    run = partial(sweep, loaded, executor=executor, jobs=jobs, until_decided=until_decided, resume=resume)
+    run = partial(sweep, loaded, executor=executor, jobs=jobs, until_decided=bound, resume=resume)
     answer(loaded.name, "sweep.json", question, run, print_sweep, unit="cells", store=store, out=out, json=json)
 
 

@@ -107,7 +107,7 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
     """
     given = {**DEFAULTS, **answers}
     run = _block(
-        "[run]", [("seeds", int(given["seeds"]), "with fewer than 8 nothing is decided; --until-decided 64 adds some")]
+        "[run]", [("seeds", int(given["seeds"]), "with fewer than 8 nothing is decided; --until-decided adds some")]
     )
     blocks = (
         [f"# Made by `playpath init`; ask it: playpath compare {name}.toml", f"name = {_toml(name)}"],

@@ -36,6 +36,10 @@ def check(scenario: resolved.Document) -> None:
     sources = sum(int(traffic.get("count", 1)) for traffic in scenario.get("traffic") or [])
     if sources > _MOST:
         raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs {_MOST} at most")
+    if any(traffic["kind"] == "frames" for traffic in scenario.get("traffic") or []):
+        raise UnsupportedError(
+            '[[traffic]] of kind "frames" is the simulator\'s; allowed in the kernel world: bulk, web, udp, video'
+        )
 
 
 def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Access]:

@@ -8,11 +8,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.processes import Child
+from playpath.results.recorded import ClassRecord
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -55,6 +56,8 @@ class LinkReport(TypedDict):
     ce_marked_packets: int
     mean_queue_packets: float
     sd_queue_packets: float
+    rewritten_packets: NotRequired[int | None]
+    classes: NotRequired[dict[str, ClassRecord]]
 
 
 class WayReport(TypedDict):

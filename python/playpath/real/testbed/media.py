@@ -38,6 +38,24 @@ _DRAFT_S = 3600.0
 _EXACT = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "-map_metadata", "-1")
 _X264 = ("-c:v", "libx264", "-preset", "veryfast", "-profile:v", "main", "-pix_fmt", "yuv420p", "-threads", "1")
 
+_DEMO_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>playpath: a film from our own sender</title>
+<style>body{font:1rem system-ui;margin:1rem auto;max-width:60rem;padding:0 1rem}video{width:100%;background:#000}</style>
+<h1>A film from our own sender</h1>
+<video src="film.mp4" controls autoplay muted></video>
+<p id="how">Loading …</p>
+<script>
+const film = document.querySelector("video");
+film.addEventListener("playing", () => {
+  const [entry] = performance.getEntriesByName(film.currentSrc);
+  const version = entry?.nextHopProtocol || performance.getEntriesByType("navigation")[0].nextHopProtocol;
+  document.getElementById("how").textContent = `Playing over ${version}.`;
+});
+</script>
+</html>
+"""
+
 
 def progressive(rate_bps: float, duration_s: float) -> Path:
     """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front.
@@ -96,6 +114,19 @@ def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float, audi
             unit.unlink()
 
     return _made("dash", [encodes, mux, *([sound] if sound else [])], make)
+
+
+def demo() -> Path:
+    """A folder with a page and the minute of film that it plays: a moving test card with a clock, 3 Mbit/s."""
+    card = ["-f", "lavfi", "-i", f"testsrc2=size=1280x720:rate={PICTURES_PER_S}:duration=60"]
+    tone = ["-f", "lavfi", "-i", "sine=frequency=330:duration=60"]
+    encode = [*_encoding(3_000_000, PICTURES_PER_S * 2), "-c:a", "aac", "-b:a", str(_AUDIO_BPS)]
+
+    def make(folder: Path) -> None:
+        _ffmpeg(*card, *tone, *encode, *_EXACT, "-movflags", "+faststart", str(folder / "film.mp4"))
+        (folder / "index.html").write_text(_DEMO_PAGE)
+
+    return _made("demo", [card, tone, encode, _DEMO_PAGE], make)
 
 
 def cache_folder() -> Path:

@@ -323,7 +323,7 @@ def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
 
 def _link(told: LinkReport, lateness_ms: float | None) -> LinkRecord:
     """A link as the emulator reported it."""
-    return {
+    link: LinkRecord = {
         "name": told["name"],
         "utilisation": told["utilisation"],
         "offered_packets": told["offered_packets"],
@@ -334,6 +334,11 @@ def _link(told: LinkReport, lateness_ms: float | None) -> LinkRecord:
         "sd_queue_packets": told["sd_queue_packets"],
         "mean_lateness_ms": lateness_ms,
     }
+    if told.get("rewritten_packets") is not None:
+        link["rewritten_packets"] = told["rewritten_packets"]
+    if told.get("classes"):
+        link["classes"] = told["classes"]
+    return link
 
 
 def _lateness_ms(report: Report) -> dict[str, float]:

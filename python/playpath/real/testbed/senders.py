@@ -135,7 +135,7 @@ def _route(sender: resolved.Sender) -> tuple[str, ...]:
 def _not_mapped(sender: resolved.Sender, habits: Mapping[str, Any]) -> list[str]:
     """A warning that names every setting that differs from what Linux does and has no counterpart here."""
     # A resolved sender says the last two only where they are not the profile's.
-    usual: dict[str, object] = {**_usual(_name(sender)), "delayed_ack": "linux", "window_tuning": True}
+    usual: dict[str, object] = {**_usual(_name(sender)), "delayed_ack": "linux", "window_tuning": True, "tls": "none"}
     if sender.get("sack") is False:
         usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
     # A source of traffic is a sender with settings of its own besides (`kind`, `start`, …), which are no sender's.
@@ -178,5 +178,5 @@ def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, 
     }
     if "report" in sending.takes and "object_bytes" in told:
         # A video of one file has one rate, and what is told of it is a first report.
-        told |= {"best": True, "report": 1}
+        told |= {"top_kbps": told["video_kbps"], "report": 1}
     return told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,6 +40,8 @@ class Question:
         Setting → value as named → what was in that file, as a resolved scenario has it.
     written : Written, optional
         The scenario without its defaults, which points change.
+    choices : dict
+        Of a comparison of other choices than senders: name → the resolved scenario that plays under it.
     """
 
     kind: str
@@ -46,6 +49,7 @@ class Question:
     points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     written: Written | None = None
+    choices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -56,6 +60,8 @@ class Question:
             "points": points,
             "contents": self.contents,
         }
+        if self.choices:
+            told["choices"] = self.choices
         return told if self.written is None else {**told, "written": self.written}
 
     @classmethod
@@ -63,7 +69,12 @@ class Question:
         """Read what `to_dict` made."""
         points = {int(point["number"]): point["settings"] for point in stored["points"]}
         return cls(
-            str(stored["kind"]), dict(stored["scenario"]), points, dict(stored["contents"]), stored.get("written")
+            str(stored["kind"]),
+            dict(stored["scenario"]),
+            points,
+            dict(stored["contents"]),
+            stored.get("written"),
+            dict(stored.get("choices", {})),
         )
 
     def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
@@ -92,7 +103,8 @@ class Question:
     def _variants(self, point: int) -> dict[str, Variant]:
         base = Scenario.stored(cast(Document, self.scenario), self.written)
         if self.kind == "comparison":  # played as it is, with its name
-            return {name: Variant(name, "", base.text, "") for name in base.senders}
+            texts = {name: json.dumps(choice, ensure_ascii=False) for name, choice in self.choices.items()}
+            return {name: Variant(name, "", texts.get(name, base.text), "") for name in base.senders}
         settings = {
             key: self.contents[key][value] if isinstance(value, str) and value in self.contents.get(key, {}) else value
             for key, value in self.points[point].items()
@@ -115,11 +127,13 @@ def question_of(result: Result, source: Path | None) -> Question:
         The files that the result was made from are not there, or have changed since.
     """
     if isinstance(result, Comparison):
-        if result.scenario.choices:
+        scenario = result.scenario
+        if scenario.choices.keys() - scenario.variants.keys():
             raise InputError(
-                "an archive holds one scenario, and this comparison varies it (--vary); export a comparison of senders"
+                "this comparison varies its scenario, and was made before archives held that; run it again"
             )
-        return Question("comparison", dict(result.scenario.resolved))
+        variants = {name: dict(variant.resolved) for name, variant in scenario.variants.items()}
+        return Question("comparison", dict(scenario.resolved), choices=variants)
     question = _of_sweep(result) if isinstance(result, SweepResult) else _of_population(result, source)
     _check_cells(question, result)
     return question

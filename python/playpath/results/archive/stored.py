@@ -11,7 +11,8 @@ import polars as pl
 
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest, beside
 from playpath.results.archive.question import Question, Result
-from playpath.results.comparison import Comparison, gather
+from playpath.results.comparison import Comparison
+from playpath.results.gather import gather
 from playpath.results.record import Session
 
 ANSWERS = {"comparison": "comparison.json", "sweep": "sweep.json", "population": "population.json"}
@@ -23,6 +24,8 @@ _TABLES = {
 }
 """What is compared of each kind's results, besides the answer."""
 
+_PARTS = ("flows.parquet", "links.parquet")
+"""Of a comparison: compared with those of the sessions that are played again, where the version is the same."""
 _BESIDE = ("README.txt", "tables/sessions.csv", "tables/decisions.csv")
 
 
@@ -33,6 +36,8 @@ def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[s
     follows = _plain(result.to_dict())
     if stored["manifest"]["scenario"] != question.scenario:
         yield f"{name}: its scenario is not the one that {QUESTION} asks about"
+    if stored["manifest"].get("variants", {}) != question.choices:
+        yield f"{name}: its choices are not those that {QUESTION} asks about"
     for key, value in follows.items():
         if key != "manifest" and stored.get(key) != value:  # the manifest tells of versions and the machine
             yield f"{name}: `{key}` does not follow from the tables beside it"
@@ -72,10 +77,14 @@ def wrong_parts(result: Comparison, again: Sequence[Session]) -> Iterator[str]:
 
 
 def not_verified(manifest: Manifest, kind: str, *, is_answer_checked: bool) -> list[str]:
-    """Files that nothing is compared with, folders of timelines as one."""
+    """Files that nothing is compared with, folders of timelines as one. The answer, and flows and links with it, are compared
+    only with those of the same version.
+    """
     checked = {QUESTION, *_BESIDE, *(f"{RESULTS}/{name}" for name in _TABLES[kind])}
     if is_answer_checked:
         checked.add(f"{RESULTS}/{ANSWERS[kind]}")
+    else:
+        checked -= {f"{RESULTS}/{name}" for name in _PARTS}
     left = sorted(manifest["files"].keys() - checked)
     return list(dict.fromkeys("/".join(name.split("/")[:2]) + "/" * (name.count("/") > 1) for name in left))
 

@@ -10,13 +10,10 @@ from playpath.population.answer import PopulationResult
 from playpath.results.comparison import Comparison
 from playpath.results.packets import Window
 from playpath.results.record import Session
-from playpath.show.report.comparison_page import comparison_page, untraced_sections
-from playpath.show.report.population_page import population_page
-from playpath.show.report.session_page import session_page
-from playpath.show.report.sweep_page import sweep_page
+from playpath.show.report.comparison_page import comparison_page
 from playpath.sweep.result import SweepResult
 
-__all__ = ["comparison_page", "population_page", "session_page", "sweep_page", "untraced_sections", "write_report"]
+__all__ = ["comparison_page", "write_report"]
 
 
 def write_report(
@@ -30,12 +27,18 @@ def write_report(
     if isinstance(result, Comparison):
         page = comparison_page(result, window)
     elif isinstance(result, Session):
+        from playpath.show.report.session_page import session_page
+
         page = session_page(result, window)
     elif window is not None:
         raise InputError(f"--window {window[0]:g}..{window[1]:g}: no packets are kept of many sessions")
     elif isinstance(result, PopulationResult):
+        from playpath.show.report.population_page import population_page
+
         page = population_page(result)
     else:
+        from playpath.show.report.sweep_page import sweep_page
+
         page = sweep_page(result)
     target = Path(path)
     write_text(target, page)

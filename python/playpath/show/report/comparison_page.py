@@ -11,14 +11,10 @@ import polars as pl
 from playpath.base.manifest import again
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
 from playpath.judge.ranking import Difference, is_clear
-from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
-from playpath.plots.bars import ROW
-from playpath.plots.paths import subflows
 from playpath.results.comparison import Comparison, format_summary
 from playpath.results.packets import Window
 from playpath.show.report import html
-from playpath.show.report.marker import marker_svg
-from playpath.show.report.paths_section import paths_section
+from playpath.show.report.rows import differences_figure, swatch, values_figure
 from playpath.show.report.sessions import sessions_section
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
@@ -26,35 +22,26 @@ _MOST_VIEWER_FIGURES = 4
 _MOST_ROWS = 200
 
 
-Sections = list[str]
-
-
-def comparison_page(
-    result: Comparison, window: Window | None = None, untraced: tuple[Sections, Sections, Sections] | None = None
-) -> str:
-    """The whole page as text; `untraced` as `untraced_sections` gave it, of this result or the same without timelines."""
-    answer, viewer, network = untraced or untraced_sections(result)
-    sections = [*answer, _timelines(result, window), *viewer, _paths(result, window), *network]
-    title = f"{result.scenario.name}: which sender keeps the video playing?"
-    return html.page(title, sections)
-
-
-def untraced_sections(result: Comparison) -> tuple[Sections, Sections, Sections]:
-    """The sections that need no timelines, in three groups between which the others stand."""
-    return (
-        [_head(result), _ranking(result), _effects(result), _choices(result), _failures(result)],
-        [_viewer_figures(result), _differences(result)],
-        [_network_figures(result), _flows(result), _all_metrics(result), _manifest(result)],
-    )
+def comparison_page(result: Comparison, window: Window | None = None) -> str:
+    """The whole page as text; `window` (begin and end in seconds) is what is shown packet by packet."""
+    sections = [
+        _head(result), _ranking(result), _effects(result), _choices(result), _failures(result), _timelines(result, window),
+        _viewer_figures(result), _differences(result), _paths(result, window), _network_figures(result), _flows(result),
+        _all_metrics(result), _manifest(result),
+    ]  # fmt: skip
+    return html.page(f"{result.scenario.name}: which sender keeps the video playing?", sections)
 
 
 def _head(result: Comparison) -> str:
     state = "decided" if result.decision.is_decided and len(result.seeds) > 1 else "undecided"
     described = f"<p class='lead'>{escape(result.scenario.description)}</p>" if result.scenario.description else ""
-    warnings = "".join(f"<li>{escape(text)}</li>" for text in result.warnings)
+    warnings = "".join(f"<li>{html.prose(text)}</li>" for text in result.warnings)
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
     rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
-    facts = f"{len(result.senders)} senders, {len(result.seeds)} seeds each, world {escape(result.world)}"
+    fewer = "".join(f", {sender} left after {count}" for sender, count in result.left.items())
+    facts = (
+        f"{len(result.senders)} senders, {len(result.seeds)} seeds each{escape(fewer)}, world {escape(result.world)}"
+    )
     return (
         f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
         f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"
@@ -135,12 +122,8 @@ def _viewer_figures(result: Comparison) -> str:
     names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
     if not names:
         return ""
-    note = "Bars: means; whiskers: 95 % intervals of the median; rings: single seeds."
-    parts = []
-    for name in names:
-        drawn, ax = figure(height=0.75 + ROW * len(result.senders))
-        metric_bars(result, name, ax)
-        parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender"))
+    note = "Bars: means; whiskers: 95 % intervals of the median; dots below: single seeds."
+    parts = [values_figure(result, name, "bar") for name in names]
     return html.section("What the viewer sees", html.figures(parts), note=note, anchor="viewer")
 
 
@@ -153,11 +136,7 @@ def _differences(result: Comparison) -> str:
     if len(result.ranking) < 2 or len(result.seeds) < 2:
         return ""
     names = (_viewer_criteria(result) or result.shown_criteria)[:_MOST_VIEWER_FIGURES]
-    parts = []
-    for name in names:
-        drawn, ax = figure(height=0.75 + ROW * (len(result.senders) - 1))
-        paired_differences(result, name, ax)
-        parts.append(html.figure_svg(drawn, f"paired differences in {metric(name).label} against the best sender"))
+    parts = [differences_figure(result, name) for name in names]
     head = ["sender", *(_column_head(n) for n in names)]
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
@@ -185,21 +164,19 @@ def _timelines(result: Comparison, window: Window | None) -> str:
 
 def _paths(result: Comparison, window: Window | None) -> str:
     """Of the senders over several paths: the best, and the last."""
+    if len(result.scenario.resolved.get("path") or []) < 2:
+        return ""
+    from playpath.plots.paths import subflows  # matplotlib takes its time
+    from playpath.show.report.paths_section import paths_section
+
     traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
     several = [session for session in traced if subflows(session)]
     return paths_section(several if len(several) < 3 else [several[0], several[-1]], window)
 
 
 def _network_figures(result: Comparison) -> str:
-    parts = []
-    for name in _NETWORK:
-        if name in result.metric_names:
-            drawn, ax = figure(height=0.75 + ROW * len(result.senders))
-            metric_dots(result, name, ax)
-            parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender"))
-    note = (
-        "Markers: means; whiskers: 95 % intervals of the median; rings: single seeds. The axes need not begin at zero."
-    )
+    parts = [values_figure(result, name, "dot") for name in _NETWORK if name in result.metric_names]
+    note = "Discs: means; whiskers: 95 % intervals of the median; dots below: single seeds. The axes need not begin at zero."
     return html.section("What it costs the network", html.figures(parts), note=note, anchor="network") if parts else ""
 
 
@@ -254,8 +231,7 @@ def _manifest(result: Comparison) -> str:
 
 def _sender(result: Comparison, sender: str) -> str:
     place = result.decision.place(sender) if sender in result.ranking else "–"
-    icon = marker_svg(sender_styles(result.senders)[sender])
-    return f"<span class='rank'>{place}</span>{icon}{escape(sender)}"
+    return f"<span class='rank'>{place}</span>{swatch(result, sender)}{escape(sender)}"
 
 
 def _column_head(name: str) -> str:
@@ -285,5 +261,6 @@ def _difference_cell(result: Comparison, sender: str, name: str) -> str:
 
 def _signed(found: Difference) -> str:
     entry = metric(found.metric)
-    sign = "+" if found.mean > 0 else ""
-    return f"{sign}{format_value(found.mean)} {entry.unit}".strip()
+    told = format_value(found.mean)
+    sign = "+" if found.mean > 0 and told != "0" else ""
+    return f"{sign}{told} {entry.unit}".strip()

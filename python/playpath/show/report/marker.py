@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from playpath.plots.style import SenderStyle
-from playpath.show.report.html import themed
+from playpath.show.report.drawings import themed
 
 _SIDES = {"^": (3, -90.0), "v": (3, 90.0), "D": (4, -90.0), "s": (4, -45.0), "p": (5, -90.0), "h": (6, -90.0),
           "<": (3, 180.0), ">": (3, 0.0)}  # fmt: skip

@@ -10,6 +10,7 @@ from playpath.plots.paths import runs, subflows, switch_reasons
 from playpath.results.packets import SERIES, Window
 from playpath.results.record import Session
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 
 _NOTE = (
     "Stacked: goodput over each path, red bands where playback stands still. Lanes: packets of new data in a row on a path, "
@@ -35,15 +36,15 @@ def _session(session: Session, is_named: bool, window: Window | None) -> str:
     name = f"<h3>{escape(session.sender)}</h3>" if is_named else ""
     drawn, ax = figure(height=2.6)
     stacked_throughput(session, ax)
-    parts = [html.figure_svg(drawn, f"{session.sender}: goodput of the subflows, stacked")]
+    parts = [figure_svg(drawn, f"{session.sender}: goodput of the subflows, stacked")]
     if runs(session):
         drawn, ax = figure(height=0.9 + 0.55 * len(subflows(session)))
         path_timeline(session, ax)
-        parts.append(html.figure_svg(drawn, f"{session.sender}: packets on each path with the switches"))
+        parts.append(figure_svg(drawn, f"{session.sender}: packets on each path with the switches"))
     if SERIES in session.series:
         drawn, ax = figure(9.0, 0.9 + 0.5 * len(subflows(session)))
         packet_timeline(session, ax, window=window)
-        parts.append(html.figure_svg(drawn, f"{session.sender}: single packets on each path", is_full=True))
+        parts.append(figure_svg(drawn, f"{session.sender}: single packets on each path", is_full=True))
     return name + html.figures(parts) + _reasons(session)
 
 

@@ -14,6 +14,7 @@ from playpath.population.headline import neighbours
 from playpath.population.intervals import Estimate
 from playpath.population.versus import Versus
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 
 _MOST_FIGURES = 4
 _ROW_HEIGHT = 0.3
@@ -59,7 +60,7 @@ def _shares(result: PopulationResult) -> str:
     note = (
         f"Every viewer once with {result.baseline} and once with the other sender, on the same path at the same moment."
     )
-    body = html.figures([html.figure_svg(drawn, "helped and harmed")]) + html.table(head, rows, classes="cards")
+    body = html.figures([figure_svg(drawn, "helped and harmed")]) + html.table(head, rows, classes="cards")
     return html.section(f"Whom each sender helps and harms, against {result.baseline}", body, note=note)
 
 
@@ -92,7 +93,7 @@ def _distributions(result: PopulationResult) -> str:
     for name in names:
         drawn, ax = figure(4.6, 3.1)
         distribution(result, name, ax)
-        parts.append(html.figure_svg(drawn, f"distribution of {metric(name).label}"))
+        parts.append(figure_svg(drawn, f"distribution of {metric(name).label}"))
     note = "Marks: 25, 50, 75 and 95 % of viewers. Bands: 95 %, over links or users."
     return html.section("How viewers differ", html.figures(parts), note=note) if parts else ""
 
@@ -107,7 +108,7 @@ def _groups(result: PopulationResult) -> str:
         rows = group_labels(result.paths, column)["label"].n_unique()
         drawn, ax = figure(4.6, max(2.6, 0.9 + _ROW_HEIGHT * rows))
         groups(result, column, ax)
-        parts.append(html.figure_svg(drawn, f"groups by {group_title(column)}"))
+        parts.append(figure_svg(drawn, f"groups by {group_title(column)}"))
     note = (
         f"{result.contender} against {result.baseline}; in brackets how many links or users. Filled: the interval is on one side of zero. "
         "Grey: alike. Intervals are for each group by itself, not corrected for their number."
@@ -136,7 +137,7 @@ def _turning(result: PopulationResult) -> str:
     if "rate_mbps" in result.paths.columns and result.paths["rate_mbps"].null_count() == 0:
         drawn, ax = figure(4.6, 3.1)
         turning(result, ax)
-        parts.append(html.figure_svg(drawn, "net benefit against rate"))
+        parts.append(figure_svg(drawn, "net benefit against rate"))
     told = [n for n in worst.columns if n not in ("path", "unit", "weight", "net", "name")]
     head = ["path", f"{escape(result.best)} better minus worse", *(escape(_column_title(n)) for n in told)]
     rows = [

@@ -23,7 +23,7 @@ def session_page(session: Session, window: Window | None = None) -> str:
         ]
         for name, value in session.metrics.items()
     ]
-    warnings = "".join(f"<li>{escape(text)}</li>" for text in session.warnings)
+    warnings = "".join(f"<li>{html.prose(text)}</li>" for text in session.warnings)
     header = (
         f"<header><p class='kicker'>playpath run</p><h1>{escape(session.scenario)}: {escape(session.sender)}</h1>"
         f"<p class='note'>seed {session.seed}, world {escape(session.world)}</p></header>"

@@ -10,9 +10,11 @@ import polars as pl
 
 from playpath.base.metrics import about_runs, format_value, metric
 from playpath.base.tabular import Named
+from playpath.base.words import listing
 from playpath.plots import figure, sender_styles
 from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 from playpath.show.report.marker import marker_svg
 from playpath.sweep.design import Point
 from playpath.sweep.result import SweepResult
@@ -68,7 +70,7 @@ def _leader(result: SweepResult) -> str:
         return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
     leaders = [sender for sender, (*_, open_) in counts.items() if open_ == counts[best][2]]
     if len(leaders) > 1:
-        return f"{', '.join(leaders[:-1])} and {leaders[-1]} lead equally often; nobody wins anywhere for certain."
+        return f"{listing(leaders)} lead equally often; nobody wins anywhere for certain."
     return f"{best} leads most often, but wins nowhere for certain."
 
 
@@ -107,7 +109,7 @@ def _maps(result: SweepResult) -> str:
         drawn, ax = figure(4.8, 3.8)
         winner_points(result, x, y, ax)
         note = "Marker: the winner at each drawn point; filled: decided, and the viewer feels it."
-        return html.section("Who wins where", html.figures([html.figure_svg(drawn, "winners")]), note=note)
+        return html.section("Who wins where", html.figures([figure_svg(drawn, "winners")]), note=note)
     width = max(3.2, 1.0 + _TILE_WIDTH * len(levels(result.decisions, x)))
     height = max(2.2, 0.8 + _TILE_HEIGHT * len(levels(result.decisions, y)))
     parts = []
@@ -115,9 +117,7 @@ def _maps(result: SweepResult) -> str:
         drawn, ax = figure(width, height)
         winner_map(result, x, y, ax, where=where)
         ax.set_title(_facet_title(where), fontsize=9, loc="left")
-        parts.append(
-            html.figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3)
-        )
+        parts.append(figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3))
     return html.section("Who wins where", html.figures(parts), note=note)
 
 
@@ -141,7 +141,7 @@ def _curves(result: SweepResult) -> str:
             continue
         drawn, ax = figure(4.6, 3.1)
         response(result, name, key, ax)
-        parts.append(html.figure_svg(drawn, f"{metric(name).label} against {key}"))
+        parts.append(figure_svg(drawn, f"{metric(name).label} against {key}"))
     note = "Means, with 95 % intervals of the median; seeds and all other settings are taken together."
     return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
 

@@ -11,6 +11,7 @@ from playpath.plots.dumbbell import dumbbell
 from playpath.real.twin import SHARES, MetricTwin, Twin
 from playpath.results.comparison import format_summary
 from playpath.show.report import html
+from playpath.show.report.drawings import figure_svg
 
 _FIGURES = ("stall_time_s", "discarded_pictures", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 
@@ -25,7 +26,7 @@ def twin_page(result: Twin) -> str:
 
 def _head(result: Twin) -> str:
     scenario = result.sim.scenario
-    state = "decided" if result.ranking_verdict == "agree" else "undecided"
+    state = "decided" if result.ranking_verdict == "alike" else "undecided"
     lead = f"<p class='lead'>{escape(scenario.description)}</p>" if scenario.description else ""
     seeds = len(result.sim.seeds)
     rows = "groups of traffic" if result.judges_traffic else "senders"
@@ -42,7 +43,7 @@ def _head(result: Twin) -> str:
 def _figures(result: Twin) -> str:
     shown = [name for name in _FIGURES if result.of(name)]
     parts = [
-        html.figure_svg(
+        figure_svg(
             dumbbell(result, name).figure,  # type: ignore[arg-type]
             f"{metric(name).axis} of each {_what(result)} in the simulator and in world {result.kernel.world}",
         )
@@ -79,8 +80,9 @@ def _metrics(result: Twin) -> str:
     known = {m.metric for m in result.metrics}
     shares = ", ".join(f"{metric(name).label} {100 * share:.0f} %" for name, share in SHARES.items() if name in known)
     note = (
-        f"{result.kernel.world.capitalize()} minus simulator, paired by seed. agree: the interval lies within the margin; "
-        f"differ: outside; undecided: across. Margins: {shares} of the simulator's mean; else what nobody would notice."
+        f"{result.kernel.world.capitalize()} minus simulator, paired by seed. alike: the interval lies within the margin; "
+        f"differ: else, and it excludes zero; open: it holds zero. Margins: {shares} of the simulator's mean; else what nobody "
+        "would notice."
     )
     return html.section("Every figure", _table(result.metrics, _what(result), result.kernel.world), note=note)
 

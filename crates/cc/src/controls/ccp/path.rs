@@ -8,6 +8,8 @@ use playpath_units::{Duration, Time};
 pub(super) struct PathSettings {
     kp: f64,
     capacity: Capacity,
+    /// In bandwidth-delay products: what of the storage is the pipe and does not count.
+    uncounted: f64,
     uses_raw_rtt: bool,
     min_window: Duration,
     max_window: Duration,
@@ -28,6 +30,7 @@ impl PathSettings {
                 ("capprobe", _) | ("auto", true) => Capacity::CapProbe(CapProbe::new(), MaxRate::new()),
                 _ => Capacity::MaxRate(MaxRate::new()),
             },
+            uncounted: if params.word("storage") == "queue" { 1.0 } else { 0.0 },
             uses_raw_rtt: params.word("rtt") == "raw",
             min_window: seconds("rtt_min_window"),
             max_window: seconds(if is_paper { "rtt_min_window" } else { "rtt_max_window" }),
@@ -104,7 +107,7 @@ impl Path {
         let capacity = self.settings.capacity.get()?;
         let (rtt_min, rtt_max) = (self.rtt_min.get()?, self.rtt_max.get()?);
         let pipe = capacity * rtt_min.as_secs_f64();
-        let ratio = rtt_max.ratio(rtt_min).min(self.settings.cap).max(self.settings.floor);
+        let ratio = rtt_max.ratio(rtt_min).min(self.settings.cap).max(self.settings.floor) - self.settings.uncounted;
         let backlog = |rtt: Duration| capacity * rtt.saturating_sub(rtt_min).as_secs_f64();
         Some(PathState {
             now: view.now,

@@ -138,6 +138,25 @@ fn worked_numbers_of_the_derivative() {
     assert_eq!(at(160, 16.0), 124.5);
 }
 
+/// The variations take CCPD's derivative on request: the numbers above, and the playout buffer's 448 or the video's rate besides.
+#[test]
+fn worked_numbers_of_the_variations_of_ccpd() {
+    let grown = PathState { now: Time::from_millis(1100), ..path(2.0, 200.0, 28.0, 120.0) };
+    let windows = |variation: &mut dyn Variation| {
+        variation.on_app_parameters(&AppParameters {
+            video_rate: Rate::from_bits_per_sec(5_240_000),
+            playout_buffer_bytes: 655_000,
+            ..AppParameters::default()
+        });
+        [path(2.0, 200.0, 20.0, 120.0), grown].map(|path| variation.window(&path))
+    };
+    let lb = |kd| windows(&mut PlayoutBuffer::new(&params(&ccplb::ENTRY, &[("mode", "paper")], &[("kd", kd)])));
+    assert_eq!([lb(0.0), lb(0.25)], [[568.0, 560.0], [568.0, 559.0]]);
+    // 5.24 Mbit/s for 100 ms are 44.9 packets: the law's window is larger and counts.
+    let lca = |kd| windows(&mut VideoRate::new(&params(&ccplca::ENTRY, &[], &[("kd", kd)])));
+    assert_eq!([lca(0.0), lca(0.25)], [[120.0, 112.0], [120.0, 111.0]]);
+}
+
 #[test]
 fn worked_numbers_of_the_literal_derivative() {
     let mut derivative = Derivative::new(&params(&ccpd::ENTRY, &[("mode", "literal")], &[]));
@@ -235,16 +254,7 @@ fn gains_above_the_limit_oscillate() {
 /// B must hold the pipe: with `B = C (rtt_max - rtt_min)` the window swings between nothing and the pipe.
 #[test]
 fn storage_without_the_pipe_starves() {
-    struct QueueOnly;
-    impl Variation for QueueOnly {
-        fn name(&self) -> &'static str {
-            "queue_only"
-        }
-        fn window(&mut self, path: &PathState) -> f64 {
-            PathState { storage: path.storage - 1000.0 * path.rtt_min.as_secs_f64(), ..*path }.law()
-        }
-    }
-    let mut network = on_plain(&params(&ENTRY, &TOLD, &[]), QueueOnly);
+    let mut network = on_plain(&params(&ENTRY, &[TOLD[0], TOLD[1], ("storage", "queue")], &[]), Plain);
     let stats = network.measure(secs(10), secs(20));
     // Kp B / 3 = 2 * 99 / 3 = 66 of 101.
     assert!(stats.rate(network.now) < 700.0, "{stats:?}");

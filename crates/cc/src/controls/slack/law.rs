@@ -1,6 +1,6 @@
 //! The eBPF control's table (`bpf/law_slack.h`).
 
-use super::{ALARM, ALLOWANCE, CALM, EASE, ENTRY, HUNGRY, PACE, RESERVE, TOLERANCE};
+use super::{ALARM, ALLOWANCE, CALM, EASE, ENOUGH, ENTRY, HASTE, PACE, RESERVE, TOLERANCE};
 use crate::ParamSpec;
 use crate::kernel::{Law, Slot};
 
@@ -30,10 +30,11 @@ const SETTINGS: &[Slot] = &[
     Slot::new(1, 1000, CALM),
     Slot::new(2, 1000, ALARM),
     Slot::new(3, 1000, RESERVE),
-    Slot::new(4, 1000, HUNGRY),
+    Slot::new(4, 1000, HASTE),
     Slot::new(5, 1000, TOLERANCE),
     Slot::new(6, 1000, PACE),
     Slot::new(7, 1000, EASE),
+    Slot::new(16, 1000, ENOUGH),
 ];
 
 /// What the application tells, a word each.
@@ -58,7 +59,17 @@ const TOLD: &[Slot] = &[
     ),
     Slot::new(12, 1, ParamSpec::number("object_ms", 0.0, (0.0, 3.6e6), "ms", "media time in it")),
     Slot::new(13, 1, ParamSpec::flag("urgent", false, "the player starts or has run dry")),
-    Slot::new(14, 1, ParamSpec::flag("best", false, "the player can choose no better rate")),
+    Slot::new(
+        14,
+        1,
+        ParamSpec::number(
+            "top_kbps",
+            0.0,
+            (0.0, 1e6),
+            "kbit/s",
+            "best rate that the player can choose; 0: it does not tell",
+        ),
+    ),
     Slot::new(
         15,
         1,

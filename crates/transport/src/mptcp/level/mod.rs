@@ -312,6 +312,12 @@ impl DataLevel {
         self.is_fin_due = false;
     }
 
+    /// All that follows goes to plain TCP, its end too.
+    pub fn pass_to_tcp(&mut self) {
+        self.is_fin_due = self.chunks.is_closing;
+        self.timer = Time::MAX;
+    }
+
     /// Plain TCP has delivered everything.
     pub fn note_fin_acked(&mut self) {
         self.chunks.is_fin_acked = true;

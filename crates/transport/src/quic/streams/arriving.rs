@@ -16,7 +16,7 @@ impl Streams {
         }
         let index = id >> 2;
         if id & 2 != 0 {
-            return Err(Violation::StreamState);
+            return self.admit_uni(id, config);
         }
         if self.is_own(id) {
             return if index < self.opened { Ok(false) } else { Err(Violation::StreamState) };
@@ -36,9 +36,33 @@ impl Streams {
         Ok(true)
     }
 
+    /// As [`admit`](Self::admit), of a unidirectional stream.
+    fn admit_uni(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
+        let index = id >> 2;
+        if self.is_own(id) {
+            return if index < self.uni_opened { Ok(false) } else { Err(Violation::StreamState) };
+        }
+        if index < self.peer_uni_opened {
+            return Ok(false);
+        }
+        if index >= config.max_uni_streams {
+            return Err(Violation::StreamLimit);
+        }
+        for index in self.peer_uni_opened..=index {
+            let mut stream = self.make(config);
+            stream.send.fin_acked = true; // there is no sending half
+            self.map.insert(4 * index + (id & 3), stream);
+        }
+        self.peer_uni_opened = index + 1;
+        Ok(true)
+    }
+
     pub fn on_stream(&mut self, frame: (u64, u64, u32, bool), config: &Config) -> Result<News, Violation> {
         let (id, offset, len, fin) = frame;
-        let before = self.peer_opened;
+        if id & 2 != 0 && self.is_own(id) {
+            return Err(Violation::StreamState); // §19.8: nothing comes on a stream of this end alone
+        }
+        let before = self.peer_opened + self.peer_uni_opened;
         if !self.admit(id, config)? {
             return Ok(News::Nothing);
         }
@@ -61,8 +85,10 @@ impl Streams {
         if !receive.is_reset && !receive.received.insert(offset..end) {
             return Err(Violation::Protocol);
         }
-        let is_news = receive.in_order() > was || fin;
-        Ok(match (self.peer_opened > before, is_news) {
+        let gained = receive.in_order() - was;
+        self.unread += gained;
+        let is_news = gained > 0 || fin;
+        Ok(match (self.peer_opened + self.peer_uni_opened > before, is_news) {
             (true, _) => News::Opened,
             (false, true) => News::Readable,
             _ => News::Nothing,
@@ -85,6 +111,7 @@ impl Streams {
         }
         // What will never be read counts as read (§4.5).
         let unread = final_size - receive.read;
+        self.unread -= receive.in_order() - receive.read;
         (receive.highest, receive.read, receive.final_size) = (final_size, final_size, Some(final_size));
         receive.is_reset = true;
         receive.received.clear();
@@ -160,6 +187,14 @@ impl Streams {
                     Self::wake(&mut self.ready, id);
                 }
             }
+            Frame::StopSending { id } => {
+                if let Some(stream) = self.map.get_mut(&id)
+                    && stream.receive.final_size.is_none()
+                {
+                    stream.receive.stop = Pending::Due;
+                    Self::wake(&mut self.ready, id);
+                }
+            }
             Frame::DataBlocked(limit) if limit == self.limit => self.data_blocked = Pending::Due,
             Frame::StreamDataBlocked { id, limit } => {
                 if let Some(stream) = self.map.get_mut(&id)
@@ -178,7 +213,7 @@ impl Streams {
         if is_over {
             self.map.remove(&id);
             self.ready.retain(|&ready| ready != id);
-            if !self.is_own(id) {
+            if !self.is_own(id) && id & 2 == 0 {
                 self.peer_may_open += 1;
                 self.max_streams_due = true;
             }

@@ -37,6 +37,7 @@ pub(super) struct Incoming {
     pub read: u64,
     pub final_size: Option<u64>,
     pub is_reset: bool,
+    pub stop: Pending,
     pub grant: Grant,
 }
 

@@ -17,7 +17,8 @@ impl Streams {
 
     fn sends(&self, stream: &Stream) -> bool {
         let send = &stream.send;
-        let control = stream.receive.grant.is_pending() || send.blocked == Pending::Due;
+        let receive = &stream.receive;
+        let control = receive.grant.is_pending() || receive.stop == Pending::Due || send.blocked == Pending::Due;
         if send.reset.is_some() {
             return control || send.reset == Some(Pending::Due);
         }
@@ -91,6 +92,10 @@ impl Streams {
         let send = &mut stream.send;
         if stream.receive.grant.is_pending() && room >= 17 {
             return Some((Frame::MaxStreamData { id, max: stream.receive.grant.tell() }, false));
+        }
+        if stream.receive.stop == Pending::Due && room >= 17 {
+            stream.receive.stop = Pending::Sent;
+            return Some((Frame::StopSending { id }, false));
         }
         if send.reset == Some(Pending::Due) {
             let frame = Frame::ResetStream { id, final_size: send.buffer.next() };

@@ -2,7 +2,8 @@
 //!
 //! Reference: RFC 9000 §2 (streams), §3 (states), §4 (flow control), §4.6 (how many); RFC 9218 §4 (urgency, incremental) for the order.
 //! Differences from the reference:
-//! 1. Bidirectional streams only. HTTP/3's unidirectional control and QPACK streams are ordinary streams of few bytes to a simulator.
+//! 1. A peer may open [`Config::max_uni_streams`] unidirectional streams in the life of a connection, none in the simulator; HTTP/3
+//!    has three on each side. No MAX_STREAMS is sent for them.
 //! 2. A stream is forgotten when both directions are over; frames for it are then ignored.
 //!
 //! Bounded: a peer opens at most `max_streams` at a time, and their bytes stay below the connection's window.
@@ -85,6 +86,9 @@ pub(crate) struct Streams {
     may_open: u64,
     peer_opened: u64,
     peer_may_open: u64,
+    /// Unidirectional ones, of this end and of the peer.
+    uni_opened: u64,
+    peer_uni_opened: u64,
     max_streams_due: bool,
     /// What the peer lets us send, and what was sent, on all streams.
     limit: u64,
@@ -96,6 +100,8 @@ pub(crate) struct Streams {
     turn: u64,
     acked_bytes: u64,
     read_bytes: u64,
+    /// Bytes in order, of all streams, that wait for the reader.
+    unread: u64,
 }
 
 impl Streams {
@@ -108,6 +114,8 @@ impl Streams {
             may_open: 0,
             peer_opened: 0,
             peer_may_open: config.max_streams,
+            uni_opened: 0,
+            peer_uni_opened: 0,
             max_streams_due: false,
             limit: 0,
             sent: 0,
@@ -118,6 +126,7 @@ impl Streams {
             turn: 0,
             acked_bytes: 0,
             read_bytes: 0,
+            unread: 0,
         }
     }
 
@@ -161,6 +170,7 @@ impl Streams {
                 read: 0,
                 final_size: None,
                 is_reset: false,
+                stop: Pending::Idle,
                 grant: Grant::new(config.flow.stream, config.flow.max_stream),
             },
         }
@@ -178,6 +188,15 @@ impl Streams {
         self.map.insert(id, stream);
         Some(id)
     }
+    /// A stream of this end alone; the caller knows that the peer allows it.
+    pub fn open_uni(&mut self, config: &Config) -> u64 {
+        let id = 4 * self.uni_opened + 2 + u64::from(!self.is_client);
+        self.uni_opened += 1;
+        let mut stream = self.make(config);
+        stream.receive.final_size = Some(0);
+        self.map.insert(id, stream);
+        id
+    }
     /// Bytes that [`write`](Self::write) would take.
     pub fn send_space(&self, id: u64, config: &Config) -> u64 {
         let Some(send) = self.map.get(&id).map(|stream| &stream.send) else { return 0 };
@@ -185,6 +204,10 @@ impl Streams {
             return 0;
         }
         config.send_buffer.saturating_sub(send.buffer.written() - send.buffer.acked_up_to())
+    }
+    /// Neither finished nor reset.
+    pub fn is_writable(&self, id: u64) -> bool {
+        self.map.get(&id).is_some_and(|stream| !stream.send.is_finished && stream.send.reset.is_none())
     }
     pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.send_space(id, config));
@@ -225,6 +248,16 @@ impl Streams {
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.map.get(&id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
     }
+    /// All of it was sent, its end too, and nothing of it is known to be lost.
+    pub fn is_sent(&self, id: u64) -> bool {
+        let send = self.map.get(&id).map(|stream| &stream.send);
+        send.is_none_or(|send| send.fin_sent && send.buffer.unsent() == 0 && !send.buffer.has_lost())
+    }
+    /// Behind the next `bytes` it ends.
+    pub fn ends_after(&self, id: u64, bytes: u64) -> bool {
+        let receive = self.map.get(&id).map(|stream| &stream.receive);
+        receive.is_some_and(|receive| receive.final_size == Some(receive.read + bytes))
+    }
     pub fn read(&mut self, now: Time, id: u64, most: u64, srtt: Duration, config: &Config) -> u64 {
         let bytes = self.readable(id).min(most);
         if let Some(stream) = self.map.get_mut(&id)
@@ -232,6 +265,7 @@ impl Streams {
         {
             stream.receive.read += bytes;
             self.read_bytes += bytes;
+            self.unread -= bytes;
             self.grant.on_read(now, bytes, srtt, &config.flow);
             if stream.receive.final_size.is_none() {
                 stream.receive.grant.on_read(now, bytes, srtt, &config.flow);
@@ -242,6 +276,24 @@ impl Streams {
         }
         self.forget_if_over(id);
         bytes
+    }
+    /// Everything below was acknowledged; `None`: the stream is over.
+    pub fn acked_up_to(&self, id: u64) -> Option<u64> {
+        self.map.get(&id).map(|stream| stream.send.buffer.acked_up_to())
+    }
+    /// STOP_SENDING: what still comes is not wanted (§3.5).
+    pub fn stop(&mut self, id: u64) {
+        if let Some(stream) = self.map.get_mut(&id)
+            && stream.receive.final_size.is_none()
+            && stream.receive.stop == Pending::Idle
+        {
+            stream.receive.stop = Pending::Due;
+            Self::wake(&mut self.ready, id);
+        }
+    }
+    /// Bytes in order, of all streams, that wait for the reader.
+    pub fn unread(&self) -> u64 {
+        self.unread
     }
     pub fn acked_bytes(&self) -> u64 {
         self.acked_bytes

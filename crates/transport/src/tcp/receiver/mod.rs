@@ -54,6 +54,7 @@ pub(crate) struct Receiver {
     /// Offset acknowledged by the last ACK sent.
     last_ack_sent: u64,
     /// Send ECN-Echo until CWR arrives.
+    takes_part_in_ecn: bool,
     ecn_echo: bool,
     /// RFC 9768 §3.2.1, r.cep: packets that came marked, from 5.
     ce_counter: u8,
@@ -92,6 +93,7 @@ impl Receiver {
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
+            takes_part_in_ecn: false,
             ecn_echo: false,
             ce_counter: FIRST_CE_COUNTER,
             duplicate_bytes: 0,
@@ -194,6 +196,11 @@ impl Receiver {
         let distance = segment.seq.wrapping_sub(self.sequence(next)) as i32;
         let (left, window) = (i64::from(distance), self.window() as i64);
         if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
+    }
+
+    /// Marks are looked at where both ends agreed on ECN.
+    pub fn set_ecn(&mut self, takes_part: bool) {
+        self.takes_part_in_ecn = takes_part;
     }
 
     /// Exactly the next sequence number; what a reset must have (RFC 5961 §3.2).
@@ -393,7 +400,7 @@ impl Receiver {
         if segment.flags.contains(Flags::CWR) {
             self.ecn_echo = false;
         }
-        if segment.ecn == Ecn::Ce {
+        if segment.ecn == Ecn::Ce && self.takes_part_in_ecn {
             self.ecn_echo = true;
             self.ce_counter = self.ce_counter.wrapping_add(1);
         }

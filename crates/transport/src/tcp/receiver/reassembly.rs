@@ -120,6 +120,8 @@ impl Reassembly {
         let unruly = self.unruly.get_or_insert_default();
         if start < self.next {
             unruly.dsack = Some((start, self.next));
+        } else if let Some(held) = unruly.ranges.first().filter(|held| held.0 < end) {
+            unruly.dsack = Some((held.0, held.1.min(end))); // of what it brings a part was there
         }
         self.next = end;
         if unruly.ranges.is_empty() {

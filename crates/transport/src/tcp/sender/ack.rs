@@ -371,7 +371,9 @@ impl Sender {
 
     /// Returns `true` if the ACK did no more than open the window.
     fn update_peer_window(&mut self, ack: u64, window: u32) -> bool {
-        self.config.flow_control == FlowControl::Own && self.stream.update_window(ack, window)
+        // An older one may have overtaken it (RFC 9293 §3.10.7.4: SND.WL2).
+        let is_current = ack >= self.stream.una();
+        self.config.flow_control == FlowControl::Own && is_current && self.stream.update_window(ack, window)
     }
 
     fn is_echo(&self, segment: &Segment) -> bool {
@@ -382,7 +384,7 @@ impl Sender {
     /// round where eight or more were delivered at once: then as many as fit the step are taken for marked. What delivers
     /// nothing may be an old ACK and is not asked.
     fn take_marks(&mut self, segment: &Segment, delivered: u32) -> u32 {
-        if !self.features.counts_marks || delivered == 0 {
+        if !self.features.counts_marks || !self.features.ecn || delivered == 0 {
             return 0;
         }
         let step = u32::from(segment.flags.ace().wrapping_sub(self.ce_counter) & 7);

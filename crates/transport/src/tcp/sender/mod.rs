@@ -156,6 +156,10 @@ impl Sender {
     pub fn features(&self) -> Features {
         self.features
     }
+    /// From now on data is Not-ECT, and what is told of marks is not believed (RFC 9768 §3.2.2.3, §3.2.2.4); the peer is still told.
+    pub fn send_without_ect(&mut self) {
+        self.features.ecn = false;
+    }
     /// The window that the peer's SYN told.
     pub fn open_window(&mut self, window: u64) {
         self.stream.open_window(window);

@@ -121,14 +121,15 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "apart",
         &["apart", "http/1.1", "h2"],
         "apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those of the host, opened \
-         when none is free, as in browsers; h2: all share one connection, side by side",
+         when none is free, as in browsers; h2: all share one connection, side by side; from a sender over QUIC it is HTTP/3, whatever \
+         stands here",
     )
     .since("0.2"),
     ParamSpec::whole("connections_per_host", 6, (1, 100), "", "HTTP/1.1: most that are shared (Chromium, Firefox: 6)")
         .since("0.2"),
-    ParamSpec::text("video_priority", "u=1, i", PRIORITY, "HTTP/2: priority of the video (Chromium's of all that a page fetches)")
+    ParamSpec::text("video_priority", "u=1, i", PRIORITY, "HTTP/2 and HTTP/3: priority of the video (Chromium's of all that a page fetches)")
         .since("0.2"),
-    ParamSpec::text("audio_priority", "u=1, i", PRIORITY, "HTTP/2: priority of the audio (Chromium's of all that a page fetches)")
+    ParamSpec::text("audio_priority", "u=1, i", PRIORITY, "HTTP/2 and HTTP/3: priority of the audio (Chromium's of all that a page fetches)")
         .since("0.2"),
     ParamSpec::text("idle_timeout", "never", Kind::Time, "the server closes connections idle for longer").or("never"),
     ParamSpec::text("pipeline_at", "client", SHARE_BELOW_ALL, "share of a response after which the next is asked for")

@@ -1,0 +1,68 @@
+//! The ECN field, and hops that do not leave it as it was.
+//!
+//! Reference: RFC 3168, 5; RFC 9331, 4.1. That routers clear the field or write another into it, and which: C. Sander et al., "ECN
+//! with QUIC: Challenges in the Wild", IMC 2023.
+//!
+//! Tested here: what each kind of hop makes of each field; on a link in `tests/ecn.rs`.
+
+/// The ECN field of an IP packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnField {
+    /// Not ECN-capable: congestion is told by dropping.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable, of a scalable sender (RFC 9331).
+    Ect1 = 0b01,
+    /// ECN-capable, of a classic sender.
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+impl EcnField {
+    /// From the two low bits of the traffic class.
+    pub fn of(bits: u8) -> EcnField {
+        [EcnField::NotEct, EcnField::Ect1, EcnField::Ect0, EcnField::Ce][usize::from(bits & 0b11)]
+    }
+}
+
+/// What a hop makes of the ECN field before its queue sees the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnRewrite {
+    /// It clears the field, marks too.
+    Bleach,
+    /// It writes ECT(0) where ECT(1) was.
+    Ect1ToEct0,
+    /// It writes ECT(1) where ECT(0) was.
+    Ect0ToEct1,
+}
+
+impl EcnRewrite {
+    /// The field behind the hop.
+    pub fn applied(self, field: EcnField) -> EcnField {
+        match (self, field) {
+            (EcnRewrite::Bleach, _) => EcnField::NotEct,
+            (EcnRewrite::Ect1ToEct0, EcnField::Ect1) => EcnField::Ect0,
+            (EcnRewrite::Ect0ToEct1, EcnField::Ect0) => EcnField::Ect1,
+            (_, kept) => kept,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of Not-ECT, ECT(1), ECT(0), CE, in the order of the bits.
+    #[test]
+    fn what_each_hop_leaves() {
+        for (rewrite, expected) in [
+            (EcnRewrite::Bleach, [0b00, 0b00, 0b00, 0b00]),
+            (EcnRewrite::Ect1ToEct0, [0b00, 0b10, 0b10, 0b11]),
+            (EcnRewrite::Ect0ToEct1, [0b00, 0b01, 0b01, 0b11]),
+        ] {
+            let left = [0, 1, 2, 3].map(|bits| rewrite.applied(EcnField::of(bits)) as u8);
+            assert_eq!(left, expected, "{rewrite:?}");
+        }
+    }
+}

@@ -1,0 +1,515 @@
+//! The server of `playpath serve --transport quic` against quinn-proto's client: real keys, real bytes, a link in virtual time.
+
+use bytes::BytesMut;
+use playpath_serve::h3::fields::{decode, encode};
+use playpath_serve::quic::identity::Identity;
+use playpath_serve::quic::server::{Server, Settings};
+use playpath_serve::quic::session::Envelope;
+use playpath_serve::secrets::Secrets;
+use playpath_serve::settings::{Limits, of_quic, sender};
+use playpath_serve::store::Store;
+use playpath_transport::Ecn;
+use playpath_transport::codec::quic::{Reader, put_varint};
+use playpath_units::{Duration, Time};
+use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::{
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
+    StreamId,
+};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+const ONE_WAY: Duration = Duration::from_millis(20);
+const SERVER: &str = "10.0.0.2:4433";
+
+/// The certificate is not what is tested.
+#[derive(Debug)]
+struct Trusting;
+
+impl ServerCertVerifier for Trusting {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer,
+        _: &[CertificateDer],
+        _: &ServerName,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        rustls::crypto::ring::default_provider().signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Connection ids that a test can tell.
+struct Counted(u64);
+
+impl Secrets for Counted {
+    fn key(&mut self) -> std::result::Result<u64, rustix::io::Errno> {
+        self.0 += 1;
+        Ok(self.0)
+    }
+}
+
+/// A folder with files, taken away at the end.
+struct Site(PathBuf);
+
+impl Site {
+    fn new(name: &str) -> Site {
+        let folder = std::env::temp_dir().join(format!("playpath-http3-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("small"), b"0123456789").unwrap();
+        std::fs::write(folder.join("large"), large()).unwrap();
+        Site(folder)
+    }
+    fn server(&self, limits: Limits) -> Server {
+        let sender = sender(&json!({ "transport": "quic" }), Some("cubic"), None).unwrap();
+        let settings = Settings { endpoint: of_quic(&sender).unwrap(), sender, largest_datagram: 1452, limits };
+        let tls = Identity::made(&["h3.test".into()]).unwrap().into_tls().unwrap();
+        Server::new(settings, Store::open(&self.0).unwrap(), tls, Box::new(Counted(0)))
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn large() -> Vec<u8> {
+    (0..600_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+struct Client {
+    endpoint: Endpoint,
+    handle: ConnectionHandle,
+    connection: Connection,
+    address: SocketAddr,
+    received: BTreeMap<StreamId, Vec<u8>>,
+    ended: Vec<StreamId>,
+    lost: Option<ConnectionError>,
+    is_connected: bool,
+}
+
+impl Client {
+    fn new(zero: Instant) -> Client {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = rustls::ClientConfig::builder_with_provider(provider);
+        let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
+        let mut tls = builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting)).with_no_client_auth();
+        tls.alpn_protocols = vec![b"h3".to_vec()];
+        let config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+        let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false, None);
+        let (handle, connection) = endpoint.connect(zero, config, SERVER.parse().unwrap(), "h3.test").unwrap();
+        Client {
+            endpoint,
+            handle,
+            connection,
+            address: "10.0.0.1:50000".parse().unwrap(),
+            received: BTreeMap::new(),
+            ended: vec![],
+            lost: None,
+            is_connected: false,
+        }
+    }
+
+    fn settle(&mut self) {
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            if let Some(event) = self.endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(event);
+            }
+        }
+        while let Some(event) = self.connection.poll() {
+            match event {
+                Event::Connected => self.is_connected = true,
+                Event::ConnectionLost { reason } => self.lost = Some(reason),
+                _ => {}
+            }
+        }
+        for (id, bytes) in &mut self.received {
+            let mut stream = self.connection.recv_stream(*id);
+            let Ok(mut chunks) = stream.read(true) else { continue };
+            loop {
+                match chunks.next(usize::MAX) {
+                    Ok(Some(chunk)) => bytes.extend(&chunk.bytes),
+                    Ok(None) => {
+                        self.ended.push(*id);
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+            let _ = chunks.finalize();
+        }
+    }
+
+    fn ask(&mut self, fields: &[(&str, &str)]) -> StreamId {
+        let base = [(":method", "GET"), (":scheme", "https"), (":authority", "h3.test")];
+        let section = encode(base.into_iter().chain(fields.iter().copied()));
+        let mut bytes = vec![1];
+        put_varint(&mut bytes, section.len() as u64);
+        bytes.extend(section);
+        let id = self.connection.streams().open(Dir::Bi).unwrap();
+        let mut stream = self.connection.send_stream(id);
+        assert_eq!(stream.write(&bytes).unwrap(), bytes.len());
+        stream.finish().unwrap();
+        self.received.insert(id, vec![]);
+        id
+    }
+
+    fn send_control(&mut self) {
+        let id = self.connection.streams().open(Dir::Uni).unwrap();
+        self.connection.send_stream(id).write(&[0x00, 0x04, 0x00]).unwrap();
+    }
+
+    /// Status and body of an answer that has arrived whole.
+    fn answer(&self, id: StreamId) -> (String, HashMap<String, String>, Vec<u8>) {
+        assert!(self.ended.contains(&id), "{id}: {} bytes, {:?}", self.received[&id].len(), self.lost);
+        let mut reader = Reader::new(&self.received[&id]);
+        assert_eq!(reader.varint(), Some(1));
+        let fields: HashMap<_, _> = decode(reader.prefixed().unwrap()).unwrap().into_iter().collect();
+        let mut body = vec![];
+        while !reader.is_empty() {
+            assert_eq!(reader.varint(), Some(0));
+            body.extend(reader.prefixed().unwrap());
+        }
+        (fields[":status"].clone(), fields, body)
+    }
+}
+
+struct World {
+    zero: Instant,
+    now: Time,
+    server: Server,
+    client: Client,
+    /// On the way: when it arrives, whether to the server, the client's address then, and the bytes.
+    under_way: BTreeMap<(Time, u64), (bool, SocketAddr, Vec<u8>)>,
+    sent: [u64; 2],
+    bytes_to_client: u64,
+    bytes_to_server: u64,
+}
+
+impl World {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "quinn's times are the process's; only differences from this one count"
+    )]
+    fn new(server: Server) -> World {
+        let zero = Instant::now();
+        let client = Client::new(zero);
+        let under_way = BTreeMap::new();
+        World { zero, now: Time::ZERO, server, client, under_way, sent: [0; 2], bytes_to_client: 0, bytes_to_server: 0 }
+    }
+
+    fn at(&self) -> Instant {
+        self.zero + std::time::Duration::from_nanos(self.now.as_nanos())
+    }
+
+    fn put(&mut self, to_server: bool, bytes: Vec<u8>, is_lost: impl Fn(bool, u64) -> bool) {
+        let number = self.sent[usize::from(to_server)];
+        self.sent[usize::from(to_server)] += 1;
+        if to_server {
+            self.bytes_to_server += bytes.len() as u64;
+        } else {
+            self.bytes_to_client += bytes.len() as u64;
+        }
+        if !is_lost(to_server, number) {
+            let order = self.sent[0] + self.sent[1];
+            self.under_way.insert((self.now + ONE_WAY, order), (to_server, self.client.address, bytes));
+        }
+    }
+
+    /// Play until `until` or until `is_done`; `is_lost` by direction (`true`: to the server) and number of the datagram.
+    fn play(
+        &mut self,
+        until: Time,
+        is_lost: impl Fn(bool, u64) -> bool + Copy,
+        mut step: impl FnMut(&mut Client, Time) -> bool,
+    ) {
+        loop {
+            self.client.settle();
+            if step(&mut self.client, self.now) {
+                return;
+            }
+            let at = self.at();
+            let mut buffer = vec![];
+            while let Some(transmit) = self.client.connection.poll_transmit(at, 1, &mut buffer) {
+                self.put(true, buffer[..transmit.size].to_vec(), is_lost);
+                buffer.clear();
+            }
+            let mut out = vec![];
+            while self.server.poll_datagram(self.now, &mut out).is_some() {
+                self.put(false, std::mem::take(&mut out), is_lost);
+            }
+            let of_client = self.client.connection.poll_timeout().map_or(Time::MAX, |due| {
+                let nanos = due.saturating_duration_since(self.zero).as_nanos() as u64;
+                Time::from_nanos(nanos).max(self.now)
+            });
+            let arrival = self.under_way.keys().next().map_or(Time::MAX, |key| key.0);
+            let next = of_client.min(self.server.poll_timeout().max(self.now)).min(arrival);
+            if next > until {
+                return;
+            }
+            self.now = next;
+            if of_client <= next {
+                self.client.connection.handle_timeout(self.at());
+            }
+            self.server.handle_timeout(self.now);
+            while let Some(entry) = self.under_way.first_entry().filter(|entry| entry.key().0 <= self.now) {
+                let (to_server, from, bytes) = entry.remove();
+                self.deliver(to_server, from, bytes);
+            }
+        }
+    }
+
+    fn deliver(&mut self, to_server: bool, from: SocketAddr, mut bytes: Vec<u8>) {
+        if to_server {
+            self.server.handle_datagram(self.now, Envelope { remote: from, ecn: Ecn::NotEct }, &mut bytes);
+            return;
+        }
+        let at = self.at();
+        let bytes = BytesMut::from(&bytes[..]);
+        let event = self.client.endpoint.handle(at, SERVER.parse().unwrap(), None, None, bytes, &mut vec![]);
+        if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
+            self.client.connection.handle_event(event);
+        }
+    }
+}
+
+fn end() -> Time {
+    Time::from_secs(60)
+}
+
+/// Two files and a part, at the same time, over a link that loses every `n`th datagram each way.
+fn fetch(name: &str, n: u64) -> World {
+    let site = Site::new(name);
+    let mut world = World::new(site.server(Limits::default()));
+    let mut ids = vec![];
+    let is_lost = |_: bool, number: u64| n > 0 && number % n == n - 1;
+    world.play(end(), is_lost, |client, _| {
+        if client.is_connected && ids.is_empty() {
+            client.send_control();
+            ids.push(client.ask(&[(":path", "/large")]));
+            ids.push(client.ask(&[(":path", "/small?CMCD=bl%3D1000")]));
+            ids.push(client.ask(&[(":path", "/large"), ("range", "bytes=100-4099")]));
+            ids.push(client.ask(&[(":path", "/none")]));
+        }
+        !ids.is_empty() && client.ended.len() == ids.len()
+    });
+    let answer = |index: usize| world.client.answer(ids[index]);
+    assert_eq!((answer(0).0.as_str(), answer(0).2), ("200", large()));
+    assert_eq!((answer(1).0.as_str(), answer(1).2.as_slice()), ("200", &b"0123456789"[..]));
+    let (status, fields, body) = answer(2);
+    assert_eq!((status.as_str(), body.as_slice()), ("206", &large()[100..4100]));
+    assert_eq!(fields["content-range"], "bytes 100-4099/600000");
+    assert_eq!(answer(3).0, "404");
+    world
+}
+
+#[test]
+fn files_arrive_whole() {
+    let world = fetch("whole", 0);
+    // Handshake and request one round trip each, then 600 kB from a window of ten: six doublings.
+    assert!(world.now < Time::from_millis(500), "{}", world.now);
+}
+
+#[test]
+fn files_arrive_whole_over_a_link_that_loses() {
+    for n in [50, 10, 4] {
+        fetch(&format!("lossy{n}"), n);
+    }
+}
+
+/// The handshake survives the loss of any one of its datagrams.
+#[test]
+fn a_lost_datagram_of_the_handshake_is_made_good() {
+    let site = Site::new("handshake");
+    for (to_server, lost) in [(true, 0), (true, 1), (true, 2), (false, 0), (false, 1), (false, 2), (false, 3)] {
+        let mut world = World::new(site.server(Limits::default()));
+        let mut id = None;
+        world.play(
+            end(),
+            |direction, number| direction == to_server && number == lost,
+            |client, _| {
+                if client.is_connected && id.is_none() {
+                    id = Some(client.ask(&[(":path", "/small")]));
+                }
+                client.ended.len() == 1
+            },
+        );
+        assert_eq!(world.client.answer(id.expect("connected")).2, b"0123456789", "{to_server} {lost}");
+        assert!(world.now < Time::from_secs(5), "{to_server} {lost}: {}", world.now);
+    }
+}
+
+/// RFC 9000 §8.1: until the client has answered, three times what it sent.
+#[test]
+fn strangers_get_three_times_what_they_sent() {
+    let site = Site::new("amplification");
+    let mut world = World::new(site.server(Limits::default()));
+    // Nothing of the server's arrives, so the client repeats its Initial.
+    world.play(Time::from_secs(20), |to_server, _| !to_server, |_, _| false);
+    assert!(world.bytes_to_client > 0);
+    assert!(world.bytes_to_client <= 3 * world.bytes_to_server, "{} {}", world.bytes_to_client, world.bytes_to_server);
+}
+
+/// A NAT gives the client another port in the middle of a file (RFC 9000 §9.3).
+#[test]
+fn a_rebinding_is_followed() {
+    let site = Site::new("rebinding");
+    let mut world = World::new(site.server(Limits::default()));
+    let mut id = None;
+    world.play(
+        end(),
+        |_, _| false,
+        |client, _| {
+            if client.is_connected && id.is_none() {
+                id = Some(client.ask(&[(":path", "/large")]));
+            }
+            if client.received.values().any(|bytes| bytes.len() > 100_000) {
+                client.address = "10.0.0.1:50001".parse().unwrap();
+            }
+            client.ended.len() == 1
+        },
+    );
+    assert_eq!(world.client.answer(id.unwrap()).2, large());
+}
+
+/// RFC 9001 §6: the client goes on to the next keys, twice.
+#[test]
+fn key_updates_are_followed() {
+    let site = Site::new("keys");
+    let mut world = World::new(site.server(Limits::default()));
+    let (mut ids, mut updates) = (vec![], 0);
+    world.play(
+        end(),
+        |_, number| number % 20 == 19,
+        |client, _| {
+            let wanted = usize::from(client.is_connected) * (client.ended.len() + 1).min(3);
+            if ids.len() < wanted {
+                if !ids.is_empty() {
+                    client.connection.force_key_update();
+                    updates += 1;
+                }
+                ids.push(client.ask(&[(":path", "/large")]));
+            }
+            client.ended.len() == 3
+        },
+    );
+    assert_eq!(updates, 2);
+    for id in ids {
+        assert_eq!(world.client.answer(id).2, large());
+    }
+}
+
+#[test]
+fn a_server_that_ends_says_so() {
+    let site = Site::new("ends");
+    let mut world = World::new(site.server(Limits::default()));
+    world.play(end(), |_, _| false, |client, _| client.is_connected);
+    world.server.close_all(world.now);
+    world.play(end(), |_, _| false, |client, _| client.lost.is_some());
+    let Some(ConnectionError::ApplicationClosed(close)) = &world.client.lost else { panic!("{:?}", world.client.lost) };
+    assert_eq!(close.error_code.into_inner(), 0x100);
+}
+
+/// RFC 9114 §4.1: DATA before HEADERS ends the connection with H3_FRAME_UNEXPECTED; a malformed request only its stream.
+#[test]
+fn a_client_that_breaks_rules_is_told() {
+    let site = Site::new("rules");
+    let mut world = World::new(site.server(Limits::default()));
+    let mut ids = vec![];
+    world.play(
+        end(),
+        |_, _| false,
+        |client, now| {
+            if client.is_connected && ids.is_empty() {
+                ids.push(client.ask(&[(":path", "/small"), ("x", "a\r\nb")]));
+                ids.push(client.ask(&[(":path", "/small")]));
+            }
+            if client.ended.len() == 1 && ids.len() == 2 {
+                let id = client.connection.streams().open(Dir::Bi).unwrap();
+                client.connection.send_stream(id).write(&[0x00, 0x01, b'x']).unwrap();
+                ids.push(id);
+            }
+            client.lost.is_some() || now > Time::from_secs(5)
+        },
+    );
+    assert_eq!(world.client.ended, [ids[1]], "the malformed one has no answer");
+    let Some(ConnectionError::ApplicationClosed(close)) = &world.client.lost else { panic!("{:?}", world.client.lost) };
+    assert_eq!(close.error_code.into_inner(), 0x105);
+}
+
+/// RFC 9000 §6: another version is answered with ours, if the datagram is large enough.
+#[test]
+fn versions_are_negotiated() {
+    let site = Site::new("version");
+    let mut server = site.server(Limits::default());
+    let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), ecn: Ecn::NotEct };
+    let mut packet = vec![0xc0, 0x6b, 0x33, 0x43, 0xcf, 4, 1, 2, 3, 4, 2, 8, 9];
+    let mut out = vec![];
+    server.handle_datagram(Time::ZERO, envelope, &mut packet.clone());
+    assert!(server.poll_datagram(Time::ZERO, &mut out).is_none(), "too small");
+    packet.resize(1200, 0);
+    server.handle_datagram(Time::ZERO, envelope, &mut packet);
+    assert!(server.poll_datagram(Time::ZERO, &mut out).is_some());
+    assert_eq!(out, [0xc0, 0, 0, 0, 0, 2, 8, 9, 4, 1, 2, 3, 4, 0, 0, 0, 1]);
+    assert_eq!(server.clients(), 0);
+}
+
+/// Places are counted: whoever only knocks takes none for long, and a flood leaves room for an honest client.
+#[test]
+fn a_flood_of_first_packets_is_bounded() {
+    let site = Site::new("flood");
+    let limits = Limits { connections: 40, half_open: 10, ..Limits::default() };
+    let mut world = World::new(site.server(limits));
+    // One true Initial, sent by many addresses with other connection ids: nobody can open those, and none takes a place that lasts.
+    let at = world.at();
+    let mut buffer = vec![];
+    let size = world.client.connection.poll_transmit(at, 1, &mut buffer).unwrap().size;
+    for i in 0..500u16 {
+        let mut datagram = buffer[..size].to_vec();
+        datagram[6..8].copy_from_slice(&i.to_be_bytes());
+        let remote = SocketAddr::new("10.9.9.9".parse().unwrap(), 1000 + i);
+        world.server.handle_datagram(Time::ZERO, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        assert!(world.server.clients() <= 10);
+    }
+    while world.server.poll_datagram(Time::ZERO, &mut vec![]).is_some() {}
+    world.put(true, buffer[..size].to_vec(), |_, _| false);
+    let mut id = None;
+    world.play(
+        end(),
+        |_, _| false,
+        |client, _| {
+            if client.is_connected && id.is_none() {
+                id = Some(client.ask(&[(":path", "/small")]));
+            }
+            client.ended.len() == 1
+        },
+    );
+    assert_eq!(world.client.answer(id.unwrap()).2, b"0123456789");
+}

@@ -1,0 +1,290 @@
+//! The keys of QUIC, `[[sender]] transport = { name = "quic", … }`: each is declared, read and written back by one entry of [`QUIC`].
+//!
+//! `stack` and `client` say whose habits the ends have; the other keys change single ones. Only what has a source is a habit.
+
+use crate::params::whole_or_not;
+use crate::reader::Table;
+use crate::transport::RESUMPTIONS;
+use crate::words::{Words, meaning, told, word_of};
+use playpath_cc::EcnUse;
+use playpath_transport::Ecn;
+use playpath_transport::quic::config::{Config, LaterAcks};
+use playpath_units::{Bytes, Duration, Kind, ParamSpec};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// A sender's QUIC: whose habits server and client have, and what that comes to with the keys.
+#[derive(Clone, Debug)]
+pub struct QuicSpec {
+    stack: &'static str,
+    client: &'static str,
+    /// Of the server; its client has the same but for ECT(1).
+    pub config: Arc<Config>,
+}
+
+/// A change of settings: the habits of a stack.
+type Habits = fn(&mut Config);
+
+const STACKS: Words<Habits, 2> = [
+    ("rfc", "what RFC 9002 recommends: a window of 10 packets, pacing at 1.25 x cwnd / srtt", |_| {}),
+    ("quinn", "quinn 0.11 with its defaults: a window of 12 kB, 10 MB held of each stream", |c| {
+        // quinn-proto 0.11.19: congestion/cubic.rs (14 720 bytes, at most 10 x 1200), config/transport.rs (send_window, the upper bound of
+        // MTU discovery), connection/pacing.rs (1.25, bursts of 2 ms, 10 to 256 packets).
+        c.initial_window = 8.0;
+        c.send_buffer = 10_000_000;
+    }),
+];
+
+const CLIENTS: Words<Habits, 3> = [
+    ("rfc", "an ACK for every second packet (RFC 9000 §13.2.2), windows that double up to 16 and 24 MiB", |_| {}),
+    ("chromium", "Chromium 156: windows of 6 and 15 MiB, after a hundred packets an ACK for every tenth", |c| {
+        // Measured on the wire, headless, July 2026; the bounds of the windows and the quarter of a round trip are those of its source
+        // (quic_constants.h, QuicReceivedPacketManager).
+        (c.flow.stream, c.flow.connection) = (6 << 20, 15 << 20);
+        c.ack.later = Some(LaterAcks { from: 100, every: 10, rtt_eighths: 2 });
+        c.initial_bytes = 1250;
+    }),
+    (
+        "quinn",
+        "quinn 0.11: a window of 1.25 MB for each stream that does not grow, an ACK for every second packet",
+        |c| {
+            // quinn-proto 0.11.19, config/transport.rs: STREAM_RWND; of the connection it sets no bound.
+            (c.flow.stream, c.flow.max_stream) = (1_250_000, 1_250_000);
+            (c.flow.connection, c.flow.max_connection) = (1 << 40, 1 << 40);
+        },
+    ),
+];
+
+/// quinn and ngtcp2 find 1452 bytes on a path of 1500 (IPv6); the buffer is that of Linux's TCP. Nobody closes an idle connection: the
+/// players that model such servers say so themselves.
+fn base(stack: &'static str, client: &'static str) -> Config {
+    let mut config =
+        Config { datagram_bytes: 1452, send_buffer: 4 << 20, idle_timeout: Duration::ZERO, ..Config::default() };
+    let habits = [meaning(&STACKS, Some(stack)), meaning(&CLIENTS, Some(client))];
+    habits.into_iter().flatten().for_each(|habits| habits(&mut config));
+    config
+}
+
+const STACK: ParamSpec =
+    ParamSpec::text("stack", "rfc", Kind::Told(&told(&STACKS)), "Whose habits the server has.").since("0.3");
+const CLIENT: ParamSpec = ParamSpec::text(
+    "client",
+    "rfc",
+    Kind::Told(&told(&CLIENTS)),
+    "Whose habits the client has: when it acknowledges, what it lets come.",
+)
+.since("0.3");
+
+/// A key: what is said of it, how it is read into a configuration, and how it is written.
+struct Field {
+    spec: ParamSpec,
+    read: fn(&Table, &'static str, &mut Config),
+    write: fn(&Config) -> Value,
+}
+
+const QUIC: [Field; 14] = [
+    Field {
+        spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
+        read: |t, key, c| c.datagram_bytes = t.get(key),
+        write: |c| json!(c.datagram_bytes),
+    },
+    Field {
+        spec: ParamSpec::text("tls", "full", Kind::Told(&told(&RESUMPTIONS)), "What the handshake begins with.").since("0.3"),
+        read: |t, key, c| c.tls.resumption = meaning(&RESUMPTIONS, t.word(key)).expect("has a default"),
+        write: |c| json!(word_of(&RESUMPTIONS, c.tls.resumption)),
+    },
+    Field {
+        spec: ParamSpec::new("initial_window", Kind::Whole { low: 1, high: 1000, unit: "packets" }, "Congestion window at the start.")
+            .otherwise(OF_STACK)
+            .example("32")
+            .since("0.3"),
+        read: |t, key, c| set(t.optional(key), &mut c.initial_window),
+        write: |c| whole_or_not(c.initial_window),
+    },
+    Field {
+        spec: ParamSpec::number(
+            "pacing",
+            1.25,
+            (0.0, 100.0),
+            "",
+            "Packets leave at this many times cwnd / srtt unless the control has a rate of its own (RFC 9002 §7.7); 0: as \
+             the window allows.",
+        )
+        .since("0.3"),
+        read: |t, key, c| c.pacing.gain = t.get(key),
+        write: |c| whole_or_not(c.pacing.gain),
+    },
+    Field {
+        spec: ParamSpec::whole(
+            "burst",
+            10,
+            (1, 1000),
+            "packets",
+            "Of a paced sender: at least so many may leave at once (RFC 9002 §7.7); a scalable control, as prague, has \
+             its own bound.",
+        )
+        .since("0.3"),
+        read: |t, key, c| c.pacing.min_burst = t.get(key),
+        write: |c| json!(c.pacing.min_burst),
+    },
+    Field {
+        spec: ParamSpec::flag("ecn", false, "Packets are marked ECT(0), and the client counts marks (RFC 9000 §13.4).").since("0.3"),
+        read: |t, key, c| c.marking = if t.get(key) { Ecn::Ect0 } else { Ecn::NotEct },
+        // Said only where it is on: a resolved scenario forbids no control its marks.
+        write: |c| json!((c.marking != Ecn::NotEct).then_some(true)),
+    },
+    Field {
+        spec: ParamSpec::new(
+            "ack_every",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
+            "The client acknowledges every so many packets (RFC 9000 §13.2.2).",
+        )
+        .otherwise(OF_CLIENT)
+        .example("10")
+        .since("0.3"),
+        read: |t, key, c| set(t.optional(key), &mut c.ack.every),
+        write: |c| json!(c.ack.every),
+    },
+    Field {
+        spec: ParamSpec::new(
+            "ack_later",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
+            "After a hundred packets the client acknowledges every so many, or after a quarter of the smallest round trip.",
+        )
+        .otherwise("`ack_every`; the client's")
+        .example("10")
+        .since("0.3"),
+        read: |t, key, c| {
+            if let Some(every) = t.optional(key) {
+                c.ack.later = Some(LaterAcks { from: 100, every, rtt_eighths: 2 });
+            }
+        },
+        write: |c| json!(c.ack.later.map(|later| later.every)),
+    },
+    Field {
+        spec: ParamSpec::text("max_ack_delay", "25 ms", Kind::PositiveTime, "The client acknowledges at the latest then.").since("0.3"),
+        read: |t, key, c| c.ack.max_delay = t.get(key),
+        write: |c| json!(c.ack.max_delay.to_string()),
+    },
+    Field {
+        spec: ParamSpec::new("stream_window", Kind::Size, "Flow-control window of a stream at the start.")
+            .otherwise(OF_CLIENT)
+            .example("\"256 KiB\"")
+            .since("0.3"),
+        read: |t, key, c| set_bytes(t, key, &mut c.flow.stream),
+        write: |c| json!(Bytes(c.flow.stream).to_string()),
+    },
+    Field {
+        spec: ParamSpec::new("max_stream_window", Kind::Size, "Up to where it doubles when used up within two round trips.")
+            .otherwise(OF_CLIENT)
+            .example("\"1 MiB\"")
+            .since("0.3"),
+        read: |t, key, c| set_bytes(t, key, &mut c.flow.max_stream),
+        write: |c| json!(Bytes(c.flow.max_stream).to_string()),
+    },
+    Field {
+        spec: ParamSpec::new("connection_window", Kind::Size, "Flow-control window of all streams at the start.")
+            .otherwise(OF_CLIENT)
+            .example("\"1 MiB\"")
+            .since("0.3"),
+        read: |t, key, c| set_bytes(t, key, &mut c.flow.connection),
+        write: |c| json!(Bytes(c.flow.connection).to_string()),
+    },
+    Field {
+        spec: ParamSpec::new("max_connection_window", Kind::Size, "Up to where that one doubles.")
+            .otherwise(OF_CLIENT)
+            .example("\"2 MiB\"")
+            .since("0.3"),
+        read: |t, key, c| set_bytes(t, key, &mut c.flow.max_connection),
+        write: |c| json!(Bytes(c.flow.max_connection).to_string()),
+    },
+    Field {
+        spec: ParamSpec::new("send_buffer", Kind::Size, "What the server holds of each stream, sent or not.")
+            .otherwise(OF_STACK)
+            .example("\"1 MB\"")
+            .since("0.3"),
+        read: |t, key, c| set_bytes(t, key, &mut c.send_buffer),
+        write: |c| json!(Bytes(c.send_buffer).to_string()),
+    },
+];
+
+const OF_STACK: &str = "the stack's";
+const OF_CLIENT: &str = "the client's";
+
+/// The declarations alone.
+pub const QUIC_KEYS: [ParamSpec; 2 + QUIC.len()] = {
+    let mut keys = [STACK; 2 + QUIC.len()];
+    keys[1] = CLIENT;
+    let mut i = 0;
+    while i < QUIC.len() {
+        keys[2 + i] = QUIC[i].spec;
+        i += 1;
+    }
+    keys
+};
+
+/// Keys that TCP has by the same name, with the same meaning: they may stand in the sender's own table.
+pub const SHARED: [&str; 4] = ["tls", "initial_window", "ecn", "send_buffer"];
+
+/// The settings of `transport = { name = "quic", … }`.
+pub fn read(table: &Table) -> QuicSpec {
+    let word = |spec: ParamSpec| table.word(spec.name).expect("has a default");
+    let (stack, client) = (word(STACK), word(CLIENT));
+    let mut config = base(stack, client);
+    QUIC.iter().for_each(|field| (field.read)(table, field.spec.name, &mut config));
+    QuicSpec { stack, client, config: Arc::new(config) }
+}
+
+/// The settings of `transport = "quic"`, with what the sender's own table shares.
+pub fn read_shared(table: &Table) -> QuicSpec {
+    let mut config = base("rfc", "rfc");
+    let is_given = |field: &&Field| SHARED.contains(&field.spec.name) && table.has(field.spec.name);
+    QUIC.iter().filter(is_given).for_each(|field| (field.read)(table, field.spec.name, &mut config));
+    QuicSpec { stack: "rfc", client: "rfc", config: Arc::new(config) }
+}
+
+impl QuicSpec {
+    /// With every key, for a resolved scenario.
+    pub fn to_json(&self) -> Value {
+        let ends = [("name", "quic"), (STACK.name, self.stack), (CLIENT.name, self.client)];
+        let ends = ends.map(|(key, word)| (key.to_string(), json!(word)));
+        let keys = QUIC.iter().map(|field| (field.spec.name.to_string(), (field.write)(&self.config)));
+        Value::Object(ends.into_iter().chain(keys).collect::<Map<_, _>>())
+    }
+
+    /// What of it belongs to a sender's label: "/quic", and what differs from the defaults. Marks that the control implies say nothing.
+    pub fn label(&self, implies_ecn: bool) -> String {
+        let mut base = base(self.stack, self.client);
+        if implies_ecn {
+            base.marking = self.config.marking;
+        }
+        let ends =
+            [(STACK.name, self.stack), (CLIENT.name, self.client)].into_iter().filter(|(_, word)| *word != "rfc");
+        let mut pairs: Vec<String> = ends.map(|(key, word)| format!("{key}={word}")).collect();
+        for field in QUIC.iter().filter(|field| (field.write)(&self.config) != (field.write)(&base)) {
+            let value = (field.write)(&self.config);
+            pairs.push(format!("{}={}", field.spec.name, value.as_str().map_or(value.to_string(), String::from)));
+        }
+        if pairs.is_empty() { "/quic".into() } else { format!("/quic({})", pairs.join(",")) }
+    }
+
+    /// The same with the marks that a control needs: a scalable one's are ECT(1) (RFC 9331 §4.1).
+    pub fn for_ecn_use(&self, ecn_use: EcnUse) -> QuicSpec {
+        let marking = match ecn_use {
+            EcnUse::Echo => self.config.marking,
+            EcnUse::Counts => Ecn::Ect0,
+            EcnUse::LowLatency => Ecn::Ect1,
+        };
+        QuicSpec { config: Arc::new(Config { marking, ..*self.config }), ..self.clone() }
+    }
+}
+
+fn set<T>(given: Option<T>, place: &mut T) {
+    if let Some(given) = given {
+        *place = given;
+    }
+}
+
+fn set_bytes(table: &Table, key: &'static str, place: &mut u64) {
+    set(table.optional(key).map(|Bytes(bytes)| bytes), place);
+}

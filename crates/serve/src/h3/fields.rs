@@ -1,0 +1,277 @@
+//! Field sections: QPACK with the static table and Huffman's code, without a dynamic table.
+//!
+//! Reference: RFC 9204 §4.5 (field lines), appendix A (static table); RFC 7541 §5.1 (prefixed integers), §5.2 (strings; the code by
+//! the crate `httlib-huffman`).
+
+use httlib_huffman::DecoderSpeed;
+
+/// Most bytes of names and values of a field section, each counted with 32 more (RFC 9114 §4.2.2).
+const MOST_BYTES: usize = 32 * 1024;
+
+/// A name and its value.
+pub type Field = (String, String);
+
+/// Decode a field section. `None`: it is malformed, too large, or refers to a dynamic table, of which there is none.
+pub fn decode(input: &[u8]) -> Option<Vec<Field>> {
+    let mut input = Input(input);
+    if input.integer(8)?.1 != 0 {
+        return None; // Required Insert Count
+    }
+    input.integer(7)?; // Base
+    let (mut fields, mut size) = (Vec::new(), 0);
+    while let Some(&first) = input.0.first() {
+        let field = match first {
+            0x80.. => {
+                let (flags, index) = input.integer(6)?;
+                if flags & 0x40 == 0 {
+                    return None;
+                }
+                let (name, value) = STATIC.get(index as usize)?;
+                (name.to_string(), value.to_string())
+            }
+            0x40.. => {
+                let (flags, index) = input.integer(4)?;
+                if flags & 0x10 == 0 {
+                    return None;
+                }
+                (STATIC.get(index as usize)?.0.to_string(), input.string(7)?)
+            }
+            0x20.. => (input.string(3)?, input.string(7)?),
+            _ => return None, // post-base: dynamic
+        };
+        size += field.0.len() + field.1.len() + 32;
+        if size > MOST_BYTES {
+            return None;
+        }
+        fields.push(field);
+    }
+    Some(fields)
+}
+
+/// Encode a field section, without Huffman's code.
+pub fn encode<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let mut out = vec![0, 0];
+    for (name, value) in fields {
+        if let Some(index) = STATIC.iter().position(|known| *known == (name, value)) {
+            put_integer(&mut out, 0xc0, 6, index as u64);
+            continue;
+        }
+        match STATIC.iter().position(|known| known.0 == name) {
+            Some(index) => put_integer(&mut out, 0x50, 4, index as u64),
+            None => {
+                put_integer(&mut out, 0x20, 3, name.len() as u64);
+                out.extend(name.as_bytes());
+            }
+        }
+        put_integer(&mut out, 0x00, 7, value.len() as u64);
+        out.extend(value.as_bytes());
+    }
+    out
+}
+
+struct Input<'a>(&'a [u8]);
+
+impl Input<'_> {
+    /// An integer whose prefix has `bits` bits, and the flags before it (RFC 7541 §5.1).
+    fn integer(&mut self, bits: u32) -> Option<(u8, u64)> {
+        let (&first, mut rest) = self.0.split_first()?;
+        let most = (1u64 << bits) - 1;
+        let flags = first & !(most as u8);
+        let mut value = u64::from(first) & most;
+        if value == most {
+            for shift in (0..56).step_by(7) {
+                let (&byte, after) = rest.split_first()?;
+                rest = after;
+                value += u64::from(byte & 0x7f) << shift;
+                if byte & 0x80 == 0 {
+                    self.0 = rest;
+                    return Some((flags, value));
+                }
+            }
+            return None;
+        }
+        self.0 = rest;
+        Some((flags, value))
+    }
+
+    /// A string whose length has a prefix of `bits` bits, and the bit before it says that it is Huffman-coded.
+    fn string(&mut self, bits: u32) -> Option<String> {
+        let is_coded = self.0.first()? & (1 << bits) != 0;
+        let (_, length) = self.integer(bits)?;
+        let bytes = self.0.get(..usize::try_from(length).ok()?)?;
+        self.0 = &self.0[bytes.len()..];
+        let mut decoded = Vec::new();
+        let plain = if is_coded {
+            httlib_huffman::decode(bytes, &mut decoded, DecoderSpeed::FourBits).ok()?;
+            decoded
+        } else {
+            bytes.to_vec()
+        };
+        String::from_utf8(plain).ok()
+    }
+}
+
+fn put_integer(out: &mut Vec<u8>, flags: u8, bits: u32, value: u64) {
+    let most = (1u64 << bits) - 1;
+    if value < most {
+        out.push(flags | value as u8);
+        return;
+    }
+    out.push(flags | most as u8);
+    let mut rest = value - most;
+    while rest >= 0x80 {
+        out.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    out.push(rest as u8);
+}
+
+/// RFC 9204, appendix A.
+const STATIC: [(&str, &str); 99] = [
+    (":authority", ""),
+    (":path", "/"),
+    ("age", "0"),
+    ("content-disposition", ""),
+    ("content-length", "0"),
+    ("cookie", ""),
+    ("date", ""),
+    ("etag", ""),
+    ("if-modified-since", ""),
+    ("if-none-match", ""),
+    ("last-modified", ""),
+    ("link", ""),
+    ("location", ""),
+    ("referer", ""),
+    ("set-cookie", ""),
+    (":method", "CONNECT"),
+    (":method", "DELETE"),
+    (":method", "GET"),
+    (":method", "HEAD"),
+    (":method", "OPTIONS"),
+    (":method", "POST"),
+    (":method", "PUT"),
+    (":scheme", "http"),
+    (":scheme", "https"),
+    (":status", "103"),
+    (":status", "200"),
+    (":status", "304"),
+    (":status", "404"),
+    (":status", "503"),
+    ("accept", "*/*"),
+    ("accept", "application/dns-message"),
+    ("accept-encoding", "gzip, deflate, br"),
+    ("accept-ranges", "bytes"),
+    ("access-control-allow-headers", "cache-control"),
+    ("access-control-allow-headers", "content-type"),
+    ("access-control-allow-origin", "*"),
+    ("cache-control", "max-age=0"),
+    ("cache-control", "max-age=2592000"),
+    ("cache-control", "max-age=604800"),
+    ("cache-control", "no-cache"),
+    ("cache-control", "no-store"),
+    ("cache-control", "public, max-age=31536000"),
+    ("content-encoding", "br"),
+    ("content-encoding", "gzip"),
+    ("content-type", "application/dns-message"),
+    ("content-type", "application/javascript"),
+    ("content-type", "application/json"),
+    ("content-type", "application/x-www-form-urlencoded"),
+    ("content-type", "image/gif"),
+    ("content-type", "image/jpeg"),
+    ("content-type", "image/png"),
+    ("content-type", "text/css"),
+    ("content-type", "text/html; charset=utf-8"),
+    ("content-type", "text/plain"),
+    ("content-type", "text/plain;charset=utf-8"),
+    ("range", "bytes=0-"),
+    ("strict-transport-security", "max-age=31536000"),
+    ("strict-transport-security", "max-age=31536000; includesubdomains"),
+    ("strict-transport-security", "max-age=31536000; includesubdomains; preload"),
+    ("vary", "accept-encoding"),
+    ("vary", "origin"),
+    ("x-content-type-options", "nosniff"),
+    ("x-xss-protection", "1; mode=block"),
+    (":status", "100"),
+    (":status", "204"),
+    (":status", "206"),
+    (":status", "302"),
+    (":status", "400"),
+    (":status", "403"),
+    (":status", "421"),
+    (":status", "425"),
+    (":status", "500"),
+    ("accept-language", ""),
+    ("access-control-allow-credentials", "FALSE"),
+    ("access-control-allow-credentials", "TRUE"),
+    ("access-control-allow-headers", "*"),
+    ("access-control-allow-methods", "get"),
+    ("access-control-allow-methods", "get, post, options"),
+    ("access-control-allow-methods", "options"),
+    ("access-control-expose-headers", "content-length"),
+    ("access-control-request-headers", "content-type"),
+    ("access-control-request-method", "get"),
+    ("access-control-request-method", "post"),
+    ("alt-svc", "clear"),
+    ("authorization", ""),
+    ("content-security-policy", "script-src 'none'; object-src 'none'; base-uri 'none'"),
+    ("early-data", "1"),
+    ("expect-ct", ""),
+    ("forwarded", ""),
+    ("if-range", ""),
+    ("origin", ""),
+    ("purpose", "prefetch"),
+    ("server", ""),
+    ("timing-allow-origin", "*"),
+    ("upgrade-insecure-requests", "1"),
+    ("user-agent", ""),
+    ("x-forwarded-for", ""),
+    ("x-frame-options", "deny"),
+    ("x-frame-options", "sameorigin"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9204 appendix B.1: a literal with the name of entry 1, `/index.html`.
+    #[test]
+    fn the_example_of_the_rfc() {
+        let section = [&[0x00, 0x00, 0x51, 0x0b][..], b"/index.html"].concat();
+        assert_eq!(decode(&section), Some(vec![(":path".into(), "/index.html".into())]));
+        assert_eq!(encode([(":path", "/index.html")].into_iter()), section);
+    }
+
+    /// RFC 7541 appendix C.4.1: `www.example.com` in Huffman's code.
+    #[test]
+    fn huffman() {
+        let code = [0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff];
+        let section = [&[0x00, 0x00, 0x50, 0x8c][..], &code].concat();
+        assert_eq!(decode(&section), Some(vec![(":authority".into(), "www.example.com".into())]));
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        let long = "x".repeat(700);
+        let fields = [(":status", "206"), ("content-type", "video/mp4"), ("x-long-name-of-a-header", long.as_str())];
+        let told: Vec<Field> = fields.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        assert_eq!(decode(&encode(fields.into_iter())), Some(told));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for (section, why) in [
+            (&[0x01, 0x00][..], "a dynamic table"),
+            (&[0x00], "no base"),
+            (&[0x00, 0x00, 0x80], "dynamic index"),
+            (&[0x00, 0x00, 0x10], "post-base index"),
+            (&[0x00, 0x00, 0xff, 0x64], "beyond the static table"),
+            (&[0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], "an integer without end"),
+            (&[0x00, 0x00, 0x51, 0x05, b'a'], "cut"),
+            (&[0x00, 0x00, 0x51, 0x01, 0xff], "no text"),
+        ] {
+            assert_eq!(decode(section), None, "{why}");
+        }
+        let bomb = [&[0x00, 0x00][..], &vec![0xc1; 2000]].concat();
+        assert_eq!(decode(&bomb), None, "2000 fields");
+    }
+}

@@ -1,0 +1,200 @@
+//! HTTP/3: what the streams of a connection say. The meaning of a request is `http.rs`'s, whichever version it came by.
+//!
+//! `fields` (QPACK without a dynamic table), `request` (one request and its answer), and here the frames and the control stream.
+//!
+//! Reference: RFC 9114, RFC 9204, RFC 9218.
+//! Differences from the reference:
+//! 1. No push, no dynamic table, no GOAWAY: a server that ends closes the connection.
+//! 2. A malformed request resets its stream with code 0, which a client reads as H3_NO_ERROR.
+
+pub mod fields;
+pub mod request;
+
+use playpath_transport::codec::quic::Reader;
+
+/// An error that ends the connection (RFC 9114 §8.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken(pub u64);
+
+/// H3_NO_ERROR.
+pub const NO_ERROR: u64 = 0x100;
+const STREAM_CREATION_ERROR: Broken = Broken(0x103);
+const CLOSED_CRITICAL_STREAM: Broken = Broken(0x104);
+const FRAME_UNEXPECTED: Broken = Broken(0x105);
+const FRAME_ERROR: Broken = Broken(0x106);
+const EXCESSIVE_LOAD: Broken = Broken(0x107);
+const SETTINGS_ERROR: Broken = Broken(0x109);
+const MISSING_SETTINGS: Broken = Broken(0x10a);
+const DECOMPRESSION_FAILED: Broken = Broken(0x200);
+
+/// Frame types (§7.2), and PRIORITY_UPDATE of a request (RFC 9218 §7.2).
+const DATA: u64 = 0x00;
+const HEADERS: u64 = 0x01;
+const CANCEL_PUSH: u64 = 0x03;
+const SETTINGS: u64 = 0x04;
+const PUSH_PROMISE: u64 = 0x05;
+const GOAWAY: u64 = 0x07;
+const MAX_PUSH_ID: u64 = 0x0d;
+const PRIORITY_UPDATE: u64 = 0xf0700;
+/// Of HTTP/2, and never to come (§7.2.8).
+const RESERVED: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
+
+/// What a server says first on its control stream: the type, and SETTINGS with nothing in them (§6.2.1, §7.2.4).
+pub const CONTROL_PREFACE: [u8; 3] = [0x00, SETTINGS as u8, 0x00];
+
+/// A frame's type and length, and the bytes that they take; `None`: not all there yet.
+fn frame_head(input: &[u8]) -> Option<(u64, u64, usize)> {
+    let mut reader = Reader::new(input);
+    Some((reader.varint()?, reader.varint()?, reader.position()))
+}
+
+/// Most bytes of a frame on the control stream that are read; longer ones are an attack.
+const MOST_CONTROL_BYTES: u64 = 4096;
+
+/// The client's unidirectional streams: which is which, and what the control stream says (§6.2).
+#[derive(Debug, Default)]
+pub struct Control {
+    control: Option<u64>,
+    encoder: Option<u64>,
+    decoder: Option<u64>,
+    has_settings: bool,
+    /// Bytes of a frame that nobody reads.
+    skipping: u64,
+}
+
+/// A priority that the client gave to a request after it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// Stream of the request.
+    pub stream: u64,
+    /// Priority field value (RFC 9218 §5).
+    pub value: String,
+}
+
+impl Control {
+    /// Bytes of unidirectional stream `id` from its first byte on where `is_begin`. Returns how many are done with, and what they say.
+    pub fn handle(
+        &mut self,
+        id: u64,
+        (is_begin, is_end): (bool, bool),
+        input: &[u8],
+    ) -> Result<(usize, Option<Update>), Broken> {
+        if is_begin && ![self.control, self.encoder, self.decoder].contains(&Some(id)) {
+            let mut reader = Reader::new(input);
+            let Some(kind) = reader.varint() else { return Ok((0, None)) };
+            let place = match kind {
+                0x00 => &mut self.control,
+                0x01 => return Err(STREAM_CREATION_ERROR), // only servers push
+                0x02 => &mut self.encoder,
+                0x03 => &mut self.decoder,
+                _ => return Ok((input.len(), None)), // §6.2.3
+            };
+            if place.replace(id).is_some() {
+                return Err(STREAM_CREATION_ERROR);
+            }
+            return Ok((reader.position(), None));
+        }
+        let is_critical = [self.control, self.encoder, self.decoder].contains(&Some(id));
+        if is_end && is_critical {
+            return Err(CLOSED_CRITICAL_STREAM);
+        }
+        if self.control == Some(id) { self.read_frame(input) } else { Ok((input.len(), None)) }
+    }
+
+    fn read_frame(&mut self, input: &[u8]) -> Result<(usize, Option<Update>), Broken> {
+        if self.skipping > 0 {
+            let skipped = self.skipping.min(input.len() as u64);
+            self.skipping -= skipped;
+            return Ok((skipped as usize, None));
+        }
+        let Some((kind, length, head)) = frame_head(input) else { return Ok((0, None)) };
+        if !self.has_settings && kind != SETTINGS {
+            return Err(MISSING_SETTINGS);
+        }
+        match kind {
+            SETTINGS if self.has_settings => return Err(FRAME_UNEXPECTED),
+            DATA | HEADERS | PUSH_PROMISE => return Err(FRAME_UNEXPECTED),
+            kind if RESERVED.contains(&kind) => return Err(FRAME_UNEXPECTED),
+            SETTINGS | CANCEL_PUSH | GOAWAY | MAX_PUSH_ID | PRIORITY_UPDATE => {}
+            _ => {
+                self.skipping = length;
+                return Ok((head, None));
+            }
+        }
+        if length > MOST_CONTROL_BYTES {
+            return Err(EXCESSIVE_LOAD);
+        }
+        let Some(payload) = input.get(head..head + length as usize) else { return Ok((0, None)) };
+        let mut reader = Reader::new(payload);
+        let mut update = None;
+        match kind {
+            SETTINGS => self.read_settings(reader)?,
+            PRIORITY_UPDATE => {
+                let stream = reader.varint().ok_or(FRAME_ERROR)?;
+                let value = String::from_utf8_lossy(&payload[reader.position()..]).into_owned();
+                update = (stream % 4 == 0).then_some(Update { stream, value });
+            }
+            _ => drop(reader.varint().filter(|_| reader.is_empty()).ok_or(FRAME_ERROR)?),
+        }
+        Ok((head + length as usize, update))
+    }
+
+    /// Nothing in a client's settings binds a server that neither pushes nor has a dynamic table.
+    fn read_settings(&mut self, mut reader: Reader) -> Result<(), Broken> {
+        let mut seen = Vec::new();
+        while !reader.is_empty() {
+            let (id, _) = reader.varint().zip(reader.varint()).ok_or(FRAME_ERROR)?;
+            // §7.2.4.1: HTTP/2's, and no two of one kind.
+            if (0x02..=0x05).contains(&id) || seen.contains(&id) {
+                return Err(SETTINGS_ERROR);
+            }
+            seen.push(id);
+        }
+        self.has_settings = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_stream_begins_with_settings() {
+        let mut control = Control::default();
+        assert_eq!(control.handle(2, (true, false), &[0x00]), Ok((1, None)));
+        assert_eq!(control.handle(2, (false, false), &[0x04, 0x02, 0x06]), Ok((0, None)), "not all there");
+        assert_eq!(control.handle(2, (false, false), &[0x04, 0x02, 0x06, 0x05, 0x0d]), Ok((4, None)));
+        assert_eq!(control.handle(2, (false, false), &[0x0d, 0x01, 0x08]), Ok((3, None)));
+        // PRIORITY_UPDATE of stream 4: u=1
+        let frame = [0x80, 0x0f, 0x07, 0x00, 0x04, 0x04, b'u', b'=', b'1'];
+        let update = Update { stream: 4, value: "u=1".into() };
+        assert_eq!(control.handle(2, (false, false), &frame), Ok((9, Some(update))));
+        assert_eq!(control.handle(2, (false, false), &[0x21, 0x05, 1, 2]), Ok((2, None)), "an unknown frame");
+        assert_eq!(control.handle(2, (false, false), &[1, 2, 3]), Ok((3, None)), "is skipped");
+    }
+
+    #[test]
+    fn what_breaks_a_connection() {
+        let begun = || {
+            let mut control = Control::default();
+            control.handle(2, (true, false), &[0x00]).unwrap();
+            control
+        };
+        let settled = || {
+            let mut control = begun();
+            control.handle(2, (false, false), &[0x04, 0x00]).unwrap();
+            control
+        };
+        assert_eq!(begun().handle(2, (false, false), &[0x0d, 0x01, 0x00]), Err(MISSING_SETTINGS));
+        assert_eq!(begun().handle(2, (false, false), &[0x04, 0x02, 0x02, 0x00]), Err(SETTINGS_ERROR), "of HTTP/2");
+        assert_eq!(begun().handle(2, (false, false), &[0x04, 0x04, 0x21, 0, 0x21, 0]), Err(SETTINGS_ERROR), "twice");
+        assert_eq!(begun().handle(6, (true, false), &[0x00]), Err(STREAM_CREATION_ERROR), "a second one");
+        assert_eq!(begun().handle(6, (true, false), &[0x01]), Err(STREAM_CREATION_ERROR), "a client's push");
+        assert_eq!(settled().handle(2, (false, false), &[0x04, 0x00]), Err(FRAME_UNEXPECTED));
+        assert_eq!(settled().handle(2, (false, false), &[0x00, 0x00]), Err(FRAME_UNEXPECTED), "DATA");
+        assert_eq!(settled().handle(2, (false, false), &[0x08, 0x00]), Err(FRAME_UNEXPECTED), "HTTP/2's");
+        assert_eq!(settled().handle(2, (false, true), &[]), Err(CLOSED_CRITICAL_STREAM));
+        assert_eq!(settled().handle(2, (false, false), &[0x0d, 0x60, 0x00]), Err(EXCESSIVE_LOAD));
+    }
+}

@@ -1,0 +1,243 @@
+//! One request, from the bytes of its stream to the bytes of its answer.
+//!
+//! A request is handed to [`Http`] as a head in HTTP/1.1's form, so that ranges, uploads, CMCD and reports mean the same in every version.
+//! What could be read as another head there is malformed here (RFC 9114 §4.2, §4.3, §10.3).
+//!
+//! Reference: RFC 9114 §4.1 (exchanges), §7.2.1, §7.2.2; RFC 9218 §5 (the priority field).
+
+use super::fields::{Field, decode, encode};
+use super::{Broken, DATA, DECOMPRESSION_FAILED, FRAME_UNEXPECTED, HEADERS, PRIORITY_UPDATE, RESERVED, frame_head};
+use super::{CANCEL_PUSH, GOAWAY, MAX_PUSH_ID, PUSH_PROMISE, SETTINGS};
+use crate::http::{Answer, Http};
+use crate::outgoing::{Outgoing, Source};
+use crate::store::Store;
+use playpath_transport::codec::quic::put_varint;
+use playpath_transport::quic::Priority;
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+/// Most bytes of a HEADERS frame: it is read when all of it is there, and must fit into the stream's window.
+pub const MOST_HEAD_BYTES: u64 = 12 * 1024;
+
+/// A request under way.
+#[derive(Debug, Default)]
+pub struct Request {
+    http: Http,
+    has_head: bool,
+    /// Bytes left of the frame at hand, and whether they are the request's body.
+    left: u64,
+    is_body: bool,
+    /// What the client said of its order among others.
+    pub priority: Option<Priority>,
+}
+
+/// What some input came to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Nothing yet.
+    Nothing,
+    /// The answer.
+    Answer(Box<Answer>),
+    /// The request is none; its stream is to be reset.
+    Malformed,
+}
+
+impl Request {
+    /// Read on. Call again with what is left, and more, until nothing is consumed. Errors end the connection.
+    pub fn handle(&mut self, input: &[u8], store: &Store, date: SystemTime) -> Result<(usize, Outcome), Broken> {
+        if self.left > 0 {
+            return Ok(self.read_payload(input, store, date));
+        }
+        let Some((kind, length, head)) = frame_head(input) else { return Ok((0, Outcome::Nothing)) };
+        match kind {
+            DATA if !self.has_head => return Err(FRAME_UNEXPECTED),
+            SETTINGS | CANCEL_PUSH | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID | PRIORITY_UPDATE => {
+                return Err(FRAME_UNEXPECTED);
+            }
+            kind if RESERVED.contains(&kind) => return Err(FRAME_UNEXPECTED),
+            HEADERS if !self.has_head => {
+                if length > MOST_HEAD_BYTES {
+                    return Ok((input.len(), Outcome::Malformed));
+                }
+                let Some(section) = input.get(head..head + length as usize) else { return Ok((0, Outcome::Nothing)) };
+                let fields = decode(section).ok_or(DECOMPRESSION_FAILED)?;
+                self.has_head = true;
+                return Ok((head + length as usize, self.ask(&fields, store, date)));
+            }
+            _ => {}
+        }
+        // Trailers and frames of no known type are passed over.
+        (self.left, self.is_body) = (length, kind == DATA);
+        Ok((head, Outcome::Nothing))
+    }
+
+    /// The client has ended its stream: is anything missing?
+    pub fn is_cut(&self) -> bool {
+        !self.has_head || self.left > 0 || self.http.is_within_request()
+    }
+
+    fn read_payload(&mut self, input: &[u8], store: &Store, date: SystemTime) -> (usize, Outcome) {
+        let part = &input[..self.left.min(input.len() as u64) as usize];
+        // A body that nobody asked for must not pass for a request.
+        if !self.is_body || !self.http.is_within_request() {
+            self.left -= part.len() as u64;
+            return (part.len(), Outcome::Nothing);
+        }
+        let step = self.http.handle(part, store, date);
+        self.left -= step.consumed as u64;
+        (step.consumed, outcome(step.answer))
+    }
+
+    fn ask(&mut self, fields: &[Field], store: &Store, date: SystemTime) -> Outcome {
+        let Some(head) = head(fields) else { return Outcome::Malformed };
+        self.priority = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
+        let step = self.http.handle(head.as_bytes(), store, date);
+        let mut answer = step.answer;
+        if let Some(answer) = &mut answer {
+            answer.request = answer.request.replace("HTTP/1.1", "HTTP/3");
+        }
+        outcome(answer)
+    }
+}
+
+/// An interim response has no use here: nobody waits for it with the body.
+fn outcome(answer: Option<Answer>) -> Outcome {
+    answer.filter(|answer| answer.status != 0).map_or(Outcome::Nothing, |answer| Outcome::Answer(Box::new(answer)))
+}
+
+/// As HTTP/1.1 has it; `None`: malformed.
+fn head(fields: &[Field]) -> Option<String> {
+    let pseudo = fields.iter().take_while(|(name, _)| name.starts_with(':')).count();
+    let (pseudo, regular) = fields.split_at(pseudo);
+    let known = [":method", ":scheme", ":path", ":authority"];
+    if pseudo.iter().any(|(name, _)| !known.contains(&name.as_str())) {
+        return None;
+    }
+    let one = |wanted: &str| {
+        let mut found = pseudo.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        let first = found.next();
+        if found.next().is_some() { Err(()) } else { Ok(first) }
+    };
+    let (method, path) = (one(":method").ok()??, one(":path").ok()??);
+    one(":scheme").ok()??;
+    let host = regular.iter().find(|(name, _)| name == "host").map(|(_, value)| value.as_str());
+    let authority = one(":authority").ok()?.or(host)?;
+    let is_plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| (0x21..=0x7e).contains(&byte));
+    if ![method, path, authority].into_iter().all(is_plain) || host.is_some_and(|host| host != authority) {
+        return None;
+    }
+    let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {authority}\r\n");
+    for (name, value) in regular.iter().filter(|(name, _)| name != "host") {
+        if !is_allowed(name, value) {
+            return None;
+        }
+        let _ = write!(head, "{name}: {value}\r\n");
+    }
+    head.push_str("\r\n");
+    Some(head)
+}
+
+/// §4.2: lower case, a token, nothing that speaks of a connection, and no line break in a value.
+fn is_allowed(name: &str, value: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let of_connection = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+    !name.is_empty()
+        && name.bytes().all(is_token)
+        && !of_connection.contains(&name)
+        && (name != "te" || value == "trailers")
+        && !value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
+}
+
+/// `u=1, i` (RFC 9218 §4); what is not understood counts for nothing.
+pub fn priority(value: &str) -> Priority {
+    let mut found = Priority::default();
+    for item in value.split(',').map(str::trim) {
+        match item.split_once('=') {
+            Some(("u", urgency)) => found.urgency = urgency.parse().ok().filter(|u| *u <= 7).unwrap_or(found.urgency),
+            Some(("i", flag)) => found.incremental = flag == "?1",
+            None if item == "i" => found.incremental = true,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Put an answer onto its stream: a HEADERS frame, and DATA if it has a body.
+pub fn put_answer(answer: Answer, out: &mut Outgoing) {
+    let status = answer.status.to_string();
+    let lines = answer.head.split("\r\n").skip(1).filter_map(|line| line.split_once(": "));
+    let regular: Vec<Field> = lines
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()))
+        .filter(|(name, _)| name != "connection")
+        .collect();
+    let section = encode(
+        std::iter::once((":status", status.as_str()))
+            .chain(regular.iter().map(|(name, value)| (name.as_str(), value.as_str()))),
+    );
+    let mut bytes = Vec::with_capacity(section.len() + 16);
+    put_varint(&mut bytes, HEADERS);
+    put_varint(&mut bytes, section.len() as u64);
+    bytes.extend(section);
+    if let Some((len, _)) = &answer.body {
+        put_varint(&mut bytes, DATA);
+        put_varint(&mut bytes, *len);
+    }
+    out.push(bytes.len() as u64, Source::Bytes(bytes.into()));
+    if let Some((len, source)) = answer.body {
+        out.push(len, source);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, &str)]) -> Vec<Field> {
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    }
+
+    const GET: [(&str, &str); 4] =
+        [(":method", "GET"), (":scheme", "https"), (":authority", "a.test"), (":path", "/clip.mp4")];
+
+    #[test]
+    fn a_head_in_the_older_form() {
+        let asked = fields(&[&GET[..], &[("range", "bytes=0-9"), ("te", "trailers")]].concat());
+        let expected = "GET /clip.mp4 HTTP/1.1\r\nhost: a.test\r\nrange: bytes=0-9\r\nte: trailers\r\n\r\n";
+        assert_eq!(head(&asked).as_deref(), Some(expected));
+        let by_host = fields(&[GET[0], GET[1], GET[3], ("host", "a.test")]);
+        assert_eq!(head(&by_host).as_deref(), Some("GET /clip.mp4 HTTP/1.1\r\nhost: a.test\r\n\r\n"));
+    }
+
+    /// Each of these could be read as something else behind it (RFC 9114 §10.3).
+    #[test]
+    fn malformed_requests() {
+        let with = |more: &[(&'static str, &'static str)]| fields(&[&GET[..], more].concat());
+        for (asked, why) in [
+            (with(&[("x", "a\r\nGET /other HTTP/1.1")]), "a line break in a value"),
+            (with(&[("x\r\ny", "a")]), "a line break in a name"),
+            (with(&[("X", "a")]), "upper case"),
+            (with(&[("transfer-encoding", "chunked")]), "of a connection"),
+            (with(&[("connection", "close")]), "of a connection"),
+            (with(&[("te", "gzip")]), "te"),
+            (with(&[(":method", "PUT")]), "two methods"),
+            (with(&[("a", "b"), (":path", "/")]), "a pseudo-header behind others"),
+            (with(&[(":status", "200")]), "of a response"),
+            (with(&[("host", "b.test")]), "two hosts"),
+            (fields(&GET[..3]), "no path"),
+            (fields(&[GET[0], GET[1], GET[3]]), "no host"),
+            (fields(&[GET[0], GET[1], GET[2], (":path", "/a HTTP/1.1")]), "a space in the path"),
+            (fields(&[(":method", "GET /x"), GET[1], GET[2], GET[3]]), "a space in the method"),
+        ] {
+            assert_eq!(head(&asked), None, "{why}");
+        }
+    }
+
+    #[test]
+    fn priorities() {
+        for (value, urgency, incremental) in
+            [("u=1, i", 1, true), ("i", 3, true), ("u=9", 3, false), ("", 3, false), ("u=0,i=?0", 0, false)]
+        {
+            assert_eq!(priority(value), Priority { urgency, incremental }, "{value}");
+        }
+    }
+}

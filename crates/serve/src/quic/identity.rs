@@ -1,0 +1,59 @@
+//! Who the server says it is: the user's certificate, or one made for the occasion.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rcgen::{KeyPair, PublicKeyData};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Certificate chain and key.
+pub struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    /// Base64 of the SHA-256 of the public key, which Chromium takes in place of a certificate authority's word.
+    pub spki: String,
+}
+
+impl Identity {
+    /// A new key, and a certificate for `names` that nobody has signed. Errors: a name that cannot stand in a certificate.
+    pub fn made(names: &[String]) -> Result<Identity, String> {
+        let made = rcgen::generate_simple_self_signed(names).map_err(|error| format!("certificate: {error}"))?;
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
+        Ok(Identity { chain: vec![made.cert.der().clone()], key, spki: fingerprint(&made.signing_key) })
+    }
+
+    /// From PEM files. Errors: one line.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Identity, String> {
+        let is_wrong = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let chain = CertificateDer::pem_file_iter(certificate)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| is_wrong(certificate, &error))?;
+        if chain.is_empty() {
+            return Err(is_wrong(certificate, &"no certificate in PEM form"));
+        }
+        let text = std::fs::read_to_string(key).map_err(|error| is_wrong(key, &error))?;
+        let private = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| is_wrong(key, &error))?;
+        let pair = KeyPair::try_from(&private).map_err(|error| is_wrong(key, &error))?;
+        Ok(Identity { chain, key: private, spki: fingerprint(&pair) })
+    }
+
+    /// TLS 1.3 for HTTP/3. Errors: certificate and key do not belong together.
+    pub fn into_tls(self) -> Result<Arc<ServerConfig>, String> {
+        let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(|error| error.to_string())?;
+        let config = builder.with_no_client_auth().with_single_cert(self.chain, self.key);
+        let mut config = config.map_err(|error| format!("certificate and key: {error}"))?;
+        config.alpn_protocols = vec![b"h3".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+fn fingerprint(pair: &KeyPair) -> String {
+    STANDARD.encode(Sha256::digest(pair.subject_public_key_info()))
+}

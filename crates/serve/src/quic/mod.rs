@@ -1,0 +1,10 @@
+//! The simulator's QUIC endpoint on UDP sockets: real keys, real bytes, HTTP/3 above.
+//!
+//! `identity` (certificate), `keys` (packet protection), `session` (one client), `server` (which datagram belongs to whom), `run` (the
+//! loop).
+
+pub mod identity;
+pub mod keys;
+pub mod run;
+pub mod server;
+pub mod session;

@@ -1,0 +1,268 @@
+//! Which datagram belongs to which client, who is let in, what leaves next. Sans-IO.
+//!
+//! Drive it so: `handle_datagram` or `handle_timeout`, then `poll_datagram` until `None`, then wait until `poll_timeout`.
+//!
+//! Nothing grows without bound: clients and half-open ones are counted ([`Limits`](crate::settings::Limits)), each may send at most its
+//! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
+//! §8.1). Left out: Retry, stateless reset (a client of a server that was started anew waits for its idle timeout), further connection ids.
+
+use crate::conversation::Access;
+use crate::quic::session::{Envelope, Session};
+use crate::secrets::Secrets;
+use crate::settings::Limits;
+use crate::store::Store;
+use playpath_cc::AppParameters;
+use playpath_scenario::SenderSpec;
+use playpath_transport::codec::quic::{Header, version_negotiation};
+use playpath_transport::quic::config::{Config, FlowWindows};
+use playpath_transport::quic::packet::Kind;
+use playpath_units::Time;
+use playpath_video::ServerPolicy;
+use rustls::ServerConfig;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
+const LEAST_INITIAL: usize = 1200;
+/// Least connection id that a client's first packet may go to (§7.2).
+const LEAST_ORIGINAL: usize = 8;
+/// Bytes of own connection ids.
+const CID: usize = 8;
+/// IPv6 and UDP.
+pub const HEADERS: u32 = 48;
+/// Answers to strangers that wait to leave; more are not sent.
+const MOST_REFUSALS: usize = 64;
+
+/// What a server is told.
+pub struct Settings {
+    /// Congestion control.
+    pub sender: SenderSpec,
+    /// Settings of its endpoint, as a scenario has them.
+    pub endpoint: Config,
+    /// UDP payload that the way to every client carries.
+    pub largest_datagram: u32,
+    /// What strangers may take.
+    pub limits: Limits,
+}
+
+impl Settings {
+    /// What clients may send here is requests: one fits into a stream's first window, and memory stays small.
+    fn endpoint(&self) -> Config {
+        let flow = FlowWindows {
+            connection: 256 << 10,
+            stream: 16 << 10,
+            max_connection: 1 << 20,
+            max_stream: 256 << 10,
+            ..self.endpoint.flow
+        };
+        Config {
+            datagram_bytes: self.endpoint.datagram_bytes.min(self.largest_datagram).max(LEAST_INITIAL as u32),
+            flow,
+            max_uni_streams: 8,
+            idle_timeout: self.limits.idle_timeout,
+            ..self.endpoint
+        }
+    }
+}
+
+/// See the module.
+pub struct Server {
+    settings: Settings,
+    store: Store,
+    tls: Arc<ServerConfig>,
+    secrets: Box<dyn Secrets>,
+    /// By age.
+    sessions: BTreeMap<u64, Session>,
+    half_open: BTreeSet<u64>,
+    /// Own connection ids, and those that clients chose for their first packets.
+    cids: HashMap<Vec<u8>, u64>,
+    cids_of: HashMap<u64, [Vec<u8>; 2]>,
+    dues: BTreeSet<(Time, u64)>,
+    due_of: HashMap<u64, Time>,
+    ready: VecDeque<u64>,
+    refusals: VecDeque<(Envelope, Vec<u8>)>,
+    next_id: u64,
+    accesses: VecDeque<Access>,
+    told: Option<AppParameters>,
+    policy: Option<ServerPolicy>,
+    reports: VecDeque<(SocketAddr, String)>,
+}
+
+impl Server {
+    /// Serve `store`.
+    pub fn new(settings: Settings, store: Store, tls: Arc<ServerConfig>, secrets: Box<dyn Secrets>) -> Server {
+        Server {
+            settings,
+            store,
+            tls,
+            secrets,
+            sessions: BTreeMap::new(),
+            half_open: BTreeSet::new(),
+            cids: HashMap::new(),
+            cids_of: HashMap::new(),
+            dues: BTreeSet::new(),
+            due_of: HashMap::new(),
+            ready: VecDeque::new(),
+            refusals: VecDeque::new(),
+            next_id: 0,
+            accesses: VecDeque::new(),
+            told: None,
+            policy: None,
+            reports: VecDeque::new(),
+        }
+    }
+
+    /// Tell the control of every new connection of the video.
+    pub fn tell(&mut self, told: AppParameters) {
+        self.told = Some(told);
+    }
+
+    /// Tell players of the server with each file (CTA-5006).
+    pub fn tell_players(&mut self, policy: ServerPolicy) {
+        self.policy = Some(policy);
+    }
+
+    /// The oldest answer that has arrived and was not taken.
+    pub fn poll_access(&mut self) -> Option<Access> {
+        self.accesses.pop_front()
+    }
+
+    /// The oldest report that was not taken, and who sent it.
+    pub fn poll_report(&mut self) -> Option<(SocketAddr, String)> {
+        self.reports.pop_front()
+    }
+
+    /// Clients at the moment.
+    pub fn clients(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// A datagram has come; it is opened in place.
+    pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8]) {
+        let Some(header) = Header::parse(bytes, CID) else { return };
+        let (destination, source, kind) = match header {
+            Header::Unknown { destination, source } => {
+                if bytes.len() >= LEAST_INITIAL && self.refusals.len() < MOST_REFUSALS {
+                    let answer = version_negotiation(&bytes[destination], &bytes[source]);
+                    self.refusals.push_back((envelope, answer));
+                }
+                return;
+            }
+            Header::Long { kind, destination, source, .. } => (destination, Some(source), kind),
+            Header::Short { destination, .. } => (destination, None, Kind::OneRtt),
+        };
+        let known = self.cids.get(&bytes[destination.clone()]).copied();
+        let id = known.or_else(|| {
+            let is_first = kind == Kind::Initial && bytes.len() >= LEAST_INITIAL && destination.len() >= LEAST_ORIGINAL;
+            let source = source.filter(|_| is_first)?;
+            self.let_in(now, bytes[destination].to_vec(), bytes[source].to_vec())
+        });
+        let Some(id) = id else { return };
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.handle_datagram(now, envelope, bytes, &self.store);
+            self.ready.push_back(id);
+        }
+    }
+
+    /// A new client. `None`: all places are taken.
+    fn let_in(&mut self, now: Time, original: Vec<u8>, peer: Vec<u8>) -> Option<u64> {
+        if self.half_open.len() >= self.settings.limits.half_open {
+            let oldest = self.half_open.first().copied()?;
+            self.forget(oldest);
+        }
+        if self.sessions.len() >= self.settings.limits.connections {
+            let idle = self.sessions.iter().find(|(_, session)| session.is_idle()).map(|(id, _)| *id)?;
+            self.forget(idle);
+        }
+        let own = self.secrets.key().ok()?.to_be_bytes();
+        let config = self.settings.endpoint();
+        let control = self.settings.sender.cc.build(config.initial_window);
+        let mut session = Session::new(now, (config, control), &self.tls, (&original, own, &peer))?;
+        self.told.into_iter().for_each(|told| session.tell(now, told));
+        self.policy.into_iter().for_each(|policy| session.tell_client(policy));
+        let id = self.next_id;
+        self.next_id += 1;
+        let cids = [own.to_vec(), original];
+        self.cids.extend(cids.iter().map(|cid| (cid.clone(), id)));
+        self.cids_of.insert(id, cids);
+        self.half_open.insert(id);
+        self.sessions.insert(id, session);
+        Some(id)
+    }
+
+    fn forget(&mut self, id: u64) {
+        self.sessions.remove(&id);
+        self.half_open.remove(&id);
+        for cid in self.cids_of.remove(&id).into_iter().flatten() {
+            self.cids.remove(&cid);
+        }
+        if let Some(due) = self.due_of.remove(&id) {
+            self.dues.remove(&(due, id));
+        }
+    }
+
+    /// Timers that are due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
+            self.dues.remove(&(due, id));
+            self.due_of.remove(&id);
+            if let Some(session) = self.sessions.get_mut(&id) {
+                session.handle_timeout(now);
+                session.serve(now, &self.store);
+                self.ready.push_back(id);
+            }
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
+    pub fn poll_timeout(&self) -> Time {
+        self.dues.first().map_or(Time::MAX, |(due, _)| *due)
+    }
+
+    /// The next datagram is appended to `out`; `None`: there is none now.
+    pub fn poll_datagram(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Envelope> {
+        if let Some((envelope, bytes)) = self.refusals.pop_front() {
+            out.extend(bytes);
+            return Some(envelope);
+        }
+        while let Some(id) = self.ready.front().copied() {
+            if let Some(session) = self.sessions.get_mut(&id)
+                && let Some(envelope) = session.poll_datagram(now, out)
+            {
+                return Some(envelope);
+            }
+            self.ready.pop_front();
+            self.settle(now, id);
+        }
+        None
+    }
+
+    /// Nothing leaves any more for now: what is known of the client is looked at, and its timer is set.
+    fn settle(&mut self, now: Time, id: u64) {
+        let Some(session) = self.sessions.get_mut(&id) else { return };
+        self.accesses.extend(session.take_accesses());
+        let remote = session.remote();
+        self.reports.extend(session.take_reports().into_iter().filter_map(|report| Some((remote?, report))));
+        if session.endpoint().is_established() {
+            self.half_open.remove(&id);
+        }
+        let has_opened = now < session.opened + self.settings.limits.open_timeout || !self.half_open.contains(&id);
+        if session.is_over() || !has_opened {
+            return self.forget(id);
+        }
+        let due = session.poll_timeout();
+        if let Some(before) = self.due_of.insert(id, due) {
+            self.dues.remove(&(before, id));
+        }
+        self.dues.insert((due, id));
+    }
+
+    /// The server ends: every client is told.
+    pub fn close_all(&mut self, now: Time) {
+        for (&id, session) in &mut self.sessions {
+            session.close(now);
+            self.ready.push_back(id);
+        }
+    }
+}

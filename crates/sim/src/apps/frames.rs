@@ -1,0 +1,123 @@
+//! A source of frames behind one persistent connection (model: `playpath_video::traffic`): what the server takes it writes at once,
+//! and the delay of a frame ends when the client has read its last byte.
+
+use crate::apps::FlowSetup;
+use crate::engine::Owner;
+use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, What};
+use playpath_units::random::Stream;
+use playpath_units::{Duration, Time};
+use playpath_video::traffic::{FrameModel, FrameSource as Model};
+use std::collections::VecDeque;
+
+/// One source, from `start_at` to `stop_at`.
+pub struct FrameSource {
+    owner: Owner,
+    start_at: Time,
+    stop_at: Time,
+    setup: Option<Box<FlowSetup>>,
+    model: FrameModel,
+    stream: Stream,
+    /// `None` before the connection is there and after its end.
+    source: Option<Model>,
+    flow: FlowId,
+    /// Taken and not yet in the server's socket.
+    unwritten_bytes: u64,
+    taken_bytes: u64,
+    read_bytes: u64,
+    /// Frames that have not arrived: when each was taken, and where it ends in the stream.
+    under_way: VecDeque<(Time, u64)>,
+    delays: Vec<Duration>,
+}
+
+impl FrameSource {
+    pub fn new(
+        net: &mut Network,
+        id: AppId,
+        (start_at, stop_at): (Time, Option<Time>),
+        model: FrameModel,
+        stream: Stream,
+        setup: FlowSetup,
+    ) -> FrameSource {
+        FrameSource {
+            owner: net.add_owner(OwnerKind::App(id)),
+            start_at,
+            stop_at: stop_at.unwrap_or(Time::MAX),
+            setup: Some(Box::new(setup)),
+            model,
+            stream,
+            source: None,
+            flow: 0,
+            unwritten_bytes: 0,
+            taken_bytes: 0,
+            read_bytes: 0,
+            under_way: VecDeque::new(),
+            delays: Vec::new(),
+        }
+    }
+
+    pub fn start(&mut self, net: &mut Network) {
+        net.arm(self.owner, self.start_at);
+    }
+
+    pub fn handle_timeout(&mut self, net: &mut Network) {
+        if let Some(setup) = self.setup.take() {
+            self.flow = setup.open(net, false);
+            return net.arm(self.owner, self.stop_at);
+        }
+        if net.now >= self.stop_at {
+            self.source = None;
+            self.delays.extend(self.under_way.drain(..).map(|(taken, _)| net.now - taken));
+            net.abort(self.flow);
+            return net.arm(self.owner, Time::MAX);
+        }
+        if let Some(bytes) = self.source.as_mut().and_then(|source| source.handle_timeout(net.now)) {
+            self.taken_bytes += bytes;
+            self.unwritten_bytes += bytes;
+            self.under_way.push_back((net.now, self.taken_bytes));
+            self.write(net);
+        }
+        self.rearm(net);
+    }
+
+    pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
+        match (notice.end, notice.what) {
+            (End::Server, What::Connected) => {
+                self.source = Some(Model::new(self.model, net.now, self.stream.clone()));
+                self.rearm(net);
+            }
+            (End::Server, What::Writable) => self.write(net),
+            (End::Client, What::Readable) => {
+                self.read_bytes += net.read(self.flow, End::Client, u64::MAX);
+                while let Some(&(taken, end)) = self.under_way.front()
+                    && end <= self.read_bytes
+                {
+                    self.under_way.pop_front();
+                    self.delays.push(net.now - taken);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Its time has come: it has a flow.
+    pub fn is_open(&self) -> bool {
+        self.setup.is_none()
+    }
+
+    /// The flow, and the delay of each frame; one that has not arrived by `now` counts with the time for which it has waited.
+    pub fn measured(&self, now: Time) -> (FlowId, Vec<Duration>) {
+        let waiting = self.under_way.iter().map(|(taken, _)| now - *taken);
+        (self.flow, self.delays.iter().copied().chain(waiting).collect())
+    }
+
+    fn write(&mut self, net: &mut Network) {
+        if self.unwritten_bytes > 0 {
+            self.unwritten_bytes -= net.write(self.flow, End::Server, self.unwritten_bytes);
+        }
+    }
+
+    fn rearm(&mut self, net: &mut Network) {
+        let next = self.source.as_ref().map_or(Time::MAX, Model::poll_timeout);
+        net.arm(self.owner, next.min(self.stop_at));
+    }
+}

@@ -1,0 +1,277 @@
+//! Checksums of mapped data, and what follows when one is wrong: MP_FAIL, the end of the subflow, or a fallback to plain TCP.
+//!
+//! Reference: RFC 8684 §3.1 (flag A), §3.3 and §3.3.1 (checksum, infinite mapping), §3.7 (MP_FAIL).
+//! The endpoint carries no bytes. Their owner calls [`seal`](MptcpConnection::seal) before a segment leaves; of what arrives it keeps
+//! the bytes of each path apart while the connection [checks](MptcpConnection::checks), and hands them over mapping by mapping
+//! ([`whole_mapping`](MptcpConnection::whole_mapping), [`accept_mapping`](MptcpConnection::accept_mapping)): only then are they data.
+//!
+//! Differences from the reference:
+//! 1. Data counts as contiguous (§3.7) where no second path was ever ready and nothing was sent twice, which is also Linux's rule; else the
+//!    subflow that failed is reset.
+//! 2. MP_FAIL is repeated until it is answered; the reference sends it once, on an ACK that may be lost.
+//! 3. The infinite mapping travels with every segment until new data is acknowledged, not with the first alone.
+//! 4. A mapping that begins before data that was taken already, with other bounds than the one before, cannot be checked: the
+//!    subflow is reset, as one without checksum.
+//!
+//! Tested by `tests/mptcp_checksums.rs`, with the kernel's client by `tests/testbed/test_wire.py`.
+
+use super::MptcpConnection;
+use super::keys::initial_data_seq;
+use super::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
+use super::subflow::{Received, Stage};
+use crate::segment::Segment;
+use crate::tcp::Connection;
+use etherparse::checksum::Sum16BitWords;
+use playpath_units::{Duration, Time};
+
+/// MP_FAIL is repeated at least this late (it is repeated after the RTO, then ever later).
+const FAIL_AGAIN: Duration = Duration::from_millis(200);
+
+/// Where a connection stands that has met a wrong checksum on its only subflow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// It has not.
+    #[default]
+    None,
+    /// MP_FAIL was sent so often, and is sent again then.
+    Told { data_seq: u64, again: Time, count: u32 },
+    /// The peer's MP_FAIL was answered: an infinite mapping is owed until this offset of the subflow is acknowledged.
+    Answered { data_seq: u64, owed_to: u64 },
+}
+
+/// The sum over the pseudo-header of RFC 8684 §3.3.1 and the data; `rest` is zero to make a checksum, the checksum to test it.
+fn sum(data_seq: u64, subflow_seq: u32, len: u16, rest: u16, data: &[u8]) -> u16 {
+    Sum16BitWords::new()
+        .add_8bytes(data_seq.to_be_bytes())
+        .add_4bytes(subflow_seq.to_be_bytes())
+        .add_2bytes(len.to_be_bytes())
+        .add_2bytes(rest.to_be_bytes())
+        .add_slice(data)
+        .ones_complement()
+        .to_be()
+}
+
+/// Checksum of mapped data: the data sequence number always has eight bytes here, `len` counts a DATA_FIN.
+pub fn data_checksum(data_seq: u64, subflow_seq: u32, len: u16, data: &[u8]) -> u16 {
+    sum(data_seq, subflow_seq, len, 0, data)
+}
+
+/// Whether the data has this checksum.
+pub fn is_checksum_right(checksum: u16, data_seq: u64, subflow_seq: u32, len: u16, data: &[u8]) -> bool {
+    sum(data_seq, subflow_seq, len, checksum, data) == 0
+}
+
+impl MptcpConnection {
+    /// What arrives is data only once its checksum is known to be right.
+    pub fn checks(&self) -> bool {
+        self.has_checksums && !self.is_fallback
+    }
+
+    /// Write the checksum of the option that `segment` carries, if it has one: `payload` is what leaves with it.
+    pub fn seal(&self, segment: &mut Segment, payload: &[u8]) {
+        match &mut segment.mptcp {
+            // Of an infinite mapping the field is zero.
+            MptcpOption::Dss { data_seq, subflow_seq, len: len @ 1.., checksum: Some(checksum), .. } => {
+                *checksum = data_checksum(*data_seq, *subflow_seq, *len, payload);
+            }
+            MptcpOption::Capable { sender_key, data_len, checksum: Some(checksum), .. } => {
+                let data_seq = initial_data_seq(*sender_key).wrapping_add(1);
+                *checksum = data_checksum(data_seq, 1, *data_len, payload);
+            }
+            _ => {}
+        }
+    }
+
+    /// Length of the next piece of what arrived on `path` that one mapping covers and that is there in whole; it follows the pieces
+    /// that were handed over.
+    pub fn whole_mapping(&self, path: usize) -> Option<u32> {
+        let subflow = &self.subflows[path];
+        let tcp = subflow.tcp.as_ref().filter(|_| self.checks() && self.failure == Failure::None)?;
+        let mapping = subflow.next_received()?.mapping;
+        let is_whole = subflow.stage != Stage::Dead && tcp.readable() >= u64::from(mapping.len);
+        (mapping.offset == subflow.taken() && is_whole).then_some(mapping.len)
+    }
+
+    /// These are the bytes of [`whole_mapping`](Self::whole_mapping): the data offset of the first one, if their checksum is right.
+    pub fn accept_mapping(&mut self, now: Time, path: usize, bytes: &[u8]) -> Option<u64> {
+        let received = *self.subflows[path].next_received()?;
+        let mapping = received.mapping;
+        if !self.is_right(&received, bytes) {
+            self.fail(now, path, self.peer_zero.wrapping_add(mapping.data));
+            return None;
+        }
+        self.subflows.touch(path).verify_to(mapping.end());
+        self.take_data(now, path);
+        if received.has_fin {
+            self.take_data_fin(now, path, mapping.data + u64::from(mapping.len));
+        }
+        Some(mapping.data)
+    }
+
+    /// The peer asked for checksums, or did not.
+    pub(super) fn agree_on_checksums(&mut self, asked: bool) {
+        self.has_checksums = self.config.requires_checksums || asked;
+        self.subflows.touch_all().for_each(|subflow| subflow.set_verifying(self.has_checksums));
+    }
+
+    /// A mapping has come. Without the checksum that was agreed on the subflow counts as broken (§3.3). `false`: it is gone.
+    #[inline]
+    pub(super) fn take_mapping(&mut self, path: usize, received: Received) -> bool {
+        if self.has_checksums && received.checksum.is_none() {
+            self.drop_path(path);
+            return false;
+        }
+        self.subflows.touch(path).note_mapping(received);
+        if self.has_checksums && self.subflows[path].is_cut_across() {
+            self.drop_path(path);
+            return false;
+        }
+        true
+    }
+
+    /// The end of the stream, told without data, with a checksum of its own. `false`: the subflow is gone.
+    #[cold]
+    pub(super) fn take_checked_fin(&mut self, now: Time, path: usize, at: u64, checksum: Option<u16>) -> bool {
+        let data_seq = self.peer_zero.wrapping_add(at);
+        match checksum {
+            None => self.drop_path(path),
+            Some(checksum) if is_checksum_right(checksum, data_seq, 0, 1, &[]) => self.take_data_fin(now, path, at),
+            Some(_) => self.fail(now, path, data_seq),
+        }
+        self.subflows[path].stage != Stage::Dead
+    }
+
+    /// The peer found a wrong checksum in what we sent (§3.7).
+    #[cold]
+    pub(super) fn take_fail(&mut self, now: Time, path: usize, data_seq: u64) {
+        // A stranger would have to guess 64 bits.
+        if data_seq.wrapping_sub(self.own_zero) > self.level.written() {
+            return;
+        }
+        match self.failure {
+            Failure::Told { .. } => self.fall_back(now), // the answer
+            Failure::Answered { data_seq, .. } => self.signal(0, MptcpOption::Fail { data_seq }), // it was lost
+            Failure::None if self.is_fallback => {}
+            Failure::None if self.is_contiguous(path) => {
+                let (data_seq, owed_to) = (self.data_ack_field(), self.next_new_offset());
+                self.failure = Failure::Answered { data_seq, owed_to };
+                self.signal(0, MptcpOption::Fail { data_seq });
+                self.fall_back(now);
+            }
+            Failure::None => self.drop_path(path),
+        }
+    }
+
+    /// An infinite mapping: from here on the peer's stream is plain. Where the data is not contiguous it can mean nothing.
+    #[cold]
+    pub(super) fn take_infinite_mapping(&mut self, now: Time, path: usize) {
+        if self.is_contiguous(path) {
+            self.fall_back(now);
+        }
+    }
+
+    /// The infinite mapping that a segment with payload carries while it is owed: it begins at what the peer has for sure.
+    pub(super) fn infinite_mapping(&self) -> MptcpOption {
+        let Failure::Answered { owed_to, .. } = self.failure else { return MptcpOption::None };
+        let acknowledged = self.subflows[0].tcp.as_ref().map_or(0, Connection::acknowledged_offset);
+        if acknowledged > owed_to {
+            return MptcpOption::None;
+        }
+        MptcpOption::Dss {
+            flags: DSS_ACK | DSS_MAP | DSS_SEQ8,
+            data_ack: self.data_ack_field(),
+            data_seq: self.own_zero.wrapping_add(self.level.una()),
+            subflow_seq: self.level.una() as u32 + 1,
+            len: 0,
+            checksum: self.has_checksums.then_some(0),
+        }
+    }
+
+    /// When [`repeat_fail`](Self::repeat_fail) is due.
+    #[inline]
+    pub(super) fn fail_due(&self) -> Time {
+        if let Failure::Told { again, .. } = self.failure { again } else { Time::MAX }
+    }
+
+    /// MP_FAIL was not answered.
+    #[cold]
+    pub(super) fn repeat_fail(&mut self, now: Time) {
+        if let Failure::Told { data_seq, count, .. } = self.failure {
+            self.tell_failure(now, data_seq, count + 1);
+        }
+    }
+
+    fn is_right(&self, received: &Received, bytes: &[u8]) -> bool {
+        let mapping = received.mapping;
+        let data_seq = self.peer_zero.wrapping_add(mapping.data);
+        let len = (mapping.len + u32::from(received.has_fin)) as u16;
+        let holds = |checksum| is_checksum_right(checksum, data_seq, mapping.offset as u32 + 1, len, bytes);
+        received.checksum.is_some_and(holds)
+    }
+
+    /// A checksum is wrong. Of the only subflow there ever was the stream goes on as plain TCP, altered as it may be; else the subflow
+    /// is reset, and what it carried comes over another (§3.7).
+    #[cold]
+    fn fail(&mut self, now: Time, path: usize, data_seq: u64) {
+        if self.is_contiguous(path) {
+            self.tell_failure(now, data_seq, 0);
+        } else {
+            self.subflows.touch(path).failed_seq = Some(data_seq);
+            self.drop_path(path);
+        }
+    }
+
+    fn tell_failure(&mut self, now: Time, data_seq: u64, count: u32) {
+        let rto = self.subflows[0].tcp.as_ref().map_or(FAIL_AGAIN, Connection::rto).max(FAIL_AGAIN);
+        self.failure = Failure::Told { data_seq, again: now + rto * (1 << count.min(6)), count };
+        self.signal(0, MptcpOption::Fail { data_seq });
+    }
+
+    /// Path 0 alone has carried data, every byte once: data and subflow have the same offsets.
+    pub(super) fn is_contiguous(&self, path: usize) -> bool {
+        path == 0 && self.is_alone && self.level.stats().reinjections == 0
+    }
+
+    fn next_new_offset(&self) -> u64 {
+        self.subflows[0].tcp.as_ref().map_or(0, |tcp| tcp.written_offset() - tcp.unsent_bytes())
+    }
+
+    /// Both streams go on as plain TCP on path 0.
+    #[cold]
+    fn fall_back(&mut self, now: Time) {
+        if let Failure::Told { .. } = self.failure {
+            self.failure = Failure::None;
+        }
+        self.is_fallback = true;
+        self.announce_at = Time::MAX;
+        (1..self.subflows.len()).for_each(|path| self.drop_path(path));
+        self.subflows.touch(0).set_verifying(false);
+        self.level.pass_to_tcp();
+        self.take_data(now, 0);
+    }
+}
+
+/// What a DSS says of the payload beside the place of its mapping: bytes, and whether the stream ends behind them.
+pub(super) fn mapped(flags: u8, len: u16) -> (u32, bool) {
+    let has_fin = flags & DSS_FIN != 0;
+    (u32::from(len).saturating_sub(u32::from(has_fin)), has_fin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pseudo-header 0102 0304 0506 0708 · 0000 0001 · 0003 · 0000 and data 6162 63(00): the words add up to
+    /// 0x1014 + 1 + 3 + 0x6162 + 0x6300 = 0xd47a, whose complement is 0x2b85.
+    #[test]
+    fn a_checksum_worked_out_by_hand() {
+        let data_seq = 0x0102_0304_0506_0708;
+        assert_eq!(data_checksum(data_seq, 1, 3, b"abc"), 0x2b85);
+        assert!(is_checksum_right(0x2b85, data_seq, 1, 3, b"abc"));
+        for (data_seq, subflow_seq, len, data) in
+            [(data_seq + 1, 1, 3, b"abc"), (data_seq, 2, 3, b"abc"), (data_seq, 1, 4, b"abc"), (data_seq, 1, 3, b"abd")]
+        {
+            assert!(!is_checksum_right(0x2b85, data_seq, subflow_seq, len, data));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A server on a real network: somebody else speaks TLS, holds keys and bytes, and puts packets into datagrams.
+//!
+//! The endpoint stays what it is in the simulator, offsets and lengths. Whoever drives it tells what TLS did ([`write_crypto`],
+//! [`install_keys`], [`set_peer_parameters`], [`complete_handshake`]), hands over the packets that could be opened
+//! ([`handle_opened`]), and writes real bytes for what [`poll_transmit`](Connection::poll_transmit) returns.
+//!
+//! Reference: RFC 9001 §4.1 (the interface between TLS and QUIC). Driven by `crates/serve`.
+//!
+//! [`write_crypto`]: Connection::write_crypto
+//! [`install_keys`]: Connection::install_keys
+//! [`set_peer_parameters`]: Connection::set_peer_parameters
+//! [`complete_handshake`]: Connection::complete_handshake
+//! [`handle_opened`]: Connection::handle_opened
+
+use super::closing::State;
+use super::config::Config;
+use super::handshake::Handshake;
+use super::packet::{Frame, Kind, Packet, Space, TransportParameters};
+use super::receiving::Arrival;
+use super::{Connection, Event, Reason, varint};
+use playpath_cc::CongestionControl;
+use playpath_units::Time;
+use std::sync::Arc;
+
+impl Connection {
+    /// A server that waits for the first datagram, and whose TLS is spoken outside.
+    pub fn listen_with_tls(config: impl Into<Arc<Config>>, control: Box<dyn CongestionControl>) -> Connection {
+        let config = config.into();
+        let handshake = Handshake::external(config.tls);
+        Connection { handshake, ..Connection::listen(config, control) }
+    }
+
+    /// TLS has so many more bytes to send in `space`.
+    pub fn write_crypto(&mut self, space: Space, bytes: u64) {
+        self.handshake.crypto[space as usize].out.write(bytes);
+    }
+
+    /// Bytes of the TLS handshake that have come in order in `space`.
+    pub fn crypto_in_order(&self, space: Space) -> u64 {
+        self.handshake.crypto[space as usize].in_order()
+    }
+
+    /// TLS has keys of `space`, to send or to receive with.
+    pub fn install_keys(&mut self, space: Space, sends: bool, receives: bool) {
+        self.handshake.install(space, sends, receives);
+    }
+
+    /// There are keys to open such packets, and they are wanted.
+    pub fn opens(&self, kind: Kind) -> bool {
+        self.handshake.receives(kind)
+    }
+
+    /// What the client told of itself, and the largest datagram that it takes (RFC 9000 §18.2).
+    pub fn set_peer_parameters(&mut self, now: Time, parameters: TransportParameters, max_datagram: u64) {
+        let most = u32::try_from(max_datagram).unwrap_or(u32::MAX);
+        if most < self.config.datagram_bytes {
+            Arc::make_mut(&mut self.config).datagram_bytes = most;
+        }
+        self.handshake.remember(parameters);
+        self.streams.set_limits(&parameters);
+        self.restart_idle(now);
+    }
+
+    /// TLS is done: the client is who it said, and has our parameters.
+    pub fn complete_handshake(&mut self, now: Time) {
+        self.handshake.complete();
+        self.path.start(now);
+        self.tell(Event::Connected);
+        self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)
+        self.set_loss_timer(now);
+    }
+
+    /// A datagram arrived, whose packets are handed over one by one; `false`: none is wanted.
+    pub fn handle_arrival(&mut self, arrival: Arrival) -> bool {
+        self.begin_datagram(arrival)
+    }
+
+    /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count.
+    pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
+        self.handle_packet(now, packet, frames, arrival);
+        self.set_loss_timer(now);
+    }
+
+    /// The peer broke a rule that only the bytes show: close with this code of RFC 9000 §20.1.
+    pub fn fail(&mut self, now: Time, code: u64) {
+        self.close_for(now, code, Reason::Local);
+    }
+
+    /// Open a unidirectional stream. The peer must allow it: `initial_max_streams_uni` is for the caller to know.
+    pub fn open_uni(&mut self) -> u64 {
+        self.streams.open_uni(&self.config)
+    }
+
+    /// It is being closed, or closed.
+    pub fn is_closing(&self) -> bool {
+        self.state != State::Open
+    }
+
+    /// The peer has ended the stream, and nothing is left to read behind the next `bytes`.
+    pub fn ends_after(&self, id: u64, bytes: u64) -> bool {
+        self.streams.ends_after(id, bytes)
+    }
+
+    /// All of a stream was sent, its end too, and nothing of it is known to be lost.
+    pub fn is_sent(&self, id: u64) -> bool {
+        self.streams.is_sent(id)
+    }
+
+    /// Bytes of the packet number of a packet that was just polled (RFC 9000 §17.1).
+    pub fn number_bytes(&self, packet: &Packet) -> u32 {
+        let board = &self.spaces[packet.kind.space() as usize].board;
+        varint::packet_number_size(packet.number, board.largest_acked())
+    }
+
+    /// Everything of a stream below this offset has arrived at the peer; `None`: all of it, and the stream is over.
+    pub fn acked_up_to(&self, id: u64) -> Option<u64> {
+        self.streams.acked_up_to(id)
+    }
+}

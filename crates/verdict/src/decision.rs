@@ -1,0 +1,80 @@
+//! What a ranking says: who is best, and how the others stand to it.
+
+use crate::standing::{Judged, Standing};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// How two senders stand at a criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// Proven: no difference that counts.
+    Alike,
+    /// Proven: one is noticeably better.
+    Apart,
+    /// Not proven either way.
+    Open,
+}
+
+/// A sender against the best in one metric, paired by seed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// Who.
+    pub sender: String,
+    /// Against whom.
+    pub best: String,
+    /// In what.
+    pub metric: String,
+    /// Mean of sender minus best.
+    pub mean: f64,
+    /// Median of these differences.
+    pub median: f64,
+    /// 95 % interval of the median difference; none for fewer than six runs.
+    pub ci95: Option<[f64; 2]>,
+    /// Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out.
+    pub p: Option<f64>,
+    /// Of "no further apart than the margin", corrected for all pairs.
+    pub p_adjusted: Option<f64>,
+    /// They are apart: `p_adjusted` is at most the level that this number of runs and this criterion have.
+    pub significant: bool,
+    /// Pairs.
+    pub n: usize,
+    /// Those that differ by more than the margin.
+    pub noticed: usize,
+    /// How they stand.
+    pub relation: Relation,
+    /// Estimate of the further runs that would settle an open difference.
+    pub more_runs: Option<usize>,
+}
+
+/// How the best sender stands against the others.
+#[derive(Clone, Debug, Serialize)]
+pub struct Decision {
+    /// Best first.
+    pub ranking: Vec<String>,
+    /// 1 for the best; senders alike in everything that counts share a rank.
+    pub ranks: BTreeMap<String, usize>,
+    /// The first and the last place that each may have, by what is proven.
+    pub places: BTreeMap<String, [usize; 2]>,
+    /// Each other sender against the best, every criterion judged for itself.
+    pub criteria: BTreeMap<String, Vec<Judged>>,
+    /// The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where none of
+    /// its parts is.
+    pub weighed: BTreeMap<String, Standing>,
+    /// Apart from the best.
+    pub beaten: Vec<String>,
+    /// Alike with it.
+    pub tied: Vec<String>,
+    /// Undecided.
+    pub open: Vec<String>,
+    /// For each other sender not tied, the criterion where it first differs from the best; where viewers weigh several against each
+    /// other, the one that makes most of the difference.
+    pub deciding: BTreeMap<String, String>,
+    /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
+    /// seconds at one step less of the picture, at which that changes.
+    pub depends: BTreeMap<String, f64>,
+    /// Estimate of the further runs that would settle all open comparisons.
+    pub more_runs: Option<usize>,
+    /// The same for what the viewer sees alone, without the network's costs.
+    pub more_runs_for_viewer: Option<usize>,
+}

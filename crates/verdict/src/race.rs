@@ -1,0 +1,150 @@
+//! A race of choices: sessions are added until the best is decided, and what is beaten plays no more. However often one looks, a whole
+//! race names a false winner in at most 5 % of cases.
+//!
+//! What is raced is a bounded figure, since of an unbounded mean no number of sessions proves anything: how many times what one notices
+//! (`margin` of that session) one choice is worse than the other in a session with the same seed, at most `MOST_UNITS` either way: ten
+//! minutes' stall count as one of six noticeable stalls. The mean of it is known from a confidence sequence (`betting`), for all pairs
+//! of choices and all criteria at once: each criterion has its share of the 5 % (`FIRST` of them what decides first, the rest equally
+//! the others), and every pair an equal part of that.
+//!
+//! - *apart*: the sequence leaves zero out, and the mean of the sessions that both played agrees;
+//! - *alike*: it lies within a tenth of what a session counts at most (`ALIKE`), which is less than one notices, and less than what one
+//!   session in ten can make up; so a race between equals ends;
+//! - *open* otherwise.
+//!
+//! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/race.rs` repeats them.
+
+use crate::betting::{against_at_least, against_at_most, interval};
+use crate::criteria::GUARD;
+use crate::decision::Relation;
+use crate::evidence::UNNOTICED_SHARE;
+use crate::ranking::{Proof, Ranker};
+use playpath_record::registry::{Better, Metric};
+use std::collections::BTreeMap;
+
+/// The most that a race may err.
+pub const FALSE_WINNERS: f64 = 0.05;
+/// Times what one notices that a session counts at most.
+const MOST_UNITS: f64 = 6.0;
+/// What one notices, as a share of that.
+const NOTICED: f64 = 1.0 / MOST_UNITS;
+/// The largest mean that counts as alike, as a share of that: as by tests, one session in ten may differ.
+const ALIKE: f64 = UNNOTICED_SHARE;
+/// Of the 5 %, for the criterion that decides first.
+const FIRST: f64 = 0.8;
+/// Below, nothing is raced on: they also say how much of a film is shown, which weighs the picture against stalls.
+pub(crate) const FIRST_LOOK: usize = 8;
+const MOST_RUNS: f64 = 10_000.0;
+
+/// What bets on a pair have won so far, by what they were against.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Won {
+    /// "No worse": the first is worse.
+    worse: f64,
+    /// "No better": the first is better.
+    better: f64,
+    /// "Worse by what alike allows" and "better by that", the lesser of the two.
+    alike: f64,
+}
+
+/// Shares of the 5 % by criterion; the corners of a weighing have the share of what they make up, as all must agree.
+pub(crate) fn shares(steps: &[&'static Metric]) -> BTreeMap<&'static str, f64> {
+    let first = steps.iter().find(|metric| metric.name != GUARD).or(steps.first()).map(|metric| metric.name);
+    let later = (1.0 - FIRST) / steps.len().saturating_sub(1).max(1) as f64;
+    let share = |name| if Some(name) == first { FIRST } else { later };
+    steps.iter().map(|metric| (metric.name, share(metric.name))).collect()
+}
+
+impl Ranker {
+    /// How two choices stand at a criterion, by the sessions that both played.
+    pub(crate) fn raced(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
+        let noticed = || self.units(one, other, metric).iter().any(|unit| unit.abs() > NOTICED);
+        if !self.is_random {
+            return if noticed() { Relation::Apart } else { Relation::Alike };
+        }
+        if metric.name == GUARD && self.together(one, other) > 1 && !noticed() {
+            return Relation::Alike;
+        }
+        let (won, wanted) = (self.won(one, other, metric), self.wanted(metric));
+        if won.alike >= wanted {
+            return Relation::Alike;
+        }
+        let is_ahead = self.is_better(one, other, metric);
+        let is_behind = self.is_better(other, one, metric);
+        let is_apart = (won.worse >= wanted && is_behind) || (won.better >= wanted && is_ahead);
+        if is_apart { Relation::Apart } else { Relation::Open }
+    }
+
+    /// The level, of all that a race may err, at which the pair would just be told apart.
+    pub(crate) fn raced_p(&self, one: usize, other: usize, metric: &'static Metric) -> f64 {
+        let won = self.won(one, other, metric);
+        (FALSE_WINNERS * self.wanted(metric) / won.worse.max(won.better)).min(1.0)
+    }
+
+    /// Sessions in all after which the pair would be settled if bets go on winning as they did, and whether as apart.
+    pub(crate) fn raced_needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {
+        let (won, wanted) = (self.won(one, other, metric), libm::log(self.wanted(metric)));
+        let after = |capital: f64| self.together(one, other) as f64 * wanted / libm::log(capital);
+        let (apart, alike) = (after(won.worse.max(won.better)), after(won.alike));
+        let first = libm::ceil(apart.min(alike).max(FIRST_LOOK as f64));
+        (first <= MOST_RUNS).then_some((first as usize, apart < alike))
+    }
+
+    /// How far apart two choices that are alike may be on average, in the metric's unit, with sessions counted up to the second figure;
+    /// `None` where what one notices has no size of its own, as a share has.
+    pub(crate) fn at_most_apart(&self, one: usize, other: usize, metric: &'static Metric) -> Option<[f64; 2]> {
+        let most = MOST_UNITS * metric.least;
+        if most == 0.0 || !self.is_random || self.proof == Proof::Tests {
+            return None;
+        }
+        let outcome = |(a, b): (Option<f64>, Option<f64>)| Some(shifted(((a? - b?) / most).clamp(-1.0, 1.0)));
+        let outcomes: Option<Vec<f64>> = self.sessions(one, other, metric.name).map(outcome).collect();
+        let [low, high] = interval(&outcomes?, 2.0 / self.wanted(metric));
+        Some([most * (2.0 * low - 1.0).abs().max((2.0 * high - 1.0).abs()), most])
+    }
+
+    /// Whether `one` is noticeably worse than `other` in some session that both played.
+    pub(crate) fn is_behind_once(&self, one: usize, other: usize, metric: &'static Metric) -> bool {
+        self.units(one, other, metric).iter().any(|unit| *unit > NOTICED)
+    }
+
+    /// What bets must have won to refute something of a pair at a criterion: twice, as either side may.
+    fn wanted(&self, metric: &Metric) -> f64 {
+        let pairs = self.senders() * (self.senders() - 1) / 2;
+        2.0 * pairs as f64 / (FALSE_WINNERS * self.share(metric))
+    }
+
+    fn won(&self, one: usize, other: usize, metric: &'static Metric) -> Won {
+        let key = (metric.name, one, other);
+        if let Some(found) = self.bets.borrow().get(&key) {
+            return *found;
+        }
+        let units = self.units(one, other, metric);
+        let outcomes = || units.iter().map(|unit| shifted(*unit));
+        let alike = against_at_least(outcomes(), shifted(ALIKE)).min(against_at_most(outcomes(), shifted(-ALIKE)));
+        let (worse, better) = (against_at_most(outcomes(), 0.5), against_at_least(outcomes(), 0.5));
+        self.bets.borrow_mut().insert(key, Won { worse, better, alike });
+        Won { worse, better, alike }
+    }
+
+    /// How much worse the first is, session by session, as a share of what counts at most.
+    fn units(&self, one: usize, other: usize, metric: &'static Metric) -> Vec<f64> {
+        let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
+        let unit = |(session, pair): (usize, (Option<f64>, Option<f64>))| match pair {
+            (Some(a), Some(b)) if a == b => 0.0,
+            (Some(a), Some(b)) => {
+                let margin = self.margin_in(one, other, metric, |sender, name| self.value(sender, name, session));
+                (sign * (a - b) / (MOST_UNITS * margin)).clamp(-1.0, 1.0)
+            }
+            (None, Some(_)) => 1.0,
+            (Some(_), None) => -1.0,
+            (None, None) => 0.0,
+        };
+        self.sessions(one, other, metric.name).enumerate().map(unit).collect()
+    }
+}
+
+/// From [-1, 1] to [0, 1].
+fn shifted(unit: f64) -> f64 {
+    0.5 * (1.0 + unit)
+}

@@ -1,0 +1,156 @@
+"""What telling Slack of the buffer does to adaptive viewers: sixty cases, told, silent, told false. Prints a table of docs/slack.md.
+
+Usage: python docs/figures/slack_told.py STORE [SEEDS]    (needs playpath installed; a second of a core for each case and seed)
+
+STORE is a file, a line for each session. What is in it is not played again, so a run that was stopped goes on, and more seeds
+cost only themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from scipy.stats import t as student
+
+import playpath
+
+Row = dict[str, Any]
+SCENE = """
+name = "told"
+[video]
+source = "bigbuckbunny"
+duration = "120 s"
+[player]
+kind = "dash"
+abr = "dynamic"
+ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
+segment = "4 s"
+full_level = "{full} s"
+{told}
+[[path]]
+rate = "{rate} Mbit/s"
+rtt = "{rtt} ms"
+jitter = "0.3 ms"
+queue = "1 bdp"
+"""
+RIVAL = '[[traffic]]\nname = "other"\nkind = "{kind}"\ncc = "{cc}"\nstart_spread = "1 s"\ncount = {count}\n'
+RIVALS = {
+    "none": "",
+    "cubic": RIVAL.format(kind="bulk", cc="cubic", count=1),
+    "newreno": RIVAL.format(kind="bulk", cc="newreno", count=1),
+    "bbr3": RIVAL.format(kind="bulk", cc="bbr3", count=1),
+    "web": RIVAL.format(kind="web", cc="cubic", count=2),
+}
+TOLD = {
+    "truth": 'cmcd = "v2"',
+    "silent": 'cmcd = "off"',
+    "empty": 'cmcd = "v2"\ncmcd_claim = "empty"',
+}
+"""What the client says of its buffer: the truth, nothing, or that it is always empty."""
+WORSE = -0.05
+"""Points of MOS that nobody would notice."""
+METRICS = ("p1203_o35", "mean_rate_kbps", "stall_time_s", "startup_delay_s", "retransmitted_packets")
+
+
+class Case(NamedTuple):
+    """A path, its rival, and how much the player holds."""
+
+    rate: float
+    rtt: float
+    rival: str
+    full: int
+
+
+CASES = [Case(*each) for each in itertools.product((5, 10, 25), (20, 60), RIVALS, (12, 60))]
+
+
+def main() -> None:
+    """Play what is missing, then tell."""
+    store = Path(sys.argv[1])
+    seeds = range(1, 1 + int(sys.argv[2]) if len(sys.argv) > 2 else 11)
+    rows = play(store, seeds)
+    tell({(Case(*row["case"]), row["told"], row["seed"]): row for row in rows}, seeds)
+
+
+def play(store: Path, seeds: range) -> list[Row]:
+    """All sessions of the store, those of the seeds added; all cases of a seed before the next seed."""
+    store.touch()
+    rows: list[Row] = [json.loads(line) for line in store.read_text().splitlines()]
+    done = {(Case(*row["case"]), row["told"], row["seed"]) for row in rows}
+    with store.open("a") as file:
+        for seed, case, told in itertools.product(seeds, CASES, TOLD):
+            if (case, told, seed) not in done:
+                rows.append({"case": case, "told": told, "seed": seed} | session(case, told, seed))
+                file.write(json.dumps(rows[-1]) + "\n")
+                file.flush()
+    return rows
+
+
+def session(case: Case, told: str, seed: int, cc: str | Row = "slack") -> Row:
+    """One session's figures."""
+    text = SCENE.format(told=TOLD[told], **case._asdict()) + RIVALS[case.rival]
+    metrics = playpath.run(text, cc=[cc], seed=seed).metrics
+    return {name: metrics[name] for name in METRICS} | {"other_mbps": metrics.get("neighbours_goodput_mbps")}
+
+
+def interval(values: list[float]) -> tuple[float, float, float]:
+    """Mean, and the 95 % interval of Student's t over the seeds."""
+    mean = fmean(values)
+    half = student.ppf(0.975, len(values) - 1) * stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return mean, mean - half, mean + half
+
+
+def tell(by: dict[tuple[Case, str, int], Row], seeds: range) -> None:
+    """A row for each rival, and what the goals ask."""
+    print("| rival | MOS: told, silent, false | rate (kbit/s) | stalls (s) | retransmitted | rival's rate (Mbit/s) |")
+    print("| -- | -- | -- | -- | -- | -- |")
+    for rival in (*RIVALS, "all"):
+        cells = []
+        for metric, shown in zip(
+            (*METRICS[:3], METRICS[4], "other_mbps"), (".2f", ".0f", ".2f", ".0f", ".2f"), strict=True
+        ):
+            means = [_mean(by, rival, told, metric) for told in TOLD]
+            cells.append(", ".join("" if mean is None else format(mean, shown) for mean in means))
+        print(f"| {rival} | " + " | ".join(cells) + " |")
+    for told, other, what in (("truth", "silent", "told the truth"), ("empty", "silent", "a false claim")):
+        differences = {case: list(_differences(by, case, told, other, seeds)) for case in CASES}
+        intervals = {case: interval(values) for case, values in differences.items()}
+        worse = [case for case, (_, _, high) in intervals.items() if high < WORSE]
+        better = [case for case, (_, low, _) in intervals.items() if low > -WORSE]
+        print(f"\n{what}, MOS less that of the silent: mean {fmean(v[0] for v in intervals.values()):+.3f}; worse by")
+        print(f"more than 0.05 in {len(worse)} of {len(CASES)}, better in {len(better)}")
+        for case in sorted(worse, key=lambda case: intervals[case][0]):
+            print("  {}: {:+.2f} ({:+.2f} to {:+.2f})".format("/".join(map(str, case)), *intervals[case]))
+    rates = {told: sum(row["mean_rate_kbps"] for (_, t, _), row in by.items() if t == told) for told in TOLD}
+    ratios = {case: _case_rate(by, case, "truth", seeds) / _case_rate(by, case, "silent", seeds) for case in CASES}
+    low = [case for case, ratio in ratios.items() if ratio < 0.95]
+    print(
+        f"\nrate told / silent: {rates['truth'] / rates['silent']:.3f}; below 0.95 in {len(low)}: smallest {min(ratios.values()):.3f}"
+    )
+
+
+def _mean(by: dict[tuple[Case, str, int], Row], rival: str, told: str, metric: str) -> float | None:
+    values = [row[metric] for (case, t, _), row in by.items() if t == told and rival in (case.rival, "all")]
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _case_rate(by: dict[tuple[Case, str, int], Row], case: Case, told: str, seeds: range) -> float:
+    return fmean(by[case, told, seed]["mean_rate_kbps"] for seed in seeds)
+
+
+def _differences(
+    by: dict[tuple[Case, str, int], Row], case: Case, told: str, other: str, seeds: range
+) -> Iterator[float]:
+    for seed in seeds:
+        yield by[case, told, seed]["p1203_o35"] - by[case, other, seed]["p1203_o35"]
+
+
+if __name__ == "__main__":
+    main()

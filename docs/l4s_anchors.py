@@ -1,0 +1,74 @@
+"""Pairs of bulk flows against what was measured elsewhere: the last part of docs/l4s.md, and the store of what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import playpath
+
+
+def kept(name: str, measure: Callable[[], Any]) -> Any:
+    """What STORE has under this name; measured now if it has nothing."""
+    path = Path(sys.argv[1]) / f"{name}.json"
+    if not path.exists():
+        print(name, file=sys.stderr)
+        path.write_text(json.dumps(measure()))
+    return json.loads(path.read_text())
+
+
+OVER = (
+    ("CUBIC / Prague", "10 ms", ["cubic", "prague"], "12.65 / 34.57"),
+    ("the same without Prague's `reference_rtt`", "10 ms", ["cubic", "prague:transition=1000000"], "12.65 / 34.57"),
+    ("CUBIC / Prague", "20 ms", ["cubic", "prague"], "14.94 / 32.39"),
+    ("CUBIC / Prague", "80 ms", ["cubic", "prague"], "17.85 / 29.58"),
+    ("Prague / Prague", "20 ms", ["prague", "prague"], "23.5 / 23.4"),
+    ("Prague of 80 ms / of 20 ms", "20 ms", ["prague@80 ms", "prague"], "5.80 / 41.48"),
+)
+SHARED = (
+    ("1000 packets, drop-tail", "1000 packets", "35.44 / 12.24"),
+    ("`fq_codel` with one flow, both marked", {"kind": "fq_codel", "flows": 1}, "1 to 24"),
+    ("`pie` with `ecn`", {"kind": "pie", "ecn": True}, "1 to 23"),
+    ("`red` with `ecn`, 1000 packets", {"kind": "red", "ecn": True, "limit": "1000 packets"}, "1 to 27"),
+)
+
+
+def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False) -> list[float]:
+    """Mbit/s of two bulk flows over 50 Mbit/s in two minutes, mean over the seeds."""
+    traffic = []
+    for i, text in enumerate(flows):
+        control, _, own_rtt = text.partition("@")
+        name, _, setting = control.partition(":")
+        cc: Any = name
+        if setting:
+            key, _, value = setting.partition("=")
+            cc = {"name": name, key: float(value)}
+        group = {"name": f"flow {i}", "kind": "bulk", "cc": cc, "start_spread": "1 s"}
+        if own_rtt:
+            group["rtt"] = {"uniform": [own_rtt, own_rtt], "whole": True}
+        if marks and name == "cubic":
+            group["ecn"] = True
+        traffic.append(group)
+    path = {"name": "p", "rate": "50 Mbit/s", "rtt": rtt, "queue": queue, "jitter": "0.06 ms"}
+    scenario = {"path": [path], "traffic": traffic, "run": {"duration": "120 s", "seeds": 5}}
+    result = playpath.compare(scenario)
+    return [float(result.flows.filter(pl.col("name") == f"flow {i}")["goodput_mbps"].mean()) for i in range(2)]
+
+
+def anchors() -> tuple[str, str]:
+    """Against what was measured with Linux: over DualPI2, and in one classic queue."""
+    over = ["| flows over `dualpi2` | round trip | Mbit/s | measured elsewhere |", "| --- | --- | --- | --- |"]
+    for i, (label, rtt, flows, elsewhere) in enumerate(OVER):
+        a, b = kept(f"over {i}", lambda rtt=rtt, flows=flows: pair(rtt, "dualpi2", flows))
+        over.append(f"| {label} | {rtt if '@' not in flows[0] else ''} | {a:.1f} / {b:.1f} | {elsewhere} |")
+    shared = ["| one classic queue, 20 ms | CUBIC / Prague, Mbit/s | measured elsewhere |", "| --- | --- | --- |"]
+    for i, (label, queue, elsewhere) in enumerate(SHARED):
+        a, b = kept(f"shared {i}", lambda queue=queue: pair("20 ms", queue, ["cubic", "prague"], marks=True))
+        ratio = "" if "/" in elsewhere else f" (1 to {b / a:.0f})"
+        shared.append(f"| {label} | {a:.1f} / {b:.1f}{ratio} | {elsewhere} |")
+    return "\n".join(over), "\n".join(shared)

@@ -1,0 +1,73 @@
+"""Make docs/appendix/tcp-rules.md: `.venv/bin/python docs/rules.py`. Each packet script of tests/packets is a rule of TCP; the page
+says which hold for Linux as well, and of the others why not.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = ROOT / "tests" / "packets"
+PAGE = ROOT / "docs" / "appendix" / "tcp-rules.md"
+
+HEAD = """# TCP's rules, one by one
+
+Each rule is a script: one endpoint, driven packet by packet, and every segment that it must send, with its time. All {all} hold for our
+endpoint (`cargo test -p playpath-transport --test packets`). {both} hold for Linux 6.18's TCP too, through a TUN device (`sudo pytest
+tests/testbed/test_kernel_tcp.py`); of the other {ours} the last column says why. Where Linux names a rule in packet scripts of its own, the
+script here is in our words. `tests/packets/README.md` says how to read one.
+
+Made by `docs/rules.py`; do not edit.
+"""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A script: its name, what it says, and why it does not hold for Linux; empty if it does."""
+
+    name: str
+    words: str
+    reason: str
+
+
+def rules() -> list[Rule]:
+    """Every script's, by name."""
+    return [_rule(file) for file in sorted(SCRIPTS.glob("*.pkt"))]
+
+
+def _rule(file: Path) -> Rule:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    words = " ".join(line.removeprefix("#").strip() for line in takewhile(lambda line: line.startswith("#"), lines))
+    holds = next(line for line in lines if line.startswith("holds "))
+    return Rule(file.stem, words, holds.removeprefix("holds ours: ") if holds != "holds linux" else "")
+
+
+def page() -> str:
+    """The page, before it is formatted."""
+    found = rules()
+    both = sum(not rule.reason for rule in found)
+    lines = [
+        HEAD.format(all=len(found), both=both, ours=len(found) - both),
+        "| script | rule | Linux |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{rule.name}` | {_cell(rule.words)} | {_cell(rule.reason) or 'the same'} |" for rule in found]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|").replace("*", r"\*")
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
+
+
+if __name__ == "__main__":
+    main()

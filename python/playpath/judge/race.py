@@ -1,0 +1,33 @@
+"""When a race is looked at, and what is told of its rule (`crates/verdict/src/race.rs`)."""
+
+from __future__ import annotations
+
+from playpath.base.errors import InputError
+
+MOST = 256
+"""Seeds at which a race ends undecided where nobody says another number."""
+RULE = (
+    "until the best is decided or the most seeds are reached; what is proven to be worse plays no more; proven by bets, so that a whole "
+    "race names a false winner in at most 5 % of cases, however often one looks"
+)
+_LEAST_STEP = 4
+
+
+def race_looks(first: int, until_decided: int | bool) -> list[int]:
+    """Numbers of seeds at which to look: a quarter more each time, four at least, up to the most.
+
+    >>> race_looks(10, 40), race_looks(30, 32), race_looks(10, True)[-3:]
+    ([10, 14, 18, 22, 27, 33, 40], [30, 32], [188, 235, 256])
+
+    Raises
+    ------
+    InputError
+        The most is not above the first number.
+    """
+    most = max(MOST, 2 * first) if until_decided is True else int(until_decided)
+    if most <= first:
+        raise InputError(f"until_decided {most}: must be above the {first} seeds to begin with")
+    found = [first]
+    while found[-1] < most:
+        found.append(min(most, found[-1] + max(_LEAST_STEP, found[-1] // 4)))
+    return found

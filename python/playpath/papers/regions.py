@@ -1,0 +1,127 @@
+"""Where in the joint space a claim holds, in words: "gain under 0.9 and a queue of 250 kB or more".
+
+A region is a box of at most three conditions, found greedily: each is the one that most raises how many more points the box has
+with the claim than its size would give (weighted relative accuracy, Lavrač et al. 1999). One that chance would give as well
+(hypergeometric, one in twenty, for the number of conditions that were tried) is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from playpath.papers.study import Settings, Unstated
+
+_MOST = 3
+_LEAST_GAIN = 1.05
+_LEAST_INSIDE = 4
+_CHANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What one parameter must be: among these of its choices, or a number within bounds."""
+
+    parameter: Unstated
+    low: float = float("-inf")
+    high: float = float("inf")
+    choices: Sequence[float | str] = ()
+
+    def holds(self, value: float | str) -> bool:
+        """Of a value of the parameter."""
+        return self.low <= value < self.high if isinstance(value, int | float) else value in self.choices
+
+    @property
+    def says(self) -> str:
+        """In words."""
+        u = self.parameter
+        if not u.is_number:
+            return f"{u.name}: {' or '.join(map(str, self.choices))}"
+        bound = f"{self.low:g} {u.unit}".strip() + " or more" if self.high == float("inf") else ""
+        return f"{u.name} {bound}" if bound else f"{u.name} under {self.high:g} {u.unit}".rstrip()
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box.
+
+    Attributes
+    ----------
+    conditions : sequence of Condition
+        All of them hold inside; empty if no box was found.
+    inside, outside : tuple of int
+        Points with the claim, and points.
+    """
+
+    conditions: Sequence[Condition]
+    inside: tuple[int, int]
+    outside: tuple[int, int]
+
+    def has(self, settings: Settings) -> bool:
+        """Whether a set lies inside."""
+        return all(c.holds(settings[c.parameter.knob]) for c in self.conditions)
+
+    @property
+    def says(self) -> str:
+        """In words."""
+        if not self.conditions:
+            return "no region stands out"
+        return " and ".join(c.says for c in self.conditions)
+
+
+def find(points: Sequence[Settings], y: np.ndarray, swept: Sequence[Unstated]) -> Region:
+    """The box that tells best where `y` is true."""
+    candidates = [(c, _mask(c, points)) for u in swept for c in _conditions(u, points)]
+    chosen: list[Condition] = []
+    inside, best = np.ones(len(y), dtype=bool), 0.0
+    while len(chosen) < _MOST and candidates:
+        gains = [_gain(inside & mask, y) for _, mask in candidates]
+        index = int(np.argmax(gains))
+        narrowed = inside & candidates[index][1]
+        if gains[index] <= best * _LEAST_GAIN or not _is_more_than_chance(narrowed, inside, y, len(candidates)):
+            break
+        inside, best = narrowed, gains[index]
+        chosen.append(candidates[index][0])
+        candidates = [c for c in candidates if c[0].parameter is not chosen[-1].parameter]
+    outside = ~inside
+    return Region(chosen, (int(y[inside].sum()), int(inside.sum())), (int(y[outside].sum()), int(outside.sum())))
+
+
+def _gain(inside: np.ndarray, y: np.ndarray) -> float:
+    """Weighted relative accuracy: the share of all points that are inside with the claim, beyond what its size would give."""
+    count = int(inside.sum())
+    return float(y[inside].sum() - count * y.mean()) / len(y) if count >= _LEAST_INSIDE else 0.0
+
+
+def _is_more_than_chance(narrowed: np.ndarray, inside: np.ndarray, y: np.ndarray, tried: int) -> bool:
+    """Drawn at random from those inside, so many would have the claim less often than once in twenty searches."""
+    from scipy.stats import hypergeom  # as in `space.filled`
+
+    total, holding = int(inside.sum()), int(y[inside].sum())
+    p = hypergeom.sf(int(y[narrowed].sum()) - 1, total, holding, int(narrowed.sum()))
+    return bool(p * tried < _CHANCE)
+
+
+def _mask(condition: Condition, points: Sequence[Settings]) -> np.ndarray:
+    return np.array([condition.holds(point[condition.parameter.knob]) for point in points])
+
+
+def _conditions(u: Unstated, points: Sequence[Settings]) -> Iterator[Condition]:
+    """Both sides of each fifth of the points' values; of quantities in order likewise; else each choice, and all but it."""
+    values = u.values
+    if u.is_number:
+        at = np.unique(np.quantile([point[u.knob] for point in points], np.linspace(0.2, 0.8, 4)))
+        for bound in (float(f"{b:.2g}") for b in at):
+            yield Condition(u, high=bound)
+            yield Condition(u, low=bound)
+    elif u.is_quantity:
+        for cut in range(1, len(values)):
+            yield Condition(u, choices=values[:cut])
+            yield Condition(u, choices=values[cut:])
+    else:
+        for value in values:
+            yield Condition(u, choices=(value,))
+            if len(values) > 2:
+                yield Condition(u, choices=[other for other in values if other != value])

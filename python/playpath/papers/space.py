@@ -1,0 +1,58 @@
+"""Which points of the joint space are played: some that fill it evenly, then some between two where a claim's sign changes.
+
+A position has an axis a parameter, from 0 to 1 along its range (`Unstated.at`). Both are the same for the same input, so that
+what was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+_BEST = 8
+"""Of a claim that holds at no point so many come next: what lies between them is searched."""
+
+
+def filled(parameters: int, points: int) -> np.ndarray:
+    """The first points of a scrambled Sobol sequence: evenly filled whatever their number."""
+    from scipy.stats import qmc  # a second of processor time that only the joint space is worth
+
+    sobol = qmc.Sobol(parameters, scramble=True, rng=1)
+    return np.asarray(sobol.random(2 ** math.ceil(math.log2(points)))[:points])
+
+
+def between(positions: np.ndarray, missed: Mapping[str, np.ndarray], count: int) -> np.ndarray:
+    """Points halfway between one where a claim holds and one where it does not, nearest pairs first, the claims in turn.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray
+        (points, parameters).
+    missed : mapping
+        Claim → (points,) share of its checks that fail. Of a claim that holds nowhere, the points that miss least are paired.
+    """
+    queues = [pairs for values in missed.values() if (pairs := _pairs(positions, values))]
+    found: list[np.ndarray] = []
+    taken: set[tuple[int, int]] = set()
+    for turn in range(max(map(len, queues), default=0)):
+        for pairs in queues:
+            if turn < len(pairs) and pairs[turn] not in taken and len(found) < count:
+                taken.add(pairs[turn])
+                found.append(positions[list(pairs[turn])].mean(axis=0))
+    return np.array(found).reshape(len(found), positions.shape[1])
+
+
+def _pairs(positions: np.ndarray, missed: np.ndarray) -> list[tuple[int, int]]:
+    """Points of unlike sign, the nearest first; each with its index below the other's."""
+    holds = np.flatnonzero(missed == 0)
+    fails = np.flatnonzero(missed > 0)
+    if not len(fails):
+        return []
+    if not len(holds):
+        holds = fails = np.argsort(missed, kind="stable")[:_BEST]
+    pairs = [(min(a, b), max(a, b)) for a in holds.tolist() for b in fails.tolist() if a != b]
+    return sorted(
+        dict.fromkeys(pairs), key=lambda pair: (float(np.abs(np.subtract(*positions[list(pair)])).sum()), pair)
+    )

@@ -1,0 +1,42 @@
+"""What a sender leaves to the others on its path: the traffic of the scenario."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import polars as pl
+
+from playpath.results.costs import MAIN_FLOW
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The other flows of the sessions of a sender, all together.
+
+    Attributes
+    ----------
+    sender : str
+    goodput_mbps : float
+        Of all of them in a session, on average.
+    loss_ratio : float
+        Of the packets that they sent, those that were lost or dropped.
+    """
+
+    sender: str
+    goodput_mbps: float
+    loss_ratio: float
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return asdict(self)
+
+
+def neighbours(table: pl.DataFrame, flows: pl.DataFrame) -> list[Neighbours]:
+    """Of each sender whose sessions had other flows, in the order of `table`."""
+    if not {"sent_packets", "loss_ratio"} <= set(flows.columns) or "neighbours_goodput_mbps" not in table.columns:
+        return []
+    others = flows.filter((pl.col("name") != MAIN_FLOW) & (pl.col("sent_packets") > 0))
+    lost = (pl.col("loss_ratio") * pl.col("sent_packets")).sum() / pl.col("sent_packets").sum()
+    goodput = table.group_by("sender", maintain_order=True).agg(pl.col("neighbours_goodput_mbps").mean())
+    found = goodput.join(others.group_by("sender").agg(lost.alias("lost")), on="sender", maintain_order="left")
+    return [Neighbours(*row) for row in found.drop_nulls().iter_rows()]

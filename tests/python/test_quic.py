@@ -1,0 +1,58 @@
+"""Senders over QUIC as the command line and Python have them: names, refusals, what a session keeps."""
+
+from __future__ import annotations
+
+import pytest
+
+from playpath import compare, load, run
+from playpath.base.errors import InputError
+from playpath.run import worlds
+
+SHORT = {"video.duration": "6 s", "run.duration": "12 s"}
+
+
+def quic(**more):
+    return load("wireless", cc=["cubic"], set={**SHORT, "sender.transport": "quic"}, **more)
+
+
+def test_transports_are_compared_as_senders_that_their_names_tell_apart():
+    varied = load("wireless", cc=["cubic", "bbr3"], set=SHORT, vary={"sender.transport": ["tcp", "quic"]}, seeds=2)
+    assert varied.senders == ["cubic+tls", "bbr3+tls", "cubic/quic", "bbr3/quic"]
+    result = compare(varied, jobs=1)
+    assert set(result.ranking) == set(varied.senders)
+
+
+def test_tcp_has_tls_beside_quic_unless_the_scenario_says_what_it_has():
+    def tls(setting, values):
+        plain = load("wireless", cc=["cubic"], set={**SHORT, **setting}, vary={"sender.transport": values})
+        return plain.playing(plain.senders[0]).resolved["sender"][0].get("tls")
+
+    assert tls({}, ["tcp", "quic"]) == tls({}, ["tcp", {"name": "quic", "ack_every": 10}]) == "full"
+    assert tls({"sender.tls": "resumed"}, ["tcp", "quic"]) == "resumed"
+    assert load("wireless", cc=["cubic"]).resolved["sender"][0].get("tls") is None
+
+
+def test_senders_with_names_of_their_own_are_told_apart_by_the_choice():
+    video, path = '[video]\nrate = "1 Mbit/s"\nduration = "6 s"\n', '[[path]]\nrate = "4 Mbit/s"\nrtt = "40 ms"\n'
+    text = video + path + '[[sender]]\nname = "mine"\ncc = "cubic"\n'
+    assert load(text, vary={"sender.transport": ["tcp", "quic"]}).senders == ["tcp", "quic"]
+
+
+def test_a_traced_session_has_its_series_and_no_diagram_of_packets():
+    session = run(quic(), sender="cubic/quic", trace=True)
+    assert session.series["flow.video"]["snd_cwnd"].max() > 10
+    assert not [name for name in session.series if name.startswith("packets.")]
+    assert session.manifest["scenario"]["sender"][0]["transport"]["name"] == "quic"
+
+
+@pytest.mark.parametrize("world", ["kernel", "wire"])
+def test_other_worlds_refuse_it_before_they_touch_the_machine(world):
+    with pytest.raises(InputError, match="'cubic/quic': `transport` = \"quic\" plays in the world 'sim' only"):
+        worlds.world(world).prepare(quic(), 1)
+
+
+def test_a_capture_is_refused_and_nothing_written(cli, tmp_path):
+    place = tmp_path / "packets.pcapng"
+    refused = cli("run", "wireless", "--cc", "cubic", "--set", "sender.transport=quic", "--pcap", str(place))
+    assert (refused.status, place.exists()) == (2, False)
+    assert "speaks QUIC, whose packets are not captured" in refused.err

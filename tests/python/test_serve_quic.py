@@ -1,0 +1,123 @@
+"""`playpath serve --transport quic` with clients that others wrote, over loopback: ngtcp2's, and Chromium."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import html
+import json
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from playpath.real.testbed import wire
+from playpath.real.testbed.errors import MissingToolError
+
+BYTES = bytes(range(256)) * 40_000
+"""10 MB."""
+PAGE = """<body><script>
+fetch("/film.bin").then((answer) => answer.arrayBuffer()).then(async (bytes) => {
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const [entry] = performance.getEntriesByType("resource");
+  document.body.textContent = JSON.stringify({
+    sha256: Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join(""),
+    version: entry.nextHopProtocol,
+  });
+});
+</script></body>"""
+PORT = "47433"
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *options: str) -> Iterator[dict[str, str]]:
+    """What the server said of itself."""
+    try:
+        program = wire.program()
+    except MissingToolError as error:
+        pytest.skip(str(error))
+    command = [program, str(folder), "--transport", "quic", "--address", "127.0.0.1", "--port", PORT, *options]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield json.loads(server.stdout.readline())
+        finally:
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(timeout=10) == 0
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "film.bin").write_bytes(BYTES)
+    (folder / "index.html").write_text(PAGE)
+    return folder
+
+
+def needs(program: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is missing (bpf/setup.sh)")
+
+
+@pytest.mark.parametrize("cc", ["cubic", "bbr3", "copa"])
+def test_ngtcp2_gets_every_byte(site: Path, tmp_path: Path, cc: str) -> None:
+    needs("gtlsclient")
+    got = tmp_path / "got"
+    got.mkdir()
+    log = tmp_path / "access.jsonl"
+    with serving(site, "--cc", cc, "--access-log", str(log)):
+        urls = [f"https://localhost:{PORT}/{name}" for name in ("film.bin", "index.html")]
+        command = ["gtlsclient", "-q", "--exit-on-all-streams-close", f"--download={got}", "127.0.0.1", PORT, *urls]
+        subprocess.run(command, check=True, timeout=60, capture_output=True)
+    assert (got / "film.bin").read_bytes() == BYTES
+    assert (got / "index.html").read_text() == PAGE
+    answers = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {(answer["request"], answer["status"], answer["bytes"]) for answer in answers} >= {
+        ("GET /film.bin HTTP/3", 200, len(BYTES))
+    }
+
+
+def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
+    needs("chromium")
+    with serving(site) as said:
+        flags = re.findall(r"--(?:host|origin|ignore)\S+?=(?:'[^']*'|\S+)", said["chromium"])
+        assert len(flags) == 3
+        command = [
+            "chromium",
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--virtual-time-budget=20000",
+        ]
+        command += [f"--user-data-dir={tmp_path / 'profile'}", *(flag.replace("'", "") for flag in flags)]
+        done = subprocess.run(
+            [*command, "--dump-dom", said["url"]], capture_output=True, text=True, timeout=90, check=True
+        )
+    told = json.loads(html.unescape(re.search(r"\{.*\}", done.stdout.replace(PAGE, ""))[0]))  # type: ignore[index]
+    assert told == {"sha256": hashlib.sha256(BYTES).hexdigest(), "version": "h3"}
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (("--tun", "a"), "--tun: QUIC needs no device"),
+        (("--scheduler", "minrtt"), "--scheduler: there is no multipath QUIC"),
+        (("--key", "nowhere.pem", "--certificate", "nowhere.pem"), "nowhere.pem"),
+    ],
+)
+def test_bad_input_is_one_line(site: Path, options: tuple[str, ...], line: str) -> None:
+    try:
+        program = wire.program()
+    except MissingToolError as error:
+        pytest.skip(str(error))
+    command = [program, str(site), "--transport", "quic", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -1,0 +1,81 @@
+"""Figures of a paper's column, 3.5 inches wide: nothing that is drawn is outside, however long the names."""
+
+import pytest
+from conftest import SMALL
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+import playpath
+from playpath import plots
+from playpath.plots.sweep import response, winner_map, winner_points
+from playpath.plots.timeline import panels
+from playpath.sweep import sweep
+
+WIDTH = 3.5
+NAMES = ("newreno", "a-sender-with-a-rather-long-name")
+
+
+def named():
+    """The small scenario, whose senders have long names."""
+    raw = playpath.load(SMALL).resolved
+    return {**raw, "sender": [{**entry, "name": name} for entry, name in zip(raw["sender"], NAMES, strict=True)]}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return playpath.compare(named(), timelines=True)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
+    axes = [{"key": "path.loss", "values": ["0 %", "1 %"]}, {"key": "path.rtt", "values": ["20 ms", "60 ms"]}]
+    design = {"scenario": named(), "name": "swept", "seeds": 2, "axis": axes}
+    return sweep(design, store=tmp_path_factory.mktemp("sweep"), jobs=1)
+
+
+def outside(figure):
+    """By how many inches something that is drawn lies outside."""
+    FigureCanvasAgg(figure).draw()
+    box = figure.get_tightbbox()
+    return max(-box.x0, -box.y0, box.x1 - figure.get_figwidth(), box.y1 - figure.get_figheight())
+
+
+@pytest.mark.parametrize("name", ["metric_bars", "metric_dots", "paired_differences", "cdf", "box", "ecdf_difference"])
+@pytest.mark.parametrize("metric", ["stall_time_s", "retransmitted_packets", "p1203_stalling_factor"])
+def test_figures_of_a_metric(result, name, metric):
+    figure, ax = plots.figure(WIDTH, 2.2)
+    getattr(plots, name)(result, metric, ax)
+    assert outside(figure) < 0.02
+
+
+def test_a_session_over_time(result):
+    session = result.timelines[NAMES[1]]
+    count = len(panels(session))
+    figure, axes = plots.figure(WIDTH, 1.3 * count, nrows=count, sharex=True, squeeze=False)
+    plots.timeline(session, list(axes[:, 0]))
+    assert outside(figure) < 0.02
+
+
+@pytest.mark.parametrize("draw", [winner_map, winner_points])
+def test_winners_of_a_sweep(swept, draw):
+    figure, ax = plots.figure(WIDTH, 2.6)
+    draw(swept, "path.loss", "path.rtt", ax)
+    assert outside(figure) < 0.02
+
+
+def test_responses_of_a_sweep(swept):
+    figure, ax = plots.figure(WIDTH, 2.6)
+    response(swept, "stall_time_s", "path.loss", ax)
+    assert outside(figure) < 0.02
+
+
+def test_several_paths():
+    paths = [
+        {"name": name, "rate": "2 Mbit/s", "rtt": rtt}
+        for name, rtt in (("wifi", "30 ms"), ("a-long-path-name", "60 ms"))
+    ]
+    video = {"rate": "3 Mbit/s", "duration": "8 s"}
+    session = playpath.run({"video": video, "path": paths, "sender": [{"cc": "lia"}]}, trace=True)
+    for draw in (plots.stacked_throughput, plots.path_timeline, plots.packet_timeline):
+        figure, ax = plots.figure(WIDTH, 2.4)
+        draw(session, ax)
+        assert outside(figure) < 0.02, draw.__name__
