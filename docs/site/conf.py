@@ -21,6 +21,7 @@ CONTENTS = {
         "docs/guide",
         "docs/explorer",
         "docs/population",
+        "docs/logs",
         "docs/sweeps",
         "docs/kernel",
         "docs/relay",

@@ -40,6 +40,17 @@ def test_commands_of_the_readme_and_the_guide_run(line, tmp_path):
     assert done.status == 0, done.err
 
 
+def test_commands_of_the_page_on_logs_run_one_after_the_other(tmp_path):
+    lines = list(shell_lines(ROOT / "docs" / "logs.md"))
+    assert len(lines) == 3
+    for line in lines:
+        words = shlex.split(line)[1:]
+        short = [] if "replay" in words else ["--set", "video.duration=12 s"]
+        done = playpath_command(*words, *short, cwd=tmp_path)
+        assert done.status == 0, done.err
+    assert (tmp_path / "decision" / "answer" / "report.html").is_file()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("line", list(shell_lines(README)))
 def test_commands_of_the_readme_run_as_they_are_written(line, tmp_path):

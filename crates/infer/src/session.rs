@@ -142,7 +142,8 @@ impl Session<'_> {
     fn read(&self, of: &Plain) -> Vec<Explained> {
         let (rtt, chain, plain) = (of.rtt, &of.chain, of.best());
         let first_bytes = self.transfers.iter().filter_map(|t| t.first_byte_s);
-        let late: Vec<f64> = first_bytes.map(|s| s - rtt - plain.noise.think_s).collect();
+        let earliest = first_bytes.clone().fold(f64::INFINITY, f64::min);
+        let late: Vec<f64> = first_bytes.map(|s| s - earliest).collect();
         let mut found = vec![];
         for &reading in &self.readings {
             let mut own = if reading == Reading::PLAIN.believing(reading.believed) {

@@ -427,8 +427,8 @@ def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
         )
     if counts["neighbour"] or counts["neighbour open"]:
         yield (
-            f"first bytes that come late: {counts['neighbour']} sessions have a neighbour's transfer in their queue, in "
-            f"{counts['neighbour open']} it may be the server as well (believed beforehand where they are late: 20 % have a neighbour)"
+            f"first bytes that come late: {counts['neighbour']} sessions have a neighbour's transfer in their queue, "
+            f"{counts['neighbour open']} may have one (believed beforehand where they are late: 20 % have)"
         )
     yield (
         "a queue is hardly seen in a log: users.csv has draws from what is believed of any path (15, 45, 130 or 400 packets with 12, 28, "

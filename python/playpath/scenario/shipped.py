@@ -54,6 +54,16 @@ def find(source: str | Path) -> Path:
     raise InputError(f"no file '{path}' here, and {unknown_name('shipped scenario', path.name, known)}")
 
 
+def find_log(source: Path) -> Path:
+    """The log `source`; where there is no such file and it is a bare name, the shipped one of that name, if there is one.
+
+    >>> find_log(Path("viewers")).name
+    'viewers.csv'
+    """
+    own = _FOLDER / "logs" / f"{source.name}.csv"
+    return own if len(source.parts) == 1 and not source.exists() and own.is_file() else source
+
+
 def mistaken(raw: Mapping[str, Any], folder: Path, name: str | Path, wanted: Kind) -> InputError | None:
     """The error for a document of another kind, with the command that takes it; None if it is what was wanted.
 

@@ -15,10 +15,14 @@ from playpath.base.errors import InputError
 from playpath.base.files import write_text
 from playpath.cli.commands import options
 from playpath.population.transfers import KINDS
+from playpath.scenario import shipped
 from playpath.show import console
 
 Logs = Annotated[
-    list[Path], typer.Argument(metavar="LOG…", help="Chunk logs, access logs or beacons; .gz, .bz2, .xz, too.")
+    list[Path],
+    typer.Argument(
+        metavar="LOG…", help="Chunk logs, access logs or beacons; .gz, .bz2, .xz, too. `viewers` is an example."
+    ),
 ]
 Deployed = Annotated[
     str | None,
@@ -76,6 +80,7 @@ def infer_paths(
     if not 0.1 <= step_s <= 3600:
         raise InputError(f'--step "{step}": from 0.1 s to an hour')
     asked = Asked(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
+    files = [shipped.find_log(file) for file in files]
     with console.progress("sessions") as progress:
         done = infer(
             files,
@@ -139,6 +144,7 @@ def answer(
     from playpath.population.replay import judge
 
     folder = out / "paths"
+    files = [shipped.find_log(file) for file in files]
     asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, kept=1, seed=seed)
     question = json_text.dumps([_fingerprint(files), asdict(asked), kind, log_format, fields, keep_names])
     if _last(folder) != question:
