@@ -153,7 +153,7 @@ def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labe
         "player": player,
         "is_five": "yes" if part == "paper" and variant in FIVE and is_one_second else "no",
         "is_pob": "yes" if part == "paper" and variant in POB_NAMES else "no",
-        "is_today": "yes" if part in ("paper", "today") and is_one_second and variant not in _UNDERBOOKED else "no",
+        "is_today": "yes" if is_one_second and (part == "today" or (part == "paper" and variant in FIVE)) else "no",
     }
 
 
@@ -241,7 +241,6 @@ def vary(share: float, settings: Settings) -> list[Case]:
 
 TRACED = ((3, "CCP"), (200, "CCP"), (200, "CCPLB(1)"))
 POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
-_UNDERBOOKED = [name for name in POB_NAMES if name != "CCPLB(1)"]
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
