@@ -127,6 +127,7 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
         receive_buffer: 1 << 17,
         has_tuned_window: tuned,
         is_coupled: false,
+        requires_checksums: kind % 8 == 3,
     };
     let client = MptcpConnection::connect(Time::ZERO, config(1), rule(), paths());
     [client, MptcpConnection::listen(config(2), rule(), paths())].map(|end| End::new(Endpoint::Mptcp(Box::new(end))))
