@@ -2,7 +2,7 @@
 //!
 //! Drive it so: `handle_datagram` or `handle_timeout`, then `poll_datagram` until `None`, then wait until `poll_timeout`.
 //!
-//! Nothing grows without bound: clients and half-open ones are counted ([`Limits`](crate::settings::Limits)), each may send at most its
+//! Nothing grows without bound: clients and half-open ones are counted ([`Limits`]), each may send at most its
 //! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
 //! §8.1). Left out: Retry, stateless reset (a client of a server that was started anew waits for its idle timeout), further connection ids.
 
