@@ -148,6 +148,20 @@ def test_an_error_is_raised_and_stops_the_rest():
     assert len(started) <= 4
 
 
+def test_the_error_is_that_of_the_first_task_whichever_fails_sooner():
+    second_failed = threading.Event()
+
+    def work(number):
+        if number == 0:
+            assert second_failed.wait(10)
+            raise ValueError("first")
+        second_failed.set()
+        raise ValueError("second")
+
+    with pytest.raises(ValueError, match="first"):
+        run_all(work, range(2), 2)
+
+
 def test_what_is_done_meanwhile_is_done_while_the_tasks_run():
     """Both tasks wait for it; the calls for finished ones come after it."""
     done, begun = [], threading.Event()

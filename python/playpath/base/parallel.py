@@ -137,7 +137,7 @@ class _Pool(Generic[Task, Result]):
         self._work, self._tasks = work, tasks
         self.results: list[Result | None] = [None] * len(tasks)
         self.finished = [False] * len(tasks)
-        self.error: BaseException | None = None
+        self._errors: dict[int, BaseException] = {}
         self._next = 0
         self._lock = threading.Lock()
         self._done: queue.SimpleQueue[int | None] = queue.SimpleQueue()
@@ -146,6 +146,11 @@ class _Pool(Generic[Task, Result]):
         self._live = len(self._threads)
         for thread in self._threads:
             thread.start()
+
+    @property
+    def error(self) -> BaseException | None:
+        """Of the first task in order that failed, whichever thread was faster: all before it were taken, and are done."""
+        return self._errors[min(self._errors)] if self._errors else None
 
     @property
     def is_busy(self) -> bool:
@@ -179,13 +184,14 @@ class _Pool(Generic[Task, Result]):
             return self._next - 1
 
     def _loop(self) -> None:
+        index: int | None = None
         try:
             while (index := self._take()) is not None:
                 self.results[index] = self._work(self._tasks[index])
                 self.finished[index] = True
                 self._done.put(index)
         except BaseException as error:  # handed to the calling thread
-            self.error = self.error or error
+            self._errors[-1 if index is None else index] = error
             self.stop()
         finally:
             self._done.put(None)
