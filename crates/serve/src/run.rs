@@ -14,6 +14,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Packets read before timers get their turn.
@@ -30,8 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
-    let log = arguments.access_log.as_deref().map(create).transpose()?;
-    let reports = arguments.reports.as_deref().map(create).transpose()?;
+    let logs = Logs::open(arguments)?;
     arguments.record.as_deref().map(create).transpose()?;
     let device = Device::open(arguments.device(), &settings.addresses, arguments.mtu)
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.device(), hint(&error))))?;
@@ -43,26 +44,94 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server = Server::new(settings, store);
     arguments.told().into_iter().for_each(|told| server.tell(told));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
-    if reports.is_some() {
+    if logs.reports.is_some() {
         server.log_reports();
     }
     if arguments.record.is_some() {
         server.record(Recorder::new(arguments.sample));
     }
-    if log.is_some() {
+    if logs.accesses.is_some() {
         server.log_accesses();
     }
-    let mut looped = Loop { server, device, log, reports, start_nanos: monotonic_nanos() };
-    looped.run(|device, timeout| wait(device, &signals, stdin.as_ref(), timeout))?;
+    let out = Vec::with_capacity(MOST_PACKET);
+    let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MOST_PACKET], out };
+    drive(&mut looped, &signals, stdin.as_ref())?;
     looped.end(arguments.record.as_deref())
 }
 
-pub(crate) fn create(file: &Path) -> Result<File, Failure> {
+fn create(file: &Path) -> Result<File, Failure> {
     File::create(file).map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
+/// What is written while the server serves.
+pub(crate) struct Logs {
+    accesses: Option<File>,
+    reports: Option<File>,
+}
+
+impl Logs {
+    /// Those that were asked for. Error: one cannot be made.
+    pub fn open(arguments: &Arguments) -> Result<Logs, Failure> {
+        Ok(Logs {
+            accesses: arguments.access_log.as_deref().map(create).transpose()?,
+            reports: arguments.reports.as_deref().map(create).transpose()?,
+        })
+    }
+
+    /// An answer has arrived. A log that takes no more is no reason to stop serving.
+    pub fn write_access(&mut self, access: &Access) {
+        self.accesses.iter_mut().for_each(|log| drop(writeln!(log, "{}", log_line(access))));
+    }
+
+    /// A player has reported.
+    pub fn write_report(&mut self, peer: SocketAddr, report: &str) {
+        let line = |report| collected(since_epoch_s(), peer, report);
+        self.reports.iter_mut().for_each(|log| drop(writeln!(log, "{}", line(report))));
+    }
+}
+
+/// Time since the start.
+pub(crate) struct Clock {
+    start_nanos: u64,
+}
+
+impl Clock {
+    pub fn start() -> Clock {
+        Clock { start_nanos: monotonic_nanos() }
+    }
+    pub fn now(&self) -> Time {
+        Time::from_nanos(monotonic_nanos() - self.start_nanos)
+    }
+}
+
+/// A server with the device or socket that its packets come from.
+pub(crate) trait Serves {
+    /// What is waited for.
+    fn source(&self) -> &impl AsFd;
+    fn clock(&self) -> &Clock;
+    /// Timers that are due, and what leaves then.
+    fn handle_timeout(&mut self);
+    fn poll_timeout(&self) -> Time;
+    /// Packets are there.
+    fn read(&mut self) -> Result<(), Failure>;
+}
+
+/// Serve until a signal or the end of standard input says that it is over.
+pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option<&File>) -> Result<(), Failure> {
+    loop {
+        served.handle_timeout();
+        let due = served.poll_timeout();
+        let timeout = (due != Time::MAX).then(|| due.saturating_since(served.clock().now()).as_nanos());
+        match wait(served.source(), signals, stdin, timeout)? {
+            Woken::End => return Ok(()),
+            Woken::Time => {}
+            Woken::Packet => served.read()?,
+        }
+    }
+}
+
 /// As the test bed's nginx writes it (python/playpath/real/testbed/server.py).
-pub(crate) fn log_line(access: &Access) -> Value {
+fn log_line(access: &Access) -> Value {
     json!({
         "time": since_epoch_s(),
         "peer": access.remote.ip().to_string(),
@@ -75,7 +144,7 @@ pub(crate) fn log_line(access: &Access) -> Value {
 }
 
 /// What a wait came to.
-pub(crate) enum Woken {
+enum Woken {
     Packet,
     Time,
     End,
@@ -84,69 +153,63 @@ pub(crate) enum Woken {
 struct Loop {
     server: Server,
     device: Device,
-    log: Option<File>,
-    reports: Option<File>,
-    start_nanos: u64,
+    logs: Logs,
+    clock: Clock,
+    buffer: Vec<u8>,
+    out: Vec<u8>,
 }
 
-impl Loop {
-    fn now(&self) -> Time {
-        Time::from_nanos(monotonic_nanos() - self.start_nanos)
+impl Serves for Loop {
+    fn source(&self) -> &impl AsFd {
+        &self.device
     }
-
-    fn run(&mut self, wait: impl Fn(&Device, Option<u64>) -> Result<Woken, Failure>) -> Result<(), Failure> {
-        let mut buffer = vec![0; MOST_PACKET];
-        let mut out = Vec::with_capacity(MOST_PACKET);
-        loop {
-            let now = self.now();
-            self.server.handle_timeout(now);
-            self.flush(now, &mut out);
-            let due = self.server.poll_timeout();
-            let timeout = (due != Time::MAX).then(|| due.saturating_since(self.now()).as_nanos());
-            match wait(&self.device, timeout)? {
-                Woken::End => return Ok(()),
-                Woken::Time => {}
-                Woken::Packet => self.read(&mut buffer, &mut out)?,
-            }
-        }
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+    fn handle_timeout(&mut self) {
+        let now = self.clock.now();
+        self.server.handle_timeout(now);
+        self.flush(now);
+    }
+    fn poll_timeout(&self) -> Time {
+        self.server.poll_timeout()
     }
 
     /// Each packet is answered before the next is read, as in the simulator.
-    fn read(&mut self, buffer: &mut [u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+    fn read(&mut self) -> Result<(), Failure> {
         for _ in 0..BATCH {
-            let read = self.device.read(buffer).map_err(|error| Failure::run(format!("device: {error}")))?;
-            let Some(length) = read else { break };
-            let now = self.now();
-            self.server.handle_packet(now, &buffer[..length]);
-            self.flush(now, out);
+            let read = self.device.read(&mut self.buffer);
+            let Some(length) = read.map_err(|error| Failure::run(format!("device: {error}")))? else { break };
+            let now = self.clock.now();
+            self.server.handle_packet(now, &self.buffer[..length]);
+            self.flush(now);
         }
         Ok(())
     }
+}
 
-    fn flush(&mut self, now: Time, out: &mut Vec<u8>) {
-        while self.server.poll_packet(now, out) {
-            self.device.write(out);
+impl Loop {
+    fn flush(&mut self, now: Time) {
+        while self.server.poll_packet(now, &mut self.out) {
+            self.device.write(&self.out);
         }
         while let Some(access) = self.server.poll_access() {
-            let line = log_line(&access);
-            // A log that takes no more is no reason to stop serving.
-            self.log.iter_mut().for_each(|log| drop(writeln!(log, "{line}")));
+            self.logs.write_access(&access);
         }
         while let Some((peer, report)) = self.server.poll_report() {
-            let line = collected(since_epoch_s(), peer, &report);
-            self.reports.iter_mut().for_each(|reports| drop(writeln!(reports, "{line}")));
+            self.logs.write_report(peer, &report);
         }
     }
 
     /// The record is written; nobody is left waiting for an answer.
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
-        let now = self.now();
+        let now = self.clock.now();
         let recorder = self.server.take_record(now);
         self.server.abort_all();
-        self.flush(now, &mut Vec::new());
+        self.flush(now);
         if let (Some(file), Some(recorder)) = (record, recorder) {
             let mut told = recorder.to_json();
-            told["start_ns"] = json!(self.start_nanos);
+            told["start_ns"] = json!(self.clock.start_nanos);
             told["write_errors"] = json!(self.device.write_errors);
             let written = std::fs::write(file, told.to_string());
             written.map_err(|error| Failure::Run(format!("{}: {error}", file.display())))?;
@@ -156,13 +219,8 @@ impl Loop {
 }
 
 /// Until a packet can be read, or a signal or the end of standard input says that it is over.
-pub(crate) fn wait(
-    device: &impl std::os::fd::AsFd,
-    signals: &impl std::os::fd::AsFd,
-    stdin: Option<&std::fs::File>,
-    nanos: Option<u64>,
-) -> Result<Woken, Failure> {
-    let mut files = vec![PollFd::new(device, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+fn wait(source: &impl AsFd, signals: &impl AsFd, stdin: Option<&File>, nanos: Option<u64>) -> Result<Woken, Failure> {
+    let mut files = vec![PollFd::new(source, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
     files.extend(stdin.map(|file| PollFd::new(file, PollFlags::IN)));
     let timeout = nanos.map(playpath_shell::timespec);
     match poll(&mut files, timeout.as_ref()) {

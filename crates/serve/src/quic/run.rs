@@ -5,19 +5,18 @@ use crate::options::Arguments;
 use crate::quic::identity::Identity;
 use crate::quic::server::Server;
 use crate::quic::session::Envelope;
-use crate::run::{Woken, create, log_line, wait};
+use crate::run::{Clock, Logs, Serves, drive};
 use crate::secrets::Random;
 use crate::store::Store;
 use playpath_emulator::sys;
-use playpath_shell::{Failure, monotonic_nanos, say, since_epoch_s};
+use playpath_shell::{Failure, say};
 use playpath_transport::Ecn;
 use playpath_units::Time;
-use playpath_video::cmcd::collected;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use serde_json::json;
-use std::fs::File;
-use std::io::{self, IoSliceMut, Write};
+use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
@@ -39,8 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let spki = identity.spki.clone();
     let tls = identity.into_tls().map_err(Failure::Input)?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
-    let log = arguments.access_log.as_deref().map(create).transpose()?;
-    let reports = arguments.reports.as_deref().map(create).transpose()?;
+    let logs = Logs::open(arguments)?;
     let socket = UdpSocket::bind(address).map_err(|error| Failure::Run(format!("UDP {address}: {error}")))?;
     let state =
         UdpSocketState::new(UdpSockRef::from(&socket)).map_err(|error| Failure::run(format!("UDP: {error}")))?;
@@ -60,8 +58,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server = Server::new(settings, store, tls, Box::new(Random));
     arguments.told().into_iter().for_each(|told| server.tell(told));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
-    let mut looped = Loop { server, socket, state, log, reports, start_nanos: monotonic_nanos() };
-    looped.run(|socket, timeout| wait(socket, &signals, stdin.as_ref(), timeout))
+    let buffer = vec![0; MOST_BYTES * BATCH_SIZE];
+    let mut looped = Loop { server, socket, state, logs, clock: Clock::start(), buffer, out: Vec::new() };
+    drive(&mut looped, &signals, stdin.as_ref())?;
+    looped.end();
+    Ok(())
 }
 
 /// A line that starts Chromium so that it takes this certificate and begins with QUIC.
@@ -78,39 +79,32 @@ struct Loop {
     server: Server,
     socket: UdpSocket,
     state: UdpSocketState,
-    log: Option<File>,
-    reports: Option<File>,
-    start_nanos: u64,
+    logs: Logs,
+    clock: Clock,
+    buffer: Vec<u8>,
+    /// Datagrams that leave in one call.
+    out: Vec<u8>,
 }
 
-impl Loop {
-    fn now(&self) -> Time {
-        Time::from_nanos(monotonic_nanos() - self.start_nanos)
+impl Serves for Loop {
+    fn source(&self) -> &impl AsFd {
+        &self.socket
     }
-
-    fn run(&mut self, wait: impl Fn(&UdpSocket, Option<u64>) -> Result<Woken, Failure>) -> Result<(), Failure> {
-        let mut buffer = vec![0; MOST_BYTES * BATCH_SIZE];
-        loop {
-            let now = self.now();
-            self.server.handle_timeout(now);
-            self.flush();
-            let due = self.server.poll_timeout();
-            let timeout = (due != Time::MAX).then(|| due.saturating_since(self.now()).as_nanos());
-            match wait(&self.socket, timeout)? {
-                Woken::End => break,
-                Woken::Time => {}
-                Woken::Packet => self.read(&mut buffer)?,
-            }
-        }
-        self.server.close_all(self.now());
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+    fn handle_timeout(&mut self) {
+        self.server.handle_timeout(self.clock.now());
         self.flush();
-        Ok(())
+    }
+    fn poll_timeout(&self) -> Time {
+        self.server.poll_timeout()
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Result<(), Failure> {
+    fn read(&mut self) -> Result<(), Failure> {
         for _ in 0..BATCH {
             let mut metas = [RecvMeta::default(); BATCH_SIZE];
-            let mut slices: Vec<IoSliceMut> = buffer.chunks_mut(MOST_BYTES).map(IoSliceMut::new).collect();
+            let mut slices: Vec<IoSliceMut> = self.buffer.chunks_mut(MOST_BYTES).map(IoSliceMut::new).collect();
             let count = match self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -118,7 +112,7 @@ impl Loop {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(Failure::run(format!("UDP: {error}"))),
             };
-            let now = self.now();
+            let now = self.clock.now();
             for (meta, slice) in metas.iter().zip(&mut slices).take(count) {
                 let envelope = Envelope { remote: meta.addr, ecn: codepoint(meta.ecn) };
                 for datagram in slice[..meta.len].chunks_mut(meta.stride.max(1)) {
@@ -129,49 +123,54 @@ impl Loop {
         }
         Ok(())
     }
+}
+
+impl Loop {
+    /// Every client is told that the server ends.
+    fn end(&mut self) {
+        self.server.close_all(self.clock.now());
+        self.flush();
+    }
 
     /// Send all that may leave, in runs of datagrams that one call takes.
     fn flush(&mut self) {
-        let now = self.now();
+        let now = self.clock.now();
         let most = self.state.max_gso_segments().max(1);
         let mut run: Option<Run> = None;
-        let mut out = Vec::with_capacity(MOST_BYTES);
-        while let Some(envelope) = self.server.poll_datagram(now, &mut out) {
-            if let Some(run) = &mut run
-                && run.takes(envelope, out.len(), most)
+        loop {
+            let start = self.out.len();
+            let envelope = self.server.poll_datagram(now, &mut self.out);
+            let length = self.out.len() - start;
+            if let (Some(run), Some(envelope)) = (&run, envelope)
+                && run.takes(envelope, (start, length), most)
             {
-                run.bytes.append(&mut out);
-                run.is_full |= run.bytes.len() % run.size != 0;
                 continue;
             }
-            let next = Run { envelope, size: out.len(), is_full: false, bytes: std::mem::take(&mut out) };
-            run.replace(next).into_iter().for_each(|run| self.send(&run));
+            if let Some(run) = run.take() {
+                self.send(&run, start);
+            }
+            self.out.drain(..start);
+            let Some(envelope) = envelope else { break };
+            run = Some(Run { envelope, size: length });
         }
-        run.into_iter().for_each(|run| self.send(&run));
-        self.write_logs();
+        while let Some(access) = self.server.poll_access() {
+            self.logs.write_access(&access);
+        }
+        while let Some((peer, report)) = self.server.poll_report() {
+            self.logs.write_report(peer, &report);
+        }
     }
 
     /// A datagram that the socket does not take is lost, as on any network.
-    fn send(&self, run: &Run) {
+    fn send(&self, run: &Run, length: usize) {
         let transmit = Transmit {
             destination: run.envelope.remote,
             ecn: EcnCodepoint::from_bits(run.envelope.ecn as u8),
-            contents: &run.bytes,
-            segment_size: (run.bytes.len() > run.size).then_some(run.size),
+            contents: &self.out[..length],
+            segment_size: (length > run.size).then_some(run.size),
             src_ip: None,
         };
         let _ = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
-    }
-
-    fn write_logs(&mut self) {
-        while let Some(access) = self.server.poll_access() {
-            let line = log_line(&access);
-            self.log.iter_mut().for_each(|log| drop(writeln!(log, "{line}")));
-        }
-        while let Some((peer, report)) = self.server.poll_report() {
-            let line = collected(since_epoch_s(), peer, &report);
-            self.reports.iter_mut().for_each(|reports| drop(writeln!(reports, "{line}")));
-        }
     }
 }
 
@@ -179,15 +178,14 @@ impl Loop {
 struct Run {
     envelope: Envelope,
     size: usize,
-    is_full: bool,
-    bytes: Vec<u8>,
 }
 
 impl Run {
-    fn takes(&self, envelope: Envelope, length: usize, most: usize) -> bool {
+    /// One more of `length` bytes may follow the `before` bytes that there are.
+    fn takes(&self, envelope: Envelope, (before, length): (usize, usize), most: usize) -> bool {
         let is_same = envelope.remote == self.envelope.remote && envelope.ecn == self.envelope.ecn;
-        let fits = self.bytes.len() + length <= MOST_BYTES - 28 && self.bytes.len() / self.size < most;
-        is_same && fits && !self.is_full && length <= self.size
+        let is_open = before % self.size == 0 && before / self.size < most;
+        is_same && is_open && length <= self.size && before + length <= MOST_BYTES - 28
     }
 }
 
