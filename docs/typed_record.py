@@ -39,7 +39,7 @@ def modules(record: str, measurements: str) -> dict[Path, str]:
             measurements,
             "What a world other than the simulator measures of a run, typed: the engine makes the record of it.",
             "Measurements",
-            (EVENT, "LinkRecord"),
+            (EVENT, "LinkRecord", "ClassRecord"),
         ),
     )
     return {form.file: module(form) for form in forms}

@@ -159,31 +159,6 @@ class Sides(TypedDict):
     to_srtt_ms: float
 
 
-class ClassRecord(TypedDict):
-    """One class of a queue that keeps several."""
-
-    arrived_packets: int
-    """Packets handed to the class."""
-
-    sent_packets: int
-    """Packets sent on."""
-
-    sent_bytes: int
-    """Their bytes."""
-
-    dropped_packets: int
-    """Packets dropped, by the limit or by the management."""
-
-    marked_packets: int
-    """Congestion marks."""
-
-    mean_wait_ms: NotRequired[float | None]
-    """Mean time in the queue of those sent on; null without one."""
-
-    longest_wait_ms: float
-    """The longest."""
-
-
 class Measurements(TypedDict):
     """Everything of a run."""
 
