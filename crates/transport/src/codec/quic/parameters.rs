@@ -1,0 +1,101 @@
+//! Transport parameters: a client's read, a server's written.
+//!
+//! Reference: RFC 9000 §7.3, §7.4, §18.
+
+use super::{Reader, bounded, put_varint};
+use crate::quic::packet::TransportParameters;
+
+/// TRANSPORT_PARAMETER_ERROR.
+pub const TRANSPORT_PARAMETER_ERROR: u64 = 0x08;
+
+/// What a client told of itself beside the common parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfClient {
+    /// Common ones; `initial_max_stream_data` is what a server's answers may use, `_bidi_local`.
+    pub common: TransportParameters,
+    /// `max_udp_payload_size`.
+    pub max_datagram: u64,
+    /// `initial_max_streams_uni`.
+    pub max_uni_streams: u64,
+    /// `initial_max_stream_data_uni`.
+    pub max_uni_data: u64,
+}
+
+/// Read a client's parameters; `source` is the connection id that it calls itself. `None`: TRANSPORT_PARAMETER_ERROR.
+pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
+    let mut found = OfClient {
+        common: TransportParameters {
+            max_idle_timeout_ms: 0,
+            initial_max_data: 0,
+            initial_max_stream_data: 0,
+            initial_max_streams: 0,
+            ack_delay_exponent: 3,
+            max_ack_delay_ms: 25,
+            accepts_early_data: false,
+        },
+        max_datagram: 65_527,
+        max_uni_streams: 0,
+        max_uni_data: 0,
+    };
+    let (mut reader, mut seen, mut is_named) = (Reader::new(bytes), Vec::new(), false);
+    while !reader.is_empty() {
+        let (id, value) = (reader.varint()?, reader.prefixed()?);
+        if seen.contains(&id) {
+            return None; // §7.4
+        }
+        seen.push(id);
+        let number = || {
+            let mut reader = Reader::new(value);
+            reader.varint().filter(|_| reader.is_empty())
+        };
+        match id {
+            0x00 | 0x02 | 0x0d | 0x10 => return None, // §18.2: of a server
+            0x01 => found.common.max_idle_timeout_ms = number()?,
+            0x03 => found.max_datagram = number().filter(|&most| most >= 1200)?,
+            0x04 => found.common.initial_max_data = number()?,
+            0x05 => found.common.initial_max_stream_data = number()?,
+            0x07 => found.max_uni_data = number()?,
+            0x08 => found.common.initial_max_streams = bounded(number()?)?,
+            0x09 => found.max_uni_streams = bounded(number()?)?,
+            0x0a => found.common.ack_delay_exponent = number().filter(|&exponent| exponent <= 20)? as u8,
+            0x0b => found.common.max_ack_delay_ms = number().filter(|&delay| delay < 1 << 14)?,
+            0x0e => drop(number().filter(|&limit| limit >= 2)?),
+            0x0f => is_named = value == source,
+            _ => {}
+        }
+    }
+    is_named.then_some(found) // §7.3
+}
+
+/// A server's parameters. `original`: the connection id that the client's first packet went to; `own`: this end's.
+pub fn put_parameters(
+    parameters: &TransportParameters,
+    max_uni_streams: u64,
+    (original, own): (&[u8], &[u8]),
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = |id: u64, value: &[u8]| {
+        put_varint(&mut out, id);
+        put_varint(&mut out, value.len() as u64);
+        out.extend(value);
+    };
+    bytes(0x00, original);
+    bytes(0x0f, own);
+    bytes(0x0c, &[]); // disable_active_migration: the client gets no second id to move with
+    for (id, value) in [
+        (0x01, parameters.max_idle_timeout_ms),
+        (0x04, parameters.initial_max_data),
+        (0x05, parameters.initial_max_stream_data),
+        (0x06, parameters.initial_max_stream_data),
+        (0x07, parameters.initial_max_stream_data),
+        (0x08, parameters.initial_max_streams),
+        (0x09, max_uni_streams),
+        (0x0a, u64::from(parameters.ack_delay_exponent)),
+        (0x0b, parameters.max_ack_delay_ms),
+    ] {
+        let mut number = Vec::new();
+        put_varint(&mut number, value);
+        bytes(id, &number);
+    }
+    out
+}

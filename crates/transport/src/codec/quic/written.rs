@@ -1,0 +1,126 @@
+//! Frames that leave.
+//!
+//! Reference: RFC 9000 §19, §10.2.3.
+
+use super::put_varint;
+use crate::quic::packet::{Ack, Frame, Kind, Packet};
+use std::ops::Range;
+
+/// Whose data a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// TLS's, in the packet's space.
+    Crypto,
+    /// A stream's.
+    Stream(u64),
+}
+
+/// Append a packet's frames, `length` bytes in all, filled with PADDING. `data` writes the bytes from an offset on into a slice.
+/// `is_application`: a CONNECTION_CLOSE is the application's. Errors: those of `data`.
+pub fn put_frames<E>(
+    out: &mut Vec<u8>,
+    packet: &Packet,
+    (length, is_application): (usize, bool),
+    mut data: impl FnMut(Data, u64, &mut [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let start = out.len();
+    let frames = packet.frames.as_slice();
+    if let Some(ack) = &packet.ack {
+        put_ack(out, ack);
+    }
+    let whole = (out.len() - start) as u32 + frames.iter().map(|frame| frame.bytes(false)).sum::<u32>();
+    for (index, frame) in frames.iter().enumerate() {
+        // The last frame leaves its length out where the packet has no room for it (§19.8).
+        let fills = index + 1 == frames.len() && whole as usize > length;
+        if let Frame::Close { code } = *frame {
+            put_close(out, code, (is_application, packet.kind == Kind::OneRtt));
+            continue;
+        }
+        let range = put_frame(out, frame, fills);
+        if let Some((whose, offset, range)) = range {
+            data(whose, offset, &mut out[range])?;
+        }
+    }
+    debug_assert!(out.len() - start <= length, "{} of {length}: {packet:?}", out.len() - start);
+    out.resize(start + length, 0);
+    Ok(())
+}
+
+fn put_ack(out: &mut Vec<u8>, ack: &Ack) {
+    out.push(if ack.ecn.is_some() { 3 } else { 2 });
+    put_varint(out, ack.largest);
+    put_varint(out, ack.delay);
+    put_varint(out, ack.ranges().count() as u64 - 1);
+    let mut above = None;
+    for (low, high) in ack.ranges() {
+        if let Some(above) = above {
+            put_varint(out, above - high - 2);
+        }
+        put_varint(out, high - low);
+        above = Some(low);
+    }
+    for count in ack.ecn.iter().flat_map(|ecn| [ecn.ect0, ecn.ect1, ecn.ce]) {
+        put_varint(out, count);
+    }
+}
+
+/// Data that a frame asks for: whose, from which offset, and where in the output it goes.
+type Wanted = (Data, u64, Range<usize>);
+
+fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
+    match *frame {
+        Frame::Ping => out.push(0x01),
+        Frame::ResetStream { id, final_size } => put(out, 0x04, &[id, 0, final_size]),
+        Frame::StopSending { id } => put(out, 0x05, &[id, 0]),
+        Frame::Crypto { offset, len, .. } => {
+            put(out, 0x06, &[offset, u64::from(len)]);
+            return Some((Data::Crypto, offset, room(out, len)));
+        }
+        Frame::Stream { id, offset, len, fin } => {
+            let kind = 0x08 | u8::from(offset > 0) << 2 | u8::from(!fills) << 1 | u8::from(fin);
+            put(out, kind, &[id]);
+            if offset > 0 {
+                put_varint(out, offset);
+            }
+            if !fills {
+                put_varint(out, u64::from(len));
+            }
+            return Some((Data::Stream(id), offset, room(out, len)));
+        }
+        Frame::MaxData(max) => put(out, 0x10, &[max]),
+        Frame::MaxStreamData { id, max } => put(out, 0x11, &[id, max]),
+        Frame::MaxStreams(max) => put(out, 0x12, &[max]),
+        Frame::DataBlocked(limit) => put(out, 0x14, &[limit]),
+        Frame::StreamDataBlocked { id, limit } => put(out, 0x15, &[id, limit]),
+        // Never sent: this end has one connection id (§5.1.1 asks for no more).
+        Frame::NewConnectionId { .. } | Frame::Close { .. } => {}
+        Frame::PathChallenge(token) | Frame::PathResponse(token) => {
+            out.push(if matches!(frame, Frame::PathChallenge(_)) { 0x1a } else { 0x1b });
+            out.extend(token.to_be_bytes());
+        }
+        Frame::HandshakeDone => out.push(0x1e),
+    }
+    None
+}
+
+fn put(out: &mut Vec<u8>, kind: u8, values: &[u64]) {
+    out.push(kind);
+    values.iter().for_each(|value| put_varint(out, *value));
+}
+
+/// APPLICATION_ERROR: what an application's code becomes where it must not be told yet (§10.2.3).
+const APPLICATION_ERROR: u64 = 0x0c;
+
+fn put_close(out: &mut Vec<u8>, code: u64, (is_application, is_one_rtt): (bool, bool)) {
+    match (is_application, is_one_rtt) {
+        (true, true) => put(out, 0x1d, &[code, 0]),
+        (true, false) => put(out, 0x1c, &[APPLICATION_ERROR, 0, 0]),
+        (false, _) => put(out, 0x1c, &[code, 0, 0]),
+    }
+}
+
+fn room(out: &mut Vec<u8>, len: u32) -> Range<usize> {
+    let start = out.len();
+    out.resize(start + len as usize, 0);
+    start..out.len()
+}
