@@ -513,3 +513,36 @@ fn a_flood_of_first_packets_is_bounded() {
     );
     assert_eq!(world.client.answer(id.unwrap()).2, b"0123456789");
 }
+
+/// With all places taken a client between requests makes room for a new one; one that waits for an answer does not.
+#[test]
+fn an_idle_client_makes_room() {
+    let site = Site::new("room");
+    for (path, is_let_in) in [("/small", true), ("/large", false)] {
+        let mut world = World::new(site.server(Limits { connections: 1, ..Limits::default() }));
+        let mut is_asked = false;
+        world.play(
+            Time::from_millis(200),
+            |_, _| false,
+            |client, _| {
+                if client.is_connected && !is_asked {
+                    client.send_control();
+                    client.ask(&[(":path", path)]);
+                    is_asked = true;
+                }
+                false
+            },
+        );
+        assert_eq!((world.client.ended.len(), world.server.clients()), (usize::from(is_let_in), 1), "{path}");
+        let (mut other, mut first) = (Client::new(world.zero), vec![]);
+        let at = world.at();
+        let size = other.connection.poll_transmit(at, 1, &mut first).unwrap().size;
+        let envelope = Envelope { remote: "10.0.0.9:50000".parse().unwrap(), ecn: Ecn::NotEct };
+        world.server.handle_datagram(world.now, envelope, &mut first[..size]);
+        let mut is_answered = false;
+        while let Some(to) = world.server.poll_datagram(world.now, &mut vec![]) {
+            is_answered |= to.remote == envelope.remote;
+        }
+        assert_eq!((is_answered, world.server.clients()), (is_let_in, 1), "{path}");
+    }
+}

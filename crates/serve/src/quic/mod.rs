@@ -1,6 +1,6 @@
 //! The simulator's QUIC endpoint on UDP sockets: real keys, real bytes, HTTP/3 above.
 //!
-//! `identity` (certificate), `keys` (packet protection), `session` (one client), `server` (which datagram belongs to whom), `run` (the
+//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `run` (the
 //! loop).
 
 pub mod identity;
@@ -8,3 +8,4 @@ pub mod keys;
 pub mod run;
 pub mod server;
 pub mod session;
+pub mod streams;

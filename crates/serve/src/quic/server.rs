@@ -172,7 +172,7 @@ impl Server {
             self.forget(oldest);
         }
         if self.sessions.len() >= self.settings.limits.connections {
-            let idle = self.sessions.iter().find(|(_, session)| session.is_idle()).map(|(id, _)| *id)?;
+            let idle = self.sessions.iter().find(|(_, session)| session.streams.is_idle()).map(|(id, _)| *id)?;
             self.forget(idle);
         }
         let own = self.secrets.key().ok()?.to_be_bytes();
@@ -180,7 +180,7 @@ impl Server {
         let control = self.settings.sender.cc.build(config.initial_window);
         let mut session = Session::new(now, (config, control), &self.tls, (&original, own, &peer))?;
         self.told.into_iter().for_each(|told| session.tell(now, told));
-        self.policy.into_iter().for_each(|policy| session.tell_client(policy));
+        self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
         let cids = [own.to_vec(), original];
@@ -241,9 +241,9 @@ impl Server {
     /// Nothing leaves any more for now: what is known of the client is looked at, and its timer is set.
     fn settle(&mut self, now: Time, id: u64) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        self.accesses.extend(session.take_accesses());
+        self.accesses.extend(session.streams.accesses.drain(..));
         let remote = session.remote();
-        self.reports.extend(session.take_reports().into_iter().filter_map(|report| Some((remote?, report))));
+        self.reports.extend(session.streams.reports.drain(..).filter_map(|report| Some((remote?, report))));
         if session.endpoint().is_established() {
             self.half_open.remove(&id);
         }

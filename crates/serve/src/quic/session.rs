@@ -1,33 +1,25 @@
-//! One client: the endpoint, TLS, keys, and HTTP/3 on the streams.
+//! One client: the endpoint, TLS and keys, with HTTP/3 on its streams.
 //!
 //! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what leaves when; here it gets bytes.
 
-use crate::conversation::Access;
-use crate::h3::request::{Outcome, Request, priority, put_answer};
-use crate::h3::{Broken, CONTROL_PREFACE, Control, NO_ERROR};
-use crate::http::Answer;
+use crate::h3::{Broken, NO_ERROR};
 use crate::incoming::Incoming;
-use crate::outgoing::{Outgoing, Source};
 use crate::quic::keys::Keyring;
+use crate::quic::streams::Streams;
 use crate::store::Store;
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::Ecn;
 use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, Opened};
+use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Address, Datagram, FrameList, Kind, Packet, Space};
 use playpath_transport::quic::receiving::Arrival;
-use playpath_transport::quic::{Connection, Event, Reason};
 use playpath_units::Time;
-use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, parse, report_lines};
-use playpath_video::cmsd::Cmsd;
 use rustls::ServerConfig;
 use rustls::quic::{KeyChange, ServerConnection, Version};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 /// Bytes of TLS that are kept out of order, as the endpoint keeps them (RFC 9000 §7.5).
 const CRYPTO_BUFFER: u64 = 65_536;
@@ -42,22 +34,6 @@ struct Crypto {
     incoming: Incoming,
     read: u64,
     outgoing: Vec<u8>,
-}
-
-/// A stream of the connection.
-#[derive(Default)]
-struct Stream {
-    incoming: Incoming,
-    /// Bytes handed on.
-    read: u64,
-    outgoing: Outgoing,
-    /// Bytes handed to the endpoint.
-    written: u64,
-    is_finished: bool,
-    request: Request,
-    /// When its first byte came, and its answer for the log.
-    asked: Option<Time>,
-    access: Option<Access>,
 }
 
 /// How a datagram came, or how it goes.
@@ -78,21 +54,13 @@ pub struct Session {
     own: [u8; 8],
     peer: Vec<u8>,
     addresses: Vec<SocketAddr>,
-    streams: BTreeMap<u64, Stream>,
-    /// The next stream of each kind that the client may open, by the two low bits of its id.
-    next_streams: [u64; 4],
-    control: Control,
     /// What the client told of itself.
-    told: Option<OfClient>,
+    client: Option<OfClient>,
+    /// HTTP/3 above it.
+    pub streams: Streams,
     closes_as_application: bool,
     /// When the first datagram came.
     pub opened: Time,
-    view: ServerView,
-    session: Option<String>,
-    policy: Option<ServerPolicy>,
-    reports: Vec<String>,
-    accesses: Vec<Access>,
-    requests: u64,
 }
 
 impl Session {
@@ -115,18 +83,10 @@ impl Session {
             own,
             peer: peer.to_vec(),
             addresses: Vec::new(),
-            streams: BTreeMap::new(),
-            next_streams: [0, 1, 2, 3],
-            control: Control::default(),
-            told: None,
+            client: None,
+            streams: Streams::default(),
             closes_as_application: false,
             opened: now,
-            view: ServerView::new(Believed::default()),
-            session: None,
-            policy: None,
-            reports: Vec::new(),
-            accesses: Vec::new(),
-            requests: 0,
         })
     }
 
@@ -135,29 +95,9 @@ impl Session {
         self.endpoint.set_app_parameters(now, parameters);
     }
 
-    /// Tell of the server with each file from now on.
-    pub fn tell_client(&mut self, policy: ServerPolicy) {
-        self.policy = Some(policy);
-    }
-
     /// The endpoint.
     pub fn endpoint(&self) -> &Connection {
         &self.endpoint
-    }
-
-    /// Requests answered.
-    pub fn requests(&self) -> u64 {
-        self.requests
-    }
-
-    /// Answers that have arrived since the last call.
-    pub fn take_accesses(&mut self) -> Vec<Access> {
-        std::mem::take(&mut self.accesses)
-    }
-
-    /// What the client has reported since the last call, a dictionary in each line.
-    pub fn take_reports(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.reports)
     }
 
     /// Timers.
@@ -175,11 +115,6 @@ impl Session {
     /// Nothing more will happen.
     pub fn is_over(&self) -> bool {
         self.endpoint.is_closed()
-    }
-
-    /// No request is under way.
-    pub fn is_idle(&self) -> bool {
-        self.streams.is_empty()
     }
 
     /// End it in order.
@@ -251,17 +186,7 @@ impl Session {
                         crypto.incoming.store(*offset, bytes);
                     }
                 }
-                Data::Stream(id) => {
-                    let next = &mut self.next_streams[(id & 3) as usize];
-                    // The endpoint has opened all below it (RFC 9000 §3.2).
-                    while *next <= *id {
-                        self.streams.insert(*next, Stream::default());
-                        *next += 4;
-                    }
-                    if let Some(stream) = self.streams.get_mut(id) {
-                        stream.incoming.store(*offset, bytes);
-                    }
-                }
+                Data::Stream(id) => self.streams.keep(*id, *offset, bytes),
             }
         }
     }
@@ -281,7 +206,7 @@ impl Session {
             let alert = self.tls.alert().map_or(40, u8::from); // handshake_failure
             return self.endpoint.fail(now, CRYPTO_ERROR + u64::from(alert));
         }
-        if self.told.is_none() && !self.take_parameters(now) {
+        if self.client.is_none() && !self.take_parameters(now) {
             return;
         }
         if self.tls.is_handshaking() {
@@ -290,7 +215,9 @@ impl Session {
         if was_handshaking {
             self.endpoint.install_keys(Space::Data, true, true);
             self.endpoint.complete_handshake(now);
-            self.open_control();
+            if let Some(client) = &self.client {
+                self.streams.open_control(&mut self.endpoint, client);
+            }
         }
         self.write_tls(Space::Data); // tickets
     }
@@ -323,164 +250,20 @@ impl Session {
     /// The client's parameters, once TLS has them; `false`: they are wrong.
     fn take_parameters(&mut self, now: Time) -> bool {
         let Some(bytes) = self.tls.quic_transport_parameters() else { return true };
-        self.told = codec::read_parameters(bytes, &self.peer);
-        match self.told {
+        self.client = codec::read_parameters(bytes, &self.peer);
+        match self.client {
             Some(found) => self.endpoint.set_peer_parameters(now, found.common, found.max_datagram),
             None => self.endpoint.fail(now, codec::TRANSPORT_PARAMETER_ERROR),
         }
-        self.told.is_some()
-    }
-
-    /// The control stream (RFC 9114 §6.2.1). A client that allows none is one that HTTP/3 forbids; it gets none.
-    fn open_control(&mut self) {
-        let needed = CONTROL_PREFACE.len() as u64;
-        if self.told.is_some_and(|told| told.max_uni_streams > 0 && told.max_uni_data >= needed) {
-            let id = self.endpoint.open_uni();
-            let mut stream = Stream::default();
-            stream.outgoing.push(CONTROL_PREFACE.len() as u64, Source::Bytes(CONTROL_PREFACE[..].into()));
-            self.streams.insert(id, stream);
-        }
+        self.client.is_some()
     }
 
     /// Read requests and write answers as far as both go.
     pub fn serve(&mut self, now: Time, store: &Store) {
-        let mut readable = Vec::new();
-        while let Some(event) = self.endpoint.poll_event() {
-            match event {
-                Event::Readable(id) => readable.push(id),
-                Event::Closed(reason) => self.end_streams(now, reason),
-                _ => {}
-            }
-        }
-        for id in readable {
-            if let Err(Broken(code)) = self.read_stream(now, id, store) {
-                self.closes_as_application = true;
-                self.endpoint.close(now, code);
-                return;
-            }
-        }
-        self.write_streams(now);
-    }
-
-    /// A client that closes without an error has what it was sent: it need not acknowledge the last packets any more.
-    fn end_streams(&mut self, now: Time, reason: Reason) {
-        for (id, stream) in std::mem::take(&mut self.streams) {
-            let access = stream.access.filter(|_| reason == Reason::Peer(NO_ERROR) && self.endpoint.is_sent(id));
-            self.accesses.extend(access.map(|access| access.arrived(now)));
-        }
-    }
-
-    fn read_stream(&mut self, now: Time, id: u64, store: &Store) -> Result<(), Broken> {
-        loop {
-            let readable = self.endpoint.readable(id);
-            let Some(Stream { incoming, request, asked, read, .. }) = self.streams.get_mut(&id) else {
-                self.endpoint.read(now, id, readable);
-                return Ok(());
-            };
-            asked.get_or_insert(now);
-            let input = incoming.peek(readable);
-            let is_end = self.endpoint.ends_after(id, readable);
-            let consumed = if id & 2 != 0 {
-                let begin = *read == 0;
-                let (consumed, update) = self.control.handle(id, (begin, is_end && input.is_empty()), input)?;
-                if let Some(update) = update {
-                    self.endpoint.set_priority(update.stream, priority(&update.value));
-                }
-                consumed
-            } else {
-                let (consumed, outcome) = request.handle(input, store, SystemTime::now())?;
-                let is_cut = is_end && consumed as u64 == readable && request.is_cut();
-                match outcome {
-                    Outcome::Answer(answer) => self.answer(now, id, *answer),
-                    Outcome::Malformed => self.give_up(id),
-                    Outcome::Nothing if is_cut => self.give_up(id),
-                    Outcome::Nothing => {}
-                }
-                consumed
-            };
-            if consumed == 0 {
-                return Ok(());
-            }
-            if let Some(stream) = self.streams.get_mut(&id) {
-                stream.incoming.consume(consumed as u64);
-                stream.read += consumed as u64;
-            }
-            self.endpoint.read(now, id, consumed as u64);
-        }
-    }
-
-    fn give_up(&mut self, id: u64) {
-        self.endpoint.reset(id);
-        self.streams.remove(&id);
-    }
-
-    fn answer(&mut self, now: Time, id: u64, mut answer: Answer) {
-        self.requests += 1;
-        if let Some((cmcd, body_bytes)) = answer.told.take() {
-            self.session.clone_from(&cmcd.sid);
-            let told = self.view.handle_request(&cmcd, Some(body_bytes), &mut Vec::new());
-            told.into_iter().for_each(|told| self.tell(now, told));
-        }
-        if let Some(reports) = answer.reports.take() {
-            self.take_reports_of(now, reports);
-        }
-        self.add_server_data(&mut answer);
-        let Some(stream) = self.streams.get_mut(&id) else { return };
-        if let Some(priority) = stream.request.priority {
-            self.endpoint.set_priority(id, priority);
-        }
-        let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
-        let Some(remote) = self.addresses.first().copied() else { return };
-        let (request, status) = (std::mem::take(&mut answer.request), answer.status);
-        let asked = stream.asked.unwrap_or(now);
-        stream.access = Some(Access::new(remote, request, (status, body_bytes), asked));
-        put_answer(answer, &mut stream.outgoing);
-    }
-
-    fn take_reports_of(&mut self, now: Time, reports: String) {
-        for line in report_lines(&reports) {
-            let cmcd: Cmcd = parse(line).cmcd;
-            if cmcd.sid.is_some() && cmcd.sid == self.session {
-                let told = self.view.handle_report(&cmcd, &mut Vec::new());
-                told.into_iter().for_each(|told| self.tell(now, told));
-            }
-        }
-        self.reports.push(reports);
-    }
-
-    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
-    fn add_server_data(&self, answer: &mut Answer) {
-        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
-        let info = self.endpoint.info();
-        let value = Cmsd::of_server(std::iter::once((info.delivery_rate, info.rtt)), policy).dynamic();
-        if !value.is_empty() {
-            answer.add("CMSD-Dynamic", &value);
-            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
-        }
-    }
-
-    /// Answers go to the endpoint as it takes them; what has arrived is let go.
-    fn write_streams(&mut self, now: Time) {
-        let mut over = Vec::new();
-        for (&id, stream) in &mut self.streams {
-            let wanted = stream.outgoing.end() - stream.written;
-            if wanted > 0 {
-                stream.written += self.endpoint.write(id, wanted);
-            }
-            let is_answered = stream.access.is_some() && stream.written == stream.outgoing.end();
-            if is_answered && !stream.is_finished {
-                self.endpoint.finish(id);
-                stream.is_finished = true;
-            }
-            match self.endpoint.acked_up_to(id) {
-                Some(acked) => stream.outgoing.release(acked),
-                None => over.push(id),
-            }
-        }
-        for id in over {
-            if let Some(access) = self.streams.remove(&id).and_then(|stream| stream.access) {
-                self.accesses.push(access.arrived(now));
-            }
+        let Some(remote) = self.remote() else { return };
+        if let Err(Broken(code)) = self.streams.serve(now, &mut self.endpoint, remote, store) {
+            self.closes_as_application = true;
+            self.endpoint.close(now, code);
         }
     }
 
@@ -515,9 +298,7 @@ impl Session {
         let written =
             codec::put_frames(out, packet, (length, self.closes_as_application), |whose, offset, bytes| match whose {
                 Data::Crypto => copy(&crypto.outgoing, offset, bytes),
-                Data::Stream(id) => {
-                    streams.get(&id).and_then(|stream| stream.outgoing.read(offset, bytes).ok()).ok_or(id)
-                }
+                Data::Stream(id) => streams.copy(id, offset, bytes),
             });
         if let Err(id) = written {
             self.endpoint.reset(id); // the file is not what it was: nothing right can be sent any more

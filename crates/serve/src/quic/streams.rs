@@ -1,0 +1,246 @@
+//! HTTP/3 on a session's streams: requests in, answers out, and what the client tells of its playback.
+
+use crate::conversation::Access;
+use crate::h3::request::{Outcome, Request, priority, put_answer};
+use crate::h3::{Broken, CONTROL_PREFACE, Control, NO_ERROR};
+use crate::http::Answer;
+use crate::incoming::Incoming;
+use crate::outgoing::{Outgoing, Source};
+use crate::store::Store;
+use playpath_transport::codec::quic::OfClient;
+use playpath_transport::quic::{Connection, Event, Reason};
+use playpath_units::Time;
+use playpath_video::ServerPolicy;
+use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, parse, report_lines};
+use playpath_video::cmsd::Cmsd;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+/// A stream of the connection.
+#[derive(Default)]
+struct Stream {
+    incoming: Incoming,
+    /// Bytes handed on.
+    read: u64,
+    outgoing: Outgoing,
+    /// Bytes handed to the endpoint.
+    written: u64,
+    is_finished: bool,
+    request: Request,
+    /// When its first byte came, and its answer for the log.
+    asked: Option<Time>,
+    access: Option<Access>,
+}
+
+/// See the module.
+pub struct Streams {
+    streams: BTreeMap<u64, Stream>,
+    /// The next stream of each kind that the client may open, by the two low bits of its id.
+    next: [u64; 4],
+    control: Control,
+    view: ServerView,
+    session: Option<String>,
+    /// What is told of the server with each file.
+    pub policy: Option<ServerPolicy>,
+    /// What the client has reported and nobody has taken yet.
+    pub reports: Vec<String>,
+    /// Answers that have arrived and nobody has taken yet.
+    pub accesses: Vec<Access>,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams {
+            streams: BTreeMap::new(),
+            next: [0, 1, 2, 3],
+            control: Control::default(),
+            view: ServerView::new(Believed::default()),
+            session: None,
+            policy: None,
+            reports: Vec::new(),
+            accesses: Vec::new(),
+        }
+    }
+}
+
+impl Streams {
+    /// No request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.streams.keys().all(|id| id & 2 != 0)
+    }
+
+    /// Bytes of a stream that the endpoint has let in; it has opened all below it (RFC 9000 §3.2).
+    pub fn keep(&mut self, id: u64, offset: u64, bytes: &[u8]) {
+        let next = &mut self.next[(id & 3) as usize];
+        while *next <= id {
+            self.streams.insert(*next, Stream::default());
+            *next += 4;
+        }
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.incoming.store(offset, bytes);
+        }
+    }
+
+    /// Write the bytes of a stream from `offset` on. Error: the stream, whose file is not what it was.
+    pub fn copy(&self, id: u64, offset: u64, out: &mut [u8]) -> Result<(), u64> {
+        self.streams.get(&id).and_then(|stream| stream.outgoing.read(offset, out).ok()).ok_or(id)
+    }
+
+    /// Our control stream (RFC 9114 §6.2.1). A client that allows none is one that HTTP/3 forbids; it gets none.
+    pub fn open_control(&mut self, endpoint: &mut Connection, client: &OfClient) {
+        if client.max_uni_streams > 0 && client.max_uni_data >= CONTROL_PREFACE.len() as u64 {
+            let mut stream = Stream::default();
+            stream.outgoing.push(CONTROL_PREFACE.len() as u64, Source::Bytes(CONTROL_PREFACE[..].into()));
+            self.streams.insert(endpoint.open_uni(), stream);
+        }
+    }
+
+    /// Read requests and write answers as far as both go. Errors end the connection.
+    pub fn serve(
+        &mut self,
+        now: Time,
+        endpoint: &mut Connection,
+        remote: SocketAddr,
+        store: &Store,
+    ) -> Result<(), Broken> {
+        let mut readable = Vec::new();
+        while let Some(event) = endpoint.poll_event() {
+            match event {
+                Event::Readable(id) => readable.push(id),
+                Event::Closed(reason) => self.end(now, endpoint, reason),
+                _ => {}
+            }
+        }
+        for id in readable {
+            self.read(now, endpoint, id, (remote, store))?;
+        }
+        self.write(now, endpoint);
+        Ok(())
+    }
+
+    /// A client that closes without an error has what it was sent: it need not acknowledge the last packets any more.
+    fn end(&mut self, now: Time, endpoint: &Connection, reason: Reason) {
+        for (id, stream) in std::mem::take(&mut self.streams) {
+            let access = stream.access.filter(|_| reason == Reason::Peer(NO_ERROR) && endpoint.is_sent(id));
+            self.accesses.extend(access.map(|access| access.arrived(now)));
+        }
+    }
+
+    fn read(
+        &mut self,
+        now: Time,
+        endpoint: &mut Connection,
+        id: u64,
+        (remote, store): (SocketAddr, &Store),
+    ) -> Result<(), Broken> {
+        loop {
+            let readable = endpoint.readable(id);
+            let Some(Stream { incoming, request, asked, read, .. }) = self.streams.get_mut(&id) else {
+                endpoint.read(now, id, readable);
+                return Ok(());
+            };
+            asked.get_or_insert(now);
+            let input = incoming.peek(readable);
+            let is_end = endpoint.ends_after(id, readable);
+            let consumed = if id & 2 != 0 {
+                let (consumed, update) = self.control.handle(id, (*read == 0, is_end && input.is_empty()), input)?;
+                if let Some(update) = update {
+                    endpoint.set_priority(update.stream, priority(&update.value));
+                }
+                consumed
+            } else {
+                let (consumed, outcome) = request.handle(input, store, SystemTime::now())?;
+                let is_cut = is_end && consumed as u64 == readable && request.is_cut();
+                match outcome {
+                    Outcome::Answer(answer) => self.answer(now, endpoint, (id, remote), *answer),
+                    Outcome::Malformed => self.give_up(endpoint, id),
+                    Outcome::Nothing if is_cut => self.give_up(endpoint, id),
+                    Outcome::Nothing => {}
+                }
+                consumed
+            };
+            if consumed == 0 {
+                return Ok(());
+            }
+            if let Some(stream) = self.streams.get_mut(&id) {
+                stream.incoming.consume(consumed as u64);
+                stream.read += consumed as u64;
+            }
+            endpoint.read(now, id, consumed as u64);
+        }
+    }
+
+    fn give_up(&mut self, endpoint: &mut Connection, id: u64) {
+        endpoint.reset(id);
+        self.streams.remove(&id);
+    }
+
+    fn answer(&mut self, now: Time, endpoint: &mut Connection, (id, remote): (u64, SocketAddr), mut answer: Answer) {
+        if let Some((cmcd, body_bytes)) = answer.told.take() {
+            self.session.clone_from(&cmcd.sid);
+            let told = self.view.handle_request(&cmcd, Some(body_bytes), &mut Vec::new());
+            told.into_iter().for_each(|told| endpoint.set_app_parameters(now, told));
+        }
+        if let Some(reports) = answer.reports.take() {
+            self.take_reports_of(now, endpoint, reports);
+        }
+        self.add_server_data(endpoint, &mut answer);
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        if let Some(priority) = stream.request.priority {
+            endpoint.set_priority(id, priority);
+        }
+        let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
+        let request = std::mem::take(&mut answer.request);
+        let asked = stream.asked.unwrap_or(now);
+        stream.access = Some(Access::new(remote, request, (answer.status, body_bytes), asked));
+        put_answer(answer, &mut stream.outgoing);
+    }
+
+    fn take_reports_of(&mut self, now: Time, endpoint: &mut Connection, reports: String) {
+        for line in report_lines(&reports) {
+            let cmcd: Cmcd = parse(line).cmcd;
+            if cmcd.sid.is_some() && cmcd.sid == self.session {
+                let told = self.view.handle_report(&cmcd, &mut Vec::new());
+                told.into_iter().for_each(|told| endpoint.set_app_parameters(now, told));
+            }
+        }
+        self.reports.push(reports);
+    }
+
+    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
+    fn add_server_data(&self, endpoint: &Connection, answer: &mut Answer) {
+        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
+        let info = endpoint.info();
+        let value = Cmsd::of_server(std::iter::once((info.delivery_rate, info.rtt)), policy).dynamic();
+        if !value.is_empty() {
+            answer.add("CMSD-Dynamic", &value);
+            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
+        }
+    }
+
+    /// Answers go to the endpoint as it takes them; what has arrived is let go.
+    fn write(&mut self, now: Time, endpoint: &mut Connection) {
+        let mut over = Vec::new();
+        for (&id, stream) in &mut self.streams {
+            let wanted = stream.outgoing.end() - stream.written;
+            if wanted > 0 {
+                stream.written += endpoint.write(id, wanted);
+            }
+            let is_answered = stream.access.is_some() && stream.written == stream.outgoing.end();
+            if is_answered && !stream.is_finished {
+                endpoint.finish(id);
+                stream.is_finished = true;
+            }
+            match endpoint.acked_up_to(id) {
+                Some(acked) => stream.outgoing.release(acked),
+                None => over.push(id),
+            }
+        }
+        for id in over {
+            if let Some(access) = self.streams.remove(&id).and_then(|stream| stream.access) {
+                self.accesses.push(access.arrived(now));
+            }
+        }
+    }
+}
