@@ -12,7 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// Serve a folder to stock clients with the simulator's own transports: TCP and MPTCP over a TUN device, with any congestion control
-/// and any scheduler and no kernel to patch, or QUIC with HTTP/3 on a UDP socket, without root. Exit status: 0 ended by a signal, 1 failed, 2 the input is wrong.
+/// and any scheduler and no kernel to patch, or QUIC with HTTP/3 on a UDP socket, without root. `playpath serve --demo` makes a film and
+/// serves it; other options as here. Exit status: 0 ended by a signal, 1 failed, 2 the input is wrong.
 #[derive(clap::Parser)]
 #[command(name = "playpath-serve", version)]
 pub struct Arguments {
