@@ -184,14 +184,13 @@ class _Pool(Generic[Task, Result]):
             return self._next - 1
 
     def _loop(self) -> None:
-        index: int | None = None
-        try:
-            while (index := self._take()) is not None:
+        while (index := self._take()) is not None:
+            try:
                 self.results[index] = self._work(self._tasks[index])
-                self.finished[index] = True
-                self._done.put(index)
-        except BaseException as error:  # handed to the calling thread
-            self._errors[-1 if index is None else index] = error
-            self.stop()
-        finally:
-            self._done.put(None)
+            except BaseException as error:  # handed to the calling thread
+                self._errors[index] = error
+                self.stop()
+                break
+            self.finished[index] = True
+            self._done.put(index)
+        self._done.put(None)
