@@ -128,7 +128,7 @@ class KernelWorld:
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
-        _refuse_quic(scenario)
+        _refuse_others_than_tcp(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
@@ -137,7 +137,7 @@ class KernelWorld:
         """Run one session in namespaces of its own."""
         scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
-        _refuse_quic(scenario)
+        _refuse_others_than_tcp(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel
 
@@ -208,16 +208,16 @@ def _refuse_own_code(scenario: Scenario) -> None:
         raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
 
 
-def speaks_quic(sender: Mapping[str, Any]) -> bool:
-    """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
-    transport = sender.get("transport", {})
-    return bool(transport.get("name") == "quic")
+def other_than_tcp(sender: Mapping[str, Any]) -> str:
+    """The transport of a resolved sender, or traffic; empty if it is TCP, whose keys stand in the sender's own table."""
+    name: str = sender.get("transport", {}).get("name", "")
+    return name
 
 
-def _refuse_quic(scenario: Scenario) -> None:
+def _refuse_others_than_tcp(scenario: Scenario) -> None:
     for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
-        if speaks_quic(entry):
-            raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the world 'sim' only")
+        if name := other_than_tcp(entry):
+            raise InputError(f"'{entry['name']}': `transport` = \"{name}\" plays in the world 'sim' only")
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
