@@ -15,8 +15,8 @@ OPTIONS = {"wrap": 120, "plugin": {"tables": {"compact_tables": True}}}
 INTRO = """# Verdicts of the shipped scenarios
 
 Where sessions differ in their picture, a sender wins if it wins for every viewer whose weights lie in the range of the
-literature ([guide](guide.md#who-wins)). Until version 0.2 criteria were looked at one after the other, stalls first; `--prefer stalls`
-still does that. This page shows both, for each scenario that compares senders, with the seeds that it names. Scenarios whose film has
+literature ([guide](manual/verdict.md#who-wins)). Until version 0.2 criteria were looked at one after the other, stalls
+first; `--prefer stalls` still does that. This page shows both, for each scenario that compares senders, with the seeds that it names. Scenarios whose film has
 one rate keep their verdict: there is no picture to weigh.
 
 `python docs/verdicts.py` writes it.

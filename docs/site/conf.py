@@ -44,7 +44,7 @@ CONTENTS = {
     "Change it": ["CONTRIBUTING", "docs/architecture", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
     "Reference": ["docs/site/python", "docs/site/rust"],
 }
-FOLDERS = ("docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
+FOLDERS = ("docs/manual", "docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
 """Each has a README that lists its pages."""
 
 project = "playpath"
