@@ -2,14 +2,14 @@
 //! to the control of that very connection.
 //!
 //! It speaks HTTP on a Unix socket, one short request at a time, and answers 204 whatever it was told: it can inform a control,
-//! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/kernel-cmcd.md`). All values are
+//! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/manual/kernel-cmcd.md`). All values are
 //! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
 //!
 //! Its answer can carry what the kernel knows of the connection (CMSD, CTA-5006), for nginx to pass on. And it takes reports of
 //! players (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
 //! connections of the session whose `sid` they bear.
 //!
-//! Behind a relay (docs/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
+//! Behind a relay (docs/manual/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
 //! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;

@@ -188,7 +188,7 @@ def _session(
 
 
 class WireWorld(KernelWorld):
-    """As the kernel world, with the simulator's TCP and MPTCP as the server (docs/wire.md). Needs root.
+    """As the kernel world, with the simulator's TCP and MPTCP as the server (docs/manual/wire.md). Needs root.
 
     Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
     """

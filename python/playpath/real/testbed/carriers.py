@@ -238,7 +238,7 @@ class KernelMptcp(_OfKernel):
 
 
 class OverRelay(_OfKernel):
-    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/relay.md)."""
+    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/manual/relay.md)."""
 
     uses_route = False
 

@@ -115,7 +115,7 @@ def run_kernel(
     p1203 : path, optional
         File for the session as input of ITU-T P.1203 tools.
     world : str
-        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/wire.md).
+        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/manual/wire.md).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP and MPTCP on a TUN device (docs/wire.md).
+"""The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP and MPTCP on a TUN device (docs/manual/wire.md).
 
 Its device stands in the server's namespace, behind the ends of the emulated paths, and that namespace forwards: `10.77.N.1` is the
 kernel's end of path N, `10.78.N.1` the endpoint's address on it.
