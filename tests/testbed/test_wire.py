@@ -25,7 +25,7 @@ from playpath.real.testbed.errors import MissingToolError, UnsupportedError
 from playpath.real.testbed.mptcp import counters
 from playpath.real.testbed.runner import run_kernel
 from playpath.real.testbed.senders import Sending
-from playpath.real.testbed.talk import Talk
+from playpath.real.testbed.signalling import Signalling
 from playpath.run.worlds import world
 
 pytestmark = pytest.mark.usefixtures("nothing_left", "_has_program")
@@ -70,7 +70,7 @@ def serving(paths: list[dict[str, Any]], cc: str = "cubic", **changes: Any) -> I
         carrier = wire.Wire()
         carrier.check({"path": paths}, sender(cc, **changes))
         carrier.prepare(bed)
-        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Talk())
+        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
         (server.www / "file").write_bytes(BYTES)
         bed.emulator.begin_at(time.monotonic())
         yield Bed(bed, server, f"http://{carrier.open(bed, server.port, control).origin}/file")

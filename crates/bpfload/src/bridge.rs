@@ -71,7 +71,7 @@ pub struct CmcdBridge {
     mode: BufferMode,
     telling: Option<Telling>,
     reports: Option<File>,
-    sessions: HashMap<String, Told>,
+    sessions: HashMap<String, CmcdSession>,
     /// By the address that nginx knows a relay's session by.
     relayed: HashMap<SocketAddr, Relayed>,
 }
@@ -91,8 +91,8 @@ struct Relayed {
     hints: Option<AppParameters>,
 }
 
-/// What a session told so far.
-struct Told {
+/// What the player of a session has reported so far.
+struct CmcdSession {
     view: ServerView,
     /// An implausible claim of it was reported; once is enough, a client could fill the log.
     is_reported: bool,
@@ -100,9 +100,9 @@ struct Told {
     peers: Vec<SocketAddr>,
 }
 
-impl Told {
-    fn new() -> Told {
-        Told { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
+impl CmcdSession {
+    fn new() -> CmcdSession {
+        CmcdSession { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
     }
 
     /// A request of it came from there.
@@ -194,7 +194,7 @@ impl CmcdBridge {
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
             self.sessions.clear();
         }
-        let told = self.sessions.entry(session).or_insert_with(Told::new);
+        let told = self.sessions.entry(session).or_insert_with(CmcdSession::new);
         told.note(request.peer);
         let mut warnings = Vec::new();
         let hints = told.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
@@ -569,7 +569,7 @@ mod tests {
 
     #[test]
     fn a_session_has_its_latest_connections_only() {
-        let mut told = Told::new();
+        let mut told = CmcdSession::new();
         let peer = |port: u16| SocketAddr::new([10, 0, 0, 2].into(), port);
         (0..100).chain([90]).for_each(|port| told.note(peer(port)));
         assert_eq!((told.peers.len(), told.peers[0], told.peers[MAX_PEERS - 1]), (MAX_PEERS, peer(84), peer(90)));

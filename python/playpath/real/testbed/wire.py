@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, cast
 from playpath.base.engine import number
 from playpath.real.testbed import mptcp, namespaces, programs, relay
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER, Testbed
-from playpath.real.testbed.carriers import Carried, Way
+from playpath.real.testbed.carriers import Carried, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.programs import Told
 from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
-from playpath.real.testbed.talk import REPORTS, Talk
+from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.results.measured import PathCounts, Subflow
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Wire:
             mptcp.accept_paths(bed.client)
 
     def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[OwnServer, str]:
         """Start it; what the player does not report of the video is told at the start, as in the simulator."""
         file = bed.folder / "sender.json"
@@ -132,10 +132,10 @@ class Wire:
         arguments += ["--idle-timeout", "600 s"]
         if len(bed.ends) == 1:
             arguments.append("--no-mptcp")
-        arguments += talk.server_data_options
-        if talk.reports:
+        arguments += signalling.server_data_options
+        if signalling.reports:
             arguments += ["--reports", str(bed.folder / REPORTS)]
-        if not talk.requests and described.get("video_kbps"):
+        if not signalling.requests and described.get("video_kbps"):
             arguments += ["--playout-buffer", f"{round(described['playout_buffer_bytes'])} B"]
             arguments += ["--video-rate", f"{described['video_kbps']:.3f} kbit/s"]
         self._server = OwnServer(bed, arguments)
@@ -145,10 +145,10 @@ class Wire:
         """The endpoint itself: it takes reports on any connection."""
         return f"{address_on(bed.ends[0])}:{PORT}"
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To its first address; the other paths join."""
         protocol = "tcp" if len(bed.ends) == 1 else "mptcp"
-        return Way(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"})
+        return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"})
 
     def words(self) -> str:
         """What it complained of."""
