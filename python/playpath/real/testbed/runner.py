@@ -32,7 +32,8 @@ from playpath.real.testbed.sampling import INTERVAL, Sampler
 from playpath.real.testbed.senders import Sending, of_the_video, translate
 from playpath.real.testbed.server import PORT
 from playpath.real.testbed.talk import COLLECTOR_PATH, Talk, beyond_nginx
-from playpath.real.testbed.wire import Wire
+from playpath.real.testbed.wire import Wire, WireQuic
+from playpath.run.worlds import speaks_quic
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -55,6 +56,8 @@ _OVER_MPTCP = ("own", "curl")
 """Players with one connection, which can be of MPTCP."""
 _MPTCPIZED = (*_OVER_MPTCP, "vlc")
 """Players whose connections can be of MPTCP, however many."""
+_OVER_QUIC = ("dashjs", "ngtcp2")
+"""Players that speak HTTP/3."""
 _MANIFEST_SYSCTLS = (
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
@@ -249,6 +252,8 @@ class _Session:
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
         talk.check(scenario, player, self._carrier.world, len(self.used))
+        if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
+            raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
         self._carrier.check(scenario, sender)
         self.sending: Sending = self._carrier.translate(sender)
         self.mss = min(int(sender.get("mss") or MSS), MSS)
@@ -280,12 +285,25 @@ class _Session:
             )
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
+        if speaks_quic(self.sender):
+            return self._own_quic()
         if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
             raise UnsupportedError(
                 f"{self.player.name} opens plain TCP connections; over several paths of the wire world play "
                 f"{', '.join(_MPTCPIZED)}"
             )
         return Wire()
+
+    def _own_quic(self) -> Carrier:
+        if len(self.used) > 1:
+            raise UnsupportedError(
+                f"{self.sender['name']}: QUIC takes one path; name it with `paths`, or play in the world sim"
+            )
+        if self.player.name not in _OVER_QUIC:
+            raise UnsupportedError(
+                f"{self.player.name} speaks no HTTP/3; over QUIC play {' or '.join(_OVER_QUIC)} (--player)"
+            )
+        return WireQuic()
 
     def bed(self, tolerance: str | None, pcap: Path | None) -> Testbed:
         """A test bed for it, not yet built."""
@@ -316,7 +334,16 @@ class _Session:
         plan = str(bed.folder / "plan.json")
         collector = self._carrier.collector(bed)
         scene = Scene(
-            bed, server, self.scenario, self._described, plan, self._until_s, way.origin, way.protocol, collector
+            bed,
+            server,
+            self.scenario,
+            self._described,
+            plan,
+            self._until_s,
+            way.origin,
+            way.protocol,
+            collector,
+            way.key,
         )
         url = self.player.prepare(scene) if self.has_player else ""
         traffic = CrossTraffic(bed, self.scenario, self._described["sources"])
@@ -341,6 +368,8 @@ class _Session:
         sampler = Sampler(bed.server, ports if self.has_player else traffic.ports, paths, start, interval)
         sampler.start()
         traffic.start(scene.settings)
+        if self.player.name != players.DEFAULT:  # the playpath player waits itself
+            time.sleep(max(0.0, start - time.monotonic()))
         try:
             played = self.player.play(scene, url) if self.has_player else self._wait(bed, start)
         except TestbedError as error:
