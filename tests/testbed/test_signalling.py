@@ -163,7 +163,7 @@ def test_nginx_tells_what_the_kernels_tcp_has_measured_under_any_control() -> No
 
 def test_dash_js_is_set_as_the_scenario_says() -> None:
     described = loaded(**TELLING, **SUGGESTED, etp_weight="25 %").resolved
-    found = settings_of(described, "10.0.0.1:8082")
+    found = settings_of(described, "http://10.0.0.1:8082")
     (target,) = found["cmcd"].pop("eventTargets")  # type: ignore[attr-defined]
     assert found == {
         "cmcd": {"enabled": True, "version": 2, "mode": "query"},

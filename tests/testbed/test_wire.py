@@ -115,6 +115,41 @@ def test_a_control_without_a_kernel_twin_and_a_scheduler_over_real_mptcp() -> No
     assert {"flow.video/first", "flow.video/second", "flow.video/third"} <= set(found["series"])
 
 
+def over_quic(cc: str) -> dict[str, Any]:
+    return {"name": f"{cc}/quic", "cc": {"name": cc}, "transport": {"name": "quic"}}
+
+
+def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worlds() -> None:
+    if shutil.which("gtlsclient") is None:
+        pytest.skip("gtlsclient is missing (bpf/setup.sh)")
+    found = run_kernel(scenario(), over_quic("cubic"), 1, world="wire", player="ngtcp2", trace=True, tolerance="100 ms")
+    (flow,) = found["flows"]
+    # 1.5 s at 4 Mbit/s are 750 kB: 529 packets of 1420 bytes of stream data, 1452 of datagram; the link takes 20 ms.
+    assert (flow["name"], flow["cc"]) == ("video", "cubic")
+    assert 525 <= flow["sent_packets"] - flow["retransmitted_packets"] <= 560
+    assert 20 <= flow["min_rtt_ms"] < 30
+    assert flow["mean_rtt_ms"] >= flow["min_rtt_ms"]
+    # The emulator has seen them all, and what carries no stream data: the handshake, acknowledgements.
+    link = next(link for link in found["links"] if link["name"] == "path.path/down")
+    assert flow["sent_packets"] <= link["offered_packets"] <= flow["sent_packets"] + 40
+    assert max(found["series"]["flow.video"]["snd_cwnd"]) >= 10
+    assert max(found["series"]["flow.video"]["rtt_ms"]) >= 20
+
+
+def test_dash_js_plays_over_our_quic_and_tells_the_control_of_its_buffer() -> None:
+    video = {"rate": "2 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}
+    ladder = {"kind": "dash", "ladder": "500 kbit/s, 1 Mbit/s, 2 Mbit/s", "segment": "1 s", "cmcd": "v1"}
+    asked = scenario(video=video, player=ladder)
+    found = run_kernel(asked, over_quic("ccplb"), 1, world="wire", player="dashjs", trace=True, tolerance="100 ms")
+    assert found["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
+    # One connection for all requests, over UDP: nothing came by TCP.
+    (flow,) = found["flows"]
+    assert (flow["cc"], flow["sent_packets"] > 100) == ("ccplb", True)
+    assert found["warnings"] == []
+    segments = {event["segment"] for event in found["events"] if event["event"] == "segment_downloaded"}
+    assert segments == set(range(5))
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_bytes_are_right_both_ways(several: bool) -> None:
     if several:
@@ -294,6 +329,14 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
     ):
         with pytest.raises((UnsupportedError, InputError), match=words):
             run_kernel(asked, sender("cubic"), 1, world="wire", player=player)
+    for asked, player, words in (
+        (scenario(), "own", "own speaks no HTTP/3; over QUIC play dashjs or ngtcp2"),
+        (scenario(path=PATHS), "ngtcp2", "QUIC takes one path"),
+    ):
+        with pytest.raises(UnsupportedError, match=words):
+            run_kernel(asked, over_quic("cubic"), 1, world="wire", player=player)
+    with pytest.raises(UnsupportedError, match="ngtcp2 speaks QUIC only"):
+        run_kernel(scenario(), sender("cubic"), 1, world="wire", player="ngtcp2")
 
 
 def test_names_of_worlds() -> None:

@@ -123,12 +123,18 @@ class KernelWorld:
         """This world with `logs` as the folder for what server and player write."""
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
+    def _refuse_quic(self, scenario: Scenario) -> None:
+        """The kernel speaks none."""
+        for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
+            if speaks_quic(entry):
+                raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the worlds 'sim' and 'wire' only")
+
     def prepare(self, scenario: Scenario, at_once: int) -> None:
         """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
-        _refuse_quic(scenario)
+        self._refuse_quic(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
@@ -137,7 +143,7 @@ class KernelWorld:
         """Run one session in namespaces of its own."""
         scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
-        _refuse_quic(scenario)
+        self._refuse_quic(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel
 
@@ -188,65 +194,4 @@ def _session(
 
 
 class WireWorld(KernelWorld):
-    """As the kernel world, with the simulator's TCP and MPTCP as the server (docs/manual/wire.md). Needs root.
-
-    Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
-    """
-
-    base = "wire"
-
-
-def cc_name(scenario: Scenario, sender: str) -> str:
-    """Name of a sender's congestion control."""
-    if sender not in scenario.senders:
-        return ""
-    return str(scenario.sender(sender)["cc"]["name"])
-
-
-def _refuse_own_code(scenario: Scenario) -> None:
-    if found := own_code(scenario.resolved):
-        raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
-
-
-def speaks_quic(sender: Mapping[str, Any]) -> bool:
-    """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
-    transport = sender.get("transport", {})
-    return bool(transport.get("name") == "quic")
-
-
-def _refuse_quic(scenario: Scenario) -> None:
-    for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
-        if speaks_quic(entry):
-            raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the world 'sim' only")
-
-
-def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
-    """There, one player plays every sender."""
-    if scenario.sender(sender).get("abr"):
-        raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
-
-
-WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
-
-
-def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
-    """The world called `name`; `kernel:PLAYER` for a player of its own.
-
-    `files`: what its sessions leave besides. `tolerance`: how late the link may be, where a clock runs.
-    """
-    base, colon, player = name.partition(":")
-    if base not in WORLDS:
-        raise unknown_name("world", name, WORLDS)
-    kind = WORLDS[base]
-    if issubclass(kind, KernelWorld):
-        from playpath.real.testbed.players import DEFAULT
-        from playpath.real.testbed.players import player as find
-
-        return kind(find(player or DEFAULT).name, files, tolerance)
-    if colon:
-        raise InputError(
-            f"world '{name}': only the worlds kernel and wire have real players, for example kernel:{player}"
-        )
-    if tolerance is not None:
-        raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")
-    return kind()
+    """As the kernel world, with the simulator's TCP, MPTCP and QUIC as the server (docs/manual/wire.md). Needs root.

@@ -32,14 +32,17 @@ class VideoAddress:
     origin : str
         Address and port that the player connects to.
     protocol : str
-        "tcp" or "mptcp".
+        "tcp", "mptcp" or "quic".
     ports : mapping of int to str
         Server ports whose sockets carry the video, and what their flows are called.
+    key : str
+        Of a server with TLS, the fingerprint of its public key, as Chromium takes it.
     """
 
     origin: str
     protocol: str = "tcp"
     ports: Mapping[int, str] = field(default_factory=dict)
+    key: str = ""
 
 
 class Server(Protocol):
