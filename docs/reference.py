@@ -24,6 +24,7 @@ TABLES = {
     "scenario": ("A scenario", ""),
     "run": ("[run]", "`[run]`"),
     "verdict": ("[verdict]", "`[verdict]`"),
+    "choice": ("[[choice]]", "`[[choice]]`"),
     "video": ("[video]", "`[video]`"),
     "video.manifest": ("video.manifest", "`manifest = { … }`"),
     "player": ("[player]", "`[player]`"),

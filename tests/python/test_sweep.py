@@ -29,11 +29,12 @@ from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.scenario import Scenario, at
 from playpath.show.report import write_report
-from playpath.show.report.sweep_page import _counts, _leader, sweep_page
+from playpath.show.report.sweep_page import sweep_page
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
+from playpath.sweep.headline import _leader, counts
 from playpath.sweep.worker import Done, run_chunk
 
 pytestmark = pytest.mark.slow
@@ -281,7 +282,7 @@ def test_wins_that_no_viewer_feels_are_counted_apart():
         for p, level in enumerate(("viewer", "network", "network", None))
     ]
     result = SimpleNamespace(decisions=pl.DataFrame(rows))
-    assert _counts(result) == {"a": (1, 3, 0)}
+    assert counts(result) == {"a": (1, 3, 0)}
     assert _leader(result) == "a wins most often where the viewer feels it: at 1 point for certain."
     result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
     assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")

@@ -236,11 +236,12 @@ class Ranker:
 
     def decide(self) -> Decision:
         """Rank everybody and hold the best against each."""
-        told = self._judged["decision"]
-        in_order = {
-            key: {s: read(told[key][s]) for s in told["ranking"] if s in told[key]} for key, read in _BY_SENDER.items()
-        }
-        return Decision(**{**told, **in_order})
+        return _decision(self._judged["decision"])
+
+    def versus(self, sender: str, other: str) -> tuple[Decision, str]:
+        """These two alone, by the evidence on all, and the headline of that."""
+        told = json.loads(self._judge.decide([sender, other]))
+        return _decision(told["decision"]), str(told["headline"])
 
     @property
     def headline(self) -> str:
@@ -257,6 +258,14 @@ class Ranker:
         if self._told is None:
             self._told = json.loads(self._judge.decide())
         return self._told
+
+
+def _decision(told: dict[str, Any]) -> Decision:
+    """Of the engine's JSON, everything in the order of the ranking."""
+    in_order = {
+        key: {s: read(told[key][s]) for s in told["ranking"] if s in told[key]} for key, read in _BY_SENDER.items()
+    }
+    return Decision(**{**told, **in_order})
 
 
 def is_clear(found: Difference, margin: float) -> bool:

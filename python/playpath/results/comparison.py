@@ -173,7 +173,7 @@ class Comparison(Tabular):
     @cached_property
     def effects(self) -> list[Effect]:
         """What each choice does for each sender, against the first; empty where senders alone are compared."""
-        return effects(self._columns, self.scenario.choices, self.ranker)
+        return effects(self.scenario.choices, self.ranker)
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -198,14 +198,11 @@ class Comparison(Tabular):
         return neighbours(self.table, self.flows)
 
     @property
-    def asks_for_whom(self) -> bool:
-        """Each of several senders has choices: what is asked is what these do for each of them."""
-        return len({choice.sender for choice in self.scenario.choices.values()}) > 1
-
-    @property
     def is_settled(self) -> bool:
         """Further seeds would change no answer."""
-        return all(e.outcome != "open" for e in self.effects) if self.asks_for_whom else self.decision.is_decided
+        return (
+            all(e.outcome != "open" for e in self.effects) if self.scenario.asks_for_whom else self.decision.is_decided
+        )
 
     @property
     def planned(self) -> int:
@@ -221,7 +218,7 @@ class Comparison(Tabular):
     @cached_property
     def headline(self) -> str:
         """The answer in one line; where each of several senders has choices, what those do for whom."""
-        return sentence(self.effects) if self.asks_for_whom else self.ranker.headline
+        return sentence(self.effects) if self.scenario.asks_for_whom else self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
