@@ -112,7 +112,7 @@ def test_dash_js_reports_in_version_2_and_follows_the_servers_suggestion(tmp_pat
 def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
     with Testbed(network([FAST])) as bed:
         control = bed.use_control("bpf:ccplb")
-        server = bed.start_server(bridge_to=control, talk=Signalling(requests=True, reports=True))
+        server = bed.start_server(bridge_to=control, signalling=Signalling(requests=True, reports=True))
         server.serve_zeros("zeros", 1 << 24)
         address = bed.ends[0].server_address
         asking = "CMCD=br%3D1000%2Cbl%3D1000%2Csid%3D%22a%22"
@@ -147,7 +147,7 @@ def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
 def test_nginx_tells_what_the_kernels_tcp_has_measured_under_any_control() -> None:
     with Testbed(network([FAST])) as bed:
         bed.use_control("cubic")
-        server = bed.start_server(talk=Signalling(server_data=True, max_rate="3 Mbit/s"))
+        server = bed.start_server(signalling=Signalling(server_data=True, max_rate="3 Mbit/s"))
         server.serve_zeros("zeros", 1_000_000)
         url = f"http://{bed.ends[0].server_address}:{server.port}/zeros"
         child = bed.start("curl", "client", ["curl", "-s", "-D", "-", "-o", "/dev/null", url, url])

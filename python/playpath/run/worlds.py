@@ -195,3 +195,64 @@ def _session(
 
 class WireWorld(KernelWorld):
     """As the kernel world, with the simulator's TCP, MPTCP and QUIC as the server (docs/manual/wire.md). Needs root.
+
+    Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
+    """
+
+    base = "wire"
+
+    def _refuse_quic(self, scenario: Scenario) -> None:
+        """Cross traffic is served by the kernel."""
+        for entry in scenario.resolved["traffic"]:
+            if speaks_quic(entry):
+                raise InputError(f"traffic '{entry['name']}': over QUIC it plays in the world 'sim' only")
+
+
+def cc_name(scenario: Scenario, sender: str) -> str:
+    """Name of a sender's congestion control."""
+    if sender not in scenario.senders:
+        return ""
+    return str(scenario.sender(sender)["cc"]["name"])
+
+
+def _refuse_own_code(scenario: Scenario) -> None:
+    if found := own_code(scenario.resolved):
+        raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
+
+
+def speaks_quic(sender: Mapping[str, Any]) -> bool:
+    """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
+    transport = sender.get("transport", {})
+    return bool(transport.get("name") == "quic")
+
+
+def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
+    """There, one player plays every sender."""
+    if scenario.sender(sender).get("abr"):
+        raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
+
+
+WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
+
+
+def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
+    """The world called `name`; `kernel:PLAYER` for a player of its own.
+
+    `files`: what its sessions leave besides. `tolerance`: how late the link may be, where a clock runs.
+    """
+    base, colon, player = name.partition(":")
+    if base not in WORLDS:
+        raise unknown_name("world", name, WORLDS)
+    kind = WORLDS[base]
+    if issubclass(kind, KernelWorld):
+        from playpath.real.testbed.players import DEFAULT
+        from playpath.real.testbed.players import player as find
+
+        return kind(find(player or DEFAULT).name, files, tolerance)
+    if colon:
+        raise InputError(
+            f"world '{name}': only the worlds kernel and wire have real players, for example kernel:{player}"
+        )
+    if tolerance is not None:
+        raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")
+    return kind()

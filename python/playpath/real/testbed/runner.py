@@ -31,6 +31,437 @@ from playpath.real.testbed.records import Columns, InvalidLinkError, Measured, r
 from playpath.real.testbed.sampling import INTERVAL, Sampler
 from playpath.real.testbed.senders import Sending, of_the_video, translate
 from playpath.real.testbed.server import PORT
+from playpath.real.testbed.signalling import COLLECTOR_PATH, Signalling, beyond_nginx
+from playpath.real.testbed.wire import Wire, WireQuic
+from playpath.run.worlds import speaks_quic
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+_log = logging.getLogger("playpath.real.testbed")
+"""Without a handler of one's own its lines go to standard error."""
+
+__all__ = ["client", "run_kernel", "translate"]
+
+MSS = 1448
+"""Payload of a 1500-byte packet with timestamps."""
+_TIMESTAMP_BYTES = 12
+_FILE_BYTES = 1 << 36
+_HEADSTART_S = 0.25
+"""From the moment that everything is ready to the run's start: the time that its programs take to begin."""
+_MAX_REALTIME_RATE = 200e6
+_ANY_VIDEO = {"playout_buffer_bytes": 0.0, "video_kbps": 0.0}
+_OVER_MPTCP = ("own", "curl")
+"""Players with one connection, which can be of MPTCP."""
+_MPTCPIZED = (*_OVER_MPTCP, "vlc")
+"""Players whose connections can be of MPTCP, however many."""
+_OVER_QUIC = ("dashjs", "ngtcp2")
+"""Players that speak HTTP/3."""
+_MANIFEST_SYSCTLS = (
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_slow_start_after_idle",
+    "net.ipv4.tcp_pacing_ss_ratio",
+    "net.ipv4.tcp_pacing_ca_ratio",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_no_metrics_save",
+)
+
+
+class RealRecord(engine.Record):
+    """A record as the simulator gives it, with its time series by name; none unless traced."""
+
+    series: dict[str, Columns]
+
+
+def run_kernel(
+    scenario: resolved.Document,
+    sender: resolved.Sender,
+    seed: int,
+    *,
+    trace: bool = False,
+    tolerance: str | None = None,
+    tries: int = 3,
+    player: str = players.DEFAULT,
+    logs: Path | None = None,
+    carrier: Carrier | None = None,
+    pcap: Path | None = None,
+    p1203: Path | None = None,
+    world: str = "kernel",
+) -> RealRecord:
+    """Run one session.
+
+    Parameters
+    ----------
+    scenario : mapping
+        Resolved: every default written out.
+    sender : mapping
+        The resolved entry of the sender.
+    seed : int
+        Of the emulator's random loss and of the traffic's draws. Everything else is the machine's own timing.
+    trace : bool
+        Put the time series into `series`.
+    tolerance : str, optional
+        99th percentile of the emulator's lateness above which a run does not count; by default what each path bears.
+    tries : int
+        How often a run that does not count is repeated; the record then says so in a warning.
+    player : str
+        Who plays: `own` (the simulator's player), or a real one of `playpath.real.testbed.players`.
+    logs : path, optional
+        Folder that keeps what the programs of the run wrote; if it fails, with a `failed.json` that says why.
+    carrier : Carrier, optional
+        How the bytes reach the client; by default plain TCP over the sender's path; over several a relay, or
+        the kernel's MPTCP if the sender says `multipath = "mptcp"`.
+    pcap : path, optional
+        File for the packets at the server's ends of the paths (pcapng, headers only).
+    p1203 : path, optional
+        File for the session as input of ITU-T P.1203 tools.
+    world : str
+        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/manual/wire.md).
+
+    Returns
+    -------
+    RealRecord
+
+    Raises
+    ------
+    TestbedError
+        The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
+    """
+    with _marked(logs, str(sender["name"]), seed, player):
+        session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
+        (found, series), measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
+        if p1203 is not None:
+            _write_p1203(p1203, measured)
+    digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    about = {"manifest": session.manifest(sysctls), "digest": digest, "series": series if trace else {}}
+    return cast("RealRecord", {**found, **about})
+
+
+def _require_our_player(scenario: resolved.Document, player: Player) -> None:
+    """Refuse what only the playpath player does with another one."""
+    if (scenario.get("player") or {}).get("http") == "h2" and player.name == players.DEFAULT:
+        raise UnsupportedError(
+            'over real connections the playpath player speaks HTTP/1.1 only: `player.http` = "h2" is the simulator\'s; '
+            "allowed here: apart, http/1.1"
+        )
+    for table, what in (("viewer", "seeks and leaving early are"), ("origin", "retries and failover are")):
+        if scenario.get(table) and player.name != players.DEFAULT:
+            raise UnsupportedError(
+                f"{player.name} knows no [{table}]: {what} the playpath player's; leave [{table}] out"
+            )
+
+
+def _counted(
+    session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
+) -> tuple[tuple[engine.Figures, dict[str, Columns]], Measured, dict[str, str]]:
+    """Run it until a run counts: its figures and time series, what it was made of, and the server's settings."""
+    for attempt in range(1, tries + 1):
+        bed = session.bed(tolerance, pcap)
+        with bed, _kept(bed, logs):
+            measured = session.run(bed)
+            sysctls = namespaces.read_sysctls(bed.server, _MANIFEST_SYSCTLS)
+        measured.report = bed.report
+        try:
+            found = record(measured, session.warnings)
+        except InvalidLinkError as error:
+            if attempt == tries:
+                raise
+            # Minutes may go into it: somebody who waits should know.
+            _log.warning("%s, seed %d: once more, %s", session.sender["name"], session.seed, error)
+        else:
+            break
+    if attempt > 1:
+        often = "once" if attempt == 2 else f"{attempt - 1} times"
+        found[0]["warnings"].append(f"the machine was too busy {often} before this run counted")
+    return found, measured, sysctls
+
+
+@contextlib.contextmanager
+def _kept(bed: Testbed, logs: Path | None) -> Iterator[None]:
+    """Keep the logs of a run, however it ends."""
+    try:
+        yield
+    except BaseException:
+        if logs is not None:
+            with contextlib.suppress(TestbedError):  # what is told is the first fault
+                bed.keep_logs(logs)
+        raise
+    if logs is not None:
+        bed.keep_logs(logs)
+
+
+@contextlib.contextmanager
+def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[None]:
+    """A run that fails leaves a note that says so and why; an older note does not stay."""
+    if logs is not None:
+        (logs / "failed.json").unlink(missing_ok=True)
+    try:
+        yield
+    except TestbedError as error:
+        if logs is not None:
+            told = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
+            with contextlib.suppress(RunError):  # a disk that is full may be what is told
+                write_text(logs / "failed.json", json.dumps(told) + "\n")
+        raise
+
+
+def _write_p1203(file: Path, measured: Measured) -> None:
+    told = measured.played.get("p1203") if measured.played else None
+    if told is None:
+        raise TestbedError("P.1203 input is made of the own player's sessions only")
+    write_text(file, json.dumps(told))
+
+
+def _rate(path: resolved.Path) -> float:
+    """Bits per second; of a trace or an unlimited link, none that is too fast for real-time scheduling is known."""
+    rate = path.get("rate")
+    return number(rate) if rate and rate != "unlimited" else 0.0
+
+
+def _carrying(scenario: resolved.Document, sender: resolved.Sender) -> resolved.Document:
+    """The scenario with the sender's congestion control where traffic names none: without a video it is that one's."""
+    groups: list[resolved.Traffic] = [
+        {**group, "cc": group.get("cc", sender["cc"])} for group in scenario.get("traffic") or []
+    ]
+    return {**scenario, "traffic": groups}
+
+
+class _Session:
+    """What is to run, checked before anything is created."""
+
+    def __init__(
+        self,
+        scenario: resolved.Document,
+        sender: resolved.Sender,
+        seed: int,
+        player: Player,
+        carrier: Carrier | None,
+        world: str,
+        *,
+        trace: bool,
+    ) -> None:
+        self.scenario = _carrying(scenario, sender)
+        self.sender, self.seed, self.player = sender, seed, player
+        self._trace = trace
+        self.has_player = bool(scenario.get("video")) or player.name != players.DEFAULT
+        player.check(scenario)
+        _require_our_player(scenario, player)
+        crosstraffic.check(scenario)
+        self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
+        self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
         signalling.check(scenario, player, self._carrier.world, len(self.used))
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
             raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
+        self._carrier.check(scenario, sender)
+        self.sending: Sending = self._carrier.translate(sender)
+        self.mss = min(int(sender.get("mss") or MSS), MSS)
+        self._plan = Plan(scenario, seed, self.mss, trace=trace)
+        self._described = self._plan.described
+        if player.name != players.DEFAULT and (scenario.get("player") or {}).get("kind") == "dash":
+            self._described |= describe_ladder(scenario)
+        self._until_s = float(self._described["limit_s"])
+        self.warnings: list[str] = []
+
+    def _default_carrier(self) -> Carrier:
+        if len(self.used) == 1:
+            return Tcp()
+        if self.sender.get("multipath", "relay") == "mptcp":
+            if self.player.name not in _OVER_MPTCP:
+                raise UnsupportedError(
+                    f"{self.player.name} opens plain TCP connections, several of them; over the kernel's MPTCP play "
+                    f'{" and ".join(_OVER_MPTCP)}; over the relay every player but iperf3: multipath = "relay"'
+                )
+            return KernelMptcp()
+        if self.player.name == "iperf3":
+            raise UnsupportedError("iperf3 opens connections of its own, which a relay cannot carry")
+        return OverRelay()
+
+    def _own_endpoint(self) -> Carrier:
+        if self._needs_own_origin:
+            raise UnsupportedError(
+                "the streaming agent's chunks, low latency and [origin] are not what the wire world's server writes"
+            )
+        if self.player.name == "iperf3":
+            raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
+        if speaks_quic(self.sender):
+            return self._own_quic()
+        if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
+            raise UnsupportedError(
+                f"{self.player.name} opens plain TCP connections; over several paths of the wire world play "
+                f"{', '.join(_MPTCPIZED)}"
+            )
+        return Wire()
+
+    def _own_quic(self) -> Carrier:
+        if len(self.used) > 1:
+            raise UnsupportedError(
+                f"{self.sender['name']}: QUIC takes one path; name it with `paths`, or play in the world sim"
+            )
+        if self.player.name not in _OVER_QUIC:
+            raise UnsupportedError(
+                f"{self.player.name} speaks no HTTP/3; over QUIC play {' or '.join(_OVER_QUIC)} (--player)"
+            )
+        return WireQuic()
+
+    def bed(self, tolerance: str | None, pcap: Path | None) -> Testbed:
+        """A test bed for it, not yet built."""
+        return Testbed(
+            self.scenario,
+            used=self.used,
+            accesses=crosstraffic.accesses(self.scenario, self._described["sources"]),
+            seed=self.seed,
+            # The devices' packets have room for timestamps; without them Linux would fill it with payload.
+            mss=self.mss - (0 if self.sender.get("timestamps", True) else _TIMESTAMP_BYTES),
+            tolerance=tolerance,
+            capture=pcap,
+            sample_s=float(self._described["sample_interval_s"]) if self._trace else None,
+            realtime=all(_rate(path) <= _MAX_REALTIME_RATE for path in self.scenario["path"]),
+        )
+
+    def run(self, bed: Testbed) -> Measured:
+        """Run it once."""
+        namespaces.write_sysctls(bed.server, self.sending.sysctls)
+        namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
+        self._carrier.prepare(bed)
+        # A player that reports tells the control itself, request by request.
+        described = self._described if self.scenario.get("video") else {}
+        server, control = self._carrier.serve(bed, self.sending, described, self._talk())
+        server.serve_zeros(FILE, _FILE_BYTES)
+        port = ORIGIN_PORT if self._needs_own_origin else PORT
+        way = self._carrier.open(bed, port, control)
+        plan = str(bed.folder / "plan.json")
+        collector = self._carrier.collector(bed)
+        scene = Scene(
+            bed,
+            server,
+            self.scenario,
+            self._described,
+            plan,
+            self._until_s,
+            way.origin,
+            way.protocol,
+            collector,
+            way.key,
+        )
+        url = self.player.prepare(scene) if self.has_player else ""
+        traffic = CrossTraffic(bed, self.scenario, self._described["sources"])
+        self.warnings = [
+            *self.sending.warnings,
+            *self._carrier.warnings,
+            *traffic.warnings,
+            *self._shared_sysctls(),
+            *([self._unheard] if self._listens and self._unheard else []),
+        ]
+        start = self._write_plan(bed, way, traffic)
+        if self._needs_own_origin or traffic.places:
+            traffic.serve(scene.settings)
+        return self._measure(scene, url, way, traffic, start)
+
+    def _measure(self, scene: Scene, url: str, way: VideoAddress, traffic: CrossTraffic, start: float) -> Measured:
+        bed = scene.bed
+        paths = {end.server_address: end.name for end in bed.ends}
+        own = {} if self._carrier.world == "wire" else way.ports
+        ports = {**dict.fromkeys(self.player.ports, "video"), **own, **traffic.ports}
+        interval = min(INTERVAL, float(self._described["sample_interval_s"]))
+        sampler = Sampler(bed.server, ports if self.has_player else traffic.ports, paths, start, interval)
+        sampler.start()
+        traffic.start(scene.settings)
+        if self.player.name != players.DEFAULT:  # the playpath player waits itself
+            time.sleep(max(0.0, start - time.monotonic()))
+        try:
+            played = self.player.play(scene, url) if self.has_player else self._wait(bed, start)
+        except TestbedError as error:
+            said = self._carrier.words()
+            raise TestbedError(f"{error} ({said})") if said else error from None
+        finally:
+            elapsed = time.monotonic() - start
+            sampled = sampler.stop()
+        video = [flow for flow in sampled if flow.local[1] in way.ports]
+        carried = self._carrier.close(bed, video, self._described, start) if self.has_player else Carried()
+        self.warnings += [*carried.warnings, *signalling.not_believed(bed)]
+        sampled = [*carried.flows, *sampled]
+        told = traffic.stop()
+        hidden = bed.hidden_drops()
+        if hidden:
+            raise TestbedError(f"{hidden} packets were dropped in front of the emulator: the run is not valid")
+        return Measured(
+            played,
+            sampled,
+            told,
+            start,
+            elapsed,
+            is_multipath=len(bed.ends) > 1,
+            paths=carried.paths,
+            subflows=carried.subflows,
+            datagram_ports=traffic.datagram_ports,
+            video_ports=tuple(way.ports),
+        )
+
+    @property
+    def _needs_own_origin(self) -> bool:
+        """Something that nginx does not write."""
+        return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
+
+    def _talk(self) -> Signalling:
+        """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
+        return signalling.signalling_of(self.scenario, self.player, listens=self._listens and not self._unheard)
+
+    @property
+    def _listens(self) -> bool:
+        return self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
+
+    @property
+    def _unheard(self) -> str:
+        return signalling.unheard(self.scenario, self.player)
+
+    def _shared_sysctls(self) -> list[str]:
+        """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""
+        groups = [group for group in self.scenario.get("traffic") or [] if group["kind"] != "udp"]
+        wanted = [(group["name"], translate(group).sysctls) for group in groups]
+        return [
+            f"traffic {name}: runs with the sender's window validation, pacing ratios, buffers and TCP options, which this "
+            "kernel sets for all"
+            for name, sysctls in wanted
+            if sysctls != self.sending.sysctls
+        ]
+
+    def _write_plan(self, bed: Testbed, way: VideoAddress, traffic: CrossTraffic) -> float:
+        """Set the run's start, a moment from now; tell the emulator, and write the plan for the other programs."""
+        start = time.monotonic() + _HEADSTART_S
+        bed.emulator.begin_at(start)
+        video = {"server": way.origin, "path": f"/{FILE}", "protocol": way.protocol}
+        collector = {"server": self._carrier.collector(bed), "path": COLLECTOR_PATH}
+        own = {"server": f"0.0.0.0:{ORIGIN_PORT}", "protocol": way.protocol}
+        self._plan.add(
+            video=video,
+            origin=own if self._needs_own_origin else None,
+            collector=collector if self._talk().reports else None,
+            sources=traffic.places,
+            until_s=self._until_s,
+            start_ns=round(start * 1e9),
+        )
+        self._plan.write(bed.folder / "plan.json")
+        return start
+
+    def _wait(self, bed: Testbed, start: float) -> Played | None:
+        while time.monotonic() < start + self._until_s:
+            bed.check()
+            time.sleep(min(0.1, max(0.0, start + self._until_s - time.monotonic())))
+        return None
+
+    def manifest(self, sysctls: Mapping[str, str]) -> RunManifest:
+        """What the result depends on."""
+        return {
+            "engine": engine.version(),
+            "scenario": self.scenario,
+            "sender": self.sender["name"],
+            "seed": self.seed,
+            "world": self._carrier.world,
+            "player": self.player.name,
+            "kernel": platform.release(),
+            "machine": platform.machine(),
+            "cpus": os.cpu_count(),
+            "sysctls": dict(sysctls),
+        }
