@@ -42,7 +42,7 @@ def _names(values: pl.Series) -> list[tuple[str | None, int]]:
 
 def _each(values: pl.Series) -> list[tuple[str | None, int]]:
     order = {value: place for place, value in enumerate(values.drop_nulls().unique().sort())}
-    return [(None, -1) if v is None else (f"{v:.3g}", order[v]) for v in values]
+    return [(None, -1) if v is None else (format_value(v), order[v]) for v in values]
 
 
 def _quarters(values: pl.Series) -> list[tuple[str | None, int]]:
@@ -52,4 +52,4 @@ def _quarters(values: pl.Series) -> list[tuple[str | None, int]]:
         None if v is None else min(max(int(np.searchsorted(cuts, v, side="right")) - 1, 0), last - 1) for v in values
     )
     upper = [*cuts[1:], cuts[-1]]
-    return [(None, -1) if p is None else (f"{cuts[p]:.3g} to {upper[p]:.3g}", p) for p in places]
+    return [(None, -1) if p is None else (f"{format_value(cuts[p])} to {format_value(upper[p])}", p) for p in places]
