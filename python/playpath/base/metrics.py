@@ -123,7 +123,8 @@ def format_difference(value: float) -> str:
     ('+424', '\u22122556', '0')
     """
     text = format_value(abs(value))
-    return text if text == "0" else f"{'+' if value > 0 else '\u2212'}{text}"
+    sign = "+" if value > 0 else "\u2212"
+    return text if text == "0" else sign + text
 
 
 def about_runs(count: float) -> int:

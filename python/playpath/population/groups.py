@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from playpath.base.metrics import format_value
+
 _FEW_VALUES = 4
 """So many different figures are groups of their own; more are told apart by quarters."""
 _MOST_NAMES = 24
