@@ -6,7 +6,7 @@ import { svg } from "./dom";
 import { Drawn, FONT, type Titled } from "./drawn";
 import { inkOf } from "./spread";
 
-type Point = [x: number, y: number, low: number | null, high: number | null];
+export type Point = [x: number, y: number, low: number | null, high: number | null];
 
 export interface Series {
   name: string;
