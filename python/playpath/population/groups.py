@@ -32,6 +32,12 @@ def group_labels(paths: pl.DataFrame, column: str) -> pl.DataFrame:
     return pl.DataFrame({"path": paths["path"], "label": labels, "order": orders})
 
 
+def group_title(column: str) -> str:
+    """A column for people."""
+    titles = {"rate_mbps": "mean rate (Mbit/s)", "rtt_ms": "RTT (ms)", "loss_percent": "random loss (%)"}
+    return titles.get(column, column.removeprefix("group."))
+
+
 def _names(values: pl.Series) -> list[tuple[str | None, int]]:
     values = values.replace("", _NOTHING)
     counted = values.drop_nulls().value_counts(name="paths").sort("paths", values.name, descending=[True, False])
