@@ -143,9 +143,7 @@ def _of_sweep(result: SweepResult) -> Question:
     design = load_design({**own, "scenario": result.base})
     points = dict(enumerate(design.points()))
     contents = _contents(result.base, points.values())
-    return Question(
-        "sweep", dict(result.base.resolved), points, contents, result.base.written, _compared(result.base)
-    )
+    return Question("sweep", dict(result.base.resolved), points, contents, result.base.written, _compared(result.base))
 
 
 def _of_population(result: PopulationResult, source: Path | None) -> Question:
@@ -160,9 +158,7 @@ def _of_population(result: PopulationResult, source: Path | None) -> Question:
     numbers = sorted(set(result.table["path"].to_list()))
     points = {number: dict(drawn.path(number).settings) for number in numbers}
     contents = _contents(told.base, points.values())
-    return Question(
-        "population", dict(told.base.resolved), points, contents, told.base.written, _compared(told.base)
-    )
+    return Question("population", dict(told.base.resolved), points, contents, told.base.written, _compared(told.base))
 
 
 def _compared(scenario: Scenario) -> dict[str, Mapping[str, Any]]:

@@ -134,7 +134,7 @@ def _curves(result: SweepResult) -> str:
             response(result, name, key, ax, where=where)
             title = f"{metric(name).label} against {key}"
             if where:
-                ax.set_title(_facet_title(where), fontsize=9, loc="left", pad=24)
+                ax.set_xlabel(f"{ax.get_xlabel()}, where {_facet_title(where)}")
                 title += f" where {_facet_title(where)}"
             parts.append(figure_svg(drawn, title))
     together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
