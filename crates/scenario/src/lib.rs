@@ -597,6 +597,10 @@ fn put(
     if CHOSEN_BY_NAME.contains(&part) && entry.is_string() {
         *entry = json!({ "name": entry.take() });
     }
+    if part == "queue" && entry.is_string() {
+        let key = if queue::is_limit(entry.as_str().unwrap_or_default()) { "limit" } else { "kind" };
+        *entry = json!({ key: entry.take() });
+    }
     let Value::Array(items) = entry else {
         let inner = entry.as_object_mut().ok_or(part)?;
         return put(inner, rest, value, &format!("{at}."), places);

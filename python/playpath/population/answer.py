@@ -20,6 +20,7 @@ from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
+from playpath.judge.trial import Trial, viewers_per_arm
 from playpath.population import headline, known_from
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
@@ -287,6 +288,21 @@ class PopulationResult(Tabular):
             found.append(Effect(choice.sender, choice.value, against, versus.relation, told, detail))
         return found
 
+    @cached_property
+    def trial(self) -> Trial | None:
+        """How many viewers a real trial of the best against what they have today would need, by the first criterion whose means differ for
+        certain; None where none does.
+        """
+        if self.contender == self.baseline:
+            return None
+        for name in self.viewer_criteria:
+            found = self.difference(self.contender, self.baseline, name)
+            if found is not None and not found.low <= 0 <= found.high:
+                arms = [self.values(sender, name) for sender in (self.contender, self.baseline)]
+                count = viewers_per_arm(*(arm[~np.isnan(arm)].tolist() for arm in arms))
+                return None if count is None else Trial(self.contender, self.baseline, name, count)
+        return None
+
     @property
     def is_decided(self) -> bool:
         """No other sender may be better than the best one, and the paths are known well enough to say so; where each of several senders
@@ -431,8 +447,11 @@ class PopulationResult(Tabular):
             "headline": self.headline,
             "fine_print": self.fine_print,
             "against_baseline": [v.to_dict() for v in self.against_baseline.values()],
-            "against_best": [v.to_dict() for v in self.against_best.values()],
+            "against_best": [
+                {**v.to_dict(), "blocked_by": headline.blocked(self, v).strip()} for v in self.against_best.values()
+            ],
             "effects": [effect.to_dict() for effect in self.effects],
+            "trial": None if self.trial is None else self.trial.to_dict(),
             "groups": self._group_dicts(),
             "between_paths": self.variance,
             "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks), "level": self.level} if self.looks else None,

@@ -12,6 +12,7 @@ import polars as pl
 from playpath.base.files import write_frame, write_text
 from playpath.results import bands
 from playpath.results.record import Session, file_names
+from playpath.results.sensitivity import Sensitivity
 from playpath.scenario import Scenario
 from playpath.scenario.choices import restored
 
@@ -61,6 +62,7 @@ def load(source: Path) -> Comparison:
         failures=[Failure(**entry) for entry in stored.get("failed", [])],
         looks=stopping.get("looks", []),
         most=stopping.get("most"),
+        sensitivity=Sensitivity.from_dict(varied) if (varied := stored.get("sensitivity")) else None,
     )
 
 

@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -272,9 +272,11 @@ def load(
         complete(resolved, base if folder is None else str(folder))
         if isinstance(source, Scenario):
             _check_code(source.resolved, resolved)
-    compared: Any = resolved.pop("choice", [])  # what [[choice]] asks, as an option of this load from here on
-    choices = {**{entry["key"]: entry["values"] for entry in compared}, **(choices or {})}
-    text = json.dumps({**shipped.document(text), "choice": []}) if compared else text
+    written: Any = resolved.pop("choice", None)  # what [[choice]] asks, as an option of this load from here on
+    if written:
+        text = json.dumps({**shipped.document(text), "choice": []}, default=str)
+    compared = {e["key"]: e["values"] for e in written or [] if e["key"] not in (choices or {})}
+    choices = {**compared, **(choices or {})}
     origin = Origin(text, overrides, dict(zip(code, own_code(resolved), strict=True)))
     if resolved["name"] == _UNNAMED:
         resolved["name"] = stem
@@ -290,11 +292,11 @@ def load(
     try:
         found = varied(plain, choices, base if folder is None else str(folder))
     except InputError as error:
-        raise InputError(_as_written(str(error), [entry["key"] for entry in compared])) from None
+        raise InputError(_as_written(str(error), compared)) from None
     return replace(found, origin=replace(origin, overrides={**overrides, "vary": choices}))
 
 
-def _as_written(message: str, keys: Sequence[str]) -> str:
+def _as_written(message: str, keys: Collection[str]) -> str:
     """What is wrong with a choice, told as of `[[choice]]` where it stands there."""
     found = re.match(r'vary\["(.+?)"\]', message)
     return f"[[choice]] {found[1]}{message[found.end() :]}" if found and found[1] in keys else message
@@ -347,6 +349,15 @@ def at(resolved: Any, key: str) -> Any:
             resolved = resolved[0] if resolved else None
         resolved = resolved.get(part) if isinstance(resolved, Mapping) else None
     return resolved
+
+
+def place(key: str) -> str:
+    """A dotted setting with the number of the first of several left out, as it may be written.
+
+    >>> place("path.0.rate"), place("path.1.rate")
+    ('path.rate', 'path.1.rate')
+    """
+    return key.replace(".0.", ".")
 
 
 def read(source: Any) -> Mapping[str, Any]:

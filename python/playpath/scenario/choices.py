@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from playpath.base import engine
 from playpath.base.errors import InputError
-from playpath.scenario import Scenario, at, load, parse_value, split_outside
+from playpath.scenario import Scenario, at, load, parse_value, place, split_outside
 from playpath.scenario.resolved import Document
 
 _OF_ALL = ("name", "description", "run.seeds", "run.first_seed", "verdict", "choice", "population")
@@ -96,27 +96,24 @@ def _check_keys(plain: Scenario, axes: Mapping[str, Sequence[Any]]) -> None:
     for key in axes:
         if any(key == name or key.startswith(f"{name}.") for name in _OF_ALL):
             raise InputError(f'vary["{key}"]: is one for all that is compared; vary what a session depends on')
-        if (other := next((name for name in given if _place(name) == _place(key)), None)) is not None:
+        if (other := next((name for name in given if place(name) == place(key)), None)) is not None:
             raise InputError(
                 f'vary["{key}"]: `{other}` has one value as well (a setting, an axis or a draw); give one of them'
             )
 
 
-def _place(key: str) -> str:
-    """A setting with the number of the first of several left out, as it may be written."""
-    return key.replace(".0.", ".")
-
-
 def _values(key: str, given: Any) -> list[Any]:
-    values = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
+    values: Any = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
+    if isinstance(given, str) and len(values) == 1 and isinstance(values[0], list):
+        values = values[0]  # one list in brackets: values that have commas themselves
     if isinstance(values, Mapping) or not isinstance(values, Sequence):
         raise InputError(f'vary["{key}"]: must be a list of values')
     if len(values) < 2:
         raise InputError(
             f'vary["{key}"]: give two values or more, separated by commas; one alone goes into set["{key}"]'
         )
-    for place, value in enumerate(values):
-        if value in values[:place]:
+    for number, value in enumerate(values):
+        if value in values[:number]:
             raise InputError(f'vary["{key}"]: {_label(key, value)} stands twice')
     return list(values)
 
@@ -128,10 +125,10 @@ def _label(key: str, value: Any) -> str:
         others = ", ".join(f"{k}={v}" for k, v in value.items() if k != named)
         return (str(value[named]) if named else "") + (f"({others})" if others else "")
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    # A number, or true, says nothing by itself.
+    # A number, or a switch, says nothing by itself.
     return (
         text
-        if re.match(r"(?!(true|false|null|none)$)[^\W\d]", text, re.IGNORECASE)
+        if re.match(r"(?!(true|false|null|none|on|off)$)[^\W\d]", text, re.IGNORECASE)
         else f"{key.rpartition('.')[2]} {text}"
     )
 

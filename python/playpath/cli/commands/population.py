@@ -11,7 +11,7 @@ from rich.table import Table
 
 from playpath.base.files import check_file, write_text
 from playpath.base.manifest import compared
-from playpath.base.metrics import format_value
+from playpath.base.metrics import about_runs, format_value, metric
 from playpath.cli.commands import options
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
@@ -127,6 +127,12 @@ def print_population(result: PopulationResult) -> None:
         console.out.print(f"\n[dim]{console.plain(title)}[/dim]", soft_wrap=True)
         console.print_table(_by_group(result, name), below="")
     console.out.print()
+    if (trial := result.trial) is not None:
+        told = (
+            f"A real trial that tells {trial.sender} from {trial.best} by {metric(trial.metric).label} needs about "
+            f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if viewers differ as these sessions do."
+        )
+        console.out.print(console.plain(told), soft_wrap=not console.out.is_terminal)
     console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
     console.warn(result.warnings)
 
