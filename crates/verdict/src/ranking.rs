@@ -1,4 +1,4 @@
-//! Who is best, how sure that is, and what the sentence about it rests on. The rule (docs/guide.md tells it to users):
+//! Who is best, how sure that is, and what the sentence about it rests on. The rule (docs/manual/verdict.md tells it to users):
 //!
 //! 1. Criteria are looked at in a fixed order: what the viewer sees first, then what the network pays.
 //! 2. At a criterion two senders are *alike*, *apart* or *open*, by what `evidence` calls proven. Where nothing is random (all

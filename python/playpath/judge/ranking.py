@@ -1,7 +1,7 @@
 """Who is best, how sure that is, and what the sentence about it rests on: `crates/verdict`, which says the rule and the words.
 
 The rule is in `crates/verdict/src/ranking.rs`, what counts as proven in `evidence.rs` beside it, the sentences in `sentence.rs`;
-docs/guide.md tells them to users.
+docs/manual/verdict.md tells them to users.
 """
 
 from __future__ import annotations

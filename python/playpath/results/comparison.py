@@ -20,7 +20,7 @@ from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.judge.trial import Trial, viewers_per_arm
-from playpath.results import bands, kept
+from playpath.results import bands, comparison_files
 from playpath.results.causes import Cause, causes
 from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
@@ -378,16 +378,16 @@ class Comparison(Tabular):
 
     def save(self, folder: str | Path) -> None:
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
-        kept.save(self, Path(folder))
+        comparison_files.save(self, Path(folder))
 
     def save_timelines(self, folder: str | Path) -> None:
         """Write the timelines and their bands, in place of those that are there."""
-        kept.save_timelines(self, Path(folder))
+        comparison_files.save_timelines(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
-        return kept.load(Path(folder))
+        return comparison_files.load(Path(folder))
 
 
 def format_summary(summary: stats.Summary | None) -> str:

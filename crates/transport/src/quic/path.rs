@@ -172,13 +172,13 @@ impl Path {
     pub fn window(&self) -> u64 {
         (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64
     }
-    /// A full datagram may leave by the window.
-    pub fn has_room(&self) -> bool {
-        self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window()
+    /// A full datagram may leave by the window of `window` bytes.
+    pub fn has_room(&self, window: u64) -> bool {
+        self.bytes_in_flight + u64::from(self.datagram_bytes) <= window
     }
     /// It may leave then by pacing.
-    pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
-        match self.pacing_rate(pacing) {
+    pub fn departs_at(&mut self, now: Time, window: u64, pacing: &Pacing) -> Time {
+        match self.rate(window, pacing) {
             Some(rate) => {
                 let burst = self.burst(rate, pacing);
                 self.pacer.departs_at(now, self.datagram_bytes, rate, burst)
@@ -188,12 +188,21 @@ impl Path {
     }
     /// The control's, or §7.7's.
     pub fn pacing_rate(&self, pacing: &Pacing) -> Option<Rate> {
+        self.rate(self.window(), pacing)
+    }
+
+    fn rate(&self, window: u64, pacing: &Pacing) -> Option<Rate> {
         // The control's rate is of payload; packets are paced whole, as §7.7 counts them.
         self.control.pacing_rate().or_else(|| {
             let srtt = self.rtt.measured();
-            let bits = pacing.gain * self.window() as f64 * 8.0;
-            (pacing.gain > 0.0 && !srtt.is_zero()).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
+            let bits = pacing.gain * window as f64 * 8.0;
+            self.paces_by_window(pacing).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
         })
+    }
+
+    /// Where the control has no rate of its own.
+    fn paces_by_window(&self, pacing: &Pacing) -> bool {
+        pacing.gain > 0.0 && !self.rtt.measured().is_zero()
     }
 
     fn burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
@@ -261,7 +270,7 @@ impl Path {
         if self.recovery.is_open && is_retransmission {
             self.recovery.retransmitted += 1;
         }
-        if self.pacing_rate(pacing).is_some() {
+        if self.paces_by_window(pacing) || self.control.pacing_rate().is_some() {
             self.pacer.on_sent(bytes);
         }
         let stamp = Stamp {

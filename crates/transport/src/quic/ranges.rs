@@ -19,17 +19,21 @@ pub struct RangeSet {
 
 impl RangeSet {
     /// Add `range`; `false`: there is no room for one more hole, nothing was added.
+    #[inline]
     pub fn insert(&mut self, range: Range<u64>) -> bool {
-        if range.is_empty() {
-            return true;
-        }
         // In order: the common case.
         if let Some(last) = self.ranges.last_mut()
-            && (last.start..=last.end).contains(&range.start)
+            && last.start <= range.start
+            && range.start <= last.end
         {
             last.end = last.end.max(range.end);
             return true;
         }
+        range.is_empty() || self.insert_apart(range)
+    }
+
+    /// A range that does not follow the last one.
+    fn insert_apart(&mut self, range: Range<u64>) -> bool {
         let from = self.ranges.partition_point(|r| r.end < range.start);
         let to = self.ranges.partition_point(|r| r.start <= range.end);
         if from == to {

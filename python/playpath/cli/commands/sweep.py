@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from playpath.base.manifest import compared
-from playpath.base.metrics import format_more_runs, format_value, metric
+from playpath.base.metrics import format_difference, format_more_runs, format_value, metric
 from playpath.cli.commands import options
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.run.sanity import doubts_of_design
@@ -159,7 +159,11 @@ def _print_decisions(result: SweepResult) -> None:
     for title in ("best", "decided", "seeds", "second", "criterion", "second\nminus best"):
         table.add_column(title)
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
-        gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
+        gap = (
+            "–"
+            if row["difference"] is None
+            else f"{format_difference(row['difference'])} {metric(row['criterion']).unit}".strip()
+        )
         more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
         decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
         names = [console.plain(str(row[key])) for key in result.keys]

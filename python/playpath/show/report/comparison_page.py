@@ -13,8 +13,11 @@ from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_r
 from playpath.judge.ranking import Difference, is_clear
 from playpath.results.comparison import Comparison, format_summary
 from playpath.results.packets import Window
+from playpath.results.paths import subflows
 from playpath.show.report import html
-from playpath.show.report.rows import differences_figure, swatch, values_figure
+from playpath.show.report.component import swatch
+from playpath.show.report.paths_section import paths_section
+from playpath.show.report.rows import differences_figure, values_figure
 from playpath.show.report.sessions import sessions_section
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
@@ -169,9 +172,6 @@ def _paths(result: Comparison, window: Window | None) -> str:
     """Of the senders over several paths: the best, and the last."""
     if len(result.scenario.resolved.get("path") or []) < 2:
         return ""
-    from playpath.plots.paths import subflows  # matplotlib takes its time
-    from playpath.show.report.paths_section import paths_section
-
     traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
     several = [session for session in traced if subflows(session)]
     return paths_section(several if len(several) < 3 else [several[0], several[-1]], window)
@@ -286,7 +286,9 @@ def _manifest(result: Comparison) -> str:
 
 def _sender(result: Comparison, sender: str) -> str:
     place = result.decision.place(sender) if sender in result.ranking else "–"
-    return f"<span class='rank'>{place}</span>{swatch(result, sender)}{escape(sender)}"
+    # None of its sessions may have ended well.
+    disc = swatch(result.senders, sender) if sender in result.senders else ""
+    return f"<span class='rank'>{place}</span>{disc}{escape(sender)}"
 
 
 def _column_head(name: str) -> str:

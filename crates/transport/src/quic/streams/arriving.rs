@@ -10,10 +10,12 @@ use playpath_units::{Duration, Time};
 
 impl Streams {
     /// The stream that a frame of the peer names; opened if the peer may (§3.2, §4.6). `Ok(false)`: it is over.
+    #[inline]
     fn admit(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
-        if self.map.contains_key(&id) {
-            return Ok(true);
-        }
+        if self.map.contains_key(&id) { Ok(true) } else { self.admit_new(id, config) }
+    }
+
+    fn admit_new(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
         let index = id >> 2;
         if id & 2 != 0 {
             return self.admit_uni(id, config);
@@ -158,7 +160,9 @@ impl Streams {
             }
             _ => stream.send.fin_acked = true,
         }
-        self.forget_if_over(id);
+        if stream.is_over() {
+            self.forget_if_over(id);
+        }
     }
 
     pub fn on_frame_lost(&mut self, frame: &Frame) {

@@ -259,10 +259,9 @@ impl Streams {
         receive.is_some_and(|receive| receive.final_size == Some(receive.read + bytes))
     }
     pub fn read(&mut self, now: Time, id: u64, most: u64, srtt: Duration, config: &Config) -> u64 {
-        let bytes = self.readable(id).min(most);
-        if let Some(stream) = self.map.get_mut(&id)
-            && bytes > 0
-        {
+        let Some(stream) = self.map.get_mut(&id) else { return 0 };
+        let bytes = (stream.receive.in_order() - stream.receive.read).min(most);
+        if bytes > 0 {
             stream.receive.read += bytes;
             self.read_bytes += bytes;
             self.unread -= bytes;
@@ -274,7 +273,9 @@ impl Streams {
                 }
             }
         }
-        self.forget_if_over(id);
+        if stream.is_over() {
+            self.forget_if_over(id);
+        }
         bytes
     }
     /// Everything below was acknowledged; `None`: the stream is over.
