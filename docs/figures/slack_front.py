@@ -1,4 +1,4 @@
-"""Viewers against neighbours: all senders on forty drawn scenes. Prints the tables of docs/slack.md and draws its figure.
+"""Viewers against neighbours: all senders on forty drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
 Usage: python docs/figures/slack_front.py STORE [all | search]    (needs playpath installed; ten minutes of a core)
 

@@ -27,11 +27,12 @@ from playpath.base.signals import hold_ctrl_c
 from playpath.cli.commands.sweep import print_sweep
 from playpath.scenario import Scenario, at
 from playpath.show.report import write_report
-from playpath.show.report.sweep_page import _counts, _leader, sweep_page
+from playpath.show.report.sweep_page import sweep_page
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
+from playpath.sweep.headline import _leader, counts
 from playpath.sweep.levels import number
 from playpath.sweep.worker import Done, run_chunk
 
@@ -179,11 +180,12 @@ def test_figures_of_a_sweep(result):
         assert tile["name"].removesuffix(" ?").strip("()").startswith(row["best"])
         assert (tile["state"] == "open") == (not row["is_decided"])
         assert tile["place"] == result.base.senders.index(row["best"])
-    stalls = next(one for one in curves if one["title"] == "stall time against path.loss")
+    stalls = next(one for one in curves if one["title"] == "stall time against path.loss, path.rtt = 20 ms")
     assert (stalls["x"]["unit"], stalls["x"]["ticks"], stalls["x"]["words"]) == ("%", [0.5, 2.0], ["0.5", "2"])
     for series in stalls["series"]:
         for loss, mean, *_ in series["points"]:
-            cells = result.table.filter((pl.col("sender") == series["name"]) & (pl.col("path.loss") == f"{loss:g} %"))
+            here = {"sender": series["name"], "path.loss": f"{loss:g} %", "path.rtt": "20 ms"}
+            cells = result.table.filter(pl.all_horizontal(pl.col(key) == value for key, value in here.items()))
             assert mean == pytest.approx(cells["stall_time_s"].mean())
 
 
@@ -300,7 +302,7 @@ def test_wins_that_no_viewer_feels_are_counted_apart():
         for p, level in enumerate(("viewer", "network", "network", None))
     ]
     result = SimpleNamespace(decisions=pl.DataFrame(rows))
-    assert _counts(result) == {"a": (1, 3, 0)}
+    assert counts(result) == {"a": (1, 3, 0)}
     assert _leader(result) == "a wins most often where the viewer feels it: at 1 point for certain."
     result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
     assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")

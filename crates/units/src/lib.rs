@@ -9,7 +9,7 @@ mod quantity;
 pub mod random;
 mod tables;
 mod time;
-mod told;
+mod app_parameters;
 
 pub use kind::Kind;
 pub use params::{ParamSpec, ParamValue, Params};
@@ -17,4 +17,4 @@ pub use parse::ParseError;
 pub use quantity::{Bytes, QueueLimit, Rate, Ratio};
 pub use tables::{Choice, TableSpec, Variant};
 pub use time::{Duration, Time};
-pub use told::AppParameters;
+pub use app_parameters::AppParameters;

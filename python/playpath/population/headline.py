@@ -8,6 +8,7 @@ from playpath.base.metrics import format_value, metric
 from playpath.base.words import listing
 from playpath.population.intervals import FEWEST_UNITS, Estimate
 from playpath.population.known_from import caveat
+from playpath.results.effects import sentence
 
 if TYPE_CHECKING:
     from playpath.population.answer import PopulationResult
@@ -32,6 +33,8 @@ def headline(result: PopulationResult) -> str:
 
 
 def _verdict(result: PopulationResult) -> str:
+    if result.population.base.asks_for_whom:
+        return sentence(result.effects)
     best, today = result.best, result.baseline
     if len(result.senders) < 2:
         return f"{best} was played alone: there is nothing to compare it with."

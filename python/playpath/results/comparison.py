@@ -19,7 +19,7 @@ from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.judge.trial import Trial, viewers_per_arm
-from playpath.results import bands, kept
+from playpath.results import bands, comparison_files
 from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
 from playpath.results.latex import latex_table
@@ -173,7 +173,7 @@ class Comparison(Tabular):
     @cached_property
     def effects(self) -> list[Effect]:
         """What each choice does for each sender, against the first; empty where senders alone are compared."""
-        return effects(self._columns, self.scenario.choices, self.ranker)
+        return effects(self.scenario.choices, self.ranker)
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -198,14 +198,11 @@ class Comparison(Tabular):
         return neighbours(self.table, self.flows)
 
     @property
-    def asks_for_whom(self) -> bool:
-        """Each of several senders has choices: what is asked is what these do for each of them."""
-        return len({choice.sender for choice in self.scenario.choices.values()}) > 1
-
-    @property
     def is_settled(self) -> bool:
         """Further seeds would change no answer."""
-        return all(e.outcome != "open" for e in self.effects) if self.asks_for_whom else self.decision.is_decided
+        return (
+            all(e.outcome != "open" for e in self.effects) if self.scenario.asks_for_whom else self.decision.is_decided
+        )
 
     @property
     def planned(self) -> int:
@@ -221,7 +218,7 @@ class Comparison(Tabular):
     @cached_property
     def headline(self) -> str:
         """The answer in one line; where each of several senders has choices, what those do for whom."""
-        return sentence(self.effects) if self.asks_for_whom else self.ranker.headline
+        return sentence(self.effects) if self.scenario.asks_for_whom else self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
@@ -359,16 +356,16 @@ class Comparison(Tabular):
 
     def save(self, folder: str | Path) -> None:
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
-        kept.save(self, Path(folder))
+        comparison_files.save(self, Path(folder))
 
     def save_timelines(self, folder: str | Path) -> None:
         """Write the timelines and their bands, in place of those that are there."""
-        kept.save_timelines(self, Path(folder))
+        comparison_files.save_timelines(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
-        return kept.load(Path(folder))
+        return comparison_files.load(Path(folder))
 
 
 def format_summary(summary: stats.Summary | None) -> str:

@@ -123,12 +123,18 @@ class KernelWorld:
         """This world with `logs` as the folder for what server and player write."""
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
+    def _refuse_quic(self, scenario: Scenario) -> None:
+        """The kernel speaks none."""
+        for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
+            if speaks_quic(entry):
+                raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the worlds 'sim' and 'wire' only")
+
     def prepare(self, scenario: Scenario, at_once: int) -> None:
         """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
-        _refuse_quic(scenario)
+        self._refuse_quic(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
@@ -137,7 +143,7 @@ class KernelWorld:
         """Run one session in namespaces of its own."""
         scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
-        _refuse_quic(scenario)
+        self._refuse_quic(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel
 
@@ -188,12 +194,18 @@ def _session(
 
 
 class WireWorld(KernelWorld):
-    """As the kernel world, with the simulator's TCP and MPTCP as the server (docs/wire.md). Needs root.
+    """As the kernel world, with the simulator's TCP, MPTCP and QUIC as the server (docs/manual/wire.md). Needs root.
 
     Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
     """
 
     base = "wire"
+
+    def _refuse_quic(self, scenario: Scenario) -> None:
+        """Cross traffic is served by the kernel."""
+        for entry in scenario.resolved["traffic"]:
+            if speaks_quic(entry):
+                raise InputError(f"traffic '{entry['name']}': over QUIC it plays in the world 'sim' only")
 
 
 def cc_name(scenario: Scenario, sender: str) -> str:
@@ -212,12 +224,6 @@ def speaks_quic(sender: Mapping[str, Any]) -> bool:
     """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
     transport = sender.get("transport", {})
     return bool(transport.get("name") == "quic")
-
-
-def _refuse_quic(scenario: Scenario) -> None:
-    for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
-        if speaks_quic(entry):
-            raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the world 'sim' only")
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:

@@ -19,6 +19,8 @@ from playpath.base.errors import InputError
 from playpath.scenario import Scenario, at, load, parse_value, split_outside
 from playpath.scenario.resolved import Document
 
+_OF_ALL = ("name", "description", "run.seeds", "run.first_seed", "verdict", "choice", "population")
+"""Settings of a comparison, which no variant has for itself."""
 MOST = 120
 """Compared at once: pairs grow with the square, and nobody reads more rows."""
 
@@ -52,6 +54,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
         A key or value that the scenario refuses, fewer than two values, one that stands twice, too many combinations.
     """
     axes = {key: _values(key, given) for key, given in vary.items()}
+    _check_keys(plain, axes)
     count = max(len(plain.senders), 1)
     count *= math.prod(map(len, axes.values()))
     if count > MOST:
@@ -78,6 +81,30 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     resolved = cast(Document, {**plain.resolved, "sender": senders})
     text = json.dumps(resolved, ensure_ascii=False)
     return replace(plain, resolved=resolved, text=text, variants=variants, choices=choices)
+
+
+def restored(plain: Scenario, manifest: Mapping[str, Any]) -> Scenario:
+    """A stored scenario with the choices that its manifest tells of."""
+    choices = {name: Choice(**choice) for name, choice in manifest.get("choices", {}).items()}
+    variants = {name: Scenario.stored(of, None) for name, of in manifest.get("variants", {}).items()}
+    return replace(plain, choices=choices, variants=variants)
+
+
+def _check_keys(plain: Scenario, axes: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse what is compared and set at once, and what all sessions of a comparison share."""
+    given = plain.origin.overrides.get("set", {}) if plain.origin else {}
+    for key in axes:
+        if any(key == name or key.startswith(f"{name}.") for name in _OF_ALL):
+            raise InputError(f'vary["{key}"]: is one for all that is compared; vary what a session depends on')
+        if (other := next((name for name in given if _place(name) == _place(key)), None)) is not None:
+            raise InputError(
+                f'vary["{key}"]: `{other}` has one value as well (a setting, an axis or a draw); give one of them'
+            )
+
+
+def _place(key: str) -> str:
+    """A setting with the number of the first of several left out, as it may be written."""
+    return key.replace(".0.", ".")
 
 
 def _values(key: str, given: Any) -> list[Any]:

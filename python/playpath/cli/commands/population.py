@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from playpath.base.files import check_file, write_text
+from playpath.base.manifest import compared
 from playpath.base.metrics import format_value
 from playpath.cli.commands import options
 from playpath.cli.commands.stored import Executor, answer, check_executor
@@ -68,6 +69,7 @@ def compare(
         typer.Option("--most", metavar="N", min=2, help="With --until-decided: at most N paths; 320 by default."),
     ] = None,
     setting: options.Set = None,
+    vary: options.Vary = None,
     executor: Executor = "local",
     jobs: options.Jobs = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip sessions that the store holds.")] = True,
@@ -88,6 +90,7 @@ def compare(
         cc=options.choices(cc, "--cc"),
         scheduler=options.choices(scheduler, "--scheduler"),
         abr=options.choices(abr, "--abr"),
+        vary=options.varied(vary),
         set=options.settings(setting),
         paths=paths,
         sessions=sessions,
@@ -95,7 +98,7 @@ def compare(
         group=options.choices(group, "--group"),
     )
     console.warn(doubts_of_population(loaded))
-    told = {"scenario": loaded.base.resolved, "population": loaded.source}
+    told = {"scenario": loaded.base.resolved, "population": loaded.source, **compared(loaded.base)}
     question = {"manifest": told, "baseline": loaded.baseline}
     bound = options.until_decided(until_decided, most)
     run = partial(population, loaded, until_decided=bound, executor=executor, jobs=jobs, resume=resume)

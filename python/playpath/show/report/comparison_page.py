@@ -231,7 +231,10 @@ def _manifest(result: Comparison) -> str:
 
 def _sender(result: Comparison, sender: str) -> str:
     place = result.decision.place(sender) if sender in result.ranking else "–"
-    return f"<span class='rank'>{place}</span>{swatch(result.senders, sender)}{escape(sender)}"
+    disc = (
+        swatch(result.senders, sender) if sender in result.senders else ""
+    )  # none of its sessions may have ended well
+    return f"<span class='rank'>{place}</span>{disc}{escape(sender)}"
 
 
 def _column_head(name: str) -> str:

@@ -15,7 +15,8 @@ from playpath.judge import stats
 from playpath.show.report import html
 from playpath.show.report.component import colour_place, component, swatch
 from playpath.sweep.design import Point
-from playpath.sweep.levels import bare, is_numeric, levels, number, unit
+from playpath.sweep.headline import counts
+from playpath.sweep.levels import at_values, bare, is_numeric, levels, number, unit
 from playpath.sweep.result import SweepResult
 
 _MOST_FACETS = 6
@@ -31,6 +32,7 @@ def sweep_page(result: SweepResult) -> str:
     """The whole page as text."""
     sections = [
         _head(result),
+        _effects(result),
         *((_wins(result), _maps(result)) if result.is_comparison else ()),
         _curves(result),
         _table(result) if result.is_comparison else _means(result),
@@ -42,56 +44,40 @@ def sweep_page(result: SweepResult) -> str:
 
 
 def _head(result: SweepResult) -> str:
-    decided = result.decisions["is_decided"].sum() if result.decisions.height else 0
-    total = result.decisions.height
-    told = f"{_leader(result)} Decided at {decided} of {total} points."
-    verdict = told if result.is_comparison else f"{result.alone}."
     missing = (
         "<p class='note'>Interrupted: cells are missing; run the same sweep again to go on.</p>"
         if result.interrupted
         else ""
     )
     facts = f"{result.table.height} cells, {result.errors.height} of them failed; settings: {', '.join(result.keys)}"
-    state = "decided" if decided == total else "undecided"
+    state = "undecided" if result.open_points() else "decided"
     return (
         f"<header><p class='kicker'>playpath sweep</p><h1>{escape(result.name)}</h1>"
-        f"<p class='verdict {state}'>{escape(verdict)}</p><p class='note'>{escape(facts)}</p>{missing}</header>"
+        f"<p class='verdict {state}'>{escape(result.headline)}</p><p class='note'>{escape(facts)}</p>{missing}</header>"
     )
 
 
-def _leader(result: SweepResult) -> str:
-    counts = _counts(result)
-    if not counts:
-        return "No point has a result."
-    best, (felt, unfelt, _) = max(counts.items(), key=lambda item: item[1])
-    if felt:
-        return (
-            f"{best} wins most often where the viewer feels it: at {felt} point{'' if felt == 1 else 's'} for certain."
-        )
-    if unfelt:
-        return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
-    leaders = [sender for sender, (*_, open_) in counts.items() if open_ == counts[best][2]]
-    if len(leaders) > 1:
-        return f"{listing(leaders)} lead equally often; nobody wins anywhere for certain."
-    return f"{best} leads most often, but wins nowhere for certain."
-
-
-def _counts(result: SweepResult) -> dict[str, tuple[int, int, int]]:
-    """For each sender the points it wins and the viewer feels it, those it wins otherwise, and those where it only leads."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for row in result.decisions.iter_rows(named=True):
-        for sender in row["winners"]:
-            felt, unfelt, open_ = found.get(sender, (0, 0, 0))
-            is_felt = row["is_decided"] and row["level"] == "viewer"
-            is_unfelt = row["is_decided"] and not is_felt
-            found[sender] = (felt + is_felt, unfelt + is_unfelt, open_ + (not row["is_decided"]))
-    return found
+def _effects(result: SweepResult) -> str:
+    """What each value does for each sender, point by point."""
+    if not result.base.asks_for_whom:
+        return ""
+    rows = [
+        [
+            *(escape(str(row[key])) for key in result.keys),
+            *map(escape, (effect.value, effect.against, effect.sender, effect.outcome, effect.detail)),
+        ]
+        for row in result.decisions.iter_rows(named=True)
+        for effect in result.effects[row["point"]]
+    ]
+    head = [*map(escape, result.keys), "value", "against", "for sender", "outcome", "by"]
+    left = f"{len(rows) - _MOST_ROWS} more rows are in sweep.json." if len(rows) > _MOST_ROWS else ""
+    return html.section("What a value does for whom", html.table(head, rows[:_MOST_ROWS], classes="cards"), note=left)
 
 
 def _wins(result: SweepResult) -> str:
     senders = result.base.senders
-    counts = sorted(_counts(result).items(), key=lambda item: item[1], reverse=True)
-    rows = [[swatch(senders, s) + escape(s), *map(str, numbers)] for s, numbers in counts if s in senders]
+    found = sorted(counts(result).items(), key=lambda item: item[1], reverse=True)
+    rows = [[swatch(senders, s) + escape(s), *map(str, numbers)] for s, numbers in found if s in senders]
     head = ["sender", "wins that the viewer feels", "wins by the network's cost, or all alike", "leads, undecided"]
     note = "A win that several share counts for each."
     return html.section("How often each wins", html.table(head, rows, classes="cards"), note=note) if rows else ""
@@ -116,9 +102,7 @@ def _maps(result: SweepResult) -> str:
 
 def _field(result: SweepResult, x: str, y: str, where: Point) -> str:
     """Who wins at each point of two settings, the others being `where`."""
-    decisions = result.decisions
-    for key, value in where.items():
-        decisions = decisions.filter(pl.col(key) == value)
+    decisions = at_values(result.decisions, where)
     columns, rows = levels(decisions, x), levels(decisions, y)
     given = {
         "x": x,
@@ -180,22 +164,39 @@ def _facet_title(where: Point) -> str:
 def _curves(result: SweepResult) -> str:
     keys = [k for k in result.keys if result.table[k].n_unique() > 1 and is_numeric(result.table, k)]
     keys = [k for k in keys if result.table[k].n_unique() * 4 <= max(8, result.table["point"].n_unique() * 4)]
-    parts = [
-        _response(result, name, key)
-        for key, name in itertools.product(keys[:3], _shown_metrics(result))
-        if result.table[key].n_unique() <= _MOST_LEVELS
-    ]
-    note = "Means, with 95 % intervals of the median; seeds and all other settings are taken together."
+    parts = []
+    pooled: set[str] = set()
+    for key, name in itertools.product(keys[:3], _shown_metrics(result)):
+        if result.table[key].n_unique() > _MOST_LEVELS:
+            continue
+        split = _split_by(result, key)
+        pooled.update(k for k in result.keys if k not in (key, *split) and result.table[k].n_unique() > 1)
+        parts += [_response(result, name, key, where) for where in _facets(result, split)]
+    together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
+    note = f"Means, with 95 % intervals of the median; {together} taken together."
     return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
 
 
-def _response(result: SweepResult, name: str, key: str) -> str:
-    """A metric of every sender against a setting."""
-    places = levels(result.table, key)
+def _split_by(result: SweepResult, x: str) -> list[str]:
+    """The other settings that a figure over `x` is split by: all, as long as there are no more figures than `_MOST_FACETS`."""
+    found: list[str] = []
+    count = 1
+    for key in result.keys:
+        values = result.table[key].n_unique()
+        if key != x and values > 1 and count * values <= _MOST_FACETS:
+            found.append(key)
+            count *= values
+    return found
+
+
+def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
+    """A metric of every sender against a setting, others being `where`."""
+    table = at_values(result.table, where)
+    places = levels(table, key)
     numbers = [number(value) for value in places]
     series = []
     for sender in result.base.senders:
-        part = result.table.filter(pl.col("sender") == sender)
+        part = table.filter(pl.col("sender") == sender)
         found = [stats.summarise(part.filter(pl.col(key) == v)[name].drop_nulls().to_list()) for v in places]
         points = [
             [at, one.mean, *(one.ci95 or (None, None))]
@@ -209,7 +210,8 @@ def _response(result: SweepResult, name: str, key: str) -> str:
     entry = metric(name)
     x = {"label": key, "unit": unit(places[0]), "isLog": is_log, "ticks": numbers, "words": [bare(v) for v in places]}
     given = {"x": x, "y": {"label": entry.label, "unit": entry.unit}, "spread": "interval", "series": series}
-    return component("plane", f"{entry.label} against {key}", given)
+    title = f"{entry.label} against {key}"
+    return component("plane", f"{title}, {_facet_title(where)}" if where else title, given)
 
 
 def _shown_metrics(result: SweepResult) -> list[str]:

@@ -32,7 +32,7 @@ mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, Behind, Claim, CmcdMode, ConfigError, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
+    Asks, Behind, Claim, CmcdMode, ConfigError, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, LiveDelivery,
 };
 pub use connections::{Connections, Protocol};
 pub use retry::{Backoff, Retries};
