@@ -129,8 +129,8 @@ class KernelWorld:
         """Cross traffic is always served by the kernel's TCP."""
         for entry in scenario.resolved["sender"]:
             if (name := transport_of(entry)) not in self.transports:
-                also = " and 'wire'" if name in WireWorld.transports else ""
-                raise InputError(f"'{entry['name']}': `transport` = \"{name}\" plays in the world 'sim'{also} only")
+                where = "worlds 'sim' and 'wire'" if name in WireWorld.transports else "world 'sim'"
+                raise InputError(f"'{entry['name']}': `transport` = \"{name}\" plays in the {where} only")
         for entry in scenario.resolved["traffic"]:
             if (name := transport_of(entry)) != "tcp":
                 raise InputError(f"traffic '{entry['name']}': `transport` = \"{name}\" plays in the world 'sim' only")
