@@ -17,34 +17,23 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).parents[2]
 CONTENTS = {
-    "Use it": [
-        "docs/guide",
-        "docs/explorer",
-        "docs/population",
-        "docs/logs",
-        "docs/sweeps",
-        "docs/kernel",
-        "docs/relay",
-        "docs/wire",
-        "docs/kernel-cmcd",
-        "docs/kernel-ccplb-on-your-origin",
+    "Get an answer": ["docs/guide", "docs/explorer", "docs/population", "docs/logs"],
+    "What it shows": ["docs/scenarios", "docs/multipath", "docs/quic", "docs/l4s", "docs/slack", "docs/papers"],
+    "Trust it, run it for real": ["docs/validation", "docs/real"],
+    "Look things up": [
+        "docs/manual/README",
+        "docs/reference/scenario",
+        "docs/reference/components",
+        "docs/reference/metrics",
+        "docs/models/README",
+        "docs/appendix/README",
+        "docs/site/python",
+        "docs/site/rust",
     ],
-    "What it shows": [
-        "docs/scenarios",
-        "docs/multipath",
-        "docs/fairness",
-        "docs/slack",
-        "docs/l4s",
-        "docs/quic",
-        "docs/papers",
-        "docs/from-ns2",
-        "docs/kernel-results",
-    ],
-    "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed", "docs/appendix/README"],
     "Change it": ["CONTRIBUTING", "docs/architecture", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
-    "Reference": ["docs/site/python", "docs/site/rust"],
 }
-FOLDERS = ("docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
+"""The first three are the path for readers: at most twelve pages of one to three screens each."""
+FOLDERS = ("docs/manual", "docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
 """Each has a README that lists its pages."""
 
 project = "playpath"
@@ -113,7 +102,7 @@ def complete(app: Sphinx, page: str, source: list[str]) -> None:
         others = sorted(
             p for p in app.env.found_docs if p.startswith("docs/") and not p.startswith(FOLDERS) and p not in known
         )
-        CONTENTS["Reference"] += others
+        CONTENTS["Look things up"] += others
         source[0] += "".join(contents(pages, f":caption: {caption}") for caption, pages in CONTENTS.items())
         source[0] += contents(
             sorted(p for p in app.env.found_docs if p.startswith(("crates/", "bpf/"))), ":caption: Parts of the code"

@@ -197,7 +197,12 @@ def test_what_is_said_by_colour_is_said_by_words_too(comparison, monkeypatch):
     assert "\x1b[3" not in file.getvalue()
 
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/recipes").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/manual").glob("*.md")),
+    *sorted((ROOT / "docs/recipes").glob("*.md")),
+)
 WRITTEN = [
     (page.relative_to(ROOT).as_posix(), line.split("  #")[0].strip().removesuffix("\\"))
     for page in PAGES

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from conftest import figures_of
 
 import playpath
 from playpath.base.errors import InputError
@@ -398,6 +399,13 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     text = write_report(played, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Whom each sender helps and harms" in text
     assert text.count("<section") >= 3
+    shares, *others = figures_of(text)
+    for row in shares["rows"]:
+        versus = played.against_baseline[row["name"]]
+        assert (row["mean"], row["second"]["mean"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
+    groups = next(one for one in others if one["title"] == "Helped minus harmed in points, by random loss (%)")
+    nets = played.by_group("loss_percent", played.contender, played.baseline)
+    assert [row["mean"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
 
 
 def test_one_user_alone_has_an_answer_and_a_page(tmp_path):

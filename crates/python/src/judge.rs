@@ -65,12 +65,18 @@ impl Judge {
         Ok(json!(found).to_string())
     }
 
-    /// The decision, its headline and its verdict, as JSON.
-    fn decide(&self) -> String {
-        let decision: Decision = self.ranker.decide();
+    /// The decision, its headline and its verdict, as JSON; on these senders alone where some are named.
+    #[pyo3(signature = (among=None))]
+    fn decide(&self, among: Option<Vec<String>>) -> PyResult<String> {
+        let decision: Decision = match among {
+            None => self.ranker.decide(),
+            Some(names) => {
+                self.ranker.decide_among(&names.iter().map(|name| self.index(name)).collect::<PyResult<Vec<_>>>()?)
+            }
+        };
         let (headline, sentence) =
             (verdict::headline(&self.ranker, &decision), verdict::sentence(&self.ranker, &decision));
-        json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string()
+        Ok(json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string())
     }
 }
 

@@ -113,7 +113,6 @@ impl Arguments {
             ("--tun", self.tun.is_some(), "QUIC needs no device"),
             ("--scheduler", self.scheduler.is_some(), "there is no multipath QUIC"),
             ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
-            ("--record", self.record.is_some(), "no record is made of QUIC connections"),
         ];
         let of_quic = [
             ("--certificate", self.certificate.is_some(), "it needs --transport quic"),

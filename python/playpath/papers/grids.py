@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from playpath.base.metrics import metric
-from playpath.papers.joint import Joint
+from playpath.papers.joint_space import Joint
+from playpath.papers.modern_senders import Scene
 from playpath.papers.sensitivity import Sensitivity
 from playpath.papers.study import Today, Unstated
-from playpath.papers.today import Scene
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
 

@@ -8,6 +8,7 @@ from playpath.base.metrics import format_value, metric
 from playpath.base.words import listing
 from playpath.population.intervals import FEWEST_UNITS, Estimate
 from playpath.population.known_from import caveat
+from playpath.results.effects import sentence
 
 if TYPE_CHECKING:
     from playpath.population.answer import PopulationResult
@@ -32,6 +33,8 @@ def headline(result: PopulationResult) -> str:
 
 
 def _verdict(result: PopulationResult) -> str:
+    if result.population.base.asks_for_whom:
+        return sentence(result.effects)
     best, today = result.best, result.baseline
     if len(result.senders) < 2:
         return f"{best} was played alone: there is nothing to compare it with."
@@ -48,7 +51,7 @@ def _verdict(result: PopulationResult) -> str:
         return f"{start}{why} {told}{cost}"
     if versus.relation == "alike":
         return f"{best} and {today} are alike for these viewers and their network. {told}{cost}"
-    return f"Undecided between {best} and {today}. {told}{cost}{_more(result, versus)}"
+    return f"Undecided between {best} and {today}. {told}{cost}{blocked(result, versus)}{_more(result, versus)}"
 
 
 def _stay(result: PopulationResult) -> str:
@@ -62,7 +65,8 @@ def _stay(result: PopulationResult) -> str:
         same = f" {listing(alike)} would do as well." if alike else ""
         return f"Stay with {result.best}: no other sender serves these viewers better. {told}{same}"
     names = listing([v.other for v in open_ones])
-    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(result, open_ones[0])}"
+    why = blocked(result, open_ones[0]) + _more(result, open_ones[0])
+    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{why}"
 
 
 def _effect(versus: Versus, who: str) -> str:
@@ -106,6 +110,22 @@ def neighbours(versus: Versus) -> str:
     if abs(after - before) > _NOTICED_STALL_S:
         parts.append(f"stall for {format_value(after, 2)} s instead of {format_value(before, 2)} s")
     return f" Its neighbours {listing(parts)}." if parts else " Its neighbours notice nothing."
+
+
+def blocked(result: PopulationResult, versus: Versus) -> str:
+    """The rule that leaves two undecided though the interval of their difference leaves zero out; else nothing."""
+    net = versus.net
+    if versus.relation != "open" or net.low <= 0 <= net.high:
+        return ""
+    number = len(result.population.base.senders)
+    pairs, levels = number * (number - 1) // 2, 2 if result.network_criteria else 1
+    tests = (
+        f"{pairs} pair{'s' if pairs > 1 else ''} of senders{', on viewers and on the network' if levels > 1 else ''}"
+    )
+    return (
+        f" Helped minus harmed leaves zero out for {versus.sender} and {versus.other} alone ({_points(net)}); it does not where everything "
+        f"that is asked at once is to hold together at 5 %: {tests}."
+    )
 
 
 def _more(result: PopulationResult, versus: Versus) -> str:

@@ -8,6 +8,7 @@
 
 use crate::conversation::Access;
 use crate::quic::session::{Envelope, Session};
+use crate::record::Recorder;
 use crate::secrets::Secrets;
 use crate::settings::Limits;
 use crate::store::Store;
@@ -87,6 +88,8 @@ pub struct Server {
     told: Option<AppParameters>,
     policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
+    /// What is kept of the connections, and the address that stands for this end in it.
+    recorder: Option<(Recorder, SocketAddr)>,
 }
 
 impl Server {
@@ -110,6 +113,26 @@ impl Server {
             told: None,
             policy: None,
             reports: VecDeque::new(),
+            recorder: None,
+        }
+    }
+
+    /// Keep what [`Recorder`] does; `local` stands for this end.
+    pub fn record(&mut self, recorder: Recorder, local: SocketAddr) {
+        self.recorder = Some((recorder, local));
+    }
+
+    /// What was recorded, with a last look.
+    pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
+        self.sample(now);
+        self.recorder.take().map(|(recorder, _)| recorder)
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some((recorder, local)) = &mut self.recorder else { return };
+        recorder.begin_sample(now);
+        for (&id, session) in &self.sessions {
+            recorder.note_session(now, id, *local, session);
         }
     }
 
@@ -169,11 +192,11 @@ impl Server {
     fn let_in(&mut self, now: Time, original: Vec<u8>, peer: Vec<u8>) -> Option<u64> {
         if self.half_open.len() >= self.settings.limits.half_open {
             let oldest = self.half_open.first().copied()?;
-            self.forget(oldest);
+            self.forget(now, oldest);
         }
         if self.sessions.len() >= self.settings.limits.connections {
             let idle = self.sessions.iter().find(|(_, session)| session.streams.is_idle()).map(|(id, _)| *id)?;
-            self.forget(idle);
+            self.forget(now, idle);
         }
         let own = self.secrets.key().ok()?.to_be_bytes();
         let config = self.settings.endpoint();
@@ -191,8 +214,11 @@ impl Server {
         Some(id)
     }
 
-    fn forget(&mut self, id: u64) {
-        self.sessions.remove(&id);
+    fn forget(&mut self, now: Time, id: u64) {
+        let Some(session) = self.sessions.remove(&id) else { return };
+        if let Some((recorder, local)) = &mut self.recorder {
+            recorder.note_session(now, id, *local, &session);
+        }
         self.half_open.remove(&id);
         for cid in self.cids_of.remove(&id).into_iter().flatten() {
             self.cids.remove(&cid);
@@ -204,6 +230,9 @@ impl Server {
 
     /// Timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
+        if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
+            self.sample(now);
+        }
         while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
             self.dues.remove(&(due, id));
             self.due_of.remove(&id);
@@ -217,7 +246,8 @@ impl Server {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        self.dues.first().map_or(Time::MAX, |(due, _)| *due)
+        let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due());
+        self.dues.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
     /// The next datagram is appended to `out`; `None`: there is none now.
@@ -249,7 +279,7 @@ impl Server {
         }
         let has_opened = now < session.opened + self.settings.limits.open_timeout || !self.half_open.contains(&id);
         if session.is_over() || !has_opened {
-            return self.forget(id);
+            return self.forget(now, id);
         }
         let due = session.poll_timeout();
         if let Some(before) = self.due_of.insert(id, due) {

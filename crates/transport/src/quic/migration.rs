@@ -10,7 +10,7 @@
 //!
 //! Tested by `tests/quic_rules.rs`.
 
-use super::packet::{Address, Datagram, Frame, Space};
+use super::packet::{Address, Datagram, Frame, Kind, Space};
 use super::{Connection, Event, Reason};
 use playpath_units::{Duration, Time};
 
@@ -47,6 +47,7 @@ pub(crate) struct Route {
     validation: Option<Validation>,
     next_token: u64,
     responses: [Option<(u64, Address)>; MAX_RESPONSES],
+    owes_responses: bool,
 }
 
 impl Route {
@@ -69,6 +70,7 @@ impl Route {
             validation: None,
             next_token: 1,
             responses: [None; MAX_RESPONSES],
+            owes_responses: false,
         }
     }
 
@@ -94,7 +96,17 @@ impl Route {
     pub fn owe_response(&mut self, token: u64, to: Address) {
         if let Some(slot) = self.responses.iter_mut().find(|slot| slot.is_none()) {
             *slot = Some((token, to));
+            self.owes_responses = true;
         }
+    }
+    fn next_response(&mut self) -> Option<(u64, Address)> {
+        let next = self.responses.iter_mut().find_map(Option::take);
+        self.owes_responses = next.is_some();
+        next
+    }
+    /// A challenge or a response may have to leave.
+    pub fn owes_frames(&self) -> bool {
+        self.owes_responses || self.validation.is_some()
     }
     /// A challenge or the end of a validation is due then.
     pub fn deadline(&self) -> Time {
@@ -172,38 +184,37 @@ impl Connection {
     }
 
     /// PATH_CHALLENGE and PATH_RESPONSE, in datagrams of their own, padded as far as the address may be sent (§8.2.1, §8.2.2).
-    pub(super) fn poll_path_frames(&mut self, now: Time) -> Option<Datagram> {
-        self.handshake.has(Space::Data).then_some(())?;
-        if let Some(slot) = self.route.responses.iter_mut().find(|slot| slot.is_some()) {
-            let (token, to) = slot.take()?;
-            return self.path_datagram(now, Frame::PathResponse(token), to);
+    pub(super) fn poll_path_frames(&mut self, now: Time, out: &mut Datagram) -> bool {
+        let Some(kind @ Kind::OneRtt) = self.handshake.sends(Space::Data) else { return false };
+        if let Some((token, to)) = self.route.next_response() {
+            self.path_datagram(now, (kind, Frame::PathResponse(token), to), out);
+            return true;
         }
         let may_challenge = self.route.allowance() >= LEAST_DATAGRAM;
-        let validation = self.route.validation.as_mut().filter(|_| may_challenge)?;
+        let wait = self.pto();
+        let Some(validation) = self.route.validation.as_mut().filter(|_| may_challenge) else { return false };
         if validation.sent >= MAX_CHALLENGES || validation.next_at > now {
-            return None;
+            return false;
         }
         validation.sent += 1;
-        let token = validation.token;
-        let wait = self.pto();
-        if let Some(validation) = self.route.validation.as_mut() {
-            validation.next_at = now + wait;
-        }
-        let to = self.route.remote;
-        self.path_datagram(now, Frame::PathChallenge(token), to)
+        validation.next_at = now + wait;
+        let (token, to) = (validation.token, self.route.remote);
+        self.path_datagram(now, (kind, Frame::PathChallenge(token), to), out);
+        true
     }
 
-    fn path_datagram(&mut self, now: Time, frame: Frame, to: Address) -> Option<Datagram> {
-        let mut packet = self.blank(Space::Data)?;
+    fn path_datagram(&mut self, now: Time, (kind, frame, to): (Kind, Frame, Address), out: &mut Datagram) {
+        out.coalesced.clear();
+        let packet = &mut out.packet;
+        self.start_packet(kind, packet);
         packet.frames.push(frame);
         packet.bytes += frame.bytes(false);
         let allowed = if to == self.route.remote { self.route.allowance() } else { u64::MAX };
         let padded = u64::from(self.config.initial_bytes).min(allowed) as u32;
         packet.padding = padded.saturating_sub(packet.bytes);
         packet.bytes += packet.padding;
-        self.record(now, &packet, false, false);
-        let mut datagram = self.wrap(now, packet);
-        datagram.to = to;
-        Some(datagram)
+        self.record(now, packet, false, false);
+        self.address(out);
+        out.to = to;
     }
 }

@@ -87,6 +87,9 @@ impl Transport for QuicEnd {
                 Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
             };
         }
+        if self.cut.is_empty() {
+            return events;
+        }
         let cut = self.cut.len();
         self.cut.retain(|&stream| self.connection.send_space(stream) == 0);
         if self.cut.len() < cut { events.with(crate::Event::Writable) } else { events }

@@ -74,7 +74,7 @@ def command(
     if pcap is not None:
         pcap.parent.mkdir(parents=True, exist_ok=True)
     name = pick_sender(loaded, sender)
-    if pcap is not None and (spoken := worlds.other_than_tcp(loaded.sender(name))):
+    if pcap is not None and (spoken := worlds.transport_of(loaded.sender(name))) != "tcp":
         raise InputError(
             f"--pcap: sender '{name}' speaks {spoken.upper()}, whose packets are not captured; --trace keeps its time series"
         )

@@ -20,7 +20,7 @@ from playpath.real.testbed.emulator import network
 from playpath.real.testbed.errors import MissingToolError, UnsupportedError
 from playpath.real.testbed.players.dashjs import settings_of
 from playpath.real.testbed.runner import run_kernel
-from playpath.real.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Talk, check, unheard
+from playpath.real.testbed.signalling import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Signalling, check, unheard
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -112,7 +112,7 @@ def test_dash_js_reports_in_version_2_and_follows_the_servers_suggestion(tmp_pat
 def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
     with Testbed(network([FAST])) as bed:
         control = bed.use_control("bpf:ccplb")
-        server = bed.start_server(bridge_to=control, talk=Talk(requests=True, reports=True))
+        server = bed.start_server(bridge_to=control, signalling=Signalling(requests=True, reports=True))
         server.serve_zeros("zeros", 1 << 24)
         address = bed.ends[0].server_address
         asking = "CMCD=br%3D1000%2Cbl%3D1000%2Csid%3D%22a%22"
@@ -147,7 +147,7 @@ def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
 def test_nginx_tells_what_the_kernels_tcp_has_measured_under_any_control() -> None:
     with Testbed(network([FAST])) as bed:
         bed.use_control("cubic")
-        server = bed.start_server(talk=Talk(server_data=True, max_rate="3 Mbit/s"))
+        server = bed.start_server(signalling=Signalling(server_data=True, max_rate="3 Mbit/s"))
         server.serve_zeros("zeros", 1_000_000)
         url = f"http://{bed.ends[0].server_address}:{server.port}/zeros"
         child = bed.start("curl", "client", ["curl", "-s", "-D", "-", "-o", "/dev/null", url, url])
@@ -163,7 +163,7 @@ def test_nginx_tells_what_the_kernels_tcp_has_measured_under_any_control() -> No
 
 def test_dash_js_is_set_as_the_scenario_says() -> None:
     described = loaded(**TELLING, **SUGGESTED, etp_weight="25 %").resolved
-    found = settings_of(described, "10.0.0.1:8082")
+    found = settings_of(described, "http://10.0.0.1:8082")
     (target,) = found["cmcd"].pop("eventTargets")  # type: ignore[attr-defined]
     assert found == {
         "cmcd": {"enabled": True, "version": 2, "mode": "query"},

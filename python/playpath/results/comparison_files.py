@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +12,9 @@ import polars as pl
 from playpath.base.files import write_frame, write_text
 from playpath.results import bands
 from playpath.results.record import Session, file_names
+from playpath.results.sensitivity import Sensitivity
 from playpath.scenario import Scenario
-from playpath.scenario.choices import Choice
+from playpath.scenario.choices import restored
 
 if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
@@ -46,12 +46,10 @@ def load(source: Path) -> Comparison:
 
     stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
     manifest = stored["manifest"]
-    choices = {name: Choice(**choice) for name, choice in manifest.get("choices", {}).items()}
-    variants = {name: Scenario.stored(of, None) for name, of in manifest.get("variants", {}).items()}
     found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
     stopping = stored.get("stopping") or {}
     return Comparison(
-        scenario=replace(Scenario.stored(manifest["scenario"], None), choices=choices, variants=variants),
+        scenario=restored(Scenario.stored(manifest["scenario"], None), manifest),
         world=stored["world"],
         seeds=manifest["seeds"],
         table=pl.read_parquet(source / "sessions.parquet"),
@@ -64,6 +62,7 @@ def load(source: Path) -> Comparison:
         failures=[Failure(**entry) for entry in stored.get("failed", [])],
         looks=stopping.get("looks", []),
         most=stopping.get("most"),
+        sensitivity=Sensitivity.from_dict(varied) if (varied := stored.get("sensitivity")) else None,
     )
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from playpath.base.errors import InputError
 from playpath.papers import NAMES, Options, study
-from playpath.papers.beside import run_beside
 from playpath.papers.runner import _on_grid
+from playpath.papers.two_worlds import run_beside
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if study(name).beside is not None])

@@ -21,7 +21,7 @@ REPORTS = "reports.jsonl"
 
 
 @dataclass(frozen=True)
-class Talk:
+class Signalling:
     """What is told in a run.
 
     Attributes
@@ -52,11 +52,11 @@ class Talk:
         return self.requests or self.reports or self.server_data
 
 
-def talk_of(scenario: resolved.Document, player: Player, *, listens: bool) -> Talk:
+def signalling_of(scenario: resolved.Document, player: Player, *, listens: bool) -> Signalling:
     """What a scenario wants told; `listens`: the congestion control takes what a player tells."""
     wanted = scenario.get("player") or {}
     max_rate = wanted.get("cmsd_mb", "none")
-    return Talk(
+    return Signalling(
         requests=listens and (player.sends_cmcd or wanted.get("cmcd", "off") != "off"),
         reports=wanted.get("cmcd_events", "none") != "none",
         server_data=bool(wanted.get("cmsd")),

@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Kept {
+pub struct SendBuffer {
     most: u64,
     bytes: VecDeque<u8>,
     /// Offset of the first byte in `bytes`.
     base: u64,
 }
 
-impl Kept {
+impl SendBuffer {
     /// Keeps up to `most` bytes.
-    pub fn new(most: u64) -> Kept {
-        Kept { most, bytes: VecDeque::new(), base: 0 }
+    pub fn new(most: u64) -> SendBuffer {
+        SendBuffer { most, bytes: VecDeque::new(), base: 0 }
     }
 
     /// Keep up to `most` bytes from now on; what is there stays.
@@ -60,7 +60,7 @@ mod tests {
     /// A ring that has wrapped: ten bytes kept, the first six gone, six more behind them.
     #[test]
     fn any_range_of_the_ring_is_copied() {
-        let mut kept = Kept::new(10);
+        let mut kept = SendBuffer::new(10);
         kept.write(b"0123456789");
         kept.forget_before(6);
         assert_eq!(kept.space(), 6);
