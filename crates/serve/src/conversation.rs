@@ -6,9 +6,9 @@ use crate::outgoing::{Outgoing, Source};
 use crate::pair::AddressPair;
 use crate::settings::Limits;
 use crate::store::Store;
-use crate::transport::Transport;
 use playpath_cc::AppParameters;
 use playpath_transport::mptcp::PathConfig;
+use playpath_transport::transports::Segments;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
@@ -51,7 +51,7 @@ impl Access {
 /// See the module.
 pub struct Conversation {
     /// What carries the bytes.
-    pub transport: Transport,
+    pub transport: Box<dyn Segments>,
     /// Its paths, by index.
     pub paths: Vec<AddressPair>,
     /// When the first SYN came.
@@ -101,7 +101,7 @@ enum Stage {
 
 impl Conversation {
     /// For a SYN that has come at `now` over `path`.
-    pub fn new(now: Time, transport: Transport, path: AddressPair) -> Conversation {
+    pub fn new(now: Time, transport: Box<dyn Segments>, path: AddressPair) -> Conversation {
         Conversation {
             transport,
             paths: vec![path],
@@ -168,7 +168,7 @@ impl Conversation {
     ) {
         let window = self.transport.window_end();
         let unchecked = self.transport.unchecked_offset(path, segment);
-        let taken = self.transport.handle_segment(now, path, segment, more);
+        let taken = self.transport.take_segment(now, path, segment, more);
         if let Some(offset) = taken.filter(|_| !payload.is_empty()) {
             let room = window.saturating_sub(offset).min(payload.len() as u64) as usize;
             match unchecked {
@@ -182,7 +182,7 @@ impl Conversation {
 
     /// What has the right checksum becomes part of the stream; after a fallback to TCP, everything.
     fn check(&mut self, now: Time, path: usize) {
-        let (Transport::Mptcp(mptcp), Some(bytes)) = (&mut self.transport, self.unchecked.get_mut(&path)) else {
+        let (Some(mptcp), Some(bytes)) = (self.transport.mptcp_mut(), self.unchecked.get_mut(&path)) else {
             return;
         };
         while let Some(len) = mptcp.whole_mapping(path) {
@@ -235,7 +235,7 @@ impl Conversation {
         }
         self.write();
         if self.stage != Stage::Serving {
-            self.discard();
+            self.discard(now);
         }
         let has_all_written = self.written == self.outgoing.end();
         if has_all_written && (self.stage == Stage::Finishing || self.stage == Stage::Serving && self.is_peer_done) {
@@ -247,18 +247,20 @@ impl Conversation {
     /// The next packet is in `out` (emptied before); `None`: there is none now.
     pub fn poll_packet(&mut self, now: Time, out: &mut Vec<u8>) -> Option<()> {
         let mut segment = Segment::default();
-        let path = self.transport.poll_transmit(now, &mut segment)?;
+        let path = self.transport.poll_segment(now, &mut segment)?;
         self.buffer.resize(segment.payload_len as usize, 0);
         if segment.payload_len > 0 {
             let offset = self.transport.transmit_offset(path, &segment);
             let is_read = offset.is_some_and(|offset| self.outgoing.read(offset, &mut self.buffer).is_ok());
             if !is_read {
                 // The file is not what it was: nothing right can be sent any more.
-                self.transport.abort();
+                self.transport.abort(now);
                 return self.poll_packet(now, out);
             }
         }
-        self.transport.seal(&mut segment, &self.buffer);
+        if let Some(mptcp) = self.transport.mptcp() {
+            mptcp.seal(&mut segment, &self.buffer);
+        }
         out.clear();
         let encoded = self.paths[path].encode(&mut segment, &self.buffer, out);
         debug_assert_eq!(encoded, Ok(()));
@@ -293,8 +295,8 @@ impl Conversation {
     }
 
     /// End it now: the peer is told by a reset.
-    pub fn abort(&mut self) {
-        self.transport.abort();
+    pub fn abort(&mut self, now: Time) {
+        self.transport.abort(now);
         self.take_events();
     }
 
@@ -330,7 +332,7 @@ impl Conversation {
         }
         self.asked.get_or_insert(now);
         let step = self.http.handle(self.incoming.peek(readable), store, SystemTime::now());
-        self.transport.read(step.consumed as u64);
+        self.transport.read(now, step.consumed as u64);
         self.incoming.consume(step.consumed as u64);
         let Some(mut answer) = step.answer else { return step.consumed > 0 };
         let asked = self.asked.unwrap_or(now);
@@ -365,9 +367,9 @@ impl Conversation {
         }
     }
 
-    fn discard(&mut self) {
+    fn discard(&mut self, now: Time) {
         let readable = self.transport.readable();
-        self.transport.read(readable);
+        self.transport.read(now, readable);
         self.incoming.consume(readable);
     }
 
@@ -411,7 +413,7 @@ impl Conversation {
         if is_idle {
             self.close(now);
         } else {
-            self.abort();
+            self.abort(now);
         }
     }
 }
@@ -437,7 +439,7 @@ mod tests {
         codec::encode(&syn, &[], &ends, codec::Payload::Bytes(b""), &mut bytes).unwrap();
         let pair = AddressPair::of_syn(&Packet::parse(&bytes).unwrap(), &syn.syn_options, 1500, 1 << 20);
         let control = playpath_cc::build("newreno", 10.0).unwrap();
-        let transport = Transport::Tcp(Connection::listen(Config::linux(), control));
+        let transport = Box::new(Connection::listen(Config::linux(), control));
         let mut conversation = Conversation::new(Time::ZERO, transport, pair);
         conversation.take_client_data(Time::ZERO, &parse("br=1000,ot=v,sid=\"a\"").cmcd, 1000);
         conversation

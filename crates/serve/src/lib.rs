@@ -15,4 +15,3 @@ pub mod secrets;
 pub mod server;
 pub mod settings;
 pub mod store;
-pub mod transport;

@@ -5,8 +5,9 @@
 
 use crate::conversation::Conversation;
 use crate::quic::session::Session;
-use crate::transport::Transport;
+use playpath_transport::mptcp::level::{LevelStats, PathStats};
 use playpath_transport::mptcp::{Switch, SwitchSide};
+use playpath_transport::transports::{PathInfo, Totals};
 use playpath_transport::{Connection, quic};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Value, json};
@@ -108,7 +109,7 @@ impl Recorder {
         kept.requests = session.streams.requests;
         kept.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
         let path = kept.path((local, remote), endpoint.control().name());
-        path.counts = counts_of_quic(endpoint);
+        path.counts = counts_of(&Totals::of_quic(endpoint), endpoint.stats().bytes_acked);
         path.add(sample_of_quic(now, endpoint));
     }
 
@@ -121,10 +122,13 @@ impl Recorder {
         for (index, pair) in conversation.paths.iter().enumerate() {
             let Some(tcp) = conversation.transport.subflow(index) else { continue };
             let path = kept.path((pair.local, pair.remote), tcp.congestion_control().name());
-            path.counts = counts_of(tcp, &conversation.transport, index);
+            path.counts = counts_of(&Totals::of(tcp), tcp.stats().bytes_acked);
+            if let Some(mptcp) = conversation.transport.mptcp() {
+                add_counts(&mut path.counts, mptcp.subflow_stats(index));
+            }
             path.add(sample_of(now, tcp));
         }
-        if let Transport::Mptcp(mptcp) = &mut conversation.transport {
+        if let Some(mptcp) = conversation.transport.mptcp_mut() {
             (kept.is_mptcp, kept.is_fallback) = (true, mptcp.is_fallback());
             kept.level = level_of(mptcp.stats());
             while let Some(switch) = mptcp.poll_switch() {
@@ -198,96 +202,87 @@ fn ssthresh(packets: f64) -> f64 {
     if packets.is_finite() { packets } else { NO_SSTHRESH }
 }
 
+/// What a connection tells of a path in its own terms.
+struct Own {
+    /// Place of `ca_state` in the kernel's order.
+    state: usize,
+    timeout: Duration,
+    packet_bytes: u32,
+    rttvar: Duration,
+    unsent_bytes: u64,
+}
+
 fn sample_of(now: Time, tcp: &Connection) -> Sample {
-    let (info, stats) = (tcp.info(), tcp.stats());
+    let info = tcp.info();
     let state = ["open", "disorder", "cwr", "recovery", "loss"].iter().position(|name| *name == info.ca_state);
+    let own = Own {
+        state: state.unwrap_or(0),
+        timeout: info.rto,
+        packet_bytes: tcp.config().mss,
+        rttvar: info.rttvar,
+        unsent_bytes: info.notsent_bytes,
+    };
+    sample(now, &PathInfo::of(tcp), &Totals::of(tcp), &own)
+}
+
+fn sample_of_quic(now: Time, quic: &quic::Connection) -> Sample {
+    let info = quic.info();
+    let own = Own {
+        state: if info.in_recovery { 3 } else { 0 },
+        timeout: info.pto,
+        packet_bytes: quic.config().datagram_bytes,
+        rttvar: info.rttvar,
+        unsent_bytes: info.notsent_bytes,
+    };
+    sample(now, &PathInfo::of_quic(quic), &Totals::of_quic(quic), &own)
+}
+
+fn sample(now: Time, info: &PathInfo, totals: &Totals, own: &Own) -> Sample {
     [
         now.as_secs_f64(),
-        state.unwrap_or(0) as f64,
-        micros(info.rto),
-        f64::from(tcp.config().mss),
+        own.state as f64,
+        micros(own.timeout),
+        f64::from(own.packet_bytes),
         f64::from(info.unacked),
         f64::from(info.sacked),
         f64::from(info.lost),
         f64::from(info.retrans),
         micros(info.rtt),
-        micros(info.rttvar),
-        ssthresh(info.snd_ssthresh),
-        info.snd_cwnd,
+        micros(own.rttvar),
+        ssthresh(info.ssthresh),
+        info.cwnd,
         info.total_retrans as f64,
         info.pacing_rate.map_or(NOT_PACED, bytes_per_s),
-        stats.bytes_acked as f64,
-        info.notsent_bytes as f64,
+        info.bytes_acked as f64,
+        own.unsent_bytes as f64,
         info.min_rtt.map_or(NO_MIN_RTT, micros),
-        stats.data_segments_sent as f64,
+        totals.sent_packets as f64,
         bytes_per_s(info.delivery_rate),
-        stats.rto_count as f64,
+        totals.rto_count as f64,
     ]
 }
 
-/// A packet that is given up is out of the count at once, and its number is never sent again: none is "lost" or "sacked" (RFC 9002 §2).
-/// Probe timeouts are its timeouts.
-fn sample_of_quic(now: Time, quic: &quic::Connection) -> Sample {
-    let (info, stats) = (quic.info(), quic.stats());
-    [
-        now.as_secs_f64(),
-        if info.in_recovery { 3.0 } else { 0.0 },
-        micros(info.pto),
-        f64::from(quic.config().datagram_bytes),
-        f64::from(info.in_flight),
-        0.0,
-        0.0,
-        0.0,
-        micros(info.rtt),
-        micros(info.rttvar),
-        ssthresh(info.snd_ssthresh),
-        info.snd_cwnd,
-        stats.retransmitted_packets as f64,
-        info.pacing_rate.map_or(NOT_PACED, bytes_per_s),
-        stats.bytes_acked as f64,
-        info.notsent_bytes as f64,
-        info.min_rtt.map_or(NO_MIN_RTT, micros),
-        stats.data_packets_sent as f64,
-        bytes_per_s(info.delivery_rate),
-        stats.pto_count as f64,
-    ]
-}
-
-fn counts_of_quic(quic: &quic::Connection) -> Value {
-    let stats = quic.stats();
+fn counts_of(totals: &Totals, acked_bytes: u64) -> Value {
     json!({
-        "sent_packets": stats.data_packets_sent,
-        "retransmitted_packets": stats.retransmitted_packets,
-        "rto_count": stats.pto_count,
-        "rtt_sum_ms": stats.rtt_sum.as_secs_f64() * 1e3,
-        "rtt_samples": stats.rtt_samples,
-        "min_rtt_ms": quic.info().min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
-        "acked_bytes": stats.bytes_acked,
+        "sent_packets": totals.sent_packets,
+        "retransmitted_packets": totals.retransmitted_packets,
+        "rto_count": totals.rto_count,
+        "rtt_sum_ms": totals.rtt_sum.as_secs_f64() * 1e3,
+        "rtt_samples": totals.rtt_samples,
+        "min_rtt_ms": totals.min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+        "acked_bytes": acked_bytes,
     })
 }
 
-fn counts_of(tcp: &Connection, transport: &Transport, path: usize) -> Value {
-    let stats = tcp.stats();
-    let mut counts = json!({
-        "sent_packets": stats.data_segments_sent,
-        "retransmitted_packets": stats.retransmitted_packets,
-        "rto_count": stats.rto_count,
-        "rtt_sum_ms": stats.rtt_sum.as_secs_f64() * 1e3,
-        "rtt_samples": stats.rtt_samples,
-        "min_rtt_ms": tcp.info().min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
-        "acked_bytes": stats.bytes_acked,
-    });
-    if let Some(mptcp) = transport.mptcp() {
-        let stats = mptcp.subflow_stats(path);
-        counts["scheduled_packets"] = json!(stats.scheduled_packets);
-        counts["reinjections"] = json!(stats.reinjected_packets);
-        counts["failures"] = json!(stats.failures);
-        counts["penalties"] = json!(stats.penalties);
-    }
-    counts
+/// Those of a path among several.
+fn add_counts(counts: &mut Value, stats: &PathStats) {
+    counts["scheduled_packets"] = json!(stats.scheduled_packets);
+    counts["reinjections"] = json!(stats.reinjected_packets);
+    counts["failures"] = json!(stats.failures);
+    counts["penalties"] = json!(stats.penalties);
 }
 
-fn level_of(stats: &playpath_transport::mptcp::level::LevelStats) -> Value {
+fn level_of(stats: &LevelStats) -> Value {
     json!({
         "path_switches": stats.path_switches,
         "wire_switches": stats.wire_switches,

@@ -205,7 +205,7 @@ impl Loop {
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.clock.now();
         let recorder = self.server.take_record(now);
-        self.server.abort_all();
+        self.server.abort_all(now);
         self.flush(now);
         write_record(record, recorder, (&self.clock, self.device.write_errors))
     }

@@ -12,11 +12,11 @@ use crate::record::Recorder;
 use crate::secrets::{Random, Secrets};
 use crate::settings::Settings;
 use crate::store::Store;
-use crate::transport::Transport;
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::codec::{Packet, TCP};
 use playpath_transport::mptcp::option::{CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
+use playpath_transport::transports::Segments;
 use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
@@ -202,9 +202,9 @@ impl Server {
     }
 
     /// Reset every connection; their last packets are to be polled for.
-    pub fn abort_all(&mut self) {
+    pub fn abort_all(&mut self, now: Time) {
         for (id, connection) in &mut self.connections {
-            connection.abort();
+            connection.abort(now);
             self.ready.push_back(*id);
         }
     }
@@ -337,13 +337,13 @@ impl Server {
 
     /// What answers a SYN: MPTCP if the client offers it as we have it (RFC 8684 section 3.1: HMAC-SHA256, no extension), with checksums if
     /// it asks for them, else TCP.
-    fn transport(&mut self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Transport> {
+    fn transport(&mut self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Box<dyn Segments>> {
         let isn = self.secrets.isn()?;
         let config = self.config(isn, peer, syn);
         let offers = matches!(syn.mptcp, MptcpOption::Capable { flags, keys: 0, .. }
             if flags & (CAPABLE_SHA256 | CAPABLE_EXTENDED) == CAPABLE_SHA256);
         if !offers || !self.settings.mptcp {
-            return Ok(Transport::Tcp(Connection::listen(config, self.control(&config))));
+            return Ok(Box::new(Connection::listen(config, self.control(&config))));
         }
         let mptcp = MptcpConfig {
             key: self.secrets.key()?,
@@ -361,7 +361,7 @@ impl Server {
         if self.recorder.is_some() {
             connection.log_switches();
         }
-        Ok(Transport::Mptcp(Box::new(connection)))
+        Ok(Box::new(connection))
     }
 
     fn control(&self, config: &Config) -> Box<dyn CongestionControl> {

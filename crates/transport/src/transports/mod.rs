@@ -14,6 +14,7 @@ mod opening;
 mod parcels;
 mod path_info;
 pub mod quic;
+mod segments;
 pub mod tcp;
 mod tls;
 
@@ -29,6 +30,7 @@ pub use endpoint::Endpoint;
 pub use opening::Opening;
 pub use parcels::Parcels;
 pub use path_info::{PathInfo, Totals};
+pub use segments::Segments;
 
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
