@@ -3,7 +3,7 @@
 
 use crate::error::EmulatorError;
 use crate::net::Device;
-use crate::orders::{Orders, Order};
+use crate::orders::{Order, Orders};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io;

@@ -18,8 +18,8 @@
 mod wire;
 
 use crate::incoming::{Broken, Incoming};
-use crate::send_buffer::SendBuffer;
 use crate::record::{INITIAL_WINDOW, Record};
+use crate::send_buffer::SendBuffer;
 use playpath_transport::mptcp::level::{DataLevel, Event, LevelStats, PathStats, Watch};
 use playpath_transport::mptcp::scheduler::{Scheduler, SubflowView};
 use playpath_units::{Duration, Time};

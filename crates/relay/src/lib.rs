@@ -7,5 +7,5 @@
 
 pub mod core;
 pub mod incoming;
-pub mod send_buffer;
 pub mod record;
+pub mod send_buffer;

@@ -241,8 +241,11 @@ impl Scenario {
                 let problem = format!("{used} paths are more than one connection takes; allowed: up to {MOST_PATHS}");
                 return Err(root.error(&key, problem));
             }
-            if plays && used > 1 && sender.transport.is_quic() {
-                let problem = "QUIC uses one path so far: name one, or use TCP, which is MPTCP over several";
+            if plays
+                && used > 1
+                && let Some(name) = sender.transport.other_than_tcp()
+            {
+                let problem = format!("{name} uses one path so far: name one, or use TCP, which is MPTCP over several");
                 return Err(root.error(&key, problem));
             }
         }
@@ -252,15 +255,16 @@ impl Scenario {
     /// What a sender changes of its viewers' players must go with the rest of the player.
     fn check_rules(&self) -> Result<(), ScenarioError> {
         for sender in self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)) {
-            let is_quic = sender.transport.is_quic();
+            let has_streams = sender.transport.has_streams();
             let (Some(player), Some(video)) = (&self.player, &self.video) else {
                 match sender.abr {
                     Some(_) => return Err(ScenarioError(format!("sender \"{}\": `abr` needs [video]", sender.name))),
                     None => continue,
                 }
             };
-            if sender.abr.is_some() || is_quic {
-                let over = if is_quic { format!("sender \"{}\" speaks HTTP/3: ", sender.name) } else { String::new() };
+            if sender.abr.is_some() || has_streams {
+                let over =
+                    if has_streams { format!("sender \"{}\" speaks HTTP/3: ", sender.name) } else { String::new() };
                 let player = player.of(sender)?.build(video, sender.transport.packet_bytes(), RootSeed(0));
                 player.map_err(|wrong| ScenarioError(over + &wrong))?;
             }

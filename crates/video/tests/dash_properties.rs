@@ -3,7 +3,7 @@
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr;
-use playpath_video::dash::{CatchUp, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, LiveDelivery};
+use playpath_video::dash::{CatchUp, CmcdMode, Connections, DashConfig, Live, LiveDelivery, LowLatency, Range};
 use playpath_video::ideal::{IdealLink, IdealStep, play};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, EventKind, FinishReason, Ladder, ObjectKind, ObjectRef, PlaybackEvent, Player,

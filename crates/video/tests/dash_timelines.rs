@@ -5,7 +5,9 @@
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
 use playpath_video::cmcd::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
-use playpath_video::dash::{Behind, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, LiveDelivery};
+use playpath_video::dash::{
+    Behind, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LiveDelivery, LowLatency, Range,
+};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player, Presentation,
     Representation, RequestId, Totals,

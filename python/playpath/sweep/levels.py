@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
+
+
+def at_values(table: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
+    """The rows with these values of settings."""
+    for key, value in where.items():
+        table = table.filter(pl.col(key) == value)
+    return table
 
 
 def levels(table: pl.DataFrame, key: str) -> list[Any]:

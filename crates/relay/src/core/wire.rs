@@ -1,7 +1,7 @@
 //! How a chunk of the data level becomes a record on a path.
 
-use crate::send_buffer::SendBuffer;
 use crate::record::{HEADER, MAX_PAYLOAD, Record};
+use crate::send_buffer::SendBuffer;
 use playpath_transport::mptcp::level::{Chunk, Paths};
 use playpath_transport::mptcp::scheduler::SubflowView;
 use playpath_units::{Duration, Time};

@@ -7,16 +7,16 @@ use playpath_video::cmsd::Cmsd;
 use playpath_video::http2::{self, Came};
 use playpath_video::{Request, RequestId};
 
-/// Both ends of a connection, over TCP or over QUIC.
+/// Both ends of a connection, over one ordered stream or over several.
 pub enum Http {
     Ordered(Ordered),
     Streams(Http3),
 }
 
 impl Http {
-    /// Over QUIC, or over TCP.
-    pub fn new(is_over_quic: bool) -> Http {
-        if is_over_quic { Http::Streams(Http3::default()) } else { Http::Ordered(Ordered::new()) }
+    /// On streams of the transport, or on one ordered stream.
+    pub fn new(has_streams: bool) -> Http {
+        if has_streams { Http::Streams(Http3::default()) } else { Http::Ordered(Ordered::new()) }
     }
 
     /// No response is awaited.

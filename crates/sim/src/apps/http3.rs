@@ -1,4 +1,4 @@
-//! HTTP/3 over one QUIC connection, by its bytes: each request on a stream of its own, so that what is lost of one response keeps no
+//! HTTP/3 over the streams of one connection, by its bytes: each request on a stream of its own, so that what is lost of one response keeps no
 //! other waiting. Which stream sends next is the transport's to say, by the priorities of RFC 9218.
 //!
 //! References: RFC 9114 §4.1 (a stream for each request), §7.1 (frames: type and length before the payload), §4.1.1 (a client that does
@@ -12,9 +12,8 @@
 //! Units: bytes. Tested by `tests/quic.rs`.
 
 use crate::network::{End, FlowId, Network};
-use crate::quic_end::QuicEnd;
-use playpath_transport::quic;
 use playpath_transport::quic::varint;
+use playpath_transport::transports::{self, Streams};
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::http2::{Came, Priority};
@@ -75,13 +74,13 @@ impl Http3 {
             return;
         }
         let waiting = self.exchanges.iter_mut().filter(|exchange| exchange.stream.is_none());
-        net.on_streams(flow, End::Client, |quic, _| {
+        net.on_streams(flow, End::Client, |streams, _| {
             for exchange in waiting {
-                let Some(stream) = quic.connection.open() else { break };
+                let Some(stream) = streams.open() else { break };
                 exchange.stream = Some(stream);
-                quic.connection.set_priority(stream, priority(&exchange.request));
-                quic.write(stream, request_bytes(&exchange.request));
-                quic.connection.finish(stream);
+                streams.set_priority(stream, priority(&exchange.request));
+                streams.write(stream, request_bytes(&exchange.request));
+                streams.finish(stream);
             }
         });
     }
@@ -91,7 +90,7 @@ impl Http3 {
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == id) {
             exchange.is_abandoned = true;
             let Some(stream) = exchange.stream else { continue };
-            net.on_streams(flow, End::Client, |quic, _| quic.connection.stop(stream));
+            net.on_streams(flow, End::Client, |streams, _| streams.stop(stream));
         }
         self.exchanges.retain(|exchange| exchange.stream.is_some() || !exchange.is_abandoned);
     }
@@ -105,12 +104,12 @@ impl Http3 {
     pub fn receive(&mut self, net: &mut Network, flow: FlowId) -> Vec<Request> {
         let mut complete = Vec::new();
         let exchanges = &mut self.exchanges;
-        net.on_streams(flow, End::Server, |quic, now| {
+        net.on_streams(flow, End::Server, |streams, now| {
             for exchange in exchanges.iter_mut().filter(|exchange| matches!(exchange.response, Response::Awaited)) {
                 let Some(stream) = exchange.stream else { continue };
-                exchange.arrived += quic.connection.read(now, stream, u64::MAX);
+                exchange.arrived += streams.read(now, stream, u64::MAX);
                 if exchange.arrived == request_bytes(&exchange.request) {
-                    quic.connection.set_priority(stream, priority(&exchange.request));
+                    streams.set_priority(stream, priority(&exchange.request));
                     complete.push(exchange.request.clone());
                 }
             }
@@ -131,7 +130,7 @@ impl Http3 {
     pub fn serve(&mut self, net: &mut Network, flow: FlowId, lowat: Option<u64>) {
         loop {
             let exchanges = &mut self.exchanges;
-            let written = net.on_streams(flow, End::Server, |quic, now| write(exchanges, quic, now, lowat));
+            let written = net.on_streams(flow, End::Server, |streams, now| write(exchanges, streams, now, lowat));
             let Some(Written { bytes, is_waiting }) = written else { return };
             if bytes == 0 || lowat.is_none() {
                 return net.tell_of_room(flow, lowat.filter(|_| is_waiting));
@@ -154,8 +153,8 @@ impl Http3 {
     /// `true`: something was read.
     pub fn read(&mut self, net: &mut Network, flow: FlowId, limit: u64, mut take: impl FnMut(RequestId, Came)) -> bool {
         let exchanges = &mut self.exchanges;
-        let read = net.on_streams(flow, End::Client, |quic, now| {
-            exchanges.iter_mut().map(|exchange| exchange.read(quic, now, limit, &mut take)).sum()
+        let read = net.on_streams(flow, End::Client, |streams, now| {
+            exchanges.iter_mut().map(|exchange| exchange.read(streams, now, limit, &mut take)).sum()
         });
         let read: u64 = read.unwrap_or(0);
         net.flows[flow as usize].read_bytes += read;
@@ -173,12 +172,12 @@ struct Written {
 }
 
 /// One turn: the most urgent first, of one urgency in the order of the requests.
-fn write(exchanges: &mut [Exchange], quic: &mut QuicEnd, now: Time, lowat: Option<u64>) -> Written {
+fn write(exchanges: &mut [Exchange], streams: &mut dyn Streams, now: Time, lowat: Option<u64>) -> Written {
     let mut written = Written { bytes: 0, is_waiting: false };
     for urgency in 0..=7 {
         for exchange in exchanges.iter_mut().filter(|exchange| priority(&exchange.request).urgency == urgency) {
-            let room = lowat.map_or(u64::MAX, |lowat| lowat.saturating_sub(quic.connection.unsent()));
-            let (bytes, is_waiting) = exchange.write(quic, now, room);
+            let room = lowat.map_or(u64::MAX, |lowat| lowat.saturating_sub(streams.unsent_bytes()));
+            let (bytes, is_waiting) = exchange.write(streams, now, room);
             written.bytes += bytes;
             written.is_waiting |= is_waiting;
         }
@@ -188,20 +187,20 @@ fn write(exchanges: &mut [Exchange], quic: &mut QuicEnd, now: Time, lowat: Optio
 
 impl Exchange {
     /// The server writes at most `room` bytes; how many, and whether more is produced than could be written.
-    fn write(&mut self, quic: &mut QuicEnd, now: Time, room: u64) -> (u64, bool) {
+    fn write(&mut self, streams: &mut dyn Streams, now: Time, room: u64) -> (u64, bool) {
         let (Response::Open { header, began, taken }, Some(stream)) = (&mut self.response, self.stream) else {
             return (0, false);
         };
-        if !quic.connection.is_writable(stream) {
+        if !streams.is_writable(stream) {
             self.response = Response::Over; // the client gave it up
             return (0, false);
         }
         let body = self.request.body_bytes;
         let wanted = self.request.delivery.written(*header, body, *began, now) - *taken;
-        let bytes = if wanted == 0 || room == 0 { 0 } else { quic.write(stream, wanted.min(room)) };
+        let bytes = if wanted == 0 || room == 0 { 0 } else { streams.write(stream, wanted.min(room)) };
         *taken += bytes;
         if *taken == *header + body {
-            quic.connection.finish(stream);
+            streams.finish(stream);
             self.response = Response::Over;
         }
         (bytes, bytes < wanted)
@@ -217,13 +216,19 @@ impl Exchange {
     }
 
     /// The client reads; how many bytes.
-    fn read(&mut self, quic: &mut QuicEnd, now: Time, limit: u64, take: &mut impl FnMut(RequestId, Came)) -> u64 {
+    fn read(
+        &mut self,
+        streams: &mut dyn Streams,
+        now: Time,
+        limit: u64,
+        take: &mut impl FnMut(RequestId, Came),
+    ) -> u64 {
         let Some(stream) = self.stream else { return 0 };
         let is_limited = self.request.priority.is_none() && !self.is_abandoned;
         let most = if is_limited { limit.saturating_add(self.header_left) } else { u64::MAX };
-        let bytes = quic.connection.read(now, stream, most);
+        let bytes = streams.read(now, stream, most);
         if self.is_abandoned {
-            let has_ended = quic.connection.is_read_to_end(stream);
+            let has_ended = streams.is_read_to_end(stream);
             (self.header_left, self.body_left) = if has_ended { (0, 0) } else { (self.header_left, self.body_left) };
             return bytes;
         }
@@ -247,9 +252,9 @@ impl Exchange {
     }
 }
 
-fn priority(request: &Request) -> quic::Priority {
+fn priority(request: &Request) -> transports::Priority {
     let Priority { urgency, is_incremental } = request.priority.unwrap_or(Priority::UNSAID);
-    quic::Priority { urgency, incremental: is_incremental }
+    transports::Priority { urgency, incremental: is_incremental }
 }
 
 /// Type and length of a frame (RFC 9114 §7.1).

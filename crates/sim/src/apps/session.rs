@@ -6,11 +6,11 @@
 
 use super::http::Http;
 use super::socket_buffer::SocketBuffer;
-use crate::endpoint::Endpoint;
 use crate::engine::Owner;
-use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Routes, What};
+use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, Routes, What};
 use playpath_cc::AppParameters;
 use playpath_scenario::SenderSpec;
+use playpath_transport::Transport;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
@@ -255,23 +255,12 @@ impl VideoSession {
     fn open(&mut self, net: &mut Network) {
         let number = self.connections.len();
         let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
-        let diary = net.new_diary();
-        let (client, server) =
-            Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
-        let flow = net.open_flow(FlowConfig {
-            name,
-            sender: Some(self.sender.clone()),
-            app: self.id,
-            is_bulk: false,
-            client,
-            server,
-            diary,
-            routes: self.routes.clone(),
-        });
+        let (sender, routes) = (self.sender.clone(), self.routes.clone());
+        let flow = net.connect(name, self.id, sender, routes, &mut self.random, false);
         self.connections.push(HttpConnection {
             flow,
             is_open: true,
-            http: Http::new(self.sender.transport.is_quic()),
+            http: Http::new(self.sender.transport.has_streams()),
             socket: SocketBuffer::default(),
         });
     }

@@ -172,30 +172,28 @@ impl Path {
     pub fn window(&self) -> u64 {
         (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64
     }
-    /// A full datagram may leave by the window of `window` bytes.
-    pub fn has_room(&self, window: u64) -> bool {
-        self.bytes_in_flight + u64::from(self.datagram_bytes) <= window
+    /// A full datagram may leave by the window.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        // With nothing in flight it may: the window is never below two.
+        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window()
     }
     /// It may leave then by pacing.
-    pub fn departs_at(&mut self, now: Time, window: u64, pacing: &Pacing) -> Time {
-        match self.rate(window, pacing) {
+    pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
+        match self.pacing_rate(pacing) {
             Some(rate) => {
                 let burst = self.burst(rate, pacing);
-                self.pacer.departs_at(now, self.datagram_bytes, rate, burst)
+                self.pacer.departs_at(now, self.datagram_bytes, rate, burst, pacing.in_trains)
             }
             None => now,
         }
     }
     /// The control's, or §7.7's.
     pub fn pacing_rate(&self, pacing: &Pacing) -> Option<Rate> {
-        self.rate(self.window(), pacing)
-    }
-
-    fn rate(&self, window: u64, pacing: &Pacing) -> Option<Rate> {
         // The control's rate is of payload; packets are paced whole, as §7.7 counts them.
         self.control.pacing_rate().or_else(|| {
             let srtt = self.rtt.measured();
-            let bits = pacing.gain * window as f64 * 8.0;
+            let bits = pacing.gain * self.window() as f64 * 8.0;
             self.paces_by_window(pacing).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
         })
     }
@@ -523,12 +521,13 @@ impl Pacer {
         self.tokens = (self.tokens + new).min(burst as f64);
     }
 
-    /// A datagram may leave then. An empty bucket waits until it holds a burst again, which is what GSO sends at once.
-    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64) -> Time {
+    /// A datagram may leave then; see [`Pacing::in_trains`].
+    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
         self.fill(now, rate, burst);
         self.next = now;
         if self.tokens < f64::from(bytes) {
-            let missing = burst.max(u64::from(bytes)) as f64 - self.tokens;
+            let awaited = if in_trains { burst.max(u64::from(bytes)) } else { u64::from(bytes) };
+            let missing = awaited as f64 - self.tokens;
             self.next = now + rate.time_to_send(missing.ceil() as u64).max(Duration::from_nanos(1));
         }
         self.next

@@ -266,11 +266,14 @@ impl Connection {
 
     /// SetLossDetectionTimer (appendix A.8).
     pub(super) fn set_loss_timer(&mut self, now: Time) {
-        let loss = self.spaces.iter().map(|space| space.board.loss_time()).min().unwrap_or(Time::MAX);
+        let loss = self.spaces.iter().fold(Time::MAX, |least, space| least.min(space.board.loss_time()));
+        let is_out = self.spaces.iter().any(|space| space.board.eliciting_in_flight() > 0);
         self.loss_timer = if self.state != State::Open {
             Time::MAX
         } else if loss < Time::MAX {
             loss
+        } else if !is_out && self.is_address_validated() {
+            Time::MAX
         } else if self.allowed_size().is_none() {
             Time::MAX // §6.2.2.1: nothing could be sent
         } else {

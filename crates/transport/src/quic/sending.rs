@@ -9,7 +9,7 @@
 
 use super::closing::State;
 use super::migration::LEAST_DATAGRAM;
-use super::packet::{Datagram, Frame, Kind, Packet, Space};
+use super::packet::{Ack, Datagram, Frame, Kind, Packet, Space};
 use super::path::Stamp;
 use super::sent::{Fate, Sent};
 use super::{Connection, varint};
@@ -128,8 +128,7 @@ impl Connection {
 
     /// Do window and pacing let a full datagram go?
     fn may_send(&mut self, now: Time) -> May {
-        let window = self.path.window();
-        if !self.path.has_room(window) {
+        if !self.path.has_room() {
             self.path.note_pause(true);
             return May::Wait;
         }
@@ -139,7 +138,7 @@ impl Connection {
             self.path.note_pause(false);
             return May::Send { has_data };
         }
-        let at = self.path.departs_at(now, window, &self.config.pacing);
+        let at = self.path.departs_at(now, &self.config.pacing);
         if at > now {
             self.departs_at = at;
             self.path.note_pause(true);
@@ -209,12 +208,14 @@ impl Connection {
 
     fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
         let exponent = self.config.ack.exponent;
-        let Some(ack) = self.spaces[space as usize].arrivals.frame(now, exponent) else { return };
-        let bytes = ack.bytes();
-        if bytes <= draft.room {
+        // Written where it stays: it is the largest part of a packet.
+        draft.packet.ack = self.spaces[space as usize].arrivals.frame(now, exponent);
+        let bytes = draft.packet.ack.as_ref().map_or(0, Ack::bytes);
+        if bytes > draft.room {
+            draft.packet.ack = None;
+        } else if bytes > 0 {
             draft.room -= bytes;
             draft.packet.bytes += bytes;
-            draft.packet.ack = Some(ack);
             self.numbers(space).arrivals.on_ack_sent();
             self.stats.acks_sent += 1;
         }

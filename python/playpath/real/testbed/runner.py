@@ -33,7 +33,7 @@ from playpath.real.testbed.senders import Sending, of_the_video, translate
 from playpath.real.testbed.server import PORT
 from playpath.real.testbed.signalling import COLLECTOR_PATH, Signalling, beyond_nginx
 from playpath.real.testbed.wire import Wire, WireQuic
-from playpath.run.worlds import speaks_quic
+from playpath.run.worlds import transport_of
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -285,7 +285,7 @@ class _Session:
             )
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
-        if speaks_quic(self.sender):
+        if transport_of(self.sender) == "quic":
             return self._own_quic()
         if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
             raise UnsupportedError(

@@ -16,7 +16,7 @@ from playpath.show.report import html
 from playpath.show.report.component import colour_place, component, swatch
 from playpath.sweep.design import Point
 from playpath.sweep.headline import counts
-from playpath.sweep.levels import bare, is_numeric, levels, number, unit
+from playpath.sweep.levels import at_values, bare, is_numeric, levels, number, unit
 from playpath.sweep.result import SweepResult
 
 _MOST_FACETS = 6
@@ -102,9 +102,7 @@ def _maps(result: SweepResult) -> str:
 
 def _field(result: SweepResult, x: str, y: str, where: Point) -> str:
     """Who wins at each point of two settings, the others being `where`."""
-    decisions = result.decisions
-    for key, value in where.items():
-        decisions = decisions.filter(pl.col(key) == value)
+    decisions = at_values(result.decisions, where)
     columns, rows = levels(decisions, x), levels(decisions, y)
     given = {
         "x": x,
@@ -192,8 +190,8 @@ def _split_by(result: SweepResult, x: str) -> list[str]:
 
 
 def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
-    """A metric of every sender against a setting, at one place of the others."""
-    table = result.table.filter(*(pl.col(other) == value for other, value in where.items()))
+    """A metric of every sender against a setting, others being `where`."""
+    table = at_values(result.table, where)
     places = levels(table, key)
     numbers = [number(value) for value in places]
     series = []
@@ -213,7 +211,7 @@ def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
     x = {"label": key, "unit": unit(places[0]), "isLog": is_log, "ticks": numbers, "words": [bare(v) for v in places]}
     given = {"x": x, "y": {"label": entry.label, "unit": entry.unit}, "spread": "interval", "series": series}
     title = f"{entry.label} against {key}"
-    return component("plane", f"{title} where {_facet_title(where)}" if where else title, given)
+    return component("plane", f"{title}, {_facet_title(where)}" if where else title, given)
 
 
 def _shown_metrics(result: SweepResult) -> list[str]:

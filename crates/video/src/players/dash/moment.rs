@@ -1,6 +1,6 @@
 //! The state of the session that a track may look at.
 
-use super::config::{DashConfig, LowLatency, LiveDelivery};
+use super::config::{DashConfig, LiveDelivery, LowLatency};
 use super::pieces::Pieces;
 use super::playback::Playback;
 use crate::Delivery;
@@ -56,7 +56,9 @@ impl Moment<'_> {
 
     /// How the server sends a segment that is asked for now: chunk by chunk as long as it is under construction.
     pub fn delivery(&self, ladder: &Ladder, segment: usize) -> Delivery {
-        let Some(pieces) = self.pieces(LiveDelivery::Chunks, ladder, segment) else { return Delivery::AsFastAsPossible };
+        let Some(pieces) = self.pieces(LiveDelivery::Chunks, ladder, segment) else {
+            return Delivery::AsFastAsPossible;
+        };
         let start = ladder.start_of(segment);
         let encoded = self.edge(self.now).saturating_sub(start).as_nanos() / pieces.each.as_nanos().max(1);
         let encoded = encoded.min(u64::from(pieces.count)) as u32;

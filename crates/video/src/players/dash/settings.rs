@@ -2,7 +2,7 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LowLatency, PRESETS, Room, ServerData, LiveDelivery};
+use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LiveDelivery, LowLatency, PRESETS, Room, ServerData};
 use super::connections::{Connections, Protocol};
 use super::retry::Retries;
 use crate::ServerPolicy;

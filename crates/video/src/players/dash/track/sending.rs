@@ -67,7 +67,9 @@ impl Track {
             told: None,
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
             arrivals: match what {
-                What::Segment { segment, .. } => at.pieces(LiveDelivery::Chunks, &self.ladder, segment).map(Arrivals::new),
+                What::Segment { segment, .. } => {
+                    at.pieces(LiveDelivery::Chunks, &self.ladder, segment).map(Arrivals::new)
+                }
                 _ => None,
             },
         });

@@ -3,7 +3,7 @@
 use super::Track;
 use crate::EventKind;
 use crate::abr::{Choice, Decision};
-use crate::players::dash::config::{Asks, DashConfig, Room, LiveDelivery};
+use crate::players::dash::config::{Asks, DashConfig, LiveDelivery, Room};
 use crate::players::dash::connections::Io;
 use crate::players::dash::moment::Moment;
 use crate::players::dash::parts::Next;

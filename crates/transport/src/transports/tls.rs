@@ -2,16 +2,17 @@
 //!
 //! The application is told that it is connected when its TLS is: the client when the server's flight has come, the server when the
 //! client's Finished has; with 0-RTT data at once, and when the ClientHello has. What is written before waits.
-//! Sizes and differences: [`playpath_transport::tls`]. Tested by `tests/tls.rs`.
+//! Sizes and differences: [`tls`](crate::tls). Tested by the simulator's `tests/tls.rs`.
 
-use crate::endpoint::Endpoint;
-use playpath_transport::tls::{Resumption, Tls, in_records, of_records};
-use playpath_transport::{Event, Events, Segment};
+use super::{Drawn, Endpoint, Multipath, Packet, Parcels, PathInfo, Totals, Transport};
+use crate::tls::{Resumption, Tls, in_records, of_records};
+use crate::{Event, Events};
+use playpath_cc::AppParameters;
 use playpath_units::Time;
 
 /// One end.
 pub struct TlsEnd {
-    pub inner: Endpoint,
+    inner: Endpoint,
     tls: Tls,
     is_client: bool,
     state: State,
@@ -46,6 +47,7 @@ enum State {
 }
 
 impl TlsEnd {
+    /// Over an end that has just been opened.
     pub fn new(inner: Endpoint, tls: Tls, is_client: bool) -> TlsEnd {
         let (sent, read) = <(Place, Place)>::default();
         let (state, events) = (State::Connecting, Events::NONE);
@@ -108,10 +110,12 @@ impl TlsEnd {
             self.open();
         }
     }
+}
 
-    /// After each segment: what it brings of the handshake comes before the application looks.
-    pub fn handle_segment(&mut self, now: Time, path: u8, segment: &Segment) {
-        self.inner.handle_segment(now, path, segment);
+impl Transport for TlsEnd {
+    /// What it brings of the handshake comes before the application looks.
+    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
+        self.inner.handle_packet(now, packet, parcels);
         self.events = self.events.union(self.inner.take_events());
         if self.events.contains(Event::Connected) && self.state == State::Connecting {
             self.begin();
@@ -119,13 +123,13 @@ impl TlsEnd {
         self.advance(now);
     }
 
-    pub fn take_events(&mut self) -> Events {
+    fn take_events(&mut self) -> Events {
         let events = std::mem::take(&mut self.events).union(self.inner.take_events()).without(Event::Connected);
         if std::mem::take(&mut self.is_news) { events.with(Event::Connected) } else { events }
     }
 
     /// As TCP's; what does not fit now is in part of a record, whose rest the next write completes.
-    pub fn write(&mut self, bytes: u64) -> u64 {
+    fn write(&mut self, bytes: u64) -> u64 {
         if self.state != State::Open {
             self.waiting += bytes;
             return bytes;
@@ -136,14 +140,14 @@ impl TlsEnd {
         plain - std::mem::replace(&mut self.sent.plain, plain)
     }
 
-    pub fn readable(&self) -> u64 {
+    fn readable(&self) -> u64 {
         if self.state != State::Open {
             return 0;
         }
         of_records(self.read.records + self.inner.readable().saturating_sub(self.skipped)) - self.read.plain
     }
 
-    pub fn read(&mut self, now: Time, max: u64) -> u64 {
+    fn read(&mut self, now: Time, max: u64) -> u64 {
         let bytes = self.readable().min(max);
         if bytes > 0 {
             let until = in_records(self.read.plain + bytes);
@@ -153,8 +157,59 @@ impl TlsEnd {
         bytes
     }
 
-    /// Bytes written and never sent.
-    pub fn unsent_bytes(&self) -> u64 {
+    fn unsent_bytes(&self) -> u64 {
         self.inner.unsent_bytes() + self.waiting
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.inner.handle_timeout(now);
+    }
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
+        self.inner.poll_transmit(now, out, parcels)
+    }
+    fn may_have_more(&self) -> bool {
+        self.inner.may_have_more()
+    }
+    fn poll_timeout(&self) -> Time {
+        self.inner.poll_timeout()
+    }
+    fn has_packet_waiting(&self) -> bool {
+        self.inner.has_packet_waiting()
+    }
+    fn has_more_than_a_packet_waiting(&self) -> bool {
+        self.inner.has_more_than_a_packet_waiting()
+    }
+    fn may_answer_read(&self) -> bool {
+        self.inner.may_answer_read()
+    }
+    fn close(&mut self, now: Time) {
+        self.inner.close(now);
+    }
+    fn abort(&mut self, now: Time) {
+        self.inner.abort(now);
+    }
+    fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.inner.set_app_parameters(now, parameters);
+    }
+    fn path_count(&self) -> usize {
+        self.inner.path_count()
+    }
+    fn path_info(&self, path: usize) -> Option<PathInfo> {
+        self.inner.path_info(path)
+    }
+    fn path_totals(&self, path: usize) -> Totals {
+        self.inner.path_totals(path)
+    }
+    fn multipath(&self) -> Option<&dyn Multipath> {
+        self.inner.multipath()
+    }
+    fn multipath_mut(&mut self) -> Option<&mut dyn Multipath> {
+        self.inner.multipath_mut()
+    }
+    fn is_drawn(&self) -> bool {
+        self.inner.is_drawn()
+    }
+    fn drawn(&self, packet: &Packet) -> Option<Drawn> {
+        self.inner.drawn(packet)
     }
 }

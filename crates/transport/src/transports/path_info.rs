@@ -1,16 +1,19 @@
-//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series
-//! and the totals of a flow are made from these; subflows of MPTCP and packet logs still read TCP's own records.
+//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series and records are
+//! made from these.
 
-use playpath_transport::{Connection, quic};
+use crate::{Connection, quic};
 use playpath_units::{Duration, Rate};
 
 /// What a sender knows of one path now; windows and counts in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathInfo {
+    /// Congestion window.
     pub cwnd: f64,
+    /// Slow start threshold.
     pub ssthresh: f64,
     /// Smoothed; zero before the first sample.
     pub rtt: Duration,
+    /// Smallest RTT.
     pub min_rtt: Option<Duration>,
     /// Latest.
     pub delivery_rate: Rate,
@@ -26,7 +29,9 @@ pub struct PathInfo {
     pub lost: u32,
     /// Of these, sent again.
     pub retrans: u32,
+    /// Sent again since the start.
     pub total_retrans: u64,
+    /// Of the application, acknowledged.
     pub bytes_acked: u64,
 }
 
@@ -78,16 +83,30 @@ impl PathInfo {
 /// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
+    /// Packets with data sent, again included.
     pub sent_packets: u64,
+    /// Of these, with data sent before.
     pub retransmitted_packets: u64,
+    /// Timeouts.
     pub rto_count: u64,
+    /// Packets given up.
     pub lost_packets: u64,
+    /// RTT samples.
     pub rtt_samples: u64,
+    /// Their sum.
     pub rtt_sum: Duration,
+    /// Smallest RTT.
     pub min_rtt: Option<Duration>,
+    /// Handed to the reader.
+    pub delivered_bytes: u64,
 }
 
 impl Totals {
+    /// Mean of all RTT samples.
+    pub fn mean_rtt(&self) -> Option<Duration> {
+        (self.rtt_samples > 0).then(|| self.rtt_sum / self.rtt_samples)
+    }
+
     /// Of a TCP connection or subflow.
     pub fn of(tcp: &Connection) -> Totals {
         let stats = tcp.stats();
@@ -99,6 +118,7 @@ impl Totals {
             rtt_samples: stats.rtt_samples,
             rtt_sum: stats.rtt_sum,
             min_rtt: tcp.info().min_rtt,
+            delivered_bytes: stats.bytes_delivered,
         }
     }
 
@@ -113,6 +133,7 @@ impl Totals {
             rtt_samples: stats.rtt_samples,
             rtt_sum: stats.rtt_sum,
             min_rtt: quic.info().min_rtt,
+            delivered_bytes: stats.bytes_delivered,
         }
     }
 
@@ -126,6 +147,7 @@ impl Totals {
             rtt_samples: self.rtt_samples + other.rtt_samples,
             rtt_sum: self.rtt_sum + other.rtt_sum,
             min_rtt: self.min_rtt.into_iter().chain(other.min_rtt).min(),
+            delivered_bytes: self.delivered_bytes + other.delivered_bytes,
         }
     }
 }
