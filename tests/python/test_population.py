@@ -237,6 +237,19 @@ def test_sessions_are_judged_by_the_first_criterion_that_differs():
     assert found.reasons(1) == {"stall_time_s": 0.5, "mean_rate_kbps": 0.5}
 
 
+def test_a_viewer_weighs_stalls_against_the_picture():
+    """Half the rate of a film of 100 s weighs 100 s, a second of stall 8 to 69 s: 1 s is less for everybody, 20 s more, 5 s between."""
+    shown = {"played_s": np.full(3, 100.0)}
+    first = {"stall_time_s": np.array([1.0, 20.0, 5.0]), "mean_rate_kbps": np.full(3, 4000.0), **shown}
+    second = {"stall_time_s": np.zeros(3), "mean_rate_kbps": np.full(3, 2000.0), **shown}
+    criteria = ("played_s", "stall_time_s", "mean_rate_kbps")
+    found = judge(first, second, criteria)
+    assert found.score.tolist() == [1, -1, 0]
+    assert found.reasons(1) == {"mean_rate_kbps": 1.0}
+    assert judge(first, second, criteria, "stalls").score.tolist() == [-1, -1, -1]
+    assert judge(first, second, criteria, "picture").score.tolist() == [1, 1, 1]
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory) -> PopulationResult:
     return population(DRAWN, store=tmp_path_factory.mktemp("store"), jobs=1)

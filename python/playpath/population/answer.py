@@ -137,7 +137,8 @@ class PopulationResult(Tabular):
     def judged(self, sender: str, other: str, *, network: bool = False) -> Judgement:
         """The two session by session."""
         criteria = self.network_criteria if network else self.viewer_criteria
-        return judge(self._sessions[sender], self._sessions[other], criteria)
+        prefer = "stalls" if network else self.population.base.prefer  # the order of the criteria, as it stands
+        return judge(self._sessions[sender], self._sessions[other], criteria, prefer)
 
     def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Means of units with their weights, from one value a session; of sessions `among` only."""

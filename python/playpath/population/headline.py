@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from playpath.population.answer import PopulationResult
 from playpath.population.versus import Versus
 
+_PICTURES = ("mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps")
 _FEW_CHANGED = 0.005
 _ALIKE_FROM = 0.8
 """Retransmissions between this share and its inverse are about as many."""
@@ -147,8 +148,7 @@ def fine_print(result: PopulationResult) -> str:
     what = _units(result)
     text = (
         f"{paths} paths, {sessions} session{'s' if sessions > 1 else ''} on each, every sender on the same ones. Intervals (95 %) are over "
-        f"{what}. A viewer is served better or worse by the first of these that differs noticeably: "
-        f"{', '.join(metric(name).label for name in result.viewer_criteria)}."
+        f"{what}. A viewer is served better or worse by {_rule(result)}."
     )
     if result.looks:
         looks = ", ".join(str(look) for look in result.looks)
@@ -159,6 +159,18 @@ def fine_print(result: PopulationResult) -> str:
         if result.variance is not None:
             text += f" {100 * result.variance:.0f} % of what single sessions vary lies between paths."
     return text
+
+
+def _rule(result: PopulationResult) -> str:
+    """What decides about a viewer."""
+    names = ", ".join(metric(name).label for name in result.viewer_criteria)
+    first = f"the first of these that differs noticeably: {names}"
+    prefer = result.population.base.prefer
+    if prefer != "range":
+        return f"{first}; what comes first is {prefer}"
+    if any(name in result.viewer_criteria and result.table[name].n_unique() > 1 for name in _PICTURES):
+        return f"what viewers weigh against each other (picture, stalls, waiting, switches), over the whole range of weights, then {first}"
+    return first
 
 
 def warnings(result: PopulationResult) -> list[str]:

@@ -245,8 +245,7 @@ def load(
         The file cannot be read or the scenario is wrong; one line.
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
-    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
-    overrides |= {"vary": dict(vary)} if vary else {}
+    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **_by_setting(set=set, vary=vary)}
     if isinstance(source, Scenario):
         if not overrides:
             return source
@@ -294,6 +293,14 @@ def load(
     except InputError as error:
         raise InputError(_as_written(str(error), compared)) from None
     return replace(found, origin=replace(origin, overrides={**overrides, "vary": choices}))
+
+
+def _by_setting(**options: Any) -> dict[str, dict[str, Any]]:
+    """Those of `set` and `vary` that are given."""
+    for option, given in options.items():
+        if given and not (isinstance(given, Mapping) and all(isinstance(key, str) and key.strip() for key in given)):
+            raise InputError(f'{option}: {given!r} is no mapping of settings, such as {{"path.queue": …}}')
+    return {option: dict(given) for option, given in options.items() if given}
 
 
 def _as_written(message: str, keys: Collection[str]) -> str:
