@@ -42,6 +42,9 @@ pub struct Arguments {
     /// QUIC: the name in the address and in the certificate that is made.
     #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate")]
     pub name: String,
+    /// QUIC: every client proves its address first (Retry), not only while many knock at a time.
+    #[arg(long)]
+    pub retry: bool,
     /// Congestion control (`playpath list cc`), with its parameters.
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub cc: Option<String>,
@@ -117,6 +120,7 @@ impl Arguments {
         let of_quic = [
             ("--certificate", self.certificate.is_some(), "it needs --transport quic"),
             ("--name", self.name != "localhost", "it needs --transport quic"),
+            ("--retry", self.retry, "it needs --transport quic"),
         ];
         let (refused, more) = match self.transport {
             Carrier::Tcp => (&of_quic[..], false),
@@ -179,6 +183,7 @@ impl Arguments {
         Limits {
             connections: self.max_connections as usize,
             half_open: (self.max_connections as usize / 4).max(1),
+            half_open_unproven: if self.retry { 0 } else { (self.max_connections as usize / 8).max(1) },
             idle_timeout: self.idle_timeout,
             receive_buffer: self.receive_buffer,
             ..Limits::default()

@@ -1,7 +1,7 @@
 //! The simulator's QUIC endpoint on UDP sockets: real keys, real bytes, HTTP/3 above.
 //!
-//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `run` (the
-//! loop).
+//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `tokens` (Retry and
+//! stateless reset), `run` (the loop).
 
 pub mod identity;
 pub mod keys;
@@ -9,3 +9,4 @@ pub mod run;
 pub mod server;
 pub mod session;
 pub mod streams;
+pub mod tokens;
