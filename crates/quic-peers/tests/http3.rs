@@ -26,7 +26,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-const ONE_WAY: Duration = Duration::from_millis(20);
 const SERVER: &str = "10.0.0.2:4433";
 
 /// The certificate is not what is tested.
@@ -116,6 +115,7 @@ struct Client {
     lost: Option<ConnectionError>,
     is_connected: bool,
     reads: bool,
+    config: ClientConfig,
 }
 
 impl Client {
@@ -131,8 +131,13 @@ impl Client {
         tls.alpn_protocols = vec![b"h3".to_vec()];
         let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
         config.transport_config(Arc::new(transport));
+        Client::of(zero, config)
+    }
+
+    /// Sessions are remembered with the settings.
+    fn of(zero: Instant, config: ClientConfig) -> Client {
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false, None);
-        let (handle, connection) = endpoint.connect(zero, config, SERVER.parse().unwrap(), "h3.test").unwrap();
+        let (handle, connection) = endpoint.connect(zero, config.clone(), SERVER.parse().unwrap(), "h3.test").unwrap();
         Client {
             endpoint,
             handle,
@@ -143,6 +148,7 @@ impl Client {
             lost: None,
             is_connected: false,
             reads: true,
+            config,
         }
     }
 
@@ -220,6 +226,9 @@ struct World {
     sent: [u64; 2],
     bytes_to_client: u64,
     bytes_to_server: u64,
+    one_way: Duration,
+    /// Every so manyth datagram has a bit turned over on its way; 0: none.
+    corrupts: u64,
 }
 
 impl World {
@@ -231,14 +240,25 @@ impl World {
         let zero = Instant::now();
         let client = Client::new(zero);
         let under_way = BTreeMap::new();
-        World { zero, now: Time::ZERO, server, client, under_way, sent: [0; 2], bytes_to_client: 0, bytes_to_server: 0 }
+        World {
+            zero,
+            now: Time::ZERO,
+            server,
+            client,
+            under_way,
+            sent: [0; 2],
+            bytes_to_client: 0,
+            bytes_to_server: 0,
+            one_way: Duration::from_millis(20),
+            corrupts: 0,
+        }
     }
 
     fn at(&self) -> Instant {
         self.zero + std::time::Duration::from_nanos(self.now.as_nanos())
     }
 
-    fn put(&mut self, to_server: bool, bytes: Vec<u8>, is_lost: impl Fn(bool, u64) -> bool) {
+    fn put(&mut self, to_server: bool, mut bytes: Vec<u8>, is_lost: impl Fn(bool, u64) -> bool) {
         let number = self.sent[usize::from(to_server)];
         self.sent[usize::from(to_server)] += 1;
         if to_server {
@@ -246,9 +266,13 @@ impl World {
         } else {
             self.bytes_to_client += bytes.len() as u64;
         }
+        if self.corrupts > 0 && number % self.corrupts == self.corrupts - 1 {
+            let at = (number as usize * 7919) % bytes.len();
+            bytes[at] ^= 1 << (number % 8);
+        }
         if !is_lost(to_server, number) {
             let order = self.sent[0] + self.sent[1];
-            self.under_way.insert((self.now + ONE_WAY, order), (to_server, self.client.address, bytes));
+            self.under_way.insert((self.now + self.one_way, order), (to_server, self.client.address, bytes));
         }
     }
 
@@ -391,6 +415,39 @@ fn a_lost_datagram_of_the_handshake_is_made_good() {
         assert_eq!(world.client.answer(id.expect("connected")).2, b"0123456789", "{to_server} {lost}");
         assert!(world.now < Time::from_secs(5), "{to_server} {lost}: {}", world.now);
     }
+}
+
+/// The interop runner's long RTT (750 ms) and corruption, of the handshake and of the transfer.
+#[test]
+fn a_long_way_and_bits_that_turn_over() {
+    let site = Site::new("ways");
+    for (rtt_ms, corrupts) in [(750, 0), (30, 3), (30, 20), (750, 20)] {
+        let mut world = World::new(site.server(Limits::default()));
+        (world.one_way, world.corrupts) = (Duration::from_millis(rtt_ms / 2), corrupts);
+        assert_eq!(world.get("/large"), large(), "{rtt_ms} {corrupts}");
+        if corrupts == 0 {
+            // Handshake, request, and 600 kB from a window of ten: six doublings.
+            assert!(world.now < Time::from_millis(9 * rtt_ms), "{}", world.now);
+        }
+    }
+}
+
+/// A second connection with the first one's session: no certificate travels, here one of 2 kB.
+#[test]
+fn a_session_is_resumed() {
+    let site = Site::new("resumed");
+    let names: Vec<String> = (0..100).map(|i| format!("host-{i}.h3.test")).collect();
+    let tls = Identity::made(&names).unwrap().into_tls().unwrap();
+    let mut world = World::new(site.server_that_is(&tls, Limits::default()));
+    world.get("/small");
+    let config = world.client.config.clone();
+    let before = world.bytes_to_client;
+    world.client = Client::of(world.zero, config);
+    let start = world.now;
+    world.client_asks("/small", |_, _| false);
+    let resumed = world.bytes_to_client - before;
+    assert!(resumed + 1000 < before, "{resumed} {before}");
+    assert!(world.now <= start + Duration::from_millis(2 * 40 + 5), "two round trips");
 }
 
 /// RFC 9000 §8.1: until the client has answered, three times what it sent.
