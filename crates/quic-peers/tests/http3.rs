@@ -19,11 +19,12 @@ use quinn_proto::{
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 const SERVER: &str = "10.0.0.2:4433";
@@ -448,6 +449,56 @@ fn a_session_is_resumed() {
     let resumed = world.bytes_to_client - before;
     assert!(resumed + 1000 < before, "{resumed} {before}");
     assert!(world.now <= start + Duration::from_millis(2 * 40 + 5), "two round trips");
+}
+
+/// Where a log goes that the test reads.
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A qlog has what qvis reads (the header of a JSON text sequence, times that rise), every datagram that left or came, each loss once,
+/// and the path's figures.
+#[test]
+fn a_qlog_tells_what_happened() {
+    let (site, paper) = (Site::new("qlog"), Paper::default());
+    let mut world = World::new(site.server(Limits::default()));
+    let place = paper.clone();
+    world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+    world.client_asks("/large", |to_server, number| !to_server && number % 50 == 49);
+    let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    let mut records = text.split('\u{1e}').skip(1).map(|record| serde_json::from_str::<Value>(record).unwrap());
+    let head = records.next().unwrap();
+    assert_eq!((&head["qlog_version"], &head["qlog_format"]), (&json!("0.3"), &json!("JSON-SEQ")));
+    assert_eq!(head["trace"]["vantage_point"]["type"], "server");
+    let events: Vec<Value> = records.collect();
+    let times: Vec<f64> = events.iter().map(|event| event["time"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted());
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
+    let sent = named("transport:packet_sent");
+    let of_data = sent.iter().filter(|event| event["data"]["header"]["packet_type"] == "1RTT");
+    let numbers: Vec<u64> = of_data.map(|event| event["data"]["header"]["packet_number"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted() && numbers.len() > 420, "600 kB in packets of 1420 bytes: {}", numbers.len());
+    let bytes: u64 = sent.iter().map(|event| event["data"]["raw"]["length"].as_u64().unwrap()).sum();
+    assert_eq!(bytes, world.bytes_to_client);
+    let mut lost: Vec<u64> = named("recovery:packet_lost")
+        .iter()
+        .map(|event| event["data"]["header"]["packet_number"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lost.len() as u64, (world.sent[0] - 1) / 50, "every 50th datagram");
+    lost.dedup();
+    assert!(lost.iter().all(|number| numbers.contains(number)));
+    let told = named("recovery:metrics_updated");
+    assert!(told.iter().any(|event| event["data"]["min_rtt"] == 40.0), "two ways of 20 ms");
+    assert!(told.iter().any(|event| event["data"]["ssthresh"].is_u64()), "CUBIC has cut its window");
 }
 
 /// RFC 9000 §8.1: until the client has answered, three times what it sent.

@@ -72,6 +72,9 @@ pub struct Arguments {
     /// At the end: time series and counters of every path of every connection, as JSON.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// QUIC: a folder for a log of each connection, as qvis opens it (qlog).
+    #[arg(long, value_name = "FOLDER")]
+    pub qlog: Option<PathBuf>,
     /// Interval of those time series.
     #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = interval)]
     pub sample: Duration,
@@ -121,6 +124,7 @@ impl Arguments {
             ("--certificate", self.certificate.is_some(), "it needs --transport quic"),
             ("--name", self.name != "localhost", "it needs --transport quic"),
             ("--retry", self.retry, "it needs --transport quic"),
+            ("--qlog", self.qlog.is_some(), "it needs --transport quic"),
         ];
         let (refused, more) = match self.transport {
             Carrier::Tcp => (&of_quic[..], false),

@@ -9,6 +9,7 @@
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
+use crate::quic::qlog::Qlog;
 use crate::quic::session::{Envelope, Opening, Session};
 use crate::quic::tokens::Tokens;
 use crate::record::Recorder;
@@ -24,6 +25,7 @@ use playpath_transport::quic::packet::Kind;
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::io::Write;
 use std::net::SocketAddr;
 
 /// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
@@ -93,7 +95,12 @@ pub struct Server {
     reports: VecDeque<(SocketAddr, String)>,
     /// What is kept of the connections, and the address that stands for this end in it.
     recorder: Option<(Recorder, SocketAddr)>,
+    /// Makes a place for the log of the connection whose first packet went to the id with this name.
+    qlogs: Option<MakeLog>,
 }
+
+/// Where the log of a connection goes; `None`: nowhere.
+pub type MakeLog = Box<dyn FnMut(&str) -> Option<Box<dyn Write + Send>> + Send>;
 
 impl Server {
     /// Serve `store`.
@@ -118,7 +125,13 @@ impl Server {
             policy: None,
             reports: VecDeque::new(),
             recorder: None,
+            qlogs: None,
         }
+    }
+
+    /// Write down what connections do, each where `make` says.
+    pub fn log_connections(&mut self, make: MakeLog) {
+        self.qlogs = Some(make);
     }
 
     /// Keep what [`Recorder`] does; `local` stands for this end.
@@ -234,7 +247,10 @@ impl Server {
         let config = self.settings.endpoint();
         let control = self.settings.sender.cc.build(config.initial_window);
         let cids = [opening.own.to_vec(), to.to_vec()];
+        let name: String = opening.original.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut session = Session::new(now, (config, control), &self.tls.config, opening)?;
+        let place = self.qlogs.as_mut().and_then(|make| make(&name));
+        place.into_iter().for_each(|place| session.log(Qlog::new(now, &name, place)));
         self.told.into_iter().for_each(|told| session.tell(now, told));
         self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;

@@ -5,6 +5,7 @@
 use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::keys::Keyring;
+use crate::quic::qlog::Qlog;
 use crate::quic::streams::Streams;
 use crate::settings::Limits;
 use crate::store::Store;
@@ -77,6 +78,7 @@ pub struct Session {
     /// HTTP/3 above it.
     pub streams: Streams,
     closes_as_application: bool,
+    qlog: Option<Qlog>,
     /// Bytes of streams that have moved, either way, and when the last ones did.
     moved: (u64, Time),
     /// When the first datagram came.
@@ -118,6 +120,7 @@ impl Session {
             client: None,
             streams: Streams::default(),
             closes_as_application: false,
+            qlog: None,
             moved: (0, now),
             opened: now,
         })
@@ -126,6 +129,12 @@ impl Session {
     /// What the control learns of the video.
     pub fn tell(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
+    }
+
+    /// Write down what it does.
+    pub fn log(&mut self, qlog: Qlog) {
+        self.endpoint.log_lost();
+        self.qlog = Some(qlog);
     }
 
     /// The endpoint.
@@ -137,6 +146,7 @@ impl Session {
     pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
         if self.endpoint.poll_timeout() <= now {
             self.endpoint.handle_timeout(now);
+            self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         }
         if self.patience(limits) <= now {
             self.end(now, EXCESSIVE_LOAD.0);
@@ -217,7 +227,9 @@ impl Session {
             bytes: packet.len() as u32,
             parameters: None,
         };
+        self.qlog.iter_mut().for_each(|log| log.received(now, &record, &opened.frames));
         self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
+        self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         self.keep_data(kind.space(), payload, &opened);
         self.speak_tls(now, kind.space());
     }
@@ -327,6 +339,7 @@ impl Session {
             let datagram = self.endpoint.poll_transmit(now)?;
             let start = out.len();
             if self.put_datagram(&datagram, out).is_some() {
+                self.qlog.iter_mut().for_each(|log| datagram.packets().for_each(|packet| log.sent(now, packet)));
                 let remote = *self.addresses.get(usize::from(datagram.to.port))?;
                 return Some(Envelope { remote, ecn: datagram.ecn });
             }

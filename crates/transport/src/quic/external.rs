@@ -36,6 +36,16 @@ impl Connection {
         self.route.keep_secret(secret);
     }
 
+    /// Keep the numbers of packets that are given up for [`take_lost`](Self::take_lost).
+    pub fn log_lost(&mut self) {
+        self.lost = Some(Vec::new());
+    }
+
+    /// Packets given up since the last call: their spaces and numbers.
+    pub fn take_lost(&mut self) -> Vec<(Space, u64)> {
+        self.lost.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// The client has proved that it receives at its address, by a token (RFC 9000 §8.1.2).
     pub fn validate_address(&mut self) {
         self.route.validate();
