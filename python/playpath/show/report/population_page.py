@@ -15,6 +15,7 @@ from playpath.population.intervals import Estimate
 from playpath.population.versus import Versus
 from playpath.show.report import html
 from playpath.show.report.component import colour_place, component
+from playpath.show.report.effects_section import effects_section
 
 _MOST_FIGURES = 4
 _LEVELS = np.linspace(0.005, 0.995, 100)
@@ -34,6 +35,7 @@ def population_page(result: PopulationResult) -> str:
     is_compared = len(result.senders) > 1
     sections = [
         _head(result),
+        effects_section(result.effects, "viewer"),
         _shares(result) if is_compared else "",
         _distributions(result),
         _groups(result) if is_compared else "",
