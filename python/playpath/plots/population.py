@@ -104,7 +104,12 @@ def turning(result: PopulationResult, ax: Axes | None = None) -> Axes:
     """Each path's net benefit of the best sender over the baseline against the path's mean rate."""
     ax = own_axes(ax, 3.1)
     scores = result.judged(result.best, result.baseline).score
-    means = result.keys.with_columns(net=scores.astype(float)).group_by("path", maintain_order=True).mean()
+    means = (
+        result.keys.head(len(scores))
+        .with_columns(net=scores.astype(float))
+        .group_by("path", maintain_order=True)
+        .mean()
+    )
     frame = result.paths.join(means.select("path", "net"), on="path", how="left", maintain_order="left")
     net = frame["net"].to_numpy()
     x = frame["rate_mbps"].to_numpy()
