@@ -325,7 +325,9 @@ class Comparison(Tabular):
             "neighbours": [found.to_dict() for found in self.neighbours],
             "trials": [trial.to_dict() for trial in self.trials],
             "decision": self.decision.to_dict(),
-            "stopping": None if self.most is None else {"rule": RULE, "looks": list(self.looks), "most": self.most},
+            "stopping": None
+            if self.most is None
+            else {"rule": RULE, "looks": list(self.looks), "most": self.most, "sessions": self.table.height},
             "headline": self.headline,
             "verdict": self.verdict,
             "lateness": None if self.lateness is None else self.lateness.to_dict(),
