@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
+from population_races import KINDS, wrong_share
 from test_population import _trace, scenario
 
 import playpath
@@ -101,3 +102,17 @@ def test_an_archive_of_a_race_is_verified(cli, people, tmp_path):
         cli("verify", tmp_path / "race.zip"),
     ):
         assert found.status == 0, found.err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_false_claim_is_rare(kind):
+    """More than four of 24 races in 2.5 % of uses at most, if 5 % of races were wrong."""
+    wrong, played = wrong_share(kind, 24, 1)
+    assert wrong <= 4 / 24
+    assert played == 1 if kind != "far" else played < 0.9
+
+
+@pytest.mark.long
+def test_a_false_claim_in_at_most_five_percent_of_two_thousand_races():
+    for number, kind in enumerate(KINDS):
+        assert wrong_share(kind, 667, number)[0] <= 0.05
