@@ -1,6 +1,7 @@
 """The Rust extension module; see crates/python. JSON in, JSON and numpy columns out."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -71,6 +72,9 @@ def bets_won(
 def bets_interval(
     outcomes: Sequence[float], weights: Sequence[float], of: int | None, level: float
 ) -> tuple[float, float]: ...
+def served(
+    first: Mapping[str, list[float]], second: Mapping[str, list[float]], criteria: list[str], prefer: str
+) -> tuple[list[int], list[str | None]]: ...
 
 class Judge:
     def __init__(
@@ -89,4 +93,4 @@ class Judge:
     def margin(self, sender: str, other: str, name: str) -> float: ...
     def relation(self, sender: str, other: str, name: str) -> Literal["alike", "apart", "open"]: ...
     def difference(self, sender: str, other: str, name: str) -> str: ...
-    def decide(self) -> str: ...
+    def decide(self, among: list[str] | None = None) -> str: ...

@@ -20,6 +20,7 @@ from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
+from playpath.judge.trial import Trial, viewers_per_arm
 from playpath.population import headline, known_from, raced
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
@@ -35,6 +36,7 @@ from playpath.population.judging import Judgement, judge
 from playpath.population.raced import Scores
 from playpath.population.spec import Population
 from playpath.population.versus import ALIKE, Relation, Versus, relation
+from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
 """Quantiles that are told of each metric."""
@@ -143,9 +145,10 @@ class PopulationResult(Tabular):
     def judged(self, sender: str, other: str, *, network: bool = False) -> Judgement:
         """The two session by session."""
         criteria = self.network_criteria if network else self.viewer_criteria
-        pairs = {name: self.pair(sender, other, name) for name in self.metric_names}
-        first, second = ({name: pair[side] for name, pair in pairs.items()} for side in (0, 1))
-        return judge(first, second, criteria)
+        prefer = "stalls" if network else self.population.base.prefer  # the order of the criteria, as it stands
+        both = {name: self.pair(sender, other, name) for name in self.metric_names}
+        first, second = ({name: pair[side] for name, pair in both.items()} for side in (0, 1))
+        return judge(first, second, criteria, prefer)
 
     def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Means of units with their weights, from one value for each of the first sessions; of sessions `among` only."""
@@ -316,10 +319,48 @@ class PopulationResult(Tabular):
         """Each other sender against the baseline, in the order of the ranking."""
         return {s: self.versus(s, self.baseline) for s in self.ranking if s != self.baseline}
 
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """What each choice does for each sender's viewers, against the first; empty where senders alone are compared."""
+        choices = self.population.base.choices
+        found = []
+        for choice, name, baseline in pairs(choices, self.senders):
+            versus = self.versus(name, baseline)
+            helped, harmed = (f"{100 * share.value:.0f} %" for share in (versus.helped, versus.harmed))
+            detail = f"{helped} of viewers served better, {harmed} worse"
+            against = choices[baseline].value
+            told = f"{name} against {baseline}: {detail}."
+            found.append(Effect(choice.sender, choice.value, against, versus.relation, told, detail))
+        return found
+
+    @cached_property
+    def trial(self) -> Trial | None:
+        """How many viewers a real trial of the best against what they have today would need, by the first criterion whose means differ for
+        certain; None where none does.
+        """
+        if self.contender == self.baseline:
+            return None
+        for name in self.viewer_criteria:
+            found = self.difference(self.contender, self.baseline, name)
+            if found is not None and not found.low <= 0 <= found.high:
+                arms = [self.values(sender, name) for sender in (self.contender, self.baseline)]
+                count = viewers_per_arm(*(arm[~np.isnan(arm)].tolist() for arm in arms))
+                return None if count is None else Trial(self.contender, self.baseline, name, count)
+        return None
+
     @property
     def is_decided(self) -> bool:
-        """No other sender may be better than the best one, and the paths are known well enough to say so."""
-        return self.left_open is None and not self.undecided
+        """No other sender may be better than the best one, and the paths are known well enough to say so; where each of several senders
+        has choices, what these do is known for each.
+        """
+        return self.left_open is None and self.is_settled
+
+    @property
+    def is_settled(self) -> bool:
+        """Further paths would change no answer."""
+        if self.population.base.asks_for_whom:
+            return all(effect.outcome != "open" for effect in self.effects)
+        return not self.undecided
 
     @property
     def undecided(self) -> list[Versus]:
@@ -471,7 +512,11 @@ class PopulationResult(Tabular):
             "headline": self.headline,
             "fine_print": self.fine_print,
             "against_baseline": [v.to_dict() for v in self.against_baseline.values()],
-            "against_best": [v.to_dict() for v in self.against_best.values()],
+            "against_best": [
+                {**v.to_dict(), "blocked_by": headline.blocked(self, v).strip()} for v in self.against_best.values()
+            ],
+            "effects": [effect.to_dict() for effect in self.effects],
+            "trial": None if self.trial is None else self.trial.to_dict(),
             "groups": self._group_dicts(),
             "between_paths": self.variance,
             "stopping": None
@@ -539,11 +584,12 @@ class PopulationResult(Tabular):
     def load(cls, folder: str | Path) -> PopulationResult:
         """Read what `save` wrote."""
         from playpath.scenario import Scenario
+        from playpath.scenario.choices import restored
 
         source = Path(folder)
         stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
         told = stored["manifest"]
-        base = Scenario.stored(told["scenario"], told.get("written"))
+        base = restored(Scenario.stored(told["scenario"], told.get("written")), told)
         group = told["population"].get("population", {}).get("group", ())
         own = Population(
             name=stored["population"],

@@ -97,10 +97,11 @@ def population(
             run.finish(batch, partial(_report, progress, before, before + count), count=count, ahead=ahead)
             result = _gather(now, told.head(wanted), where, run.seen, ends, interrupted=run.interrupted)
             result = result if most is None else replace(result, looks=steps[: look + 1], most=most)
-            if run.interrupted or (most is not None and not result.undecided):
+            if run.interrupted or (most is not None and result.is_settled):
                 break
             before += count
-            ends |= {} if most is None else dict.fromkeys(result.beaten - ends.keys(), wanted)
+            if most is not None and not now.base.asks_for_whom:  # where it is asked for whom, all play on
+                ends |= dict.fromkeys(result.beaten - ends.keys(), wanted)
     return result
 
 

@@ -25,7 +25,7 @@ use super::{Classes, Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
-use crate::ledger::DropCause;
+use crate::ledger::{Count, DropCause};
 use crate::registry::About;
 use crate::settings::{config, words};
 use crate::stats::ClassStats;
@@ -60,7 +60,7 @@ config! {
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(10);
 
 /// Linux's `psched_mtu` on Ethernet.
-const FULL_PACKET_BYTES: f64 = 1514.0;
+const FULL_PACKET_BYTES: u64 = 1514;
 
 pub(crate) struct DualPi2 {
     low_latency: Fifo,
@@ -127,7 +127,14 @@ impl Controller {
 
 impl DualPi2 {
     /// All updates that fell due until `now`.
+    #[inline]
     fn update_until(&mut self, now: Time) {
+        if self.next_update <= now {
+            self.catch_up(now);
+        }
+    }
+
+    fn catch_up(&mut self, now: Time) {
         while self.next_update <= now {
             let delay = self.delay_at(self.next_update).as_secs_f64();
             let updated = self.controller.updated(&self.config, delay);
@@ -149,6 +156,7 @@ impl DualPi2 {
 
     /// The next packet, and what its leaving changes in the credit (Linux `dequeue_packet`): the queue that waits earns, and a
     /// queue that is alone changes nothing.
+    #[inline]
     fn take(&mut self) -> Option<(Class, Queued, f64)> {
         let share = self.config.classic_protection.get();
         let has_classic = self.classic.packets() > 0;
@@ -166,8 +174,9 @@ impl DualPi2 {
         Some((Class::Classic, packet, earned))
     }
 
+    #[inline]
     fn judge<P: Packet>(&mut self, class: Class, now: Time, packet: Queued, store: &Store<P>) -> Verdict {
-        let is_short = (self.bytes() as f64) < 2.0 * FULL_PACKET_BYTES;
+        let is_short = self.bytes() < 2 * FULL_PACKET_BYTES;
         let base = if is_short { 0.0 } else { self.controller.probability };
         let coupled = base * f64::from(self.config.coupling);
         let is_overloaded = coupled > 1.0;
@@ -186,7 +195,7 @@ impl DualPi2 {
 
 /// Linux `dualpi2_reset_c_protection`: a full packet times the difference of the weights.
 fn initial_credit(classic_share: f64) -> f64 {
-    FULL_PACKET_BYTES * (classic_share - (1.0 - classic_share))
+    FULL_PACKET_BYTES as f64 * (classic_share - (1.0 - classic_share))
 }
 
 impl QueueDiscipline for DualPi2 {
@@ -221,7 +230,6 @@ impl QueueDiscipline for DualPi2 {
     fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
         self.update_until(now);
         let class = if store.is_low_latency(packet) { Class::LowLatency } else { Class::Classic };
-        self.counts.of(class).arrived.add_packet(packet.wire_bytes);
         if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
             self.counts.of(class).dropped.add_packet(packet.wire_bytes);
             return store.drop_packet(DropCause::QueueFull, packet);
@@ -260,7 +268,13 @@ impl QueueDiscipline for DualPi2 {
         self.low_latency.bytes() + self.classic.bytes()
     }
     fn classes(&self) -> Classes {
-        [Some(("low_latency", self.counts.low_latency)), Some(("classic", self.counts.classic))]
+        // What arrived is not counted for itself: it left, was dropped, or waits.
+        let with_arrived = |counts: ClassStats, queue: &Fifo| {
+            let waiting = Count { packets: u64::from(queue.packets()), bytes: queue.bytes() };
+            ClassStats { arrived: counts.sent + counts.dropped + waiting, ..counts }
+        };
+        let low_latency = with_arrived(self.counts.low_latency, &self.low_latency);
+        [Some(("low_latency", low_latency)), Some(("classic", with_arrived(self.counts.classic, &self.classic)))]
     }
 }
 

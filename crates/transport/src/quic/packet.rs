@@ -149,6 +149,7 @@ pub enum Frame {
 
 impl Frame {
     /// Bytes. `fills`: the packet ends with it, so a STREAM frame needs no Length (§19.8).
+    #[inline]
     pub const fn bytes(&self, fills: bool) -> u32 {
         match *self {
             Frame::Ping | Frame::HandshakeDone => 1,
@@ -268,6 +269,7 @@ impl Ack {
     pub const CAPACITY: usize = 32;
 
     /// Of the ranges `first..end` in falling order; `None` if there is none.
+    #[inline]
     pub fn new<'a>(
         ranges: impl Iterator<Item = &'a std::ops::Range<u64>>,
         delay: u64,
@@ -395,7 +397,7 @@ impl Datagram {
     }
     /// Bytes of UDP payload.
     pub fn payload_bytes(&self) -> u32 {
-        self.packets().map(|packet| packet.bytes).sum()
+        self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
     }
     /// Bytes on the wire over IPv4.
     pub fn wire_bytes(&self) -> u32 {
