@@ -1,7 +1,6 @@
 """The Rust extension module; see crates/python. JSON in, JSON and numpy columns out."""
 
-from collections.abc import Callable, Sequence
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
