@@ -100,7 +100,8 @@ def print_comparison(result: Comparison) -> None:
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
     fewer = [f"{sender} left after {count}" for sender, count in result.left.items()]
-    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer])
+    raced = [] if result.most is None else [f"a race of {result.table.height} sessions, {result.most} seeds at most"]
+    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer, *raced])
     out.print(f"[dim]mean (95 % interval of the median); {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
