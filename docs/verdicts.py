@@ -34,7 +34,7 @@ def row(path: Path) -> tuple[str, str, str, bool]:
 def main() -> int:
     """Play and write."""
     rows = []
-    for path in sorted((ROOT / "scenarios").glob("*.toml")):
+    for path in sorted([*(ROOT / "scenarios").glob("*.toml"), *(ROOT / "scenarios" / "l4s").glob("*.toml")]):
         if len(playpath.load(path).senders) > 1:
             rows.append(row(path))
             print(*rows[-1], sep=" | ", file=sys.stderr)

@@ -1,6 +1,6 @@
 """The Rust extension module; see crates/python. JSON in, JSON and numpy columns out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -65,6 +65,15 @@ def check_library(path: str, reference: str, params_json: str) -> None: ...
 def control_template() -> list[tuple[str, str]]: ...
 def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str: ...
 def apart_level(runs: int) -> float: ...
+def bets_won(
+    outcomes: Sequence[float], weights: Sequence[float], of: int | None, mean: float
+) -> tuple[float, float]: ...
+def bets_interval(
+    outcomes: Sequence[float], weights: Sequence[float], of: int | None, level: float
+) -> tuple[float, float]: ...
+def served(
+    first: Mapping[str, list[float]], second: Mapping[str, list[float]], criteria: list[str], prefer: str
+) -> tuple[list[int], list[str | None]]: ...
 
 class Judge:
     def __init__(

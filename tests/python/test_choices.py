@@ -129,6 +129,12 @@ def test_choices_of_the_file_are_those_of_the_option(varied):
     assert more.senders == ["buffer 1 s", "buffer 2 s"]
 
 
+def test_the_explorer_says_what_it_leaves_out(cli, tmp_path):
+    file = tmp_path / "queues.toml"
+    file.write_text(SMALL + CHOICE)
+    assert "leaves out its [[choice]]" in cli("explore", file, "--out", tmp_path / "page.html").err
+
+
 def test_an_option_stands_in_for_the_files_choice_of_the_same_key():
     loaded = playpath.load(SMALL + CHOICE, cc="cubic", vary={"path.queue": "pie,red"})
     assert loaded.senders == ["pie", "red"]
@@ -206,6 +212,10 @@ def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
         ({"path.queue": "pie,zork"}, 'unknown queue "zork"'),
         ({"path.queue": 3}, "must be a list of values"),
         ({"player.buffer": [f"{n} s" for n in range(1, 130)]}, "allowed: up to 120 at once"),
+        ({"run.seeds": "1,2"}, "is one for all that is compared"),
+        (["path.queue"], "is no mapping of settings"),
+        ({3: "pie,red"}, "is no mapping of settings"),
+        ({"": "pie,red"}, "is no mapping of settings"),
     ],
 )
 def test_what_is_wrong_is_one_line(vary, says):

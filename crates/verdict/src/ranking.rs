@@ -114,6 +114,11 @@ impl Ranker {
         ranker
     }
 
+    /// Criteria as they are looked at.
+    pub(crate) fn steps(&self) -> &[&'static Metric] {
+        &self.steps
+    }
+
     /// Name of a sender, in the order of names.
     pub fn sender(&self, index: usize) -> &str {
         &self.runs[index].sender
@@ -426,7 +431,7 @@ impl Ranker {
         (Relation::Alike, None)
     }
 
-    fn is_part(&self, metric: &Metric) -> bool {
+    pub(crate) fn is_part(&self, metric: &Metric) -> bool {
         self.preference.as_ref().is_some_and(|preference| preference.parts().contains(&metric.name))
     }
 

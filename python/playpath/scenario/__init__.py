@@ -133,6 +133,13 @@ class Scenario:
         document = _whole(shipped.document(self.origin.text), self.resolved)
         return {"document": _found(document, self.origin.code), "overrides": _found(given, self.origin.code)}
 
+    @property
+    def names_seeds(self) -> bool:
+        """Whether somebody said how many seeds are played: the scenario, an option, a setting."""
+        told = self.written
+        given = told["overrides"]
+        return "seeds" in {**told["document"].get("run", {}), **given} or "run.seeds" in given.get("set", {})
+
     @cached_property
     def _written_text(self) -> str:
         return json.dumps(self.written["document"], ensure_ascii=False)
@@ -245,8 +252,7 @@ def load(
         The file cannot be read or the scenario is wrong; one line.
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
-    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
-    overrides |= {"vary": dict(vary)} if vary else {}
+    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **_by_setting(set=set, vary=vary)}
     if isinstance(source, Scenario):
         if not overrides:
             return source
@@ -294,6 +300,14 @@ def load(
     except InputError as error:
         raise InputError(_as_written(str(error), compared)) from None
     return replace(found, origin=replace(origin, overrides={**overrides, "vary": choices}))
+
+
+def _by_setting(**options: Any) -> dict[str, dict[str, Any]]:
+    """Those of `set` and `vary` that are given."""
+    for option, given in options.items():
+        if given and not (isinstance(given, Mapping) and all(isinstance(key, str) and key.strip() for key in given)):
+            raise InputError(f'{option}: {given!r} is no mapping of settings, such as {{"path.queue": …}}')
+    return {option: dict(given) for option, given in options.items() if given}
 
 
 def _as_written(message: str, keys: Collection[str]) -> str:
