@@ -6,6 +6,7 @@ page in the Rust reference; any other file is copied beside the page that names 
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,29 @@ class RustSources(SphinxPostTransform):
                 link.replace_self(nodes.reference("", "", *link.children, refuri=f"{up}{page}"))
 
 
+ATTRIBUTES = (
+    ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+    ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+    (r'<aside class="toc-drawer( no-toc)?">', r'<aside class="toc-drawer\1" aria-label="On this page">'),
+    ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    (r'<th class="head([^"]*)"><p></p></th>', r'<td class="head\1"></td>'),
+    ('<div id="search-results">', '<h1>Search</h1><div id="search-results">'),
+)
+"""What readers of screens and keys miss in the theme's HTML: levels and names, code and tables that keys can scroll."""
+
+
+def for_everybody(app: Sphinx, _: Exception | None) -> None:
+    """Writes `ATTRIBUTES` into every page."""
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for found, given in ATTRIBUTES:
+            text = re.sub(found, given, text)
+        page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", complete)
+    app.connect("build-finished", for_everybody)
     app.add_post_transform(RustSources)

@@ -216,6 +216,12 @@ def test_a_comparison_is_drawn_without_matplotlib(comparison, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_matplotlib_is_for_the_papers_alone():
+    pages = ", ".join(f"{kind}_page" for kind in ("comparison", "session", "sweep", "population", "twin"))
+    code = f"import sys; from playpath.show.report import {pages}; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_rows_hold_what_the_comparison_says(comparison):
     given = figures_of(comparison_page(comparison))
     stall = next(one for one in given if one["id"] == "stall_time_s")

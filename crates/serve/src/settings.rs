@@ -32,6 +32,8 @@ pub struct Limits {
     pub connections: usize,
     /// Of these, with a handshake under way; beyond them the oldest goes.
     pub half_open: usize,
+    /// QUIC: so many half-open ones are let in without a proof of their address; from then on strangers get a Retry first.
+    pub half_open_unproven: usize,
     /// For a handshake.
     pub open_timeout: Duration,
     /// From the first byte of a request to the last of its head.
@@ -47,6 +49,7 @@ impl Default for Limits {
         Limits {
             connections: 1024,
             half_open: 256,
+            half_open_unproven: 128,
             open_timeout: Duration::from_secs(20),
             request_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(60),

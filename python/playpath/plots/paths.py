@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, legend, name_rows, own_axes
+from playpath.plots.style import COLOURS, INK, MUTED, PAPER, STALL, dress, legend, name_rows, own_axes
 from playpath.results.paths import binned_goodput, shown_runs, subflows
 from playpath.results.record import Session
 from playpath.results.stalls import stalls
 
 _BINS = 160
-# Told apart by lightness as well as by hue, so that grey prints keep them; hatches help where they touch.
-_FILLS = (("#77aadd", ""), ("#ccbb44", "////"), ("#8a2d50", ""), ("#66ccee", "...."), ("#228833", ""))
+# Where they touch, and on grey prints, hatches help.
+_HATCHES = ("", "////", "xxxx", "....", "----")
 
 
 def stacked_throughput(session: Session, ax: Axes | None = None) -> Axes:
@@ -35,8 +35,8 @@ def stacked_throughput(session: Session, ax: Axes | None = None) -> Axes:
     base = np.zeros(_BINS)
     for i, (path, columns) in enumerate(found.items()):
         top = base + binned_goodput(columns, edges)
-        fill, hatch = _FILLS[i % len(_FILLS)]
-        ax.stairs(top, edges, baseline=base, fill=True, fc=fill, ec=PAPER, hatch=hatch, lw=0.0, label=path)
+        fill, hatch = COLOURS[i % len(COLOURS)], _HATCHES[i % len(_HATCHES)]
+        ax.stairs(top, edges, baseline=base, fill=True, fc=(fill, 0.75), ec=PAPER, hatch=hatch, lw=0.0, label=path)
         ax.stairs(top, edges, baseline=None, color=INK, lw=0.5)
         base = top
     for begin, finish in stalls(session):

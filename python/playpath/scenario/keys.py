@@ -139,7 +139,7 @@ def find(text: str) -> list[Key]:
     found = [key for key in all_keys() if f".{key.place}".endswith(f".{asked}")]
     if not found:
         names = {key.place if "." in asked else key.name for key in all_keys()}
-        problem = str(unknown_name("key", asked, names)).partition(" allowed: ")[0]
+        problem = str(unknown_name("key", text if text.startswith("[") else asked, names)).partition(" allowed: ")[0]
         raise InputError(f"{problem} `playpath help` lists all")
     if any(key.place == asked for key in found) and "." in asked:
         found = [key for key in found if key.place == asked]

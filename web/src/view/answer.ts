@@ -7,7 +7,7 @@ import { number } from "../model/quantity";
 import type { State } from "../model/state";
 import type { Session } from "../model/story";
 import { Charts } from "./charts";
-import { h, section } from "./dom";
+import { h, prose, section } from "./dom";
 import { eventList } from "./events";
 import { flowTable } from "./flows";
 import { Navigation } from "./navigation";
@@ -144,7 +144,7 @@ export class Answer {
     this.drawPackets(sessions);
     parts.events.replaceChildren(eventList(sessions, view));
     const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
-    parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
+    parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, ...prose(text)))))] : []));
   }
 
   /** The first seed of each sender, as far as played. */

@@ -26,7 +26,7 @@ export interface FieldFigure extends Titled {
   head: string[];
 }
 
-const [TILE, LEAST, MOST] = [46, 108, 220];
+const [TILE, LEAST, MOST] = [46, 108, 320];
 const [TOP, FOOT] = [24, 44];
 
 export class Field extends Drawn {

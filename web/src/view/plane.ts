@@ -45,7 +45,8 @@ export interface PlaneFigure extends Titled {
   stops?: [number, number][];
 }
 
-const HEIGHT = 290;
+/** As high as wide by this share, between the two. */
+const [SHAPE, LOWEST, HIGHEST] = [0.68, 220, 290];
 const [TOP, RIGHT, FOOT] = [24, 16, 42];
 const LEGEND = 20;
 const SAMPLE = 30;
@@ -72,7 +73,8 @@ export class Plane extends Drawn {
     const { figure } = this;
     const { items, height: legend } = this.legend(width);
     const values = (which: 0 | 1) => figure.series.flatMap(({ points }) => points.flatMap((point) => (which === (figure.spread === "band" ? 0 : 1) ? [point[which], point[2] ?? point[which], point[3] ?? point[which]] : [point[which]])));
-    const bottom = legend + HEIGHT - FOOT;
+    const height = legend + Math.min(HIGHEST, Math.max(LOWEST, SHAPE * width));
+    const bottom = height - FOOT;
     const y = scaleOf(figure.y, values(1), bottom, legend + TOP, (bottom - legend - TOP) / Y_ROOM);
     const left = 14 + Math.max(...y.ticks.map((tick) => this.measure(short(tick))));
     const x = scaleOf(figure.x, values(0), left, width - RIGHT, (width - left) / X_ROOM);
@@ -86,7 +88,7 @@ export class Plane extends Drawn {
     const stops = (figure.stops ?? []).map(([begin, end]) => svg("rect", { x: x.at(begin), y: legend + TOP, width: Math.max(1, x.at(end) - x.at(begin)), height: bottom - legend - TOP, fill: "var(--stall)", "fill-opacity": 0.22 }));
     this.spots = figure.series.flatMap((series) => marked(series).map((i) => ({ x: x.at(series.points[i][0]), y: y.at(series.points[i][1]), told: inWords(figure, series, i) })));
     const label = `${figure.title}: ${figure.series.map((series) => this.summary(series)).join("; ")}`;
-    return svg("svg", { viewBox: `0 0 ${width} ${legend + HEIGHT}`, role: "img", "aria-label": label, "font-size": FONT, "font-family": "var(--font)" }, ...items, ...frame, ...figure.series.flatMap((series, i) => shape(figure, series, i, x, y)), ...stops);
+    return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, "font-size": FONT, "font-family": "var(--font)" }, ...items, ...frame, ...figure.series.flatMap((series, i) => shape(figure, series, i, x, y)), ...stops);
   }
 
   /** Of a line its ends, of a cloud how many there are. */

@@ -13,7 +13,7 @@
 //!    It is at rest while nothing waits and nothing would change.
 //! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
 //! 3. A packet is what the link carries: there is no GSO to split, and no limit of memory beside `limit`.
-//! 4. Drops are on dequeue only; no step in packets, no least queue length for the step, no filters, no mask but ECT(1).
+//! 4. Drops are on dequeue only; no step in packets, no filters, no mask but ECT(1).
 //! 5. As in Linux the low-latency queue has a step, where RFC 9332 has a ramp, and the step marks beside p_CL.
 //! 6. As in Linux the scheduler is a weighted credit, where RFC 9332 also describes a time-shifted FIFO.
 //!
@@ -32,6 +32,7 @@ use crate::stats::ClassStats;
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
+use std::collections::VecDeque;
 
 words! {
     /// What happens once low-latency packets would all be marked.
@@ -50,6 +51,7 @@ config! {
         alpha: f64 = number(41.0 / 256.0, (0.0, f64::MAX), "1/s"), "weight of the distance from the target (Linux: 41/256)" since "0.3";
         beta: f64 = number(819.0 / 256.0, (0.0, f64::MAX), "1/s"), "weight of the trend (Linux: 819/256)" since "0.3";
         step: Duration = text("1 ms", Kind::Time), "low-latency packets that waited longer are marked (Linux: 1 ms)" since "0.3";
+        min_qlen_step: u32 = whole(0, (0, u32::MAX as u64), "packets"), "the step spares a low-latency packet that found fewer than this in its queue (Linux: 0)" since "0.3";
         coupling: u32 = whole(2, (1, 255), ""), "k: marking of low-latency packets is k p' (RFC 9332, 2.1: 2)" since "0.3";
         classic_protection: Ratio = text("10 %", Kind::Share), "share of the rate that the classic queue keeps (Linux: 10 %)" since "0.3";
         overload: DualPi2Overload = text("drop", OVERLOADS), "what happens when k p' exceeds 1 (Linux: drop)" since "0.3";
@@ -71,6 +73,8 @@ pub(crate) struct DualPi2 {
     next_update: Time,
     /// Bytes that the classic queue may send before the other; negative: the other's turn.
     classic_credit: f64,
+    /// Of each low-latency packet that waits, in order: the step spares it. Empty without `min_qlen_step`.
+    spared: VecDeque<bool>,
     counts: ByClass,
     stream: Stream,
 }
@@ -180,6 +184,7 @@ impl DualPi2 {
         let base = if is_short { 0.0 } else { self.controller.probability };
         let coupled = base * f64::from(self.config.coupling);
         let is_overloaded = coupled > 1.0;
+        let is_spared = class == Class::LowLatency && self.spared.pop_front() == Some(true);
         match class {
             Class::Classic if !self.stream.chance(base * base) => Verdict::Accept,
             Class::Classic if is_overloaded || !store.is_ecn_capable(packet) => Verdict::Drop,
@@ -187,7 +192,7 @@ impl DualPi2 {
             // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
             Class::LowLatency if is_overloaded && self.stream.chance(base * base) => Verdict::Drop,
             Class::LowLatency if is_overloaded || self.stream.chance(coupled) => Verdict::Mark,
-            Class::LowLatency if now - packet.arrival > self.config.step => Verdict::Mark,
+            Class::LowLatency if now - packet.arrival > self.config.step && !is_spared => Verdict::Mark,
             Class::LowLatency => Verdict::Accept,
         }
     }
@@ -222,6 +227,7 @@ impl QueueDiscipline for DualPi2 {
             controller: Controller { probability: 0.0, last_delay: 0.0 },
             next_update: Time::ZERO + config.update_interval,
             classic_credit: initial_credit(config.classic_protection.get()),
+            spared: VecDeque::new(),
             counts: ByClass::default(),
             stream,
         })
@@ -235,7 +241,12 @@ impl QueueDiscipline for DualPi2 {
             return store.drop_packet(DropCause::QueueFull, packet);
         }
         match class {
-            Class::LowLatency => self.low_latency.push(packet),
+            Class::LowLatency => {
+                if self.config.min_qlen_step > 0 {
+                    self.spared.push_back(self.low_latency.packets() < self.config.min_qlen_step);
+                }
+                self.low_latency.push(packet);
+            }
             Class::Classic => self.classic.push(packet),
         }
     }

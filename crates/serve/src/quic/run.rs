@@ -3,7 +3,7 @@
 
 use crate::options::Arguments;
 use crate::quic::identity::Identity;
-use crate::quic::server::Server;
+use crate::quic::server::{MakeLog, Server};
 use crate::quic::session::Envelope;
 use crate::record::Recorder;
 use crate::run::{Clock, Logs, Serves, create, drive, write_record};
@@ -15,7 +15,8 @@ use playpath_transport::Ecn;
 use playpath_units::Time;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use serde_json::json;
-use std::io::{self, IoSliceMut};
+use std::fs::File;
+use std::io::{self, BufWriter, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -64,11 +65,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.record.is_some() {
         server.record(Recorder::new(arguments.sample), address);
     }
+    if let Some(folder) = &arguments.qlog {
+        server.log_connections(logs_in(folder)?);
+    }
     let buffer = vec![0; MOST_BYTES * BATCH_SIZE];
     let (clock, out) = (Clock::start(), Vec::new());
     let mut looped = Loop { server, socket, state, logs, clock, buffer, out, write_errors: 0 };
     drive(&mut looped, &signals, stdin.as_ref())?;
     looped.end(arguments.record.as_deref())
+}
+
+/// A file for each connection in `folder`, which is made if it is not there.
+fn logs_in(folder: &Path) -> Result<MakeLog, Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::Input(format!("{}: {error}", folder.display())))?;
+    let folder = folder.to_path_buf();
+    Ok(Box::new(move |name| {
+        let file = File::create(folder.join(format!("{name}.sqlog"))).ok()?;
+        Some(Box::new(BufWriter::new(file)))
+    }))
 }
 
 /// A line that starts Chromium so that it takes this certificate and begins with QUIC.

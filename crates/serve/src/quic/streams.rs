@@ -77,6 +77,12 @@ impl Streams {
         self.streams.keys().all(|id| id & 2 != 0)
     }
 
+    /// When the oldest request began whose head has not come yet.
+    pub fn oldest_head(&self) -> Option<Time> {
+        let waiting = self.streams.iter().filter(|(id, stream)| *id & 2 == 0 && !stream.request.has_head());
+        waiting.filter_map(|(_, stream)| stream.asked).min()
+    }
+
     /// Bytes of a stream that the endpoint has let in; it has opened all below it (RFC 9000 §3.2).
     pub fn keep(&mut self, id: u64, offset: u64, bytes: &[u8]) {
         let next = &mut self.next[(id & 3) as usize];

@@ -37,9 +37,13 @@ struct Draft<'p> {
 
 impl Draft<'_> {
     fn push(&mut self, frame: Frame) {
-        let bytes = match frame.bytes(false) {
-            bytes if bytes <= self.room => bytes,
-            _ => frame.bytes(true),
+        let bytes = match frame {
+            // The most frequent one, written out here.
+            Frame::Stream { id, offset, len, .. } => {
+                let full = Frame::stream_overhead(id, offset, len, false) + len;
+                if full <= self.room { full } else { full - varint::size(u64::from(len)) }
+            }
+            _ => frame.bytes(false),
         };
         self.room -= bytes;
         self.packet.bytes += bytes;
@@ -171,7 +175,7 @@ impl Connection {
     }
 
     /// Fills `packet` with what a space has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
-    #[inline]
+    #[inline(always)]
     fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<bool> {
         let space = kind.space();
         let arrivals = &self.spaces[space as usize].arrivals;
@@ -183,17 +187,29 @@ impl Connection {
             (May::Wait, Space::Data) => self.has_data(),
             (_, Space::Initial | Space::Handshake) => self.has_crypto(space),
         };
-        let wants = probes || has_data;
-        if !is_ack_due && !wants {
+        if !is_ack_due && !probes && !has_data {
             return None;
         }
+        self.fill(now, kind, room, (probes, has_data), packet)
+    }
+
+    /// As [`draft`](Self::draft), where something is due: probes, data, or an ACK alone.
+    fn fill(
+        &mut self,
+        now: Time,
+        kind: Kind,
+        room: u32,
+        (probes, has_data): (bool, bool),
+        packet: &mut Packet,
+    ) -> Option<bool> {
+        let space = kind.space();
         self.start_packet(kind, packet);
         let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
         let mut draft = Draft { packet, room, is_retransmission: false };
         if kind != Kind::ZeroRtt && self.spaces[space as usize].arrivals.is_pending() {
             self.add_ack(now, space, &mut draft);
         }
-        if wants {
+        if probes || has_data {
             if probes && !has_data {
                 self.queue_probe(space);
             }

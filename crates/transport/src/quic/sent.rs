@@ -144,10 +144,11 @@ impl Scoreboard {
         self.loss_time
     }
 
+    #[inline]
     pub fn push(&mut self, mut sent: Sent, frames: &[Frame]) {
         debug_assert_eq!(sent.number, self.next);
         sent.frames = (self.frames_before + self.frames.len() as u64, frames.len() as u8);
-        self.frames.extend(frames);
+        frames.iter().for_each(|frame| self.frames.push_back(*frame));
         if sent.is_eliciting {
             self.last_eliciting_at = sent.stamp.sent_at;
             self.eliciting_in_flight += 1;

@@ -49,7 +49,9 @@ def _head(result: Comparison) -> str:
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
     rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
     fewer = "".join(f", {sender} left after {count}" for sender, count in result.left.items())
-    facts = f"{len(result.senders)} {_what(result)}s, {len(result.seeds)} seeds each{escape(fewer)}, world {escape(result.world)}"
+    raced = "" if result.most is None else f", a race of {result.table.height} sessions, {result.most} seeds at most"
+    played = f"{len(result.senders)} {_what(result)}s, {len(result.seeds)} seeds each{escape(fewer)}{raced}"
+    facts = f"{played}, world {escape(result.world)}"
     return (
         f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
         f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"

@@ -215,7 +215,12 @@ def _turning(result: PopulationResult) -> str:
 def _turning_figure(result: PopulationResult) -> str:
     """Each path's net benefit of the best sender over the baseline against its mean rate."""
     scores = result.judged(result.best, result.baseline).score
-    means = result.keys.with_columns(net=scores.astype(float)).group_by("path", maintain_order=True).mean()
+    means = (
+        result.keys.head(len(scores))
+        .with_columns(net=scores.astype(float))
+        .group_by("path", maintain_order=True)
+        .mean()
+    )
     frame = result.paths.join(means.select("path", "net"), on="path", how="left", maintain_order="left")
     rate, net = frame["rate_mbps"].to_numpy(), 100 * frame["net"].to_numpy()
     kinds = (

@@ -21,6 +21,8 @@ from playpath.sweep.result import SweepResult
 
 _MOST_FACETS = 6
 _MOST_CURVES = 3
+_MOST_AT_ONCE = 9
+"""With more figures than that, those of all metrics but the first are folded."""
 _MOST_LEVELS = 12
 _MOST_ROWS = 300
 _MANY_COLUMNS = 4
@@ -164,17 +166,22 @@ def _facet_title(where: Point) -> str:
 def _curves(result: SweepResult) -> str:
     keys = [k for k in result.keys if result.table[k].n_unique() > 1 and is_numeric(result.table, k)]
     keys = [k for k in keys if result.table[k].n_unique() * 4 <= max(8, result.table["point"].n_unique() * 4)]
-    parts = []
+    shown: dict[str, list[str]] = {name: [] for name in _shown_metrics(result)}
     pooled: set[str] = set()
-    for key, name in itertools.product(keys[:3], _shown_metrics(result)):
+    for key, name in itertools.product(keys[:3], shown):
         if result.table[key].n_unique() > _MOST_LEVELS:
             continue
         split = _split_by(result, key)
         pooled.update(k for k in result.keys if k not in (key, *split) and result.table[k].n_unique() > 1)
-        parts += [_response(result, name, key, where) for where in _facets(result, split)]
+        shown[name] += [_response(result, name, key, where) for where in _facets(result, split)]
+    first, *others = shown.values() if shown else [[]]
+    rest = [figure for own in others for figure in own]
+    is_long = len(first) + len(rest) > _MOST_AT_ONCE
+    body = html.figures(first if is_long else first + rest)
+    body += html.details("The other metrics", html.figures(rest)) if is_long and rest else ""
     together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
     note = f"Means, with 95 % intervals of the median; {together} taken together."
-    return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
+    return html.section("How the metrics respond", body, note=note) if first or rest else ""
 
 
 def _split_by(result: SweepResult, x: str) -> list[str]:

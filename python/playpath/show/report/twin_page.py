@@ -90,7 +90,7 @@ def _pairs(result: Twin) -> str:
     rows = [[f"{escape(p.first)}, {escape(p.second)}", _order(p.sim), _order(p.kernel), p.order] for p in result.pairs]
     what = "groups of traffic" if result.judges_traffic else "senders"
     note = f"Who is better of each pair of {what}, by {metric(result.criterion).label}, in each world."
-    table = html.table(["pair", "simulator", result.kernel.world, "the worlds"], rows)
+    table = html.table(["pair", "simulator", result.kernel.world, "the worlds"], rows, classes="cards")
     return html.section(f"Ranking: {result.ranking_verdict}", html.details("All pairs", table), note=note)
 
 
@@ -119,7 +119,7 @@ def _cross_traffic(result: Twin) -> str:
 
 def _table(rows: Sequence[MetricTwin], what: str, world: str) -> str:
     head = [what, "metric", "simulator", world, "difference", "95 % interval", "margin", "verdict"]
-    return html.table(head, [_row(m) for m in rows])
+    return html.table(head, [_row(m) for m in rows], classes="cards")
 
 
 def _row(found: MetricTwin) -> list[str]:

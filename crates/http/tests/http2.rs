@@ -1,9 +1,8 @@
 //! HTTP/2 by hand and at random: which frame comes next, what windows hold back, what a reset costs, and that every byte comes once.
 
+use playpath_http::Came;
+use playpath_http::http2::{CONNECTION_WINDOW, FRAME_HEADER, Frame, Http2Connection, MAX_FRAME, STREAM_WINDOW, Server};
 use playpath_units::Time;
-use playpath_video::http2::{
-    CONNECTION_WINDOW, Came, FRAME_HEADER, Frame, Http2Connection, MAX_FRAME, STREAM_WINDOW, Server,
-};
 use playpath_video::{ConnectionId, Delivery, Request, RequestId};
 use proptest::prelude::*;
 use serde_json::Value;

@@ -7,17 +7,16 @@
 //! 1. Field sections have the size that the request states, as in the other versions; what QPACK saves is not computed. SETTINGS and
 //!    QPACK's own streams, some 30 bytes each way in all, are left out.
 //! 2. A body is one DATA frame, also where the server's program produces it in pieces. No PUSH, no GOAWAY, no PRIORITY_UPDATE.
-//! 3. A server of RFC 9218 in full, as in [`http2`](playpath_video::http2).
+//! 3. A server of RFC 9218 in full, as in [`http2`](crate::http2).
 //!
-//! Units: bytes. Tested by `tests/quic.rs`.
+//! Units: bytes. Tested by the simulator's `tests/quic.rs`.
 
-use crate::network::{End, FlowId, Network};
+use crate::{Came, Carrier};
 use playpath_transport::quic::varint;
 use playpath_transport::transports::{self, Streams};
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
-use playpath_video::http2::{Came, Priority};
-use playpath_video::{Delivery, Request, RequestId};
+use playpath_video::{Delivery, Priority, Request, RequestId};
 
 /// Both ends of a connection, and what is under way between them.
 #[derive(Default)]
@@ -54,7 +53,7 @@ enum Response {
 
 impl Http3 {
     /// The client asks.
-    pub fn send(&mut self, net: &mut Network, flow: FlowId, request: Request) {
+    pub fn send(&mut self, carrier: &mut impl Carrier, request: Request) {
         self.exchanges.push(Exchange {
             header_left: header_bytes(&request, None),
             body_left: request.body_bytes,
@@ -65,16 +64,16 @@ impl Http3 {
             told: None,
             is_abandoned: false,
         });
-        self.open_streams(net, flow);
+        self.open_streams(carrier);
     }
 
     /// The client opens what streams it may for requests that wait.
-    pub fn open_streams(&mut self, net: &mut Network, flow: FlowId) {
+    pub fn open_streams(&mut self, carrier: &mut impl Carrier) {
         if self.exchanges.iter().all(|exchange| exchange.stream.is_some()) {
             return;
         }
         let waiting = self.exchanges.iter_mut().filter(|exchange| exchange.stream.is_none());
-        net.on_streams(flow, End::Client, |streams, _| {
+        carrier.at_client(|streams, _| {
             for exchange in waiting {
                 let Some(stream) = streams.open() else { break };
                 exchange.stream = Some(stream);
@@ -86,11 +85,11 @@ impl Http3 {
     }
 
     /// The client does not want a response any more.
-    pub fn abandon(&mut self, net: &mut Network, flow: FlowId, id: RequestId) {
+    pub fn abandon(&mut self, carrier: &mut impl Carrier, id: RequestId) {
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == id) {
             exchange.is_abandoned = true;
             let Some(stream) = exchange.stream else { continue };
-            net.on_streams(flow, End::Client, |streams, _| streams.stop(stream));
+            carrier.at_client(|streams, _| streams.stop(stream));
         }
         self.exchanges.retain(|exchange| exchange.stream.is_some() || !exchange.is_abandoned);
     }
@@ -101,10 +100,10 @@ impl Http3 {
     }
 
     /// The server reads. Returns the requests that are complete, to be answered by [`respond`](Self::respond).
-    pub fn receive(&mut self, net: &mut Network, flow: FlowId) -> Vec<Request> {
+    pub fn receive(&mut self, carrier: &mut impl Carrier) -> Vec<Request> {
         let mut complete = Vec::new();
         let exchanges = &mut self.exchanges;
-        net.on_streams(flow, End::Server, |streams, now| {
+        carrier.at_server(|streams, now| {
             for exchange in exchanges.iter_mut().filter(|exchange| matches!(exchange.response, Response::Awaited)) {
                 let Some(stream) = exchange.stream else { continue };
                 exchange.arrived += streams.read(now, stream, u64::MAX);
@@ -127,13 +126,14 @@ impl Http3 {
     }
 
     /// The server's program writes what it has produced and the buffers take; at most `lowat` bytes stay unsent.
-    pub fn serve(&mut self, net: &mut Network, flow: FlowId, lowat: Option<u64>) {
+    pub fn serve(&mut self, carrier: &mut impl Carrier) {
+        let lowat = carrier.lowat();
         loop {
             let exchanges = &mut self.exchanges;
-            let written = net.on_streams(flow, End::Server, |streams, now| write(exchanges, streams, now, lowat));
+            let written = carrier.at_server(|streams, now| write(exchanges, streams, now, lowat));
             let Some(Written { bytes, is_waiting }) = written else { return };
             if bytes == 0 || lowat.is_none() {
-                return net.tell_of_room(flow, lowat.filter(|_| is_waiting));
+                return carrier.tell_of_room(is_waiting);
             }
         }
     }
@@ -151,15 +151,15 @@ impl Http3 {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, net: &mut Network, flow: FlowId, limit: u64, mut take: impl FnMut(RequestId, Came)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Came)) -> bool {
         let exchanges = &mut self.exchanges;
-        let read = net.on_streams(flow, End::Client, |streams, now| {
+        let read = carrier.at_client(|streams, now| {
             exchanges.iter_mut().map(|exchange| exchange.read(streams, now, limit, &mut take)).sum()
         });
         let read: u64 = read.unwrap_or(0);
-        net.flows[flow as usize].read_bytes += read;
+        carrier.count_read(read);
         self.exchanges.retain(|exchange| !exchange.is_over());
-        self.open_streams(net, flow);
+        self.open_streams(carrier);
         read > 0
     }
 }

@@ -13,15 +13,14 @@
 //! or reset in between; no more than the windows is under way; a frame that was begun is finished. Tested by `tests/http2.rs` (worked
 //! schedules, those of nghttp2, random interleavings).
 
-mod priority;
 mod server;
 
-pub use priority::Priority;
 pub use server::Server;
 
-use crate::cmsd::Cmsd;
-use crate::{Request, RequestId};
+use crate::Came;
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
+use playpath_video::{Request, RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Of each frame.
@@ -57,15 +56,6 @@ impl Frame {
     const fn control(overhead: u64) -> Frame {
         Frame { stream: None, overhead, body: 0, is_last: false }
     }
-}
-
-/// What a client has read of a response.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Came {
-    /// Its header, in which the server tells of itself.
-    Told(Cmsd),
-    /// So many bytes more of its body.
-    Body(u64),
 }
 
 /// What a client says.

@@ -1,8 +1,8 @@
 //! The server's half: which frame it writes next.
 
-use super::{CONNECTION_WINDOW, FRAME_HEADER, Frame, MAX_FRAME, Priority, STREAM_WINDOW};
-use crate::{Delivery, Request, RequestId};
+use super::{CONNECTION_WINDOW, FRAME_HEADER, Frame, MAX_FRAME, STREAM_WINDOW};
 use playpath_units::Time;
+use playpath_video::{Delivery, Priority, Request, RequestId};
 use std::collections::VecDeque;
 
 /// The responses of a connection that are not framed completely, in the order of their requests.

@@ -1,8 +1,8 @@
 //! HTTP/1.1 over one connection, by its bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
 
+use crate::Came;
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
-use playpath_video::http2::Came;
 use playpath_video::{Delivery, Request, RequestId};
 use std::collections::VecDeque;
 
