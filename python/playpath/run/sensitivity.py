@@ -43,7 +43,7 @@ def sensitivity(
     ----------
     result : Comparison
         Of two senders or more in the simulator. It costs two sessions for each setting of each path, sender and seed, of at most
-        `MOST_SEEDS` seeds: some eight times such a comparison.
+        `MOST_SEEDS` seeds: for one path some eight comparisons of that size.
     jobs, progress, on_interrupt
         As for `compare`.
 

@@ -115,16 +115,23 @@ class SweepResult(Tabular):
         `winners` are the best and all that are alike with it. `level` says who feels the difference to the `second`:
         "viewer" or "network"; null where all are alike.
         """
-        groups = self.table.filter(pl.col("error").is_null()).partition_by("point", maintain_order=True)
-        rows = [row for row in (self._decide(group) for group in groups) if row is not None]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        return pl.DataFrame(self._judged[0], infer_schema_length=None)
 
     @cached_property
+    def _judged(self) -> tuple[list[Named], dict[int, list[Effect]]]:
+        """Every point's decision, and its effects where there are choices: by one ranker."""
+        rows, found = [], {}
+        for group in self.table.filter(pl.col("error").is_null()).partition_by("point", maintain_order=True):
+            ranker = self._ranker(group)
+            if ranker.seeds:
+                rows.append(self._decide(group, ranker))
+                found[int(group["point"][0])] = effects(self.base.choices, ranker) if self.base.choices else []
+        return rows, found
+
+    @property
     def effects(self) -> dict[int, list[Effect]]:
         """At each point what each choice does for each sender, against the first; empty where senders alone are compared."""
-        if not self.base.choices:
-            return {}
-        return {point: effects(self.base.choices, self.ranker(point)) for point in self.decisions["point"].to_list()}
+        return self._judged[1] if self.base.choices else {}
 
     @cached_property
     def headline(self) -> str:
@@ -167,10 +174,7 @@ class SweepResult(Tabular):
             is_race=self.most is not None,
         )
 
-    def _decide(self, group: pl.DataFrame) -> Named | None:
-        ranker = self._ranker(group)
-        if ranker.seeds == 0:
-            return None
+    def _decide(self, group: pl.DataFrame, ranker: Ranker) -> Named:
         decision = ranker.decide()
         best = decision.ranking[0]
         second = next((s for s in decision.ranking[1:] if s not in decision.tied), None)

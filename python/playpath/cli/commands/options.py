@@ -96,7 +96,7 @@ Sensitivity = Annotated[
     bool,
     typer.Option(
         "--sensitivity",
-        help="Also tell to which settings of the path the answer is most sensitive: takes some eight times as long.",
+        help="Also tell to which settings of the path the answer is most sensitive: some eight variations, ten seeds each.",
     ),
 ]
 Latex = Annotated[
