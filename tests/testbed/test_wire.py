@@ -67,7 +67,7 @@ class Bed:
 @contextlib.contextmanager
 def serving(paths: list[dict[str, Any]], cc: str = "cubic", **changes: Any) -> Iterator[Bed]:
     with Testbed(network(paths), realtime=False) as bed:
-        carrier = wire.Wire()
+        carrier = wire.Wire(has_tls="tls" in changes)
         carrier.check({"path": paths}, sender(cc, **changes))
         carrier.prepare(bed)
         server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
@@ -148,6 +148,26 @@ def test_dash_js_plays_over_our_quic_and_tells_the_control_of_its_buffer() -> No
     assert found["warnings"] == []
     segments = {event["segment"] for event in found["events"] if event["event"] == "segment_downloaded"}
     assert segments == set(range(5))
+
+
+def test_tls_over_tcp_for_curl_and_for_chromium() -> None:
+    with serving([FAST], tls="full") as site:
+        url = site.url.replace("http:", "https:")
+        assert sha256(site.run("curl", "-sS", "--insecure", url)) == sha256(BYTES)
+        both = site.run("curl", "-sS", "--insecure", "-r", "1000-1999", url, "-r", "0-9", url)
+        assert both == BYTES[1000:2000] * 2 or both == BYTES[0:10] * 2
+        told = json.loads(site.run("curl", "-sS", "--insecure", "-T", str(site.server.www / "file"), url))
+        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        site.server.end()
+        answers = [json.loads(line) for line in site.server.access_log.read_text().splitlines()]
+    assert [answer["status"] for answer in answers] == [200, 206, 206, 200]
+    video = {"rate": "2 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}
+    ladder = {"kind": "dash", "ladder": "500 kbit/s, 1 Mbit/s, 2 Mbit/s", "segment": "1 s", "cmcd": "v1"}
+    asked = scenario(video=video, player=ladder)
+    found = run_kernel(asked, sender("bbr3", tls="full"), 1, world="wire", player="dashjs", tolerance="100 ms")
+    assert found["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
+    with pytest.raises(UnsupportedError, match="own speaks no TLS with it; over TLS play dashjs or curl"):
+        run_kernel(scenario(), sender("bbr3", tls="full"), 1, world="wire")
 
 
 @pytest.mark.parametrize("several", [False, True])

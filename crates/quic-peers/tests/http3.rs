@@ -1,5 +1,7 @@
 //! The server of `playpath serve --transport quic` against quinn-proto's client: real keys, real bytes, a link in virtual time.
 
+mod trusting;
+
 use bytes::BytesMut;
 use playpath_serve::h3::fields::{decode, encode};
 use playpath_serve::quic::identity::{Identity, Tls};
@@ -11,14 +13,10 @@ use playpath_serve::store::Store;
 use playpath_transport::Ecn;
 use playpath_transport::codec::quic::{Reader, put_varint};
 use playpath_units::{Duration, Time};
-use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
     StreamId, TransportConfig, VarInt,
 };
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,42 +26,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 const SERVER: &str = "10.0.0.2:4433";
-
-/// The certificate is not what is tested.
-#[derive(Debug)]
-struct Trusting;
-
-impl ServerCertVerifier for Trusting {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer,
-        _: &[CertificateDer],
-        _: &ServerName,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        rustls::crypto::ring::default_provider().signature_verification_algorithms.supported_schemes()
-    }
-}
 
 /// Connection ids that a test can tell.
 struct Counted(u64);
@@ -125,14 +87,7 @@ impl Client {
     }
 
     fn with(zero: Instant, transport: TransportConfig) -> Client {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = rustls::ClientConfig::builder_with_provider(provider);
-        let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
-        let mut tls = builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting)).with_no_client_auth();
-        tls.alpn_protocols = vec![b"h3".to_vec()];
-        let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
-        config.transport_config(Arc::new(transport));
-        Client::of(zero, config)
+        Client::of(zero, trusting::client(transport))
     }
 
     /// Sessions are remembered with the settings.

@@ -4,6 +4,7 @@ use crate::http::{Answer, Http};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
 use crate::pair::AddressPair;
+use crate::secure::Secure;
 use crate::settings::Limits;
 use crate::store::Store;
 use playpath_cc::AppParameters;
@@ -31,7 +32,8 @@ pub struct Access {
     pub body_bytes: u64,
     /// From the first byte of the request to the acknowledgement of the last one of the answer.
     pub took: Duration,
-    /// Offset of the stream where it ends, and when its request came.
+    /// Offset where it ends, in the clear and in the stream that is sent, and when its request came.
+    clear_end: u64,
     end: u64,
     asked: Time,
 }
@@ -39,7 +41,7 @@ pub struct Access {
 impl Access {
     /// Of an answer on its way, asked for at `asked`: status and bytes of the body.
     pub(crate) fn new(remote: SocketAddr, request: String, (status, body_bytes): (u16, u64), asked: Time) -> Access {
-        Access { remote, request, status, body_bytes, took: Duration::ZERO, end: 0, asked }
+        Access { remote, request, status, body_bytes, took: Duration::ZERO, clear_end: 0, end: 0, asked }
     }
 
     /// It has arrived.
@@ -60,6 +62,10 @@ pub struct Conversation {
     /// What waits for its checksum, by path and in the path's own offsets.
     unchecked: BTreeMap<usize, Incoming>,
     outgoing: Outgoing,
+    /// TLS between these and HTTP, if it is spoken.
+    secure: Option<Secure>,
+    /// Told with every answer: where else it is served (RFC 7838).
+    alt_svc: Option<String>,
     http: Http,
     told: ServerView,
     doubt: Option<Warning>,
@@ -109,6 +115,8 @@ impl Conversation {
             incoming: Incoming::default(),
             unchecked: BTreeMap::new(),
             outgoing: Outgoing::default(),
+            secure: None,
+            alt_svc: None,
             http: Http::default(),
             told: ServerView::new(Believed::default()),
             doubt: None,
@@ -124,6 +132,16 @@ impl Conversation {
             buffer: Vec::new(),
             answers: VecDeque::new(),
         }
+    }
+
+    /// The client speaks TLS.
+    pub fn secure(&mut self, secure: Secure) {
+        self.secure = Some(secure);
+    }
+
+    /// Told with every answer: where else it is served (RFC 7838).
+    pub fn tell_alternative(&mut self, alt_svc: String) {
+        self.alt_svc = Some(alt_svc);
     }
 
     /// Answers that have arrived since the last call.
@@ -230,18 +248,27 @@ impl Conversation {
         if self.transport.bytes_acked() > self.acked {
             (self.acked, self.moved) = (self.transport.bytes_acked(), now);
         }
-        while self.stage == Stage::Serving && self.written == self.outgoing.end() && self.read_request(now, store) {
-            self.write();
+        while self.stage == Stage::Serving && self.has_written_all() && self.read_request(now, store) {
+            self.write(now);
         }
-        self.write();
+        self.write(now);
         if self.stage != Stage::Serving {
             self.discard(now);
         }
-        let has_all_written = self.written == self.outgoing.end();
-        if has_all_written && (self.stage == Stage::Finishing || self.stage == Stage::Serving && self.is_peer_done) {
+        if self.has_written_all()
+            && (self.stage == Stage::Finishing || self.stage == Stage::Serving && self.is_peer_done)
+        {
+            if let Some(secure) = &mut self.secure {
+                secure.end();
+                self.write(now);
+            }
             self.transport.close(now);
             self.stage = Stage::Closed;
         }
+    }
+
+    fn has_written_all(&self) -> bool {
+        self.written == self.outgoing.end() && self.secure.as_ref().is_none_or(Secure::has_sealed_all)
     }
 
     /// The next packet is in `out` (emptied before); `None`: there is none now.
@@ -280,7 +307,8 @@ impl Conversation {
 
     /// Between requests: whoever needs its place may have it.
     pub fn is_idle(&self) -> bool {
-        self.stage != Stage::Serving || (self.asked.is_none() && self.acked == self.outgoing.end())
+        self.stage != Stage::Serving
+            || (self.asked.is_none() && self.acked == self.outgoing.end() && self.has_written_all())
     }
 
     /// Requests answered.
@@ -291,7 +319,8 @@ impl Conversation {
     /// Bytes of memory that grow with what the peer sends.
     pub fn footprint(&self) -> usize {
         let unchecked = self.unchecked.values().map(Incoming::footprint).sum::<usize>();
-        self.incoming.footprint() + unchecked + 64 * self.outgoing.pieces()
+        let opened = self.secure.as_ref().map_or(0, Secure::footprint);
+        self.incoming.footprint() + unchecked + opened + 64 * self.outgoing.pieces()
     }
 
     /// End it now: the peer is told by a reset.
@@ -324,17 +353,40 @@ impl Conversation {
         }
     }
 
-    /// Whether something was read.
-    fn read_request(&mut self, now: Time, store: &Store) -> bool {
+    /// What has come is opened. Whether something was.
+    fn open(&mut self, now: Time) -> bool {
         let readable = self.transport.readable();
-        if readable == 0 {
+        let Some(secure) = &mut self.secure else { return false };
+        if secure.take(self.incoming.peek(readable)).is_err() {
+            self.stage = Stage::Finishing; // its alert still leaves
             return false;
         }
-        self.asked.get_or_insert(now);
-        let step = self.http.handle(self.incoming.peek(readable), store, SystemTime::now());
-        self.transport.read(now, step.consumed as u64);
-        self.incoming.consume(step.consumed as u64);
-        let Some(mut answer) = step.answer else { return step.consumed > 0 };
+        self.discard(now);
+        readable > 0
+    }
+
+    /// Whether something was read.
+    fn read_request(&mut self, now: Time, store: &Store) -> bool {
+        let has_opened = self.open(now);
+        let input = match &self.secure {
+            Some(secure) => secure.opened(),
+            None => self.incoming.peek(self.transport.readable()),
+        };
+        if input.is_empty() && !has_opened {
+            return false;
+        }
+        if !input.is_empty() {
+            self.asked.get_or_insert(now);
+        }
+        let step = self.http.handle(input, store, SystemTime::now());
+        match &mut self.secure {
+            Some(secure) => secure.consume(step.consumed),
+            None => {
+                self.transport.read(now, step.consumed as u64);
+                self.incoming.consume(step.consumed as u64);
+            }
+        }
+        let Some(mut answer) = step.answer else { return step.consumed > 0 || has_opened };
         let asked = self.asked.unwrap_or(now);
         if !self.http.is_within_request() {
             self.asked = None;
@@ -344,15 +396,17 @@ impl Conversation {
         }
         self.reports.extend(answer.reports.take());
         self.add_server_data(&mut answer);
-        self.outgoing.release(self.transport.needed_from());
-        self.outgoing.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
+        self.alt_svc.iter().for_each(|told| answer.add("Alt-Svc", told));
+        let mut clear_end = self.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
         if let Some((len, source)) = answer.body {
-            self.outgoing.push(len, source);
+            clear_end = self.push(len, source);
         }
-        if self.answers.len() < MOST_ANSWERS {
+        let is_interim = answer.status == 0; // 100 (Continue)
+        if !is_interim && self.answers.len() < MOST_ANSWERS {
             let access = Access::new(self.paths[0].remote, answer.request, (answer.status, body_bytes), asked);
-            self.answers.push_back(Access { end: self.outgoing.end(), ..access });
+            let end = if self.secure.is_some() { u64::MAX } else { clear_end };
+            self.answers.push_back(Access { clear_end, end, ..access });
         }
         if answer.is_last {
             self.stage = Stage::Finishing;
@@ -360,11 +414,42 @@ impl Conversation {
         true
     }
 
-    fn write(&mut self) {
-        let wanted = self.outgoing.end() - self.written;
-        if wanted > 0 {
-            self.written += self.transport.write(wanted);
+    /// Bytes to be sent, in the clear; the offset where they end.
+    fn push(&mut self, len: u64, source: Source) -> u64 {
+        if let Some(secure) = &mut self.secure {
+            return secure.push(len, source);
         }
+        self.outgoing.push(len, source);
+        self.outgoing.end()
+    }
+
+    fn write(&mut self, now: Time) {
+        loop {
+            let wanted = self.outgoing.end() - self.written;
+            if wanted > 0 {
+                self.written += self.transport.write(wanted);
+            }
+            if self.written < self.outgoing.end() || !self.seal(now) {
+                break;
+            }
+        }
+        self.outgoing.release(self.transport.needed_from());
+    }
+
+    /// The next record becomes part of the stream that is sent; `false`: there is none.
+    fn seal(&mut self, now: Time) -> bool {
+        let Some(secure) = &mut self.secure else { return false };
+        let Ok(record) = secure.seal() else {
+            self.transport.abort(now);
+            return false;
+        };
+        self.outgoing.push(record.len() as u64, Source::Bytes(record.as_slice().into()));
+        for access in self.answers.iter_mut().filter(|access| access.end == u64::MAX) {
+            if access.clear_end <= secure.sealed() {
+                access.end = self.outgoing.end();
+            }
+        }
+        !record.is_empty()
     }
 
     fn discard(&mut self, now: Time) {

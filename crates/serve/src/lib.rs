@@ -12,6 +12,7 @@ pub mod quic;
 pub mod record;
 pub mod run;
 pub mod secrets;
+pub mod secure;
 pub mod server;
 pub mod settings;
 pub mod store;

@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::quic;
+use crate::quic::identity::Identity;
 use crate::settings::{Limits, Settings, of_quic, of_tcp, sender};
 use playpath_cc::AppParameters;
 use playpath_scenario::SenderSpec;
@@ -33,13 +34,19 @@ pub struct Arguments {
     /// Where requests are answered [default: 8080; QUIC: 4433].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// QUIC: the certificate chain, in PEM form; without one it is made.
+    /// TCP: speak TLS (HTTP/1.1 by ALPN), as QUIC always does.
+    #[arg(long)]
+    pub tls: bool,
+    /// With TLS, the certificate chain, in PEM form; without one it is made.
     #[arg(long, value_name = "FILE", requires = "key")]
     pub certificate: Option<PathBuf>,
-    /// QUIC: its key, in PEM form.
+    /// Its key, in PEM form.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub key: Option<PathBuf>,
-    /// QUIC: the name in the address and in the certificate that is made.
+    /// TCP: tell clients with every answer that HTTP/3 is served on this UDP port (Alt-Svc), by another `serve`.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub alt_svc: Option<u16>,
+    /// With TLS, the name in the address and in the certificate that is made.
     #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate")]
     pub name: String,
     /// QUIC: every client proves its address first (Retry), not only while many knock at a time.
@@ -119,10 +126,10 @@ impl Arguments {
             ("--tun", self.tun.is_some(), "QUIC needs no device"),
             ("--scheduler", self.scheduler.is_some(), "there is no multipath QUIC"),
             ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
+            ("--tls", self.tls, "QUIC always speaks it"),
+            ("--alt-svc", self.alt_svc.is_some(), "it is for TCP's answers"),
         ];
         let of_quic = [
-            ("--certificate", self.certificate.is_some(), "it needs --transport quic"),
-            ("--name", self.name != "localhost", "it needs --transport quic"),
             ("--retry", self.retry, "it needs --transport quic"),
             ("--qlog", self.qlog.is_some(), "it needs --transport quic"),
         ];
@@ -148,20 +155,39 @@ impl Arguments {
         self.cmsd.then_some(ServerPolicy { max_rate: self.cmsd_mb })
     }
 
-    /// What a server of TCP is told. Errors: one line.
-    pub fn settings(&self) -> Result<Settings, String> {
+    /// Who the server says it is, with TLS. Errors: one line.
+    pub fn identity(&self) -> Result<Identity, String> {
+        match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Identity::load(certificate, key),
+            _ => Identity::made(std::slice::from_ref(&self.name)),
+        }
+    }
+
+    /// What a server of TCP is told; with TLS, the fingerprint of its key too. Errors: one line.
+    pub fn settings(&self) -> Result<(Settings, Option<String>), String> {
         self.check()?;
         let sender = self.sender(json!({}))?;
         let default = || vec![[10, 77, 200, 1].into()];
-        Ok(Settings {
-            tcp: of_tcp(&sender)?,
+        let (tcp, has_tls) = of_tcp(&sender)?;
+        let identity = (has_tls || self.tls).then(|| self.identity()).transpose()?;
+        let of_tls = [("--certificate", self.certificate.is_some()), ("--name", self.name != "localhost")];
+        if let Some((option, _)) = of_tls.iter().find(|(_, is_given)| *is_given && identity.is_none()) {
+            return Err(format!("{option}: it needs --tls, or --transport quic"));
+        }
+        let spki = identity.as_ref().map(|identity| identity.spki.clone());
+        let tls = identity.map(|identity| identity.into_tls_for("http/1.1")).transpose()?;
+        let settings = Settings {
+            tcp,
+            tls: tls.map(|tls| tls.config),
+            alt_svc: self.alt_svc.map(|port| format!("h3=\":{port}\"")),
             sender,
             addresses: if self.addresses.is_empty() { default() } else { self.addresses.clone() },
             port: self.port.unwrap_or(8080),
             mtu: self.mtu,
             limits: self.limits(),
             mptcp: !self.no_mptcp,
-        })
+        };
+        Ok((settings, spki))
     }
 
     /// What a server of QUIC is told, and where it answers. Errors: one line.

@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.transport == Carrier::Quic {
         return crate::quic::run::run(arguments);
     }
-    let settings = arguments.settings().map_err(Failure::Input)?;
+    let (settings, spki) = arguments.settings().map_err(Failure::Input)?;
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
@@ -38,8 +38,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.device(), hint(&error))))?;
     // Late timers are no fault, only less exact.
     let _ = sys::set_least_timer_slack();
-    let url = format!("http://{}:{}/", settings.addresses[0], settings.port);
-    say(&json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name }))?;
+    let scheme = if spki.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}:{}/", settings.addresses[0], settings.port);
+    let mut said = json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
+    spki.into_iter().for_each(|spki| said["spki"] = spki.into());
+    say(&said)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
     arguments.told().into_iter().for_each(|told| server.tell(told));

@@ -10,6 +10,7 @@ use crate::conversation::{Access, Conversation};
 use crate::pair::{AddressPair, header_bytes, refusal};
 use crate::record::Recorder;
 use crate::secrets::{Random, Secrets};
+use crate::secure::Secure;
 use crate::settings::Settings;
 use crate::store::Store;
 use playpath_cc::{AppParameters, CongestionControl};
@@ -300,6 +301,9 @@ impl Server {
         let mut conversation = Conversation::new(now, transport, path);
         self.told.iter().for_each(|told| conversation.tell(now, *told));
         self.policy.into_iter().for_each(|policy| conversation.tell_client(policy));
+        let secure = self.settings.tls.as_ref().and_then(Secure::new);
+        secure.into_iter().for_each(|secure| conversation.secure(secure));
+        self.settings.alt_svc.iter().for_each(|told| conversation.tell_alternative(told.clone()));
         self.connections.insert(id, conversation);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }

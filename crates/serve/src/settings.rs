@@ -1,8 +1,10 @@
 //! What a server is told: the transport, the addresses, the limits.
 
 use playpath_scenario::{Scenario, SenderSpec, TransportSpec};
+use playpath_transport::tls::Resumption;
 use playpath_transport::{Config, quic};
 use playpath_units::Duration;
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,6 +25,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Clients may speak MPTCP.
     pub mptcp: bool,
+    /// TLS, if it is spoken.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// Told with every answer: where else it is served (RFC 7838).
+    pub alt_svc: Option<String>,
 }
 
 /// What strangers may take.
@@ -81,14 +87,19 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     }
 }
 
-/// Settings of a sender's TCP. Errors: one line.
-pub fn of_tcp(sender: &SenderSpec) -> Result<Arc<Config>, String> {
+/// Settings of a sender's TCP, and whether it speaks TLS, which real clients then speak with it in place of the simulator's. Errors: one
+/// line.
+pub fn of_tcp(sender: &SenderSpec) -> Result<(Arc<Config>, bool), String> {
     let tcp = sender.transport.tcp().cloned();
     let tcp = tcp.ok_or_else(|| format!("{}: QUIC is served by --transport quic", sender.name))?;
-    if tcp.tls.is_some() {
-        return Err(format!("{}: over TCP this server speaks no TLS; `tls` runs in the simulator only", sender.name));
+    match tcp.tls {
+        None => Ok((tcp, false)),
+        Some(tls) if tls.resumption == Resumption::None => Ok((Arc::new(Config { tls: None, ..*tcp }), true)),
+        Some(_) => Err(format!(
+            "{}: here the client decides whether it resumes a session; allowed: tls = \"full\"",
+            sender.name
+        )),
     }
-    Ok(tcp)
 }
 
 /// Settings of a sender's QUIC. Errors: one line.

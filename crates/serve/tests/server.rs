@@ -67,6 +67,7 @@ fn a_file_comes_with_what_the_server_knows_of_the_way() {
     assert!(told[1].etp_kbps.is_some_and(|etp| (5_800..120_000).contains(&etp)), "{told:?}");
     assert_eq!(fields(&clients[0].received, "Access-Control-Expose-Headers"), ["CMSD-Dynamic"; 2]);
     assert!(fields(&clients[1].received, "CMSD-Dynamic").is_empty(), "of what is not there nothing is told");
+    assert_eq!(fields(&clients[0].received, "Alt-Svc"), ["h3=\":4433\""; 2]);
 }
 
 fn fields(received: &[u8], name: &str) -> Vec<String> {

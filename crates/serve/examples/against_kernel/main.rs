@@ -239,7 +239,7 @@ impl Draw {
         let said = |error: std::io::Error| error.to_string();
         let addresses: Vec<IpAddr> = ADDRESSES[..1 + usize::from(self.is_mptcp)].iter().map(|a| (*a).into()).collect();
         let sender = sender(&self.own, Some(self.cc), None)?;
-        let tcp = of_tcp(&sender)?;
+        let (tcp, _) = of_tcp(&sender)?;
         let settings = Settings {
             sender,
             tcp,
@@ -248,6 +248,8 @@ impl Draw {
             mtu: self.mtu,
             limits: Limits { receive_buffer: self.receive_buffer, ..Limits::default() },
             mptcp: self.is_mptcp,
+            tls: None,
+            alt_svc: None,
         };
         let server = Server::with_secrets(settings, Store::open(folder).map_err(said)?, Box::new(self.start));
         let device = Device::open("against0", &addresses, self.mtu).map_err(said)?;

@@ -2,7 +2,6 @@
 //! leave in one call (GSO), and come so (GRO), by `quinn-udp`.
 
 use crate::options::Arguments;
-use crate::quic::identity::Identity;
 use crate::quic::server::{MakeLog, Server};
 use crate::quic::session::Envelope;
 use crate::record::Recorder;
@@ -33,11 +32,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (settings, address) = arguments.quic_settings().map_err(Failure::Input)?;
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
-    let identity = match (&arguments.certificate, &arguments.key) {
-        (Some(certificate), Some(key)) => Identity::load(certificate, key),
-        _ => Identity::made(std::slice::from_ref(&arguments.name)),
-    };
-    let identity = identity.map_err(Failure::Input)?;
+    let identity = arguments.identity().map_err(Failure::Input)?;
     let spki = identity.spki.clone();
     let tls = identity.into_tls().map_err(Failure::Input)?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;

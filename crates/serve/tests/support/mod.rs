@@ -23,8 +23,18 @@ pub struct Site {
 pub fn settings(limits: Limits) -> Settings {
     let address: SocketAddr = SERVER.parse().unwrap();
     let sender = sender(&json!({}), None, None).unwrap();
-    let tcp = of_tcp(&sender).unwrap();
-    Settings { sender, tcp, addresses: vec![address.ip()], port: address.port(), mtu: 1500, limits, mptcp: true }
+    let tcp = of_tcp(&sender).unwrap().0;
+    Settings {
+        sender,
+        tcp,
+        addresses: vec![address.ip()],
+        port: address.port(),
+        mtu: 1500,
+        limits,
+        mptcp: true,
+        tls: None,
+        alt_svc: Some("h3=\":4433\"".into()),
+    }
 }
 
 impl Site {

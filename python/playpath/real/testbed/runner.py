@@ -56,6 +56,8 @@ _OVER_MPTCP = ("own", "curl")
 """Players with one connection, which can be of MPTCP."""
 _MPTCPIZED = (*_OVER_MPTCP, "vlc")
 """Players whose connections can be of MPTCP, however many."""
+_OVER_TLS = ("dashjs", "curl")
+"""Players that speak TLS, and take a certificate that nobody has signed."""
 _OVER_QUIC = ("dashjs", "ngtcp2")
 """Players that speak HTTP/3."""
 _MANIFEST_SYSCTLS = (
@@ -292,7 +294,13 @@ class _Session:
                 f"{self.player.name} opens plain TCP connections; over several paths of the wire world play "
                 f"{', '.join(_MPTCPIZED)}"
             )
-        return Wire()
+        has_tls = self.sender.get("tls", "none") != "none"
+        if has_tls and self.player.name not in _OVER_TLS:
+            raise UnsupportedError(
+                f"{self.sender['name']}: {self.player.name} speaks no TLS with it; over TLS play {' or '.join(_OVER_TLS)} "
+                "(--player)"
+            )
+        return Wire(has_tls=has_tls)
 
     def _own_quic(self) -> Carrier:
         if len(self.used) > 1:

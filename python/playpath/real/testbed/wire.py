@@ -150,7 +150,11 @@ class _Own:
 
 
 class Wire(_Own):
-    """The project's own TCP over one path, its MPTCP over several."""
+    """The project's own TCP over one path, its MPTCP over several; `has_tls`: players speak TLS with it."""
+
+    def __init__(self, *, has_tls: bool = False) -> None:
+        super().__init__()
+        self.has_tls = has_tls
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Needs its program; over several paths a client that has MPTCP."""
@@ -170,7 +174,9 @@ class Wire(_Own):
     ) -> tuple[OwnServer, str]:
         """On a device of its own, which the client has a route to over each path."""
         where = ["--tun", _DEVICE, *(word for end in bed.ends for word in ("--address", address_on(end)))]
-        server = self._start(bed, [*where, *(["--no-mptcp"] if len(bed.ends) == 1 else [])], described, signalling)
+        where += ["--no-mptcp"] if len(bed.ends) == 1 else []
+        where += ["--name", address_on(bed.ends[0])] if self.has_tls else []
+        server = self._start(bed, where, described, signalling)
         for end in bed.ends:
             way = ("dev", end.client_device, "src", end.client_address)
             namespaces.run_ip("-n", bed.client, "route", "replace", address_on(end), *way)
@@ -182,8 +188,10 @@ class Wire(_Own):
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To its first address; the other paths join."""
+        assert self._server is not None
         protocol = "tcp" if len(bed.ends) == 1 else "mptcp"
-        return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"})
+        key = self._server.said()["spki"] if self.has_tls else ""
+        return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"}, key)
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """End it: the time series of its connections, and what they did with the paths."""

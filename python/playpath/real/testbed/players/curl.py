@@ -47,6 +47,7 @@ class Curl:
         command = [
             *over_mptcp(scene.protocol == "mptcp"),
             "curl",
+            *(["--insecure"] if scene.key else []),
             "--silent",
             "--show-error",
             "--output",

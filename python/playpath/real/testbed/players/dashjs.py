@@ -105,18 +105,17 @@ class DashJs:
             file.chmod(0o644)
         browser = require("chromium", "chromium", "chromium-browser", "google-chrome")
         page = f"file://{home}/page.html#{wanted}"
-        options = [*_OPTIONS, *_of_quic(scene), f"--user-data-dir={home}/profile"]
+        options = [*_OPTIONS, *_of_tls(scene), f"--user-data-dir={home}/profile"]
         child = scene.bed.start("chromium", "client", [*user, browser, *options, page])
         played = _Session(scene, child).follow()
         child.end()
         return played
 
 
-def _of_quic(scene: Scene) -> list[str]:
-    """What makes Chromium begin with QUIC, and take a certificate that nobody has signed."""
-    if scene.protocol != "quic":
-        return []
-    return [f"--origin-to-force-quic-on={scene.origin}", f"--ignore-certificate-errors-spki-list={scene.key}"]
+def _of_tls(scene: Scene) -> list[str]:
+    """What makes Chromium take a certificate that nobody has signed, and begin with QUIC where that is spoken."""
+    forced = [f"--origin-to-force-quic-on={scene.origin}"] if scene.protocol == "quic" else []
+    return [*forced, f"--ignore-certificate-errors-spki-list={scene.key}"] if scene.key else []
 
 
 def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:

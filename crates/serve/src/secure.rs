@@ -1,0 +1,101 @@
+//! TLS between the bytes of a TCP connection and HTTP, by `rustls`.
+//!
+//! Bodies stay files until they are sealed, a record at a time and only as far as the transport takes them: what is held sealed is at most
+//! what the transport may have to send again.
+//!
+//! Reference: RFC 8446 §5.1 (records of at most 2^14 bytes), §6.1 (close_notify).
+
+use crate::outgoing::{Outgoing, Source};
+use rustls::{ServerConfig, ServerConnection};
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+/// Payload of a full record.
+const RECORD: u64 = 1 << 14;
+
+/// The peer broke TLS's rules, or a file is not what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken;
+
+/// See the module.
+pub struct Secure {
+    tls: ServerConnection,
+    /// What came, opened, and was not read.
+    opened: Vec<u8>,
+    /// What is to be sent, and how much of it was sealed.
+    clear: Outgoing,
+    sealed: u64,
+}
+
+impl Secure {
+    /// Waits for a client's first words. `None`: TLS refuses its own settings.
+    pub fn new(config: &Arc<ServerConfig>) -> Option<Secure> {
+        let tls = ServerConnection::new(config.clone()).ok()?;
+        Some(Secure { tls, opened: Vec::new(), clear: Outgoing::default(), sealed: 0 })
+    }
+
+    /// Bytes of the connection have come, in order.
+    pub fn take(&mut self, mut input: &[u8]) -> Result<(), Broken> {
+        while !input.is_empty() {
+            self.tls.read_tls(&mut input).map_err(|_| Broken)?;
+            let state = self.tls.process_new_packets().map_err(|_| Broken)?;
+            let start = self.opened.len();
+            self.opened.resize(start + state.plaintext_bytes_to_read(), 0);
+            self.tls.reader().read_exact(&mut self.opened[start..]).map_err(|_| Broken)?;
+        }
+        Ok(())
+    }
+
+    /// What came, opened.
+    pub fn opened(&self) -> &[u8] {
+        &self.opened
+    }
+
+    /// The first `count` bytes of it are done with.
+    pub fn consume(&mut self, count: usize) {
+        self.opened.drain(..count);
+    }
+
+    /// Bytes to be sent, which end at the offset that is returned.
+    pub fn push(&mut self, len: u64, source: Source) -> u64 {
+        self.clear.push(len, source);
+        self.clear.end()
+    }
+
+    /// All of it was sealed.
+    pub fn has_sealed_all(&self) -> bool {
+        self.sealed == self.clear.end() && !self.tls.wants_write()
+    }
+
+    /// Bytes of it that were sealed.
+    pub fn sealed(&self) -> u64 {
+        self.sealed
+    }
+
+    /// The client is told that no more comes.
+    pub fn end(&mut self) {
+        self.tls.send_close_notify();
+    }
+
+    /// What TLS itself has to say, and a record of what is to be sent; nothing: there is none now.
+    pub fn seal(&mut self) -> Result<Vec<u8>, Broken> {
+        let rest = self.clear.end() - self.sealed;
+        if rest > 0 && !self.tls.is_handshaking() {
+            let mut record = vec![0; rest.min(RECORD) as usize];
+            self.clear.read(self.sealed, &mut record).map_err(|_| Broken)?;
+            self.tls.writer().write_all(&record).map_err(|_| Broken)?;
+            self.sealed += record.len() as u64;
+            self.clear.release(self.sealed);
+        }
+        let mut out = Vec::new();
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut out).map_err(|_| Broken)?;
+        }
+        Ok(out)
+    }
+
+    /// Bytes of memory that grow with what the peer sends.
+    pub fn footprint(&self) -> usize {
+        self.opened.capacity()
+    }
+}
