@@ -125,5 +125,5 @@ def prose(text: str) -> str:
 
 
 def pre(text: str) -> str:
-    """Text as it is."""
-    return f"<pre>{escape(text)}</pre>"
+    """Text as it is, which keys can scroll."""
+    return f"<pre tabindex='0'>{escape(text)}</pre>"
