@@ -20,6 +20,7 @@ const KEY: u64 = 7;
 const LIMITS: Limits = Limits {
     connections: 5,
     half_open: 3,
+    half_open_unproven: 3,
     open_timeout: Duration::from_secs(20),
     request_timeout: Duration::from_secs(20),
     idle_timeout: Duration::from_secs(60),

@@ -197,7 +197,24 @@ def test_what_is_said_by_colour_is_said_by_words_too(comparison, monkeypatch):
     assert "\x1b[3" not in file.getvalue()
 
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/recipes").glob("*.md")))
+@pytest.mark.parametrize("text", ["[red]x", "[/]", "A:smile:B", "[bold]"])
+@pytest.mark.parametrize("command", ["help", "show", "report"])
+def test_what_is_asked_is_repeated_as_it_was_written(cli, command, text):
+    done = cli(command, text)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert text in done.err
+
+
+def test_the_head_of_a_table_is_asked_as_it_is_written(cli):
+    assert cli("help", "[[path]]").out == cli("help", "path").out != ""
+
+
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/manual").glob("*.md")),
+    *sorted((ROOT / "docs/recipes").glob("*.md")),
+)
 WRITTEN = [
     (page.relative_to(ROOT).as_posix(), line.split("  #")[0].strip().removesuffix("\\"))
     for page in PAGES

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from conftest import figures_of
 
 import playpath
 from playpath.base.errors import InputError
@@ -236,6 +237,19 @@ def test_sessions_are_judged_by_the_first_criterion_that_differs():
     assert found.reasons(1) == {"stall_time_s": 0.5, "mean_rate_kbps": 0.5}
 
 
+def test_a_viewer_weighs_stalls_against_the_picture():
+    """Half the rate of a film of 100 s weighs 100 s, a second of stall 8 to 69 s: 1 s is less for everybody, 20 s more, 5 s between."""
+    shown = {"played_s": np.full(3, 100.0)}
+    first = {"stall_time_s": np.array([1.0, 20.0, 5.0]), "mean_rate_kbps": np.full(3, 4000.0), **shown}
+    second = {"stall_time_s": np.zeros(3), "mean_rate_kbps": np.full(3, 2000.0), **shown}
+    criteria = ("played_s", "stall_time_s", "mean_rate_kbps")
+    found = judge(first, second, criteria)
+    assert found.score.tolist() == [1, -1, 0]
+    assert found.reasons(1) == {"mean_rate_kbps": 1.0}
+    assert judge(first, second, criteria, "stalls").score.tolist() == [-1, -1, -1]
+    assert judge(first, second, criteria, "picture").score.tolist() == [1, 1, 1]
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory) -> PopulationResult:
     return population(DRAWN, store=tmp_path_factory.mktemp("store"), jobs=1)
@@ -398,6 +412,13 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     text = write_report(played, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Whom each sender helps and harms" in text
     assert text.count("<section") >= 3
+    shares, *others = figures_of(text)
+    for row in shares["rows"]:
+        versus = played.against_baseline[row["name"]]
+        assert (row["mean"], row["second"]["mean"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
+    groups = next(one for one in others if one["title"] == "Helped minus harmed in points, by random loss (%)")
+    nets = played.by_group("loss_percent", played.contender, played.baseline)
+    assert [row["mean"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
 
 
 def test_one_user_alone_has_an_answer_and_a_page(tmp_path):

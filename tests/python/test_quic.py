@@ -45,10 +45,15 @@ def test_a_traced_session_has_its_series_and_no_diagram_of_packets():
     assert session.manifest["scenario"]["sender"][0]["transport"]["name"] == "quic"
 
 
-@pytest.mark.parametrize("world", ["kernel", "wire"])
-def test_other_worlds_refuse_it_before_they_touch_the_machine(world):
-    with pytest.raises(InputError, match="'cubic/quic': `transport` = \"quic\" plays in the world 'sim' only"):
-        worlds.world(world).prepare(quic(), 1)
+def test_other_worlds_refuse_it_before_they_touch_the_machine():
+    with pytest.raises(
+        InputError, match="'cubic/quic': `transport` = \"quic\" plays in the worlds 'sim' and 'wire' only"
+    ):
+        worlds.world("kernel").prepare(quic(), 1)
+    rival = {"name": "rival", "kind": "bulk", "cc": "cubic", "transport": "quic"}
+    beside = load("wireless", cc=["cubic"], set={**SHORT, "traffic": [rival]})
+    with pytest.raises(InputError, match="traffic 'rival': `transport` = \"quic\" plays in the world 'sim' only"):
+        worlds.world("wire").prepare(beside, 1)
 
 
 def test_a_capture_is_refused_and_nothing_written(cli, tmp_path):

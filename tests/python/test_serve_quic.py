@@ -82,6 +82,74 @@ def test_ngtcp2_gets_every_byte(site: Path, tmp_path: Path, cc: str) -> None:
     }
 
 
+CHACHA20 = "--ciphers=NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+CHACHA20-POLY1305"
+
+
+@pytest.mark.parametrize(
+    ("case", "server", "client"),
+    [
+        ("chacha20", (), (CHACHA20,)),
+        ("retry", ("--retry",), ()),
+        ("key update", (), ("--key-update=30ms",)),
+        ("version negotiation", (), ("--version=0x1a2a3a4a", "--preferred-versions=v1")),
+        ("loss", (), ("--tx-loss=0.03", "--rx-loss=0.03")),
+        ("multiplexing", (), ("--nstreams=120",)),
+    ],
+)
+def test_cases_of_the_interop_runner_with_ngtcp2(
+    site: Path, tmp_path: Path, case: str, server: tuple[str, ...], client: tuple[str, ...]
+) -> None:
+    """Its functional cases, as far as gtlsclient has a switch for them; the others are in crates/quic-peers/tests/http3.rs."""
+    needs("gtlsclient")
+    got, log = tmp_path / "got", tmp_path / "access.jsonl"
+    got.mkdir()
+    name = "index.html" if case == "multiplexing" else "film.bin"
+    with serving(site, "--access-log", str(log), *server):
+        url = f"https://localhost:{PORT}/{name}"
+        command = ["gtlsclient", "--no-quic-dump", "--no-http-dump", "--exit-on-all-streams-close", f"--download={got}"]
+        done = subprocess.run(
+            [*command, *client, "127.0.0.1", PORT, url], check=True, timeout=60, capture_output=True, text=True
+        )
+    assert (got / name).read_bytes() == (site / name).read_bytes()
+    answers = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [answer["status"] for answer in answers] == [200] * (120 if case == "multiplexing" else 1)
+    # What ngtcp2 says that it saw; a case that did not happen is no case.
+    seen = {
+        "chacha20": "CHACHA20-POLY1305",
+        "retry": "type=Retry",
+        "key update": "Initiate key update",
+        "version negotiation": "type=VN",
+        "loss": "Simulated incoming packet loss",
+    }
+    assert seen.get(case, "") in done.stdout + done.stderr, (done.stdout + done.stderr)[-3000:]
+
+
+def test_a_session_is_resumed(site: Path, tmp_path: Path) -> None:
+    needs("gtlsclient")
+    session = tmp_path / "session"
+    command = [
+        "gtlsclient",
+        "--no-quic-dump",
+        "--no-http-dump",
+        "--exit-on-all-streams-close",
+        f"--session-file={session}",
+    ]
+    with serving(site):
+        command += ["127.0.0.1", PORT, f"https://localhost:{PORT}/index.html"]
+        first, second = (
+            subprocess.run(command, check=True, timeout=60, capture_output=True, text=True) for _ in range(2)
+        )
+    assert session.stat().st_size > 0
+    # A resumed handshake carries no certificate: the server's handshake bytes shrink by its size.
+    assert handshake_bytes(second.stderr) < handshake_bytes(first.stderr) - 200
+
+
+def handshake_bytes(log: str) -> int:
+    """Bytes of CRYPTO frames that came in Initial and Handshake packets."""
+    frames = re.findall(r"frm rx \d+ (?:Initial|Handshake) CRYPTO\(0x06\) offset=\d+ len=(\d+)", log)
+    return sum(map(int, frames))
+
+
 def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
     needs("chromium")
     with serving(site) as said:

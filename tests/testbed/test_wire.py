@@ -25,7 +25,7 @@ from playpath.real.testbed.errors import MissingToolError, UnsupportedError
 from playpath.real.testbed.mptcp import counters
 from playpath.real.testbed.runner import run_kernel
 from playpath.real.testbed.senders import Sending
-from playpath.real.testbed.talk import Talk
+from playpath.real.testbed.signalling import Signalling
 from playpath.run.worlds import world
 
 pytestmark = pytest.mark.usefixtures("nothing_left", "_has_program")
@@ -70,7 +70,7 @@ def serving(paths: list[dict[str, Any]], cc: str = "cubic", **changes: Any) -> I
         carrier = wire.Wire()
         carrier.check({"path": paths}, sender(cc, **changes))
         carrier.prepare(bed)
-        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Talk())
+        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
         (server.www / "file").write_bytes(BYTES)
         bed.emulator.begin_at(time.monotonic())
         yield Bed(bed, server, f"http://{carrier.open(bed, server.port, control).origin}/file")
@@ -113,6 +113,41 @@ def test_a_control_without_a_kernel_twin_and_a_scheduler_over_real_mptcp() -> No
     assert metrics["path_choices"] is not None
     assert metrics["switches_underflow_predicted"] is not None
     assert {"flow.video/first", "flow.video/second", "flow.video/third"} <= set(found["series"])
+
+
+def over_quic(cc: str) -> dict[str, Any]:
+    return {"name": f"{cc}/quic", "cc": {"name": cc}, "transport": {"name": "quic"}}
+
+
+def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worlds() -> None:
+    if shutil.which("gtlsclient") is None:
+        pytest.skip("gtlsclient is missing (bpf/setup.sh)")
+    found = run_kernel(scenario(), over_quic("cubic"), 1, world="wire", player="ngtcp2", trace=True, tolerance="100 ms")
+    (flow,) = found["flows"]
+    # 1.5 s at 4 Mbit/s are 750 kB: 529 packets of 1420 bytes of stream data, 1452 of datagram; the link takes 20 ms.
+    assert (flow["name"], flow["cc"]) == ("video", "cubic")
+    assert 525 <= flow["sent_packets"] - flow["retransmitted_packets"] <= 560
+    assert 20 <= flow["min_rtt_ms"] < 30
+    assert flow["mean_rtt_ms"] >= flow["min_rtt_ms"]
+    # The emulator has seen them all, and what carries no stream data: the handshake, acknowledgements.
+    link = next(link for link in found["links"] if link["name"] == "path.path/down")
+    assert flow["sent_packets"] <= link["offered_packets"] <= flow["sent_packets"] + 40
+    assert max(found["series"]["flow.video"]["snd_cwnd"]) >= 10
+    assert max(found["series"]["flow.video"]["rtt_ms"]) >= 20
+
+
+def test_dash_js_plays_over_our_quic_and_tells_the_control_of_its_buffer() -> None:
+    video = {"rate": "2 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}
+    ladder = {"kind": "dash", "ladder": "500 kbit/s, 1 Mbit/s, 2 Mbit/s", "segment": "1 s", "cmcd": "v1"}
+    asked = scenario(video=video, player=ladder)
+    found = run_kernel(asked, over_quic("ccplb"), 1, world="wire", player="dashjs", trace=True, tolerance="100 ms")
+    assert found["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
+    # One connection for all requests, over UDP: nothing came by TCP.
+    (flow,) = found["flows"]
+    assert (flow["cc"], flow["sent_packets"] > 100) == ("ccplb", True)
+    assert found["warnings"] == []
+    segments = {event["segment"] for event in found["events"] if event["event"] == "segment_downloaded"}
+    assert segments == set(range(5))
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -270,7 +305,7 @@ def test_a_client_that_is_killed_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "1 6 --checksums", "--wrap"])
 def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
-    """A few of the draws of examples/against_kernel, docs/wire.md has what many gave; data sequence numbers that pass 2^64."""
+    """A few of the draws of examples/against_kernel, docs/manual/wire.md has what many gave; data sequence numbers that pass 2^64."""
     program = Path(wire.program()).parent / "examples/against_kernel"
     if not program.exists():
         pytest.skip("not built: cargo build --release -p playpath-serve --examples")
@@ -294,6 +329,14 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
     ):
         with pytest.raises((UnsupportedError, InputError), match=words):
             run_kernel(asked, sender("cubic"), 1, world="wire", player=player)
+    for asked, player, words in (
+        (scenario(), "own", "own speaks no HTTP/3; over QUIC play dashjs or ngtcp2"),
+        (scenario(path=PATHS), "ngtcp2", "QUIC takes one path"),
+    ):
+        with pytest.raises(UnsupportedError, match=words):
+            run_kernel(asked, over_quic("cubic"), 1, world="wire", player=player)
+    with pytest.raises(UnsupportedError, match="ngtcp2 speaks QUIC only"):
+        run_kernel(scenario(), sender("cubic"), 1, world="wire", player="ngtcp2")
 
 
 def test_names_of_worlds() -> None:

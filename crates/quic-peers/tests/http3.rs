@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use playpath_serve::h3::fields::{decode, encode};
-use playpath_serve::quic::identity::Identity;
+use playpath_serve::quic::identity::{Identity, Tls};
 use playpath_serve::quic::server::{Server, Settings};
 use playpath_serve::quic::session::Envelope;
 use playpath_serve::secrets::Secrets;
@@ -14,19 +14,19 @@ use playpath_units::{Duration, Time};
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
-    StreamId,
+    StreamId, TransportConfig, VarInt,
 };
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-const ONE_WAY: Duration = Duration::from_millis(20);
 const SERVER: &str = "10.0.0.2:4433";
 
 /// The certificate is not what is tested.
@@ -87,10 +87,12 @@ impl Site {
         Site(folder)
     }
     fn server(&self, limits: Limits) -> Server {
+        self.server_that_is(&Identity::made(&["h3.test".into()]).unwrap().into_tls().unwrap(), limits)
+    }
+    fn server_that_is(&self, tls: &Tls, limits: Limits) -> Server {
         let sender = sender(&json!({ "transport": "quic" }), Some("cubic"), None).unwrap();
         let settings = Settings { endpoint: of_quic(&sender).unwrap(), sender, largest_datagram: 1452, limits };
-        let tls = Identity::made(&["h3.test".into()]).unwrap().into_tls().unwrap();
-        Server::new(settings, Store::open(&self.0).unwrap(), tls, Box::new(Counted(0)))
+        Server::new(settings, Store::open(&self.0).unwrap(), tls.clone(), Box::new(Counted(0)))
     }
 }
 
@@ -113,18 +115,30 @@ struct Client {
     ended: Vec<StreamId>,
     lost: Option<ConnectionError>,
     is_connected: bool,
+    reads: bool,
+    config: ClientConfig,
 }
 
 impl Client {
     fn new(zero: Instant) -> Client {
+        Client::with(zero, TransportConfig::default())
+    }
+
+    fn with(zero: Instant, transport: TransportConfig) -> Client {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = rustls::ClientConfig::builder_with_provider(provider);
         let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
         let mut tls = builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting)).with_no_client_auth();
         tls.alpn_protocols = vec![b"h3".to_vec()];
-        let config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+        let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
+        config.transport_config(Arc::new(transport));
+        Client::of(zero, config)
+    }
+
+    /// Sessions are remembered with the settings.
+    fn of(zero: Instant, config: ClientConfig) -> Client {
         let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false, None);
-        let (handle, connection) = endpoint.connect(zero, config, SERVER.parse().unwrap(), "h3.test").unwrap();
+        let (handle, connection) = endpoint.connect(zero, config.clone(), SERVER.parse().unwrap(), "h3.test").unwrap();
         Client {
             endpoint,
             handle,
@@ -134,6 +148,8 @@ impl Client {
             ended: vec![],
             lost: None,
             is_connected: false,
+            reads: true,
+            config,
         }
     }
 
@@ -150,7 +166,7 @@ impl Client {
                 _ => {}
             }
         }
-        for (id, bytes) in &mut self.received {
+        for (id, bytes) in self.received.iter_mut().filter(|_| self.reads) {
             let mut stream = self.connection.recv_stream(*id);
             let Ok(mut chunks) = stream.read(true) else { continue };
             loop {
@@ -211,6 +227,9 @@ struct World {
     sent: [u64; 2],
     bytes_to_client: u64,
     bytes_to_server: u64,
+    one_way: Duration,
+    /// Every so manyth datagram has a bit turned over on its way; 0: none.
+    corrupts: u64,
 }
 
 impl World {
@@ -222,14 +241,25 @@ impl World {
         let zero = Instant::now();
         let client = Client::new(zero);
         let under_way = BTreeMap::new();
-        World { zero, now: Time::ZERO, server, client, under_way, sent: [0; 2], bytes_to_client: 0, bytes_to_server: 0 }
+        World {
+            zero,
+            now: Time::ZERO,
+            server,
+            client,
+            under_way,
+            sent: [0; 2],
+            bytes_to_client: 0,
+            bytes_to_server: 0,
+            one_way: Duration::from_millis(20),
+            corrupts: 0,
+        }
     }
 
     fn at(&self) -> Instant {
         self.zero + std::time::Duration::from_nanos(self.now.as_nanos())
     }
 
-    fn put(&mut self, to_server: bool, bytes: Vec<u8>, is_lost: impl Fn(bool, u64) -> bool) {
+    fn put(&mut self, to_server: bool, mut bytes: Vec<u8>, is_lost: impl Fn(bool, u64) -> bool) {
         let number = self.sent[usize::from(to_server)];
         self.sent[usize::from(to_server)] += 1;
         if to_server {
@@ -237,9 +267,13 @@ impl World {
         } else {
             self.bytes_to_client += bytes.len() as u64;
         }
+        if self.corrupts > 0 && number % self.corrupts == self.corrupts - 1 {
+            let at = (number as usize * 7919) % bytes.len();
+            bytes[at] ^= 1 << (number % 8);
+        }
         if !is_lost(to_server, number) {
             let order = self.sent[0] + self.sent[1];
-            self.under_way.insert((self.now + ONE_WAY, order), (to_server, self.client.address, bytes));
+            self.under_way.insert((self.now + self.one_way, order), (to_server, self.client.address, bytes));
         }
     }
 
@@ -284,6 +318,24 @@ impl World {
                 self.deliver(to_server, from, bytes);
             }
         }
+    }
+
+    /// A request once the client is connected, to its end.
+    fn client_asks(&mut self, path: &str, is_lost: impl Fn(bool, u64) -> bool + Copy) {
+        let mut id = None;
+        self.play(end(), is_lost, |client, _| {
+            if client.is_connected && id.is_none() {
+                id = Some(client.ask(&[(":path", path)]));
+            }
+            client.ended.len() == 1
+        });
+        assert_eq!(self.client.answer(id.expect("connected")).0, "200");
+    }
+
+    /// The body of a file.
+    fn get(&mut self, path: &str) -> Vec<u8> {
+        self.client_asks(path, |_, _| false);
+        self.client.answer(self.client.ended[0]).2
     }
 
     fn deliver(&mut self, to_server: bool, from: SocketAddr, mut bytes: Vec<u8>) {
@@ -364,6 +416,89 @@ fn a_lost_datagram_of_the_handshake_is_made_good() {
         assert_eq!(world.client.answer(id.expect("connected")).2, b"0123456789", "{to_server} {lost}");
         assert!(world.now < Time::from_secs(5), "{to_server} {lost}: {}", world.now);
     }
+}
+
+/// The interop runner's long RTT (750 ms) and corruption, of the handshake and of the transfer.
+#[test]
+fn a_long_way_and_bits_that_turn_over() {
+    let site = Site::new("ways");
+    for (rtt_ms, corrupts) in [(750, 0), (30, 3), (30, 20), (750, 20)] {
+        let mut world = World::new(site.server(Limits::default()));
+        (world.one_way, world.corrupts) = (Duration::from_millis(rtt_ms / 2), corrupts);
+        assert_eq!(world.get("/large"), large(), "{rtt_ms} {corrupts}");
+        if corrupts == 0 {
+            // Handshake, request, and 600 kB from a window of ten: six doublings.
+            assert!(world.now < Time::from_millis(9 * rtt_ms), "{}", world.now);
+        }
+    }
+}
+
+/// A second connection with the first one's session: no certificate travels, here one of 2 kB.
+#[test]
+fn a_session_is_resumed() {
+    let site = Site::new("resumed");
+    let names: Vec<String> = (0..100).map(|i| format!("host-{i}.h3.test")).collect();
+    let tls = Identity::made(&names).unwrap().into_tls().unwrap();
+    let mut world = World::new(site.server_that_is(&tls, Limits::default()));
+    world.get("/small");
+    let config = world.client.config.clone();
+    let before = world.bytes_to_client;
+    world.client = Client::of(world.zero, config);
+    let start = world.now;
+    world.client_asks("/small", |_, _| false);
+    let resumed = world.bytes_to_client - before;
+    assert!(resumed + 1000 < before, "{resumed} {before}");
+    assert!(world.now <= start + Duration::from_millis(2 * 40 + 5), "two round trips");
+}
+
+/// Where a log goes that the test reads.
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A qlog has what qvis reads (the header of a JSON text sequence, times that rise), every datagram that left or came, each loss once,
+/// and the path's figures.
+#[test]
+fn a_qlog_tells_what_happened() {
+    let (site, paper) = (Site::new("qlog"), Paper::default());
+    let mut world = World::new(site.server(Limits::default()));
+    let place = paper.clone();
+    world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+    world.client_asks("/large", |to_server, number| !to_server && number % 50 == 49);
+    let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    let mut records = text.split('\u{1e}').skip(1).map(|record| serde_json::from_str::<Value>(record).unwrap());
+    let head = records.next().unwrap();
+    assert_eq!((&head["qlog_version"], &head["qlog_format"]), (&json!("0.3"), &json!("JSON-SEQ")));
+    assert_eq!(head["trace"]["vantage_point"]["type"], "server");
+    let events: Vec<Value> = records.collect();
+    let times: Vec<f64> = events.iter().map(|event| event["time"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted());
+    let named = |name: &str| events.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
+    let sent = named("transport:packet_sent");
+    let of_data = sent.iter().filter(|event| event["data"]["header"]["packet_type"] == "1RTT");
+    let numbers: Vec<u64> = of_data.map(|event| event["data"]["header"]["packet_number"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted() && numbers.len() > 420, "600 kB in packets of 1420 bytes: {}", numbers.len());
+    let bytes: u64 = sent.iter().map(|event| event["data"]["raw"]["length"].as_u64().unwrap()).sum();
+    assert_eq!(bytes, world.bytes_to_client);
+    let mut lost: Vec<u64> = named("recovery:packet_lost")
+        .iter()
+        .map(|event| event["data"]["header"]["packet_number"].as_u64().unwrap())
+        .collect();
+    assert_eq!(lost.len() as u64, (world.sent[0] - 1) / 50, "every 50th datagram");
+    lost.dedup();
+    assert!(lost.iter().all(|number| numbers.contains(number)));
+    let told = named("recovery:metrics_updated");
+    assert!(told.iter().any(|event| event["data"]["min_rtt"] == 40.0), "two ways of 20 ms");
+    assert!(told.iter().any(|event| event["data"]["ssthresh"].is_u64()), "CUBIC has cut its window");
 }
 
 /// RFC 9000 §8.1: until the client has answered, three times what it sent.
@@ -500,21 +635,138 @@ fn a_flood_of_first_packets_is_bounded() {
     }
     while world.server.poll_datagram(Time::ZERO, &mut vec![]).is_some() {}
     world.put(true, buffer[..size].to_vec(), |_, _| false);
-    let mut id = None;
-    world.play(
-        end(),
-        |_, _| false,
-        |client, _| {
-            if client.is_connected && id.is_none() {
-                id = Some(client.ask(&[(":path", "/small")]));
-            }
-            client.ended.len() == 1
-        },
-    );
-    assert_eq!(world.client.answer(id.unwrap()).2, b"0123456789");
+    assert_eq!(world.get("/small"), b"0123456789");
 }
 
-/// With all places taken a client between requests makes room for a new one; one that waits for an answer does not.
+/// RFC 9000 §8.1.2: under a flood strangers prove their address first, and take no place until they have.
+#[test]
+fn a_flood_is_answered_by_retries_that_cost_no_place() {
+    let site = Site::new("retry-flood");
+    let limits = Limits { connections: 40, half_open: 10, half_open_unproven: 5, ..Limits::default() };
+    let mut world = World::new(site.server(limits));
+    let mut first = vec![];
+    let at = world.at();
+    let size = world.client.connection.poll_transmit(at, 1, &mut first).unwrap().size;
+    let (mut retries, mut out) = (0, vec![]);
+    for i in 0..500u16 {
+        let mut datagram = first[..size].to_vec();
+        datagram[6..8].copy_from_slice(&i.to_be_bytes());
+        let remote = SocketAddr::new("10.9.9.9".parse().unwrap(), 1000 + i);
+        world.server.handle_datagram(Time::ZERO, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        assert!(world.server.clients() <= 5);
+        while world.server.poll_datagram(Time::ZERO, &mut out).is_some() {
+            retries += usize::from(out[0] & 0xf0 == 0xf0);
+            assert!(out.len() < size, "smaller than what it answers");
+            out.clear();
+        }
+    }
+    assert_eq!(retries, 495);
+    // The honest one proves its address: a Retry, then its Initial again, and the answer.
+    world.put(true, first[..size].to_vec(), |_, _| false);
+    assert_eq!(world.get("/small"), b"0123456789");
+}
+
+/// Every client is asked for a token, and over a link that loses: an address is proven once, and the ids that were told stand in the
+/// parameters (§7.3), which quinn checks.
+#[test]
+fn a_retry_costs_a_round_trip_and_nothing_else() {
+    let site = Site::new("retry");
+    let limits = Limits { half_open_unproven: 0, ..Limits::default() };
+    let mut world = World::new(site.server(limits));
+    world.client_asks("/large", |_, _| false);
+    assert!(world.client.ended.len() == 1 && world.now > Time::from_millis(160), "{}", world.now);
+    let mut world = World::new(site.server(limits));
+    world.client_asks("/large", |_, number| number % 5 == 4);
+    assert_eq!(world.client.answer(world.client.ended[0]).2, large());
+}
+
+/// RFC 9000 §10.3: a server that was started anew with the same key ends the connections of the one before; with another it cannot.
+#[test]
+fn a_server_that_was_started_anew_ends_what_it_forgot() {
+    let site = Site::new("reset");
+    let made = || Identity::made(&["h3.test".into()]).unwrap().into_tls().unwrap();
+    let tls = made();
+    for (now, is_known) in [(tls.clone(), true), (made(), false)] {
+        let mut world = World::new(site.server_that_is(&tls, Limits::default()));
+        world.client_asks("/small", |_, _| false);
+        world.server = site.server_that_is(&now, Limits::default());
+        let asked = world.client.ask(&[(":path", "/small")]);
+        let until = world.now + Duration::from_secs(2);
+        world.play(until, |_, _| false, |client, _| client.lost.is_some());
+        assert_eq!(matches!(world.client.lost, Some(ConnectionError::Reset)), is_known, "{:?}", world.client.lost);
+        assert!(!world.client.ended.contains(&asked));
+    }
+}
+
+fn closed_with(client: &Client) -> Option<u64> {
+    match &client.lost {
+        Some(ConnectionError::ApplicationClosed(close)) => Some(close.error_code.into_inner()),
+        _ => None,
+    }
+}
+
+/// Keeps the connection alive by PINGs, and lets little come.
+fn slow() -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport.keep_alive_interval(Some(std::time::Duration::from_secs(5)));
+    transport.stream_receive_window(VarInt::from_u32(50_000));
+    transport
+}
+
+/// A reader that takes nothing of its answer holds its place for `idle_timeout`, however alive its QUIC is; one that reads slowly keeps it.
+#[test]
+fn a_reader_that_stands_still_is_sent_away() {
+    let site = Site::new("slow");
+    for (stands_still, code) in [(true, Some(0x107)), (false, None)] {
+        let mut world = World::new(site.server(Limits::default()));
+        world.client = Client::with(world.zero, slow());
+        let (mut id, mut next) = (None, Time::ZERO);
+        world.play(
+            Time::from_secs(200),
+            |_, _| false,
+            |client, now| {
+                if client.is_connected && id.is_none() {
+                    id = Some(client.ask(&[(":path", "/large")]));
+                    client.reads = false;
+                }
+                // 50 kB every 20 s.
+                client.reads = !stands_still && now >= next;
+                if client.reads {
+                    next = now + Duration::from_secs(20);
+                }
+                client.lost.is_some()
+            },
+        );
+        assert_eq!(closed_with(&world.client), code, "{:?}", world.client.lost);
+        let waited = world.now.saturating_since(Time::ZERO);
+        assert_eq!(waited < Duration::from_secs(70), stands_still, "{waited}");
+    }
+}
+
+/// Half a request holds its place for `request_timeout`.
+#[test]
+fn half_a_request_is_not_waited_for() {
+    let site = Site::new("half");
+    let mut world = World::new(site.server(Limits::default()));
+    world.client = Client::with(world.zero, slow());
+    let mut is_begun = false;
+    world.play(
+        Time::from_secs(200),
+        |_, _| false,
+        |client, _| {
+            if client.is_connected && !is_begun {
+                is_begun = true;
+                let id = client.connection.streams().open(Dir::Bi).unwrap();
+                client.connection.send_stream(id).write(&[1, 40, 0]).unwrap();
+            }
+            client.lost.is_some()
+        },
+    );
+    assert_eq!(closed_with(&world.client), Some(0x107));
+    assert!((Time::from_secs(20)..Time::from_secs(21)).contains(&world.now), "{}", world.now);
+}
+
+/// With all places taken a client between requests makes room for a new one, and is told; one that waits for an answer does not.
 #[test]
 fn an_idle_client_makes_room() {
     let site = Site::new("room");
@@ -539,10 +791,16 @@ fn an_idle_client_makes_room() {
         let size = other.connection.poll_transmit(at, 1, &mut first).unwrap().size;
         let envelope = Envelope { remote: "10.0.0.9:50000".parse().unwrap(), ecn: Ecn::NotEct };
         world.server.handle_datagram(world.now, envelope, &mut first[..size]);
-        let mut is_answered = false;
-        while let Some(to) = world.server.poll_datagram(world.now, &mut vec![]) {
+        let (mut is_answered, mut out) = (false, vec![]);
+        while let Some(to) = world.server.poll_datagram(world.now, &mut out) {
             is_answered |= to.remote == envelope.remote;
+            let datagram = std::mem::take(&mut out);
+            if to.remote == world.client.address {
+                world.deliver(false, to.remote, datagram);
+            }
         }
         assert_eq!((is_answered, world.server.clients()), (is_let_in, 1), "{path}");
+        world.client.settle();
+        assert_eq!(closed_with(&world.client), is_let_in.then_some(0x100), "{path}");
     }
 }

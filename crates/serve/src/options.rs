@@ -42,6 +42,9 @@ pub struct Arguments {
     /// QUIC: the name in the address and in the certificate that is made.
     #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate")]
     pub name: String,
+    /// QUIC: every client proves its address first (Retry), not only while many knock at a time.
+    #[arg(long)]
+    pub retry: bool,
     /// Congestion control (`playpath list cc`), with its parameters.
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub cc: Option<String>,
@@ -69,6 +72,9 @@ pub struct Arguments {
     /// At the end: time series and counters of every path of every connection, as JSON.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// QUIC: a folder for a log of each connection, as qvis opens it (qlog).
+    #[arg(long, value_name = "FOLDER")]
+    pub qlog: Option<PathBuf>,
     /// Interval of those time series.
     #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = interval)]
     pub sample: Duration,
@@ -113,11 +119,12 @@ impl Arguments {
             ("--tun", self.tun.is_some(), "QUIC needs no device"),
             ("--scheduler", self.scheduler.is_some(), "there is no multipath QUIC"),
             ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
-            ("--record", self.record.is_some(), "no record is made of QUIC connections"),
         ];
         let of_quic = [
             ("--certificate", self.certificate.is_some(), "it needs --transport quic"),
             ("--name", self.name != "localhost", "it needs --transport quic"),
+            ("--retry", self.retry, "it needs --transport quic"),
+            ("--qlog", self.qlog.is_some(), "it needs --transport quic"),
         ];
         let (refused, more) = match self.transport {
             Carrier::Tcp => (&of_quic[..], false),
@@ -180,6 +187,7 @@ impl Arguments {
         Limits {
             connections: self.max_connections as usize,
             half_open: (self.max_connections as usize / 4).max(1),
+            half_open_unproven: if self.retry { 0 } else { (self.max_connections as usize / 8).max(1) },
             idle_timeout: self.idle_timeout,
             receive_buffer: self.receive_buffer,
             ..Limits::default()

@@ -4,10 +4,11 @@
 //! Bounded: so many connections and so many samples of each path are kept, and what is left out is counted.
 
 use crate::conversation::Conversation;
+use crate::quic::session::Session;
 use crate::transport::Transport;
-use playpath_transport::Connection;
 use playpath_transport::mptcp::{Switch, SwitchSide};
-use playpath_units::{Duration, Time};
+use playpath_transport::{Connection, quic};
+use playpath_units::{Duration, Rate, Time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -90,30 +91,38 @@ impl Recorder {
         self.due = (self.due + self.interval).max(now);
     }
 
-    /// Look at a connection.
-    pub fn note(&mut self, now: Time, id: u64, conversation: &mut Conversation) {
+    /// What is kept of a connection; `None`: there are too many.
+    fn kept(&mut self, id: u64) -> Option<&mut Kept> {
         if !self.conversations.contains_key(&id) && self.conversations.len() >= MOST_CONVERSATIONS {
             self.left_out += 1;
-            return;
+            return None;
         }
-        let kept = self.conversations.entry(id).or_default();
+        Some(self.conversations.entry(id).or_default())
+    }
+
+    /// Look at a connection over QUIC, which has one path, whatever address the client moves to.
+    pub fn note_session(&mut self, now: Time, id: u64, local: SocketAddr, session: &Session) {
+        let (Some(kept), Some(remote)) = (self.kept(id), session.remote()) else { return };
+        let endpoint = session.endpoint();
+        kept.opened_s = session.opened.as_secs_f64();
+        kept.requests = session.streams.requests;
+        kept.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
+        let path = kept.path((local, remote), endpoint.control().name());
+        path.counts = counts_of_quic(endpoint);
+        path.add(sample_of_quic(now, endpoint));
+    }
+
+    /// Look at a connection.
+    pub fn note(&mut self, now: Time, id: u64, conversation: &mut Conversation) {
+        let Some(kept) = self.kept(id) else { return };
         kept.opened_s = conversation.opened.as_secs_f64();
         kept.requests = conversation.requests();
         kept.doubt = conversation.doubt().map(ToString::to_string);
         for (index, pair) in conversation.paths.iter().enumerate() {
             let Some(tcp) = conversation.transport.subflow(index) else { continue };
-            let place = kept.paths.iter().position(|path| (path.local, path.remote) == (pair.local, pair.remote));
-            let place = place.unwrap_or_else(|| {
-                let cc = tcp.congestion_control().name();
-                let (local, remote) = (pair.local, pair.remote);
-                kept.paths.push(KeptPath { local, remote, cc, counts: Value::Null, samples: Vec::new() });
-                kept.paths.len() - 1
-            });
-            let path = &mut kept.paths[place];
+            let path = kept.path((pair.local, pair.remote), tcp.congestion_control().name());
             path.counts = counts_of(tcp, &conversation.transport, index);
-            if path.samples.len() < MOST_SAMPLES {
-                path.samples.push(sample_of(now, tcp));
-            }
+            path.add(sample_of(now, tcp));
         }
         if let Transport::Mptcp(mptcp) = &mut conversation.transport {
             (kept.is_mptcp, kept.is_fallback) = (true, mptcp.is_fallback());
@@ -134,6 +143,15 @@ impl Recorder {
 }
 
 impl Kept {
+    fn path(&mut self, (local, remote): (SocketAddr, SocketAddr), cc: &'static str) -> &mut KeptPath {
+        let place = self.paths.iter().position(|path| (path.local, path.remote) == (local, remote));
+        let place = place.unwrap_or_else(|| {
+            self.paths.push(KeptPath { local, remote, cc, counts: Value::Null, samples: Vec::new() });
+            self.paths.len() - 1
+        });
+        &mut self.paths[place]
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "opened_s": self.opened_s,
@@ -149,6 +167,12 @@ impl Kept {
 }
 
 impl KeptPath {
+    fn add(&mut self, sample: Sample) {
+        if self.samples.len() < MOST_SAMPLES {
+            self.samples.push(sample);
+        }
+    }
+
     fn to_json(&self) -> Value {
         let column = |index: usize| self.samples.iter().map(|sample| json!(sample[index])).collect::<Vec<_>>();
         let columns = COLUMNS.iter().enumerate().map(|(index, name)| ((*name).to_string(), column(index).into()));
@@ -162,10 +186,20 @@ impl KeptPath {
     }
 }
 
+fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e3
+}
+
+fn bytes_per_s(rate: Rate) -> f64 {
+    rate.as_bits_per_sec() as f64 / 8.0
+}
+
+fn ssthresh(packets: f64) -> f64 {
+    if packets.is_finite() { packets } else { NO_SSTHRESH }
+}
+
 fn sample_of(now: Time, tcp: &Connection) -> Sample {
     let (info, stats) = (tcp.info(), tcp.stats());
-    let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
-    let bytes_per_s = |bits: u64| bits as f64 / 8.0;
     let state = ["open", "disorder", "cwr", "recovery", "loss"].iter().position(|name| *name == info.ca_state);
     [
         now.as_secs_f64(),
@@ -178,17 +212,58 @@ fn sample_of(now: Time, tcp: &Connection) -> Sample {
         f64::from(info.retrans),
         micros(info.rtt),
         micros(info.rttvar),
-        if info.snd_ssthresh.is_finite() { info.snd_ssthresh } else { NO_SSTHRESH },
+        ssthresh(info.snd_ssthresh),
         info.snd_cwnd,
         info.total_retrans as f64,
-        info.pacing_rate.map_or(NOT_PACED, |rate| bytes_per_s(rate.as_bits_per_sec())),
+        info.pacing_rate.map_or(NOT_PACED, bytes_per_s),
         stats.bytes_acked as f64,
         info.notsent_bytes as f64,
         info.min_rtt.map_or(NO_MIN_RTT, micros),
         stats.data_segments_sent as f64,
-        bytes_per_s(info.delivery_rate.as_bits_per_sec()),
+        bytes_per_s(info.delivery_rate),
         stats.rto_count as f64,
     ]
+}
+
+/// A packet that is given up is out of the count at once, and its number is never sent again: none is "lost" or "sacked" (RFC 9002 §2).
+/// Probe timeouts are its timeouts.
+fn sample_of_quic(now: Time, quic: &quic::Connection) -> Sample {
+    let (info, stats) = (quic.info(), quic.stats());
+    [
+        now.as_secs_f64(),
+        if info.in_recovery { 3.0 } else { 0.0 },
+        micros(info.pto),
+        f64::from(quic.config().datagram_bytes),
+        f64::from(info.in_flight),
+        0.0,
+        0.0,
+        0.0,
+        micros(info.rtt),
+        micros(info.rttvar),
+        ssthresh(info.snd_ssthresh),
+        info.snd_cwnd,
+        stats.retransmitted_packets as f64,
+        info.pacing_rate.map_or(NOT_PACED, bytes_per_s),
+        stats.bytes_acked as f64,
+        info.notsent_bytes as f64,
+        info.min_rtt.map_or(NO_MIN_RTT, micros),
+        stats.data_packets_sent as f64,
+        bytes_per_s(info.delivery_rate),
+        stats.pto_count as f64,
+    ]
+}
+
+fn counts_of_quic(quic: &quic::Connection) -> Value {
+    let stats = quic.stats();
+    json!({
+        "sent_packets": stats.data_packets_sent,
+        "retransmitted_packets": stats.retransmitted_packets,
+        "rto_count": stats.pto_count,
+        "rtt_sum_ms": stats.rtt_sum.as_secs_f64() * 1e3,
+        "rtt_samples": stats.rtt_samples,
+        "min_rtt_ms": quic.info().min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+        "acked_bytes": stats.bytes_acked,
+    })
 }
 
 fn counts_of(tcp: &Connection, transport: &Transport, path: usize) -> Value {

@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     looped.end(arguments.record.as_deref())
 }
 
-fn create(file: &Path) -> Result<File, Failure> {
+pub(crate) fn create(file: &Path) -> Result<File, Failure> {
     File::create(file).map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
@@ -207,15 +207,21 @@ impl Loop {
         let recorder = self.server.take_record(now);
         self.server.abort_all();
         self.flush(now);
-        if let (Some(file), Some(recorder)) = (record, recorder) {
-            let mut told = recorder.to_json();
-            told["start_ns"] = json!(self.clock.start_nanos);
-            told["write_errors"] = json!(self.device.write_errors);
-            let written = std::fs::write(file, told.to_string());
-            written.map_err(|error| Failure::Run(format!("{}: {error}", file.display())))?;
-        }
-        Ok(())
+        write_record(record, recorder, (&self.clock, self.device.write_errors))
     }
+}
+
+/// Where `--record` wants it: all that was recorded, when the clock started, and how many packets were refused on their way out.
+pub(crate) fn write_record(
+    file: Option<&Path>,
+    recorder: Option<Recorder>,
+    (clock, write_errors): (&Clock, u64),
+) -> Result<(), Failure> {
+    let (Some(file), Some(recorder)) = (file, recorder) else { return Ok(()) };
+    let mut told = recorder.to_json();
+    told["start_ns"] = json!(clock.start_nanos);
+    told["write_errors"] = json!(write_errors);
+    std::fs::write(file, told.to_string()).map_err(|error| Failure::Run(format!("{}: {error}", file.display())))
 }
 
 /// Until a packet can be read, or a signal or the end of standard input says that it is over.

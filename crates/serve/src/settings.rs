@@ -32,6 +32,8 @@ pub struct Limits {
     pub connections: usize,
     /// Of these, with a handshake under way; beyond them the oldest goes.
     pub half_open: usize,
+    /// QUIC: so many half-open ones are let in without a proof of their address; from then on strangers get a Retry first.
+    pub half_open_unproven: usize,
     /// For a handshake.
     pub open_timeout: Duration,
     /// From the first byte of a request to the last of its head.
@@ -47,6 +49,7 @@ impl Default for Limits {
         Limits {
             connections: 1024,
             half_open: 256,
+            half_open_unproven: 128,
             open_timeout: Duration::from_secs(20),
             request_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(60),
@@ -92,6 +95,9 @@ pub fn of_tcp(sender: &SenderSpec) -> Result<Arc<Config>, String> {
 pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
     match &sender.transport {
         TransportSpec::Quic(quic) => Ok(*quic.config),
-        TransportSpec::Tcp(_) => Err(format!("{}: it speaks TCP; give it transport = \"quic\"", sender.name)),
+        other => {
+            let spoken = other.other_than_tcp().unwrap_or("TCP");
+            Err(format!("{}: it speaks {spoken}; give it transport = \"quic\"", sender.name))
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! QUIC as bytes: the RFC's examples, round trips, sizes, and any bytes at all.
 
 use playpath_transport::codec::quic::{
-    Data, FRAME_ENCODING_ERROR, Header, INTERNAL_ERROR, Opened, PROTOCOL_VIOLATION, Reader, packet_number, put_frames,
-    put_header, put_parameters, put_varint, read_frames, read_parameters,
+    Data, FRAME_ENCODING_ERROR, Header, INTERNAL_ERROR, OfServer, Opened, PROTOCOL_VIOLATION, Reader, packet_number,
+    put_frames, put_header, put_parameters, put_varint, read_frames, read_parameters,
 };
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Ack, EcnCounts, Frame, FrameList, Kind, Packet, TAG_BYTES};
@@ -57,7 +57,14 @@ fn a_long_header_by_hand() {
     let header = Header::parse(&out, 8).unwrap();
     assert_eq!(
         header,
-        Header::Long { kind: Kind::Initial, destination: 6..8, source: 9..10, number_at: 13, end: out.len() }
+        Header::Long {
+            kind: Kind::Initial,
+            destination: 6..8,
+            source: 9..10,
+            token: 11..11,
+            number_at: 13,
+            end: out.len()
+        }
     );
     assert_eq!(Header::parse(&out[..out.len() - 1], 8), None, "cut");
 }
@@ -242,13 +249,17 @@ fn parameters_that_are_refused() {
 #[test]
 fn parameters_of_a_server() {
     let config = Config::default();
-    let bytes = put_parameters(&config.parameters(), 8, (&[1, 2, 3], &[4]));
+    let mut told = OfServer { original: &[1, 2, 3], retry: None, own: &[4], reset_token: [7; 16], max_uni_streams: 8 };
+    let bytes = put_parameters(&config.parameters(), &told);
     let (mut reader, mut found) = (Reader::new(&bytes), std::collections::BTreeMap::new());
     while !reader.is_empty() {
         let (id, value) = (reader.varint().unwrap(), reader.prefixed().unwrap());
         assert_eq!(found.insert(id, value), None);
     }
-    assert_eq!((found[&0x00], found[&0x0f], found[&0x0c]), (&[1, 2, 3][..], &[4][..], &[][..]));
+    assert_eq!((found[&0x00], found[&0x0f], found[&0x02]), (&[1, 2, 3][..], &[4][..], &[7; 16][..]));
+    assert!(!found.contains_key(&0x10), "there was no Retry");
+    told.retry = Some(&[5, 6]);
+    assert!(put_parameters(&config.parameters(), &told).windows(4).any(|bytes| bytes == [0x10, 2, 5, 6]));
     assert_eq!(Reader::new(found[&0x04]).varint(), Some(config.flow.connection));
     assert_eq!(Reader::new(found[&0x09]).varint(), Some(8));
 }

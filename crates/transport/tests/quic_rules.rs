@@ -338,6 +338,25 @@ fn a_false_address_is_not_kept() {
     assert_eq!(lone.poll().unwrap().to, Address { host: 1, port: 50_000 });
 }
 
+/// RFC 9000 §8.2.2: who asks from another address gets the answer there, but no more than three times what came from it: 100 bytes, so
+/// no padding to 1200; and only so many answers are owed at a time.
+#[test]
+fn an_answer_to_a_challenge_from_elsewhere_is_no_amplifier() {
+    let mut lone = Lone::new(unpaced);
+    for token in 0..50 {
+        let mut datagram = lone.datagram(None, &[Frame::PathChallenge(token)]);
+        datagram.from = Address { host: 9, port: 9 };
+        assert!(datagram.payload_bytes() <= 100);
+        lone.server.handle_datagram(lone.now, &datagram);
+    }
+    let answers: Vec<_> = std::iter::from_fn(|| lone.poll()).filter(|answer| answer.to.host == 9).collect();
+    assert_eq!(answers.len(), 4);
+    for answer in &answers {
+        assert!(matches!(answer.packet.frames.as_slice(), [Frame::PathResponse(_)]));
+        assert!(answer.payload_bytes() <= 300, "{}", answer.payload_bytes());
+    }
+}
+
 /// RFC 9000 §4, §13.1, §21.4 and others: what a peer may not do closes the connection with the right code.
 #[test]
 fn violations() {

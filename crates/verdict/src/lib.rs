@@ -11,6 +11,7 @@ mod preference;
 mod race;
 mod ranking;
 mod sentence;
+mod sessions;
 mod special;
 mod standing;
 mod stats;
@@ -21,6 +22,7 @@ pub use evidence::apart_level;
 pub use metric::metric;
 pub use ranking::{Proof, Ranker, Runs};
 pub use sentence::{format_value, headline, sentence};
+pub use sessions::Served;
 pub use standing::{Judged, Standing};
 pub use stats::{Summary, summarise};
 

@@ -20,6 +20,7 @@ from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
+from playpath.judge.trial import Trial, viewers_per_arm
 from playpath.population import headline, known_from
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
@@ -34,6 +35,7 @@ from playpath.population.intervals import (
 from playpath.population.judging import Judgement, judge
 from playpath.population.spec import Population
 from playpath.population.versus import ALIKE, Relation, Versus, look_level, relation
+from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
 """Quantiles that are told of each metric."""
@@ -135,7 +137,8 @@ class PopulationResult(Tabular):
     def judged(self, sender: str, other: str, *, network: bool = False) -> Judgement:
         """The two session by session."""
         criteria = self.network_criteria if network else self.viewer_criteria
-        return judge(self._sessions[sender], self._sessions[other], criteria)
+        prefer = "stalls" if network else self.population.base.prefer  # the order of the criteria, as it stands
+        return judge(self._sessions[sender], self._sessions[other], criteria, prefer)
 
     def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Means of units with their weights, from one value a session; of sessions `among` only."""
@@ -272,9 +275,42 @@ class PopulationResult(Tabular):
         """Each other sender against the baseline, in the order of the ranking."""
         return {s: self.versus(s, self.baseline) for s in self.ranking if s != self.baseline}
 
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """What each choice does for each sender's viewers, against the first; empty where senders alone are compared."""
+        choices = self.population.base.choices
+        found = []
+        for choice, name, baseline in pairs(choices, self.senders):
+            versus = self.versus(name, baseline)
+            helped, harmed = (f"{100 * share.value:.0f} %" for share in (versus.helped, versus.harmed))
+            detail = f"{helped} of viewers served better, {harmed} worse"
+            against = choices[baseline].value
+            told = f"{name} against {baseline}: {detail}."
+            found.append(Effect(choice.sender, choice.value, against, versus.relation, told, detail))
+        return found
+
+    @cached_property
+    def trial(self) -> Trial | None:
+        """How many viewers a real trial of the best against what they have today would need, by the first criterion whose means differ for
+        certain; None where none does.
+        """
+        if self.contender == self.baseline:
+            return None
+        for name in self.viewer_criteria:
+            found = self.difference(self.contender, self.baseline, name)
+            if found is not None and not found.low <= 0 <= found.high:
+                arms = [self.values(sender, name) for sender in (self.contender, self.baseline)]
+                count = viewers_per_arm(*(arm[~np.isnan(arm)].tolist() for arm in arms))
+                return None if count is None else Trial(self.contender, self.baseline, name, count)
+        return None
+
     @property
     def is_decided(self) -> bool:
-        """No other sender may be better than the best one, and the paths are known well enough to say so."""
+        """No other sender may be better than the best one, and the paths are known well enough to say so; where each of several senders
+        has choices, what these do is known for each.
+        """
+        if self.population.base.asks_for_whom:
+            return self.left_open is None and all(effect.outcome != "open" for effect in self.effects)
         return self.left_open is None and all(v.relation != "open" for v in self.against_best.values())
 
     @cached_property
@@ -412,7 +448,11 @@ class PopulationResult(Tabular):
             "headline": self.headline,
             "fine_print": self.fine_print,
             "against_baseline": [v.to_dict() for v in self.against_baseline.values()],
-            "against_best": [v.to_dict() for v in self.against_best.values()],
+            "against_best": [
+                {**v.to_dict(), "blocked_by": headline.blocked(self, v).strip()} for v in self.against_best.values()
+            ],
+            "effects": [effect.to_dict() for effect in self.effects],
+            "trial": None if self.trial is None else self.trial.to_dict(),
             "groups": self._group_dicts(),
             "between_paths": self.variance,
             "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks), "level": self.level} if self.looks else None,
@@ -478,11 +518,12 @@ class PopulationResult(Tabular):
     def load(cls, folder: str | Path) -> PopulationResult:
         """Read what `save` wrote."""
         from playpath.scenario import Scenario
+        from playpath.scenario.choices import restored
 
         source = Path(folder)
         stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
         told = stored["manifest"]
-        base = Scenario.stored(told["scenario"], told.get("written"))
+        base = restored(Scenario.stored(told["scenario"], told.get("written")), told)
         group = told["population"].get("population", {}).get("group", ())
         own = Population(
             name=stored["population"],

@@ -326,7 +326,7 @@ def _without_population(text: str) -> str:
 
 def _drawn_settings(raw: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, Any]]:
     """Dotted settings of the scenario that are distributions or sets of traces."""
-    for key, value in _leaves({k: v for k, v in raw.items() if k != "population"}, ""):
+    for key, value in _leaves({k: v for k, v in raw.items() if k not in ("population", "choice")}, ""):
         if distributions.is_distribution(value) or (
             re.fullmatch(r"path\.\d+(\.up)?\.trace", key) and sets.is_trace_set(value, folder)
         ):

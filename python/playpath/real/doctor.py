@@ -128,6 +128,7 @@ def _probes() -> list[_Probe]:
             APPS, "dash.js", _dash_js, "apt install npm, which fetches it at the first run; or PLAYPATH_DASHJS=FILE"
         ),
         _Probe(APPS, "curl", _program("curl"), "apt install curl"),
+        _Probe(APPS, "ngtcp2", _program("gtlsclient"), "apt install ngtcp2-client"),
         _Probe(APPS, "iperf3", _program("iperf3"), "apt install iperf3"),
         _Probe(APPS, "mptcpize", _program("mptcpize"), "apt install mptcpize"),
     ]

@@ -60,7 +60,8 @@ def twin(
     kernel, left_out : optional
         The other world, and which senders it does not have; for tests.
     world : str
-        The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and client differ.
+        The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and client differ;
+        with a real player as `wire:dashjs`.
 
     Raises
     ------
@@ -73,9 +74,10 @@ def twin(
     if not loaded.senders:
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give `cc`")
     if kernel is None:
-        kernel = real_world(world, tolerance)
-        left_out = left_out or (unsupported if world == "kernel" else _no_own_controls)
-        kernel.prepare(loaded, parallel)
+        found = real_world(world, tolerance)
+        left_out = left_out or (unsupported if found.base == "kernel" else _no_own_controls)
+        found.prepare(loaded, parallel)
+        kernel = found
     reasons = dict((left_out or unsupported)(loaded))
     reasons |= _without_task(loaded, reasons)
     names = [name for name in loaded.senders if name not in reasons]
@@ -99,13 +101,15 @@ def twin(
     return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
 
 
-def real_world(name: str, tolerance: str | None) -> World:
+def real_world(name: str, tolerance: str | None) -> worlds.KernelWorld:
     """The world of real time called `name`. Raises InputError where this machine has none."""
-    kinds = {"kernel": worlds.KernelWorld, "wire": worlds.WireWorld}
-    if name not in kinds:
-        raise unknown_name("world of real time", name, kinds)
-    check_kernel(name)
-    return kinds[name](tolerance=tolerance)
+    base = name.partition(":")[0]
+    if base not in ("kernel", "wire"):
+        raise unknown_name("world of real time", base, ("kernel", "wire"))
+    check_kernel(base)
+    found = worlds.world(name, tolerance=tolerance)
+    assert isinstance(found, worlds.KernelWorld)
+    return found
 
 
 def _no_own_controls(scenario: Scenario) -> dict[str, str]:

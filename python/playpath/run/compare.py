@@ -164,7 +164,7 @@ class _Played:
 
     def let_go(self, result: Comparison, seed: int) -> None:
         """Who is proven to be worse than another has played its last seed. Where it is asked for whom a choice is better, all play on."""
-        if not result.asks_for_whom:
+        if not result.scenario.asks_for_whom:
             leaving = [sender for sender, place in result.decision.places.items() if place[0] > 1]
             self.last = dict.fromkeys(leaving, seed) | self.last
 

@@ -123,6 +123,10 @@ class Document(TypedDict, total=False):
     verdict: Verdict | None
     """By what senders are ranked."""
 
+    choice: Sequence[Choice] | None
+    """What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for
+    every sender."""
+
 
 class PopulationDocument(Document, total=False):
     """A scenario in which a path's `trace` is a set of files, quantities are distributions, or users have a table."""
@@ -809,6 +813,16 @@ class Video(TypedDict, total=False):
     quality: Mapping[str, str] | str | None
     """Measured quality of an adaptive player's representations, a CSV table: `representation`, `segment` (may be
     left out), and of `vmaf`, `ssimplus`, `ssim` what you have."""
+
+
+class Choice(TypedDict, total=False):
+    """What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for every sender."""
+
+    key: Required[str]
+    """The setting, as `--set` takes it."""
+
+    values: Required[Sequence[Any]]
+    """Its values, two or more; the others are held against the first."""
 
 
 class Verdict(TypedDict, total=False):

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from playpath.base.metrics import about_runs, format_value, metric
+from playpath.base.metrics import about_runs, format_difference, format_value, metric
 
 if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
     from playpath.results.comparison import Comparison
@@ -261,4 +261,4 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
         median, low, high = (format_value(value) for value in (found.median, *found.ci95))
         interval = f"{median} ({low} to {high})"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word, *more]
+    return [metric(name).label, f"{format_difference(found.mean)} {unit}".strip(), interval, p_value, word, *more]

@@ -22,7 +22,8 @@ const STREAM_CREATION_ERROR: Broken = Broken(0x103);
 const CLOSED_CRITICAL_STREAM: Broken = Broken(0x104);
 const FRAME_UNEXPECTED: Broken = Broken(0x105);
 const FRAME_ERROR: Broken = Broken(0x106);
-const EXCESSIVE_LOAD: Broken = Broken(0x107);
+/// H3_EXCESSIVE_LOAD.
+pub const EXCESSIVE_LOAD: Broken = Broken(0x107);
 const SETTINGS_ERROR: Broken = Broken(0x109);
 const MISSING_SETTINGS: Broken = Broken(0x10a);
 const DECOMPRESSION_FAILED: Broken = Broken(0x200);

@@ -71,6 +71,11 @@ impl Request {
         Ok((head, Outcome::Nothing))
     }
 
+    /// Its head has come.
+    pub fn has_head(&self) -> bool {
+        self.has_head
+    }
+
     /// The client has ended its stream: is anything missing?
     pub fn is_cut(&self) -> bool {
         !self.has_head || self.left > 0 || self.http.is_within_request()

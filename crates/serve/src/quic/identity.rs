@@ -11,6 +11,15 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
 
+/// TLS's settings, and a secret that follows from the key, for [`Tokens`](crate::quic::tokens::Tokens).
+#[derive(Clone)]
+pub struct Tls {
+    /// Settings.
+    pub config: Arc<ServerConfig>,
+    /// Secret.
+    pub secret: [u8; 32],
+}
+
 /// Certificate chain and key.
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
@@ -43,14 +52,15 @@ impl Identity {
     }
 
     /// TLS 1.3 for HTTP/3. Errors: certificate and key do not belong together.
-    pub fn into_tls(self) -> Result<Arc<ServerConfig>, String> {
+    pub fn into_tls(self) -> Result<Tls, String> {
+        let secret = Sha256::digest([b"playpath tokens", self.key.secret_der()].concat()).into();
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| error.to_string())?;
         let config = builder.with_no_client_auth().with_single_cert(self.chain, self.key);
         let mut config = config.map_err(|error| format!("certificate and key: {error}"))?;
         config.alpn_protocols = vec![b"h3".to_vec()];
-        Ok(Arc::new(config))
+        Ok(Tls { config: Arc::new(config), secret })
     }
 }
 

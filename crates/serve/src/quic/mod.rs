@@ -1,11 +1,13 @@
 //! The simulator's QUIC endpoint on UDP sockets: real keys, real bytes, HTTP/3 above.
 //!
-//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `run` (the
-//! loop).
+//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `qlog` (what a connection did), `tokens` (Retry and
+//! stateless reset), `run` (the loop).
 
 pub mod identity;
 pub mod keys;
+pub mod qlog;
 pub mod run;
 pub mod server;
 pub mod session;
 pub mod streams;
+pub mod tokens;

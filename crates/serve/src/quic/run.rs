@@ -3,9 +3,10 @@
 
 use crate::options::Arguments;
 use crate::quic::identity::Identity;
-use crate::quic::server::Server;
+use crate::quic::server::{MakeLog, Server};
 use crate::quic::session::Envelope;
-use crate::run::{Clock, Logs, Serves, drive};
+use crate::record::Recorder;
+use crate::run::{Clock, Logs, Serves, create, drive, write_record};
 use crate::secrets::Random;
 use crate::store::Store;
 use playpath_emulator::sys;
@@ -14,9 +15,11 @@ use playpath_transport::Ecn;
 use playpath_units::Time;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use serde_json::json;
-use std::io::{self, IoSliceMut};
+use std::fs::File;
+use std::io::{self, BufWriter, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
@@ -39,6 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let tls = identity.into_tls().map_err(Failure::Input)?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
     let logs = Logs::open(arguments)?;
+    arguments.record.as_deref().map(create).transpose()?;
     let socket = UdpSocket::bind(address).map_err(|error| Failure::Run(format!("UDP {address}: {error}")))?;
     let state =
         UdpSocketState::new(UdpSockRef::from(&socket)).map_err(|error| Failure::run(format!("UDP: {error}")))?;
@@ -58,11 +62,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut server = Server::new(settings, store, tls, Box::new(Random));
     arguments.told().into_iter().for_each(|told| server.tell(told));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
+    if arguments.record.is_some() {
+        server.record(Recorder::new(arguments.sample), address);
+    }
+    if let Some(folder) = &arguments.qlog {
+        server.log_connections(logs_in(folder)?);
+    }
     let buffer = vec![0; MOST_BYTES * BATCH_SIZE];
-    let mut looped = Loop { server, socket, state, logs, clock: Clock::start(), buffer, out: Vec::new() };
+    let (clock, out) = (Clock::start(), Vec::new());
+    let mut looped = Loop { server, socket, state, logs, clock, buffer, out, write_errors: 0 };
     drive(&mut looped, &signals, stdin.as_ref())?;
-    looped.end();
-    Ok(())
+    looped.end(arguments.record.as_deref())
+}
+
+/// A file for each connection in `folder`, which is made if it is not there.
+fn logs_in(folder: &Path) -> Result<MakeLog, Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| Failure::Input(format!("{}: {error}", folder.display())))?;
+    let folder = folder.to_path_buf();
+    Ok(Box::new(move |name| {
+        let file = File::create(folder.join(format!("{name}.sqlog"))).ok()?;
+        Some(Box::new(BufWriter::new(file)))
+    }))
 }
 
 /// A line that starts Chromium so that it takes this certificate and begins with QUIC.
@@ -84,6 +104,8 @@ struct Loop {
     buffer: Vec<u8>,
     /// Datagrams that leave in one call.
     out: Vec<u8>,
+    /// Calls that the socket refused.
+    write_errors: u64,
 }
 
 impl Serves for Loop {
@@ -126,10 +148,13 @@ impl Serves for Loop {
 }
 
 impl Loop {
-    /// Every client is told that the server ends.
-    fn end(&mut self) {
-        self.server.close_all(self.clock.now());
+    /// Every client is told that the server ends; the record is written.
+    fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
+        let now = self.clock.now();
+        let recorder = self.server.take_record(now);
+        self.server.close_all(now);
         self.flush();
+        write_record(record, recorder, (&self.clock, self.write_errors))
     }
 
     /// Send all that may leave, in runs of datagrams that one call takes.
@@ -162,7 +187,7 @@ impl Loop {
     }
 
     /// A datagram that the socket does not take is lost, as on any network.
-    fn send(&self, run: &Run, length: usize) {
+    fn send(&mut self, run: &Run, length: usize) {
         let transmit = Transmit {
             destination: run.envelope.remote,
             ecn: EcnCodepoint::from_bits(run.envelope.ecn as u8),
@@ -170,7 +195,9 @@ impl Loop {
             segment_size: (length > run.size).then_some(run.size),
             src_ip: None,
         };
-        let _ = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
+        let sent = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
+        // What an ICMP message said of a client that is gone is no refusal.
+        self.write_errors += u64::from(sent.is_err_and(|error| error.kind() != io::ErrorKind::ConnectionRefused));
     }
 }
 

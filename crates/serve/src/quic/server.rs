@@ -4,24 +4,29 @@
 //!
 //! Nothing grows without bound: clients and half-open ones are counted ([`Limits`]), each may send at most its
 //! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
-//! §8.1). Left out: Retry, stateless reset (a client of a server that was started anew waits for its idle timeout), further connection ids.
+//! §8.1). From so many half-open ones on, a stranger proves its address by a Retry before anything is kept of it. Left out: further
+//! connection ids.
 
 use crate::conversation::Access;
-use crate::quic::session::{Envelope, Session};
+use crate::quic::identity::Tls;
+use crate::quic::qlog::Qlog;
+use crate::quic::session::{Envelope, Opening, Session};
+use crate::quic::tokens::Tokens;
+use crate::record::Recorder;
 use crate::secrets::Secrets;
 use crate::settings::Limits;
 use crate::store::Store;
 use playpath_cc::AppParameters;
 use playpath_scenario::SenderSpec;
+use playpath_transport::Ecn;
 use playpath_transport::codec::quic::{Header, version_negotiation};
 use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Kind;
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
-use rustls::ServerConfig;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::io::Write;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 /// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
 const LEAST_INITIAL: usize = 1200;
@@ -70,7 +75,8 @@ impl Settings {
 pub struct Server {
     settings: Settings,
     store: Store,
-    tls: Arc<ServerConfig>,
+    tls: Tls,
+    tokens: Tokens,
     secrets: Box<dyn Secrets>,
     /// By age.
     sessions: BTreeMap<u64, Session>,
@@ -87,14 +93,22 @@ pub struct Server {
     told: Option<AppParameters>,
     policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
+    /// What is kept of the connections, and the address that stands for this end in it.
+    recorder: Option<(Recorder, SocketAddr)>,
+    /// Makes a place for the log of the connection whose first packet went to the id with this name.
+    qlogs: Option<MakeLog>,
 }
+
+/// Where the log of a connection goes; `None`: nowhere.
+pub type MakeLog = Box<dyn FnMut(&str) -> Option<Box<dyn Write + Send>> + Send>;
 
 impl Server {
     /// Serve `store`.
-    pub fn new(settings: Settings, store: Store, tls: Arc<ServerConfig>, secrets: Box<dyn Secrets>) -> Server {
+    pub fn new(settings: Settings, store: Store, tls: Tls, secrets: Box<dyn Secrets>) -> Server {
         Server {
             settings,
             store,
+            tokens: Tokens::new(&tls.secret),
             tls,
             secrets,
             sessions: BTreeMap::new(),
@@ -110,6 +124,32 @@ impl Server {
             told: None,
             policy: None,
             reports: VecDeque::new(),
+            recorder: None,
+            qlogs: None,
+        }
+    }
+
+    /// Write down what connections do, each where `make` says.
+    pub fn log_connections(&mut self, make: MakeLog) {
+        self.qlogs = Some(make);
+    }
+
+    /// Keep what [`Recorder`] does; `local` stands for this end.
+    pub fn record(&mut self, recorder: Recorder, local: SocketAddr) {
+        self.recorder = Some((recorder, local));
+    }
+
+    /// What was recorded, with a last look.
+    pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
+        self.sample(now);
+        self.recorder.take().map(|(recorder, _)| recorder)
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some((recorder, local)) = &mut self.recorder else { return };
+        recorder.begin_sample(now);
+        for (&id, session) in &self.sessions {
+            recorder.note_session(now, id, *local, session);
         }
     }
 
@@ -141,22 +181,28 @@ impl Server {
     /// A datagram has come; it is opened in place.
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8]) {
         let Some(header) = Header::parse(bytes, CID) else { return };
-        let (destination, source, kind) = match header {
+        let (destination, first) = match header {
             Header::Unknown { destination, source } => {
-                if bytes.len() >= LEAST_INITIAL && self.refusals.len() < MOST_REFUSALS {
-                    let answer = version_negotiation(&bytes[destination], &bytes[source]);
-                    self.refusals.push_back((envelope, answer));
+                if bytes.len() >= LEAST_INITIAL {
+                    self.refuse(envelope, Some(version_negotiation(&bytes[destination], &bytes[source])));
                 }
                 return;
             }
-            Header::Long { kind, destination, source, .. } => (destination, Some(source), kind),
-            Header::Short { destination, .. } => (destination, None, Kind::OneRtt),
+            Header::Long { kind, destination, source, token, .. } => {
+                (destination, (kind == Kind::Initial).then_some((source, token)))
+            }
+            Header::Short { destination, .. } => (destination, None),
         };
         let known = self.cids.get(&bytes[destination.clone()]).copied();
+        let is_short = bytes.first().is_some_and(|first| first & 0x80 == 0);
+        if known.is_none() && is_short {
+            let reset = self.tokens.reset(&bytes[destination], bytes.len(), || self.secrets.key().ok());
+            return self.refuse(envelope, reset);
+        }
         let id = known.or_else(|| {
-            let is_first = kind == Kind::Initial && bytes.len() >= LEAST_INITIAL && destination.len() >= LEAST_ORIGINAL;
-            let source = source.filter(|_| is_first)?;
-            self.let_in(now, bytes[destination].to_vec(), bytes[source].to_vec())
+            let is_whole = bytes.len() >= LEAST_INITIAL && destination.len() >= LEAST_ORIGINAL;
+            let (source, token) = first.filter(|_| is_whole)?;
+            self.knock(now, envelope, (&bytes[destination], &bytes[source], &bytes[token]))
         });
         let Some(id) = id else { return };
         if let Some(session) = self.sessions.get_mut(&id) {
@@ -165,25 +211,50 @@ impl Server {
         }
     }
 
-    /// A new client. `None`: all places are taken.
-    fn let_in(&mut self, now: Time, original: Vec<u8>, peer: Vec<u8>) -> Option<u64> {
+    /// An answer to somebody that nothing is kept of, if there is one.
+    fn refuse(&mut self, envelope: Envelope, answer: Option<Vec<u8>>) {
+        if self.refusals.len() < MOST_REFUSALS {
+            self.refusals.extend(answer.map(|answer| (Envelope { ecn: Ecn::NotEct, ..envelope }, answer)));
+        }
+    }
+
+    /// An Initial of nobody that is known: a new client, or one that has to prove its address first (RFC 9000 §8.1.2).
+    fn knock(&mut self, now: Time, envelope: Envelope, (to, peer, token): (&[u8], &[u8], &[u8])) -> Option<u64> {
+        let remote = envelope.remote;
+        let proven = self.tokens.original(now, remote, to, token).map(<[u8]>::to_vec);
+        let own = self.secrets.key().ok()?.to_be_bytes();
+        if proven.is_none() && self.half_open.len() >= self.settings.limits.half_open_unproven {
+            let retry = self.tokens.retry(now, remote, (peer, &own, to));
+            self.refuse(envelope, retry);
+            return None;
+        }
+        let retry = proven.is_some().then(|| to.to_vec());
+        let original = proven.unwrap_or_else(|| to.to_vec());
+        let (reset_token, secret) = (self.tokens.of_reset(&own), self.secrets.key().ok()?);
+        self.let_in(now, to, Opening { original, retry, own, peer: peer.to_vec(), reset_token, secret })
+    }
+
+    /// A new client, whose packets go to `to` until it knows what this end calls itself. `None`: all places are taken.
+    fn let_in(&mut self, now: Time, to: &[u8], opening: Opening) -> Option<u64> {
         if self.half_open.len() >= self.settings.limits.half_open {
             let oldest = self.half_open.first().copied()?;
-            self.forget(oldest);
+            self.forget(now, oldest);
         }
         if self.sessions.len() >= self.settings.limits.connections {
             let idle = self.sessions.iter().find(|(_, session)| session.streams.is_idle()).map(|(id, _)| *id)?;
-            self.forget(idle);
+            self.send_away(now, idle);
         }
-        let own = self.secrets.key().ok()?.to_be_bytes();
         let config = self.settings.endpoint();
         let control = self.settings.sender.cc.build(config.initial_window);
-        let mut session = Session::new(now, (config, control), &self.tls, (&original, own, &peer))?;
+        let cids = [opening.own.to_vec(), to.to_vec()];
+        let name: String = opening.original.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut session = Session::new(now, (config, control), &self.tls.config, opening)?;
+        let place = self.qlogs.as_mut().and_then(|make| make(&name));
+        place.into_iter().for_each(|place| session.log(Qlog::new(now, &name, place)));
         self.told.into_iter().for_each(|told| session.tell(now, told));
         self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
-        let cids = [own.to_vec(), original];
         self.cids.extend(cids.iter().map(|cid| (cid.clone(), id)));
         self.cids_of.insert(id, cids);
         self.half_open.insert(id);
@@ -191,8 +262,23 @@ impl Server {
         Some(id)
     }
 
-    fn forget(&mut self, id: u64) {
-        self.sessions.remove(&id);
+    /// A client is told that it goes, and forgotten: what it still sends is answered by a stateless reset.
+    fn send_away(&mut self, now: Time, id: u64) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.close(now);
+            let mut farewell = Vec::new();
+            if let Some(envelope) = session.poll_datagram(now, &mut farewell) {
+                self.refusals.push_back((envelope, farewell));
+            }
+        }
+        self.forget(now, id);
+    }
+
+    fn forget(&mut self, now: Time, id: u64) {
+        let Some(session) = self.sessions.remove(&id) else { return };
+        if let Some((recorder, local)) = &mut self.recorder {
+            recorder.note_session(now, id, *local, &session);
+        }
         self.half_open.remove(&id);
         for cid in self.cids_of.remove(&id).into_iter().flatten() {
             self.cids.remove(&cid);
@@ -204,11 +290,14 @@ impl Server {
 
     /// Timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
+        if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
+            self.sample(now);
+        }
         while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
             self.dues.remove(&(due, id));
             self.due_of.remove(&id);
             if let Some(session) = self.sessions.get_mut(&id) {
-                session.handle_timeout(now);
+                session.handle_timeout(now, &self.settings.limits);
                 session.serve(now, &self.store);
                 self.ready.push_back(id);
             }
@@ -217,7 +306,8 @@ impl Server {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        self.dues.first().map_or(Time::MAX, |(due, _)| *due)
+        let sample = self.recorder.as_ref().map_or(Time::MAX, |(recorder, _)| recorder.due());
+        self.dues.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
     /// The next datagram is appended to `out`; `None`: there is none now.
@@ -249,9 +339,9 @@ impl Server {
         }
         let has_opened = now < session.opened + self.settings.limits.open_timeout || !self.half_open.contains(&id);
         if session.is_over() || !has_opened {
-            return self.forget(id);
+            return self.forget(now, id);
         }
-        let due = session.poll_timeout();
+        let due = session.poll_timeout(&self.settings.limits);
         if let Some(before) = self.due_of.insert(id, due) {
             self.dues.remove(&(before, id));
         }

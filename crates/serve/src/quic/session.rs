@@ -2,14 +2,16 @@
 //!
 //! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what leaves when; here it gets bytes.
 
-use crate::h3::{Broken, NO_ERROR};
+use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::keys::Keyring;
+use crate::quic::qlog::Qlog;
 use crate::quic::streams::Streams;
+use crate::settings::Limits;
 use crate::store::Store;
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::Ecn;
-use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, Opened};
+use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, OfServer, Opened};
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Address, Datagram, FrameList, Kind, Packet, Space};
@@ -45,6 +47,23 @@ pub struct Envelope {
     pub ecn: Ecn,
 }
 
+/// Ids and secrets of a connection that begins.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// Where the client's first packet went to.
+    pub original: Vec<u8>,
+    /// Where its first packet after a Retry went to, if it has proved its address by that.
+    pub retry: Option<Vec<u8>>,
+    /// What this end calls itself.
+    pub own: [u8; 8],
+    /// What the client calls itself.
+    pub peer: Vec<u8>,
+    /// What a stateless reset of it ends with.
+    pub reset_token: [u8; 16],
+    /// For challenges of addresses.
+    pub secret: u64,
+}
+
 /// See the module.
 pub struct Session {
     endpoint: Connection,
@@ -59,33 +78,50 @@ pub struct Session {
     /// HTTP/3 above it.
     pub streams: Streams,
     closes_as_application: bool,
+    qlog: Option<Qlog>,
+    /// Bytes of streams that have moved, either way, and when the last ones did.
+    moved: (u64, Time),
     /// When the first datagram came.
     pub opened: Time,
 }
 
 impl Session {
-    /// For a client whose first packet has these connection ids: where it went to, and what the client calls itself. `None`: TLS
-    /// refuses its own settings.
+    /// For a client's first packet. `None`: TLS refuses its own settings.
     pub fn new(
         now: Time,
         (config, control): (Config, Box<dyn CongestionControl>),
         tls: &Arc<ServerConfig>,
-        (original, own, peer): (&[u8], [u8; 8], &[u8]),
+        opening: Opening,
     ) -> Option<Session> {
+        let Opening { original, retry, own, peer, reset_token, secret } = opening;
         let config = Config { cid_bytes: own.len() as u32, peer_cid_bytes: peer.len() as u32, ..config };
-        let parameters = codec::put_parameters(&config.parameters(), config.max_uni_streams, (original, &own));
+        let told = OfServer {
+            original: &original,
+            retry: retry.as_deref(),
+            own: &own,
+            reset_token,
+            max_uni_streams: config.max_uni_streams,
+        };
+        let parameters = codec::put_parameters(&config.parameters(), &told);
         let tls = ServerConnection::new(tls.clone(), Version::V1, parameters).ok()?;
+        let mut endpoint = Connection::listen_with_tls(config, control);
+        endpoint.keep_secret(secret);
+        if retry.is_some() {
+            endpoint.validate_address();
+        }
         Some(Session {
-            endpoint: Connection::listen_with_tls(config, control),
+            endpoint,
             tls,
-            keys: Keyring::new(original),
+            keys: Keyring::new(retry.as_deref().unwrap_or(&original)),
             crypto: <[Crypto; 3]>::default(),
             own,
-            peer: peer.to_vec(),
+            peer,
             addresses: Vec::new(),
             client: None,
             streams: Streams::default(),
             closes_as_application: false,
+            qlog: None,
+            moved: (0, now),
             opened: now,
         })
     }
@@ -95,21 +131,41 @@ impl Session {
         self.endpoint.set_app_parameters(now, parameters);
     }
 
+    /// Write down what it does.
+    pub fn log(&mut self, qlog: Qlog) {
+        self.endpoint.log_lost();
+        self.qlog = Some(qlog);
+    }
+
     /// The endpoint.
     pub fn endpoint(&self) -> &Connection {
         &self.endpoint
     }
 
     /// Timers.
-    pub fn handle_timeout(&mut self, now: Time) {
+    pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
         if self.endpoint.poll_timeout() <= now {
             self.endpoint.handle_timeout(now);
+            self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
+        }
+        if self.patience(limits) <= now {
+            self.end(now, EXCESSIVE_LOAD.0);
         }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
-    pub fn poll_timeout(&self) -> Time {
-        self.endpoint.poll_timeout()
+    pub fn poll_timeout(&self, limits: &Limits) -> Time {
+        self.endpoint.poll_timeout().min(self.patience(limits))
+    }
+
+    /// Until when a client is waited for that has a request under way and takes nothing of its answer, or does not end its head. A
+    /// client without one may be there as long as its QUIC is.
+    fn patience(&self, limits: &Limits) -> Time {
+        if self.endpoint.is_closing() || self.streams.is_idle() {
+            return Time::MAX;
+        }
+        let head = self.streams.oldest_head().map_or(Time::MAX, |asked| asked + limits.request_timeout);
+        (self.moved.1 + limits.idle_timeout).min(head)
     }
 
     /// Nothing more will happen.
@@ -119,8 +175,12 @@ impl Session {
 
     /// End it in order.
     pub fn close(&mut self, now: Time) {
+        self.end(now, NO_ERROR);
+    }
+
+    fn end(&mut self, now: Time, code: u64) {
         self.closes_as_application = true;
-        self.endpoint.close(now, NO_ERROR);
+        self.endpoint.close(now, code);
     }
 
     /// A datagram arrived; its packets are opened in place.
@@ -167,7 +227,9 @@ impl Session {
             bytes: packet.len() as u32,
             parameters: None,
         };
+        self.qlog.iter_mut().for_each(|log| log.received(now, &record, &opened.frames));
         self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
+        self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         self.keep_data(kind.space(), payload, &opened);
         self.speak_tls(now, kind.space());
     }
@@ -262,8 +324,12 @@ impl Session {
     pub fn serve(&mut self, now: Time, store: &Store) {
         let Some(remote) = self.remote() else { return };
         if let Err(Broken(code)) = self.streams.serve(now, &mut self.endpoint, remote, store) {
-            self.closes_as_application = true;
-            self.endpoint.close(now, code);
+            self.end(now, code);
+        }
+        let stats = self.endpoint.stats();
+        let moved = stats.bytes_acked + stats.bytes_delivered;
+        if moved != self.moved.0 || self.streams.is_idle() {
+            self.moved = (moved, now);
         }
     }
 
@@ -273,6 +339,7 @@ impl Session {
             let datagram = self.endpoint.poll_transmit(now)?;
             let start = out.len();
             if self.put_datagram(&datagram, out).is_some() {
+                self.qlog.iter_mut().for_each(|log| datagram.packets().for_each(|packet| log.sent(now, packet)));
                 let remote = *self.addresses.get(usize::from(datagram.to.port))?;
                 return Some(Envelope { remote, ecn: datagram.ecn });
             }

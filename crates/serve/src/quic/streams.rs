@@ -7,11 +7,12 @@ use crate::http::Answer;
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
 use crate::store::Store;
+use playpath_cc::AppParameters;
 use playpath_transport::codec::quic::OfClient;
 use playpath_transport::quic::{Connection, Event, Reason};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, parse, report_lines};
+use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning, parse, report_lines};
 use playpath_video::cmsd::Cmsd;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -47,6 +48,10 @@ pub struct Streams {
     pub reports: Vec<String>,
     /// Answers that have arrived and nobody has taken yet.
     pub accesses: Vec<Access>,
+    /// Requests that were answered.
+    pub requests: u64,
+    /// What the client told first that cannot be.
+    pub doubt: Option<Warning>,
 }
 
 impl Default for Streams {
@@ -60,6 +65,8 @@ impl Default for Streams {
             policy: None,
             reports: Vec::new(),
             accesses: Vec::new(),
+            requests: 0,
+            doubt: None,
         }
     }
 }
@@ -68,6 +75,12 @@ impl Streams {
     /// No request is under way.
     pub fn is_idle(&self) -> bool {
         self.streams.keys().all(|id| id & 2 != 0)
+    }
+
+    /// When the oldest request began whose head has not come yet.
+    pub fn oldest_head(&self) -> Option<Time> {
+        let waiting = self.streams.iter().filter(|(id, stream)| *id & 2 == 0 && !stream.request.has_head());
+        waiting.filter_map(|(_, stream)| stream.asked).min()
     }
 
     /// Bytes of a stream that the endpoint has let in; it has opened all below it (RFC 9000 §3.2).
@@ -179,8 +192,9 @@ impl Streams {
     fn answer(&mut self, now: Time, endpoint: &mut Connection, (id, remote): (u64, SocketAddr), mut answer: Answer) {
         if let Some((cmcd, body_bytes)) = answer.told.take() {
             self.session.clone_from(&cmcd.sid);
-            let told = self.view.handle_request(&cmcd, Some(body_bytes), &mut Vec::new());
-            told.into_iter().for_each(|told| endpoint.set_app_parameters(now, told));
+            let mut doubts = Vec::new();
+            let told = self.view.handle_request(&cmcd, Some(body_bytes), &mut doubts);
+            self.hand_over(now, endpoint, told, doubts);
         }
         if let Some(reports) = answer.reports.take() {
             self.take_reports_of(now, endpoint, reports);
@@ -191,6 +205,7 @@ impl Streams {
             endpoint.set_priority(id, priority);
         }
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
+        self.requests += 1;
         let request = std::mem::take(&mut answer.request);
         let asked = stream.asked.unwrap_or(now);
         stream.access = Some(Access::new(remote, request, (answer.status, body_bytes), asked));
@@ -201,11 +216,17 @@ impl Streams {
         for line in report_lines(&reports) {
             let cmcd: Cmcd = parse(line).cmcd;
             if cmcd.sid.is_some() && cmcd.sid == self.session {
-                let told = self.view.handle_report(&cmcd, &mut Vec::new());
-                told.into_iter().for_each(|told| endpoint.set_app_parameters(now, told));
+                let mut doubts = Vec::new();
+                let told = self.view.handle_report(&cmcd, &mut doubts);
+                self.hand_over(now, endpoint, told, doubts);
             }
         }
         self.reports.push(reports);
+    }
+
+    fn hand_over(&mut self, now: Time, endpoint: &mut Connection, told: Option<AppParameters>, doubts: Vec<Warning>) {
+        self.doubt = self.doubt.take().or(doubts.into_iter().next());
+        told.into_iter().for_each(|told| endpoint.set_app_parameters(now, told));
     }
 
     /// What the endpoint knows of the way to the client, with a file (CTA-5006).

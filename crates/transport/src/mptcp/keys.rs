@@ -51,7 +51,8 @@ pub(crate) fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     out
 }
 
-fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+/// HMAC-SHA256 (RFC 2104).
+pub(crate) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     let mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
     mac.chain_update(message).finalize().into_bytes().into()
 }

@@ -30,6 +30,27 @@ impl Connection {
         Connection { handshake, ..Connection::listen(config, control) }
     }
 
+    /// Nobody but the client's address can know what is sent there to validate it: `secret` is drawn for this connection (RFC 9000
+    /// §8.2.1).
+    pub fn keep_secret(&mut self, secret: u64) {
+        self.route.keep_secret(secret);
+    }
+
+    /// Keep the numbers of packets that are given up for [`take_lost`](Self::take_lost).
+    pub fn log_lost(&mut self) {
+        self.lost = Some(Vec::new());
+    }
+
+    /// Packets given up since the last call: their spaces and numbers.
+    pub fn take_lost(&mut self) -> Vec<(Space, u64)> {
+        self.lost.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The client has proved that it receives at its address, by a token (RFC 9000 §8.1.2).
+    pub fn validate_address(&mut self) {
+        self.route.validate();
+    }
+
     /// TLS has so many more bytes to send in `space`.
     pub fn write_crypto(&mut self, space: Space, bytes: u64) {
         self.handshake.crypto[space as usize].out.write(bytes);

@@ -12,6 +12,7 @@
 
 use super::packet::{Address, Datagram, Frame, Kind, Space};
 use super::{Connection, Event, Reason};
+use crate::mptcp::keys::{first, hmac};
 use playpath_units::{Duration, Time};
 
 /// Answers that are owed at most.
@@ -46,7 +47,10 @@ pub(crate) struct Route {
     sent: u64,
     validation: Option<Validation>,
     next_token: u64,
-    responses: [Option<(u64, Address)>; MAX_RESPONSES],
+    /// Nobody may guess the tokens of challenges (§8.2.1): what they are made of besides their number.
+    secret: Option<u64>,
+    /// Token, where to, and how many bytes may go there (§8.2.2).
+    responses: [Option<(u64, Address, u64)>; MAX_RESPONSES],
     owes_responses: bool,
 }
 
@@ -69,6 +73,7 @@ impl Route {
             sent: 0,
             validation: None,
             next_token: 1,
+            secret: None,
             responses: [None; MAX_RESPONSES],
             owes_responses: false,
         }
@@ -93,13 +98,14 @@ impl Route {
     pub fn on_sent(&mut self, bytes: u32) {
         self.sent += u64::from(bytes);
     }
-    pub fn owe_response(&mut self, token: u64, to: Address) {
+    /// A challenge came from `to`, in a datagram of so many bytes.
+    pub fn owe_response(&mut self, token: u64, to: Address, bytes: u32) {
         if let Some(slot) = self.responses.iter_mut().find(|slot| slot.is_none()) {
-            *slot = Some((token, to));
+            *slot = Some((token, to, 3 * u64::from(bytes)));
             self.owes_responses = true;
         }
     }
-    fn next_response(&mut self) -> Option<(u64, Address)> {
+    fn next_response(&mut self) -> Option<(u64, Address, u64)> {
         let next = self.responses.iter_mut().find_map(Option::take);
         self.owes_responses = next.is_some();
         next
@@ -107,6 +113,10 @@ impl Route {
     /// A challenge or a response may have to leave.
     pub fn owes_frames(&self) -> bool {
         self.owes_responses || self.validation.is_some()
+    }
+    /// Tokens of challenges follow from this, too.
+    pub fn keep_secret(&mut self, secret: u64) {
+        self.secret = Some(secret);
     }
     /// A challenge or the end of a validation is due then.
     pub fn deadline(&self) -> Time {
@@ -116,7 +126,7 @@ impl Route {
     }
 
     fn begin(&mut self, now: Time, timeout: Duration, previous: Option<Address>) {
-        let token = self.next_token;
+        let token = self.secret.map_or(self.next_token, |secret| keyed_token(secret, self.next_token));
         self.next_token += 1;
         self.number += 1;
         (self.received, self.sent) = (0, 0);
@@ -186,8 +196,9 @@ impl Connection {
     /// PATH_CHALLENGE and PATH_RESPONSE, in datagrams of their own, padded as far as the address may be sent (§8.2.1, §8.2.2).
     pub(super) fn poll_path_frames(&mut self, now: Time, out: &mut Datagram) -> bool {
         let Some(kind @ Kind::OneRtt) = self.handshake.sends(Space::Data) else { return false };
-        if let Some((token, to)) = self.route.next_response() {
-            self.path_datagram(now, (kind, Frame::PathResponse(token), to), out);
+        if let Some((token, to, most)) = self.route.next_response() {
+            let allowed = if to == self.route.remote { self.route.allowance() } else { most };
+            self.path_datagram(now, (kind, Frame::PathResponse(token)), (to, allowed), out);
             return true;
         }
         let may_challenge = self.route.allowance() >= LEAST_DATAGRAM;
@@ -198,23 +209,58 @@ impl Connection {
         }
         validation.sent += 1;
         validation.next_at = now + wait;
-        let (token, to) = (validation.token, self.route.remote);
-        self.path_datagram(now, (kind, Frame::PathChallenge(token), to), out);
+        let token = validation.token;
+        let to = (self.route.remote, self.route.allowance());
+        self.path_datagram(now, (kind, Frame::PathChallenge(token)), to, out);
         true
     }
 
-    fn path_datagram(&mut self, now: Time, (kind, frame, to): (Kind, Frame, Address), out: &mut Datagram) {
+    /// `to`: the address, and how many bytes may go there.
+    fn path_datagram(
+        &mut self,
+        now: Time,
+        (kind, frame): (Kind, Frame),
+        (to, allowed): (Address, u64),
+        out: &mut Datagram,
+    ) {
         out.coalesced.clear();
         let packet = &mut out.packet;
         self.start_packet(kind, packet);
         packet.frames.push(frame);
         packet.bytes += frame.bytes(false);
-        let allowed = if to == self.route.remote { self.route.allowance() } else { u64::MAX };
         let padded = u64::from(self.config.initial_bytes).min(allowed) as u32;
         packet.padding = padded.saturating_sub(packet.bytes);
         packet.bytes += packet.padding;
         self.record(now, packet, false, false);
         self.address(out);
         out.to = to;
+    }
+}
+
+fn keyed_token(secret: u64, number: u64) -> u64 {
+    u64::from_be_bytes(first(&hmac(&secret.to_be_bytes(), &number.to_be_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two validations of one connection, and those of a connection with another secret: nothing leads from one token to the next.
+    #[test]
+    fn challenges_cannot_be_guessed() {
+        let tokens = |secret| {
+            let mut route = Route::unknown();
+            route.keep_secret(secret);
+            [0, 1].map(|_| {
+                route.begin(Time::ZERO, Duration::from_secs(1), None);
+                route.validation.expect("begun").token
+            })
+        };
+        let found = [tokens(1), tokens(2)].concat();
+        for (index, token) in found.iter().enumerate() {
+            let distances = found[..index].iter().map(|other| (token ^ other).count_ones());
+            assert!(*token > 1 << 32 && distances.min().unwrap_or(64) > 10, "{found:x?}");
+        }
+        assert_eq!(tokens(1), tokens(1));
     }
 }

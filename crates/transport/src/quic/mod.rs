@@ -109,6 +109,8 @@ pub struct Connection {
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
     has_sent_since_arrival: bool,
     events: VecDeque<Event>,
+    /// Packets that were given up, if somebody wants to hear of them.
+    lost: Option<Vec<(Space, u64)>>,
     stats: Stats,
 }
 
@@ -146,6 +148,7 @@ impl Connection {
             idle_at: Time::MAX,
             has_sent_since_arrival: false,
             events: VecDeque::new(),
+            lost: None,
             stats: Stats::default(),
             config,
         }

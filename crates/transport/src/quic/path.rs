@@ -183,7 +183,7 @@ impl Path {
         match self.pacing_rate(pacing) {
             Some(rate) => {
                 let burst = self.burst(rate, pacing);
-                self.pacer.departs_at(now, self.datagram_bytes, rate, burst)
+                self.pacer.departs_at(now, self.datagram_bytes, rate, burst, pacing.in_trains)
             }
             None => now,
         }
@@ -521,12 +521,13 @@ impl Pacer {
         self.tokens = (self.tokens + new).min(burst as f64);
     }
 
-    /// A datagram may leave then. An empty bucket waits until it holds a burst again, which is what GSO sends at once.
-    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64) -> Time {
+    /// A datagram may leave then; see [`Pacing::in_trains`].
+    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
         self.fill(now, rate, burst);
         self.next = now;
         if self.tokens < f64::from(bytes) {
-            let missing = burst.max(u64::from(bytes)) as f64 - self.tokens;
+            let awaited = if in_trains { burst.max(u64::from(bytes)) } else { u64::from(bytes) };
+            let missing = awaited as f64 - self.tokens;
             self.next = now + rate.time_to_send(missing.ceil() as u64).max(Duration::from_nanos(1));
         }
         self.next

@@ -121,7 +121,7 @@ impl Connection {
             Frame::MaxData(max) => self.streams.on_max_data(max),
             Frame::MaxStreamData { id, max } => self.streams.on_max_stream_data(id, max, &self.config)?,
             Frame::MaxStreams(max) => self.streams.on_max_streams(max),
-            Frame::PathChallenge(token) => self.route.owe_response(token, arrival.from),
+            Frame::PathChallenge(token) => self.route.owe_response(token, arrival.from, arrival.bytes),
             Frame::PathResponse(token) => self.on_path_response(token),
             Frame::HandshakeDone => {
                 self.handshake.confirm();

@@ -174,6 +174,7 @@ impl Connection {
         let mut losses = Losses::default();
         while let Some(sent) = self.spaces[space as usize].board.next_lost(now, delay, &self.config.loss) {
             self.requeue(space, &sent);
+            self.lost.iter_mut().for_each(|lost| lost.push((space, sent.number)));
             if sent.path != self.route.number {
                 if sent.is_in_flight {
                     self.path.leave(sent.bytes);

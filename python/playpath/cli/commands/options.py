@@ -92,6 +92,13 @@ PricePerGb = Annotated[
         "--price-per-gb", metavar="PRICE", min=0, help="Tell what an hour of video costs at this price for 10^9 bytes."
     ),
 ]
+Sensitivity = Annotated[
+    bool,
+    typer.Option(
+        "--sensitivity",
+        help="Also tell to which settings of the path the answer is most sensitive: takes some eight times as long.",
+    ),
+]
 Latex = Annotated[
     Path | None, typer.Option("--latex", metavar="FILE", help="Also write the ranking as a LaTeX table (booktabs).")
 ]
@@ -115,8 +122,8 @@ Player = Annotated[
     typer.Option(
         "--player",
         metavar="NAME",
-        help="In the worlds kernel and wire: own, vlc, dashjs, curl; iperf3 in the former only.",
-        autocompletion=completing.words("own", "vlc", "dashjs", "curl", "iperf3"),
+        help="In the worlds kernel and wire: own, vlc, dashjs, curl; iperf3 in the former only. Over QUIC: dashjs, ngtcp2.",
+        autocompletion=completing.words("own", "vlc", "dashjs", "curl", "ngtcp2", "iperf3"),
     ),
 ]
 Tolerance = Annotated[

@@ -42,6 +42,7 @@ def command(
         str,
         typer.Option("--world", metavar="NAME", help="The other world: kernel, or wire (our own transport serves)."),
     ] = "kernel",
+    player: options.Player = None,
     setting: options.Set = None,
     out: options.Out = None,
     json: options.Json = False,
@@ -56,9 +57,10 @@ def command(
     """
     loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
     question = {"sim": {"manifest": {"scenario": loaded.resolved}}}
-    beside = "twin" if world == "kernel" else f"twin-{world}"
+    place = options.world_with(world, player)
+    beside = "-".join(["twin", *(word for word in place.split(":") if word != "kernel")])
     with results_folder(out, f"{loaded.name}-{beside}", "twin.json", question) as folder:
-        with console.progress(f"{world} sessions") as progress:
+        with console.progress(f"{place} sessions") as progress:
             result = twin(
                 loaded,
                 jobs=jobs,
@@ -67,7 +69,7 @@ def command(
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
                 on_interrupt=_tell_interrupt,
-                world=world,
+                world=place,
             )
         _write(result, folder)
     if json:

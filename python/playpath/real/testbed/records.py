@@ -151,6 +151,10 @@ class _Counts(TypedDict):
     rtt_samples: int
 
 
+_OWN = ("sent_packets", "rtt_sum_ms", "rtt_samples")
+"""What the server of an encrypted flow counts itself."""
+
+
 def _sum(parts: Iterable[_Counts]) -> _Counts:
     total = Counter[str]()
     for part in parts:
@@ -241,6 +245,8 @@ class _Flows:
             "rto_count": int(flow.last("total_rto")),
             "rtt_sum_ms": counted["rtt_sum_ms"] if counted else sum(rtts) / 1000,
             "rtt_samples": counted["rtt_samples"] if counted else len(rtts),
+            # Of an encrypted flow the emulator knows sizes alone.
+            **cast("_Counts", {key: flow.counts[key] for key in _OWN if key in flow.counts}),
         }
 
     def _subflow(self, flow: Flow) -> Subflow:
@@ -316,8 +322,7 @@ def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
     """The emulator's own counts of each flow, by the server's and the client's end."""
     return {
         ((flow["server"], flow["server_port"]), (flow["client"], flow["client_port"])): flow
-        for flow in report.get("flows", [])
-        if flow["protocol"] == "tcp"
+        for flow in sorted(report.get("flows", []), key=lambda flow: flow["protocol"] == "tcp")
     }
 
 

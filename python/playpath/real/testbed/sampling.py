@@ -16,7 +16,7 @@ Address = tuple[str, int]
 
 @dataclass
 class Flow:
-    """One TCP connection, or subflow, as sampled: a list per column.
+    """One connection, or subflow, as sampled: a list per column.
 
     Attributes
     ----------
@@ -28,6 +28,8 @@ class Flow:
         As the socket says, without the suffix of the run.
     local, peer : tuple of address and port
         Of the server and of the client.
+    counts : mapping of str to float
+        What its server counted that nobody on the path can: `sent_packets`, `rtt_sum_ms`, `rtt_samples` of QUIC; else empty.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Flow:
     peer: Address
     cc: str = ""
     columns: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    counts: Mapping[str, float] = field(default_factory=dict)
 
     def last(self, column: str) -> float:
         """Newest value; 0 before the first."""

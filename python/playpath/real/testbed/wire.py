@@ -1,7 +1,7 @@
-"""The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP and MPTCP on a TUN device (docs/wire.md).
+"""The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP, MPTCP and QUIC (docs/manual/wire.md).
 
-Its device stands in the server's namespace, behind the ends of the emulated paths, and that namespace forwards: `10.77.N.1` is the
-kernel's end of path N, `10.78.N.1` the endpoint's address on it.
+Over TCP its device stands in the server's namespace, behind the ends of the emulated paths, and that namespace forwards:
+`10.77.N.1` is the kernel's end of path N, `10.78.N.1` the endpoint's address on it. Over QUIC it is a UDP socket on `10.77.0.1`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, cast
 from playpath.base.engine import number
 from playpath.real.testbed import mptcp, namespaces, programs, relay
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER, Testbed
-from playpath.real.testbed.carriers import Carried, Way
+from playpath.real.testbed.carriers import Carried, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.programs import Told
 from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
-from playpath.real.testbed.talk import REPORTS, Talk
+from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.results.measured import PathCounts, Subflow
 
 if TYPE_CHECKING:
@@ -54,20 +54,20 @@ class OwnServer:
     port = PORT
 
     def __init__(self, bed: Testbed, arguments: Sequence[str]) -> None:
-        self.namespace = bed.server
         self.www = bed.folder / "www"
         self.www.mkdir(exist_ok=True)
         self.access_log = bed.folder / "access.log"
         self._record = bed.folder / "serve-record.json"
         files = ["--access-log", str(self.access_log), "--record", str(self._record)]
-        addresses = [word for end in bed.ends for word in ("--address", address_on(end))]
         mtu = str(bed.mss + IP_AND_TCP_HEADER)
-        command = [program(), str(self.www), "--tun", _DEVICE, *addresses, "--port", str(PORT), "--mtu", mtu]
+        command = [program(), str(self.www), "--port", str(PORT), "--mtu", mtu]
         self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True)
         relay.wait_until_ready(self.child)
-        for end in bed.ends:
-            way = ("dev", end.client_device, "src", end.client_address)
-            namespaces.run_ip("-n", bed.client, "route", "replace", address_on(end), *way)
+
+    def said(self) -> Told:
+        """What it said of itself when it was ready."""
+        told: Told = json.loads(self.child.output.read_text().splitlines()[0])
+        return told
 
     def serve_zeros(self, name: str, size: int) -> None:
         """A file of `size` zero bytes that takes no disk space."""
@@ -87,8 +87,8 @@ class OwnServer:
         return record
 
 
-class Wire:
-    """The project's own TCP over one path, its MPTCP over several; a `Carrier` (carriers.py)."""
+class _Own:
+    """What all transports have in common; a `Carrier` (carriers.py) but for where the server is."""
 
     world = "wire"
     uses_route = False
@@ -99,13 +99,10 @@ class Wire:
         self._interval = INTERVAL
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Needs its program; over several paths a client that has MPTCP."""
+        """Needs its program."""
         program()
         self._sender = dict(sender)
         self._traffic = [group for group in scenario.get("traffic") or [] if group["kind"] != "udp"]
-        several = len(sender.get("paths") or scenario["path"]) > 1
-        if several and not mptcp.schedulers():
-            raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP), which the client needs over several paths")
         self._interval = min(INTERVAL, _seconds(scenario))
 
     def translate(self, sender: resolved.Sender) -> Sending:
@@ -116,6 +113,52 @@ class Wire:
         sysctls = translate(self._traffic[0]).sysctls if self._traffic else {}
         return Sending("own", {}, sysctls, [], (), of_the_client(sender))
 
+    def _start(
+        self, bed: Testbed, where: Sequence[str], described: Mapping[str, float], signalling: Signalling
+    ) -> OwnServer:
+        """Start it; what the player does not report of the video is told at the start, as in the simulator."""
+        file = bed.folder / "sender.json"
+        file.write_text(json.dumps({key: value for key, value in self._sender.items() if key != "paths"}))
+        arguments = ["--sender", str(file), "--sample", f"{round(self._interval * 1e9)} ns"]
+        arguments += ["--idle-timeout", "600 s", *where, *signalling.server_data_options]
+        if signalling.reports:
+            arguments += ["--reports", str(bed.folder / REPORTS)]
+        if not signalling.requests and described.get("video_kbps"):
+            arguments += ["--playout-buffer", f"{round(described['playout_buffer_bytes'])} B"]
+            arguments += ["--video-rate", f"{described['video_kbps']:.3f} kbit/s"]
+        self._server = OwnServer(bed, arguments)
+        return self._server
+
+    def words(self) -> str:
+        """What it complained of."""
+        return self._server.child.words() if self._server is not None else ""
+
+    def _end(self, start: float) -> tuple[list[Told], float, list[str]]:
+        """End it: its connections, what is to be added to their times, and what the record should say.
+
+        A player may try a connection and not use it; what brought no request is no flow.
+        """
+        assert self._server is not None
+        record = self._server.end()
+        if record["write_errors"]:
+            raise TestbedError(f"{record['write_errors']} packets of the server were refused on their way out")
+        used = [found for found in record["connections"] if found["requests"]]
+        doubts = [
+            f"client data not believed: {found['client_data_doubt']}" for found in used if found["client_data_doubt"]
+        ]
+        return used, record["start_ns"] * 1e-9 - start, doubts[:1]  # one is enough, as in the simulator
+
+
+class Wire(_Own):
+    """The project's own TCP over one path, its MPTCP over several."""
+
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
+        """Needs its program; over several paths a client that has MPTCP."""
+        super().check(scenario, sender)
+        several = len(sender.get("paths") or scenario["path"]) > 1
+        if several and not mptcp.schedulers():
+            raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP), which the client needs over several paths")
+
     def prepare(self, bed: Testbed) -> None:
         """The server's namespace forwards; a client with several paths joins what is announced."""
         namespaces.write_sysctls(bed.server, {"net.ipv4.ip_forward": "1"})
@@ -123,62 +166,70 @@ class Wire:
             mptcp.accept_paths(bed.client)
 
     def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[OwnServer, str]:
-        """Start it; what the player does not report of the video is told at the start, as in the simulator."""
-        file = bed.folder / "sender.json"
-        file.write_text(json.dumps({key: value for key, value in self._sender.items() if key != "paths"}))
-        arguments = ["--sender", str(file), "--sample", f"{round(self._interval * 1e9)} ns"]
-        arguments += ["--idle-timeout", "600 s"]
-        if len(bed.ends) == 1:
-            arguments.append("--no-mptcp")
-        arguments += talk.server_data_options
-        if talk.reports:
-            arguments += ["--reports", str(bed.folder / REPORTS)]
-        if not talk.requests and described.get("video_kbps"):
-            arguments += ["--playout-buffer", f"{round(described['playout_buffer_bytes'])} B"]
-            arguments += ["--video-rate", f"{described['video_kbps']:.3f} kbit/s"]
-        self._server = OwnServer(bed, arguments)
-        return self._server, "own"
+        """On a device of its own, which the client has a route to over each path."""
+        where = ["--tun", _DEVICE, *(word for end in bed.ends for word in ("--address", address_on(end)))]
+        server = self._start(bed, [*where, *(["--no-mptcp"] if len(bed.ends) == 1 else [])], described, signalling)
+        for end in bed.ends:
+            way = ("dev", end.client_device, "src", end.client_address)
+            namespaces.run_ip("-n", bed.client, "route", "replace", address_on(end), *way)
+        return server, "own"
 
     def collector(self, bed: Testbed) -> str:
         """The endpoint itself: it takes reports on any connection."""
         return f"{address_on(bed.ends[0])}:{PORT}"
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To its first address; the other paths join."""
         protocol = "tcp" if len(bed.ends) == 1 else "mptcp"
-        return Way(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"})
-
-    def words(self) -> str:
-        """What it complained of."""
-        return self._server.child.words() if self._server is not None else ""
+        return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"})
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """End it: the time series of its connections, and what they did with the paths."""
-        assert self._server is not None
-        record = self._server.end()
-        if record["write_errors"]:
-            raise TestbedError(f"{record['write_errors']} packets of the server were refused by its device")
+        used, shift, doubts = self._end(start)
         names = {address_on(end): end.name for end in bed.ends}
-        shift = record["start_ns"] * 1e-9 - start
-        # A player may try a connection and not use it; what brought no request is no flow.
-        used = [found for found in record["connections"] if found["requests"]]
         kbps = described.get("video_kbps")
         fallen = [found for found in used if found["fallback"]]
-        doubts = [
-            f"client data not believed: {found['client_data_doubt']}" for found in used if found["client_data_doubt"]
-        ]
         return Carried(
             paths=_path_counts(used, kbps / 1000 if kbps else None) if len(bed.ends) > 1 else {},
             subflows=_subflows(used, names) if len(bed.ends) > 1 else [],
-            warnings=[
-                *([f"{len(fallen)} MPTCP connections fell back to plain TCP"] if fallen else []),
-                # One is enough, as in the simulator.
-                *doubts[:1],
-            ],
+            warnings=[*([f"{len(fallen)} MPTCP connections fell back to plain TCP"] if fallen else []), *doubts],
             flows=_flows(used, names, shift),
         )
+
+
+class WireQuic(_Own):
+    """The project's own QUIC with HTTP/3 over one path, on a UDP socket of the server's kernel."""
+
+    def prepare(self, bed: Testbed) -> None:
+        """Nothing to do."""
+
+    def serve(
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
+    ) -> tuple[OwnServer, str]:
+        """At the server's end of the path, which is also its name."""
+        address = bed.ends[0].server_address
+        where = ["--transport", "quic", "--address", address, "--name", address]
+        return self._start(bed, where, described, signalling), "own"
+
+    def collector(self, bed: Testbed) -> str:
+        """The endpoint itself."""
+        return f"{bed.ends[0].server_address}:{PORT}"
+
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
+        """To its socket, whose certificate nobody has signed."""
+        assert self._server is not None
+        return VideoAddress(self.collector(bed), "quic", {PORT: "video"}, self._server.said()["spki"])
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
+        """End it: the time series of its connections."""
+        used, shift, doubts = self._end(start)
+        names = {end.server_address: end.name for end in bed.ends}
+        flows = _flows(used, names, shift)
+        for flow, found in zip(flows, used, strict=True):
+            flow.counts = found["paths"][0]["counts"]
+        return Carried(warnings=doubts, flows=flows)
 
 
 def _seconds(scenario: resolved.Document) -> float:

@@ -23,6 +23,8 @@ pub enum Header {
         destination: Range<usize>,
         /// And the source's.
         source: Range<usize>,
+        /// An Initial's token (§8.1).
+        token: Range<usize>,
         /// Where the packet number begins.
         number_at: usize,
         /// Where the packet ends.
@@ -73,13 +75,12 @@ impl Header {
             2 => Kind::Handshake,
             _ => return None,
         };
-        if kind == Kind::Initial {
-            reader.prefixed()?; // token
-        }
+        let token_bytes = if kind == Kind::Initial { reader.prefixed()?.len() } else { 0 };
+        let token = reader.position() - token_bytes..reader.position();
         let length = usize::try_from(reader.varint()?).ok()?;
         let number_at = reader.position();
         let end = number_at.checked_add(length).filter(|&end| end <= bytes.len())?;
-        Some(Header::Long { kind, destination, source, number_at, end })
+        Some(Header::Long { kind, destination, source, token, number_at, end })
     }
 }
 
@@ -150,4 +151,17 @@ pub fn version_negotiation(destination: &[u8], source: &[u8]) -> Vec<u8> {
     }
     out.extend(VERSION.to_be_bytes());
     out
+}
+
+/// A Retry packet (§17.2.5) without its integrity tag, and what the tag is of (RFC 9001 §5.8): the client, called `peer`, is to begin
+/// anew at `own` with this token; its first packet went to `original`.
+pub fn retry((peer, own, original): (&[u8], &[u8], &[u8]), token: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let mut packet = vec![0xf0, 0, 0, 0, VERSION as u8];
+    for cid in [peer, own] {
+        packet.push(cid.len() as u8);
+        packet.extend(cid);
+    }
+    packet.extend(token);
+    let sealed = [&[original.len() as u8], original, &packet].concat();
+    (packet, sealed)
 }

@@ -16,8 +16,8 @@ mod parameters;
 mod read;
 mod written;
 
-pub use header::{Header, MAX_CID, VERSION, packet_number, put_header, version_negotiation};
-pub use parameters::{OfClient, TRANSPORT_PARAMETER_ERROR, put_parameters, read_parameters};
+pub use header::{Header, MAX_CID, VERSION, packet_number, put_header, retry, version_negotiation};
+pub use parameters::{OfClient, OfServer, TRANSPORT_PARAMETER_ERROR, put_parameters, read_parameters};
 pub use read::{FRAME_ENCODING_ERROR, INTERNAL_ERROR, Opened, PROTOCOL_VIOLATION, read_frames};
 pub use written::{Data, put_frames};
 

@@ -67,20 +67,33 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
     is_named.then_some(found) // §7.3
 }
 
-/// A server's parameters. `original`: the connection id that the client's first packet went to; `own`: this end's.
-pub fn put_parameters(
-    parameters: &TransportParameters,
-    max_uni_streams: u64,
-    (original, own): (&[u8], &[u8]),
-) -> Vec<u8> {
+/// What a server alone tells (§18.2).
+#[derive(Clone, Copy, Debug)]
+pub struct OfServer<'a> {
+    /// Connection id that the client's first packet went to.
+    pub original: &'a [u8],
+    /// The one that a Retry named, if there was one.
+    pub retry: Option<&'a [u8]>,
+    /// This end's.
+    pub own: &'a [u8],
+    /// What a stateless reset of it would end with (§10.3).
+    pub reset_token: [u8; 16],
+    /// Unidirectional streams that the client may open.
+    pub max_uni_streams: u64,
+}
+
+/// A server's parameters.
+pub fn put_parameters(parameters: &TransportParameters, server: &OfServer) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = |id: u64, value: &[u8]| {
         put_varint(&mut out, id);
         put_varint(&mut out, value.len() as u64);
         out.extend(value);
     };
-    bytes(0x00, original);
-    bytes(0x0f, own);
+    bytes(0x00, server.original);
+    bytes(0x0f, server.own);
+    server.retry.into_iter().for_each(|retry| bytes(0x10, retry));
+    bytes(0x02, &server.reset_token);
     bytes(0x0c, &[]); // disable_active_migration: the client gets no second id to move with
     for (id, value) in [
         (0x01, parameters.max_idle_timeout_ms),
@@ -89,7 +102,7 @@ pub fn put_parameters(
         (0x06, parameters.initial_max_stream_data),
         (0x07, parameters.initial_max_stream_data),
         (0x08, parameters.initial_max_streams),
-        (0x09, max_uni_streams),
+        (0x09, server.max_uni_streams),
         (0x0a, u64::from(parameters.ack_delay_exponent)),
         (0x0b, parameters.max_ack_delay_ms),
     ] {

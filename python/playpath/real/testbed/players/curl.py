@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playpath.scenario import resolved
 
 
-_BULK = "bulk"
+BULK = "bulk"
 _ENDLESS = 1 << 36
 _GRACE_S = 10.0
 _TIMED_OUT = 28
@@ -38,10 +38,7 @@ class Curl:
 
     def prepare(self, scene: Scene) -> str:
         """A file of zeros."""
-        is_endless = length_of(scene.scenario) is not None
-        size = _ENDLESS if is_endless else scene.described["video_kbps"] * 125 * scene.described["duration_s"]
-        scene.server.serve_zeros(_BULK, round(size))
-        return scene.url(_BULK)
+        return serve_bulk(scene)
 
     def play(self, scene: Scene, url: str) -> Played:
         """Download; figures are curl's own."""
@@ -72,6 +69,14 @@ class Curl:
             elapsed_s=float(told["time_total"]),
             warnings=[],
         )
+
+
+def serve_bulk(scene: Scene) -> str:
+    """A file of zeros, as large as the video, or without end where the transfer's length is stated; its URL."""
+    is_endless = length_of(scene.scenario) is not None
+    size = _ENDLESS if is_endless else scene.described["video_kbps"] * 125 * scene.described["duration_s"]
+    scene.server.serve_zeros(BULK, round(size))
+    return scene.url(BULK)
 
 
 def length_of(scenario: resolved.Document) -> float | None:

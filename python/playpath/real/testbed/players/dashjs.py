@@ -33,7 +33,7 @@ from playpath.real.testbed.players.following import Following
 from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.programs import Told
-from playpath.real.testbed.talk import COLLECTOR_PATH
+from playpath.real.testbed.signalling import COLLECTOR_PATH
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -96,7 +96,7 @@ class DashJs:
 
     def play(self, scene: Scene, url: str) -> Played:
         """Play until the video has ended."""
-        streaming = {"gaps": {"jumpGaps": False}, **settings_of(scene.scenario, scene.collector)}
+        streaming = {"gaps": {"jumpGaps": False}, **settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")}
         wanted = urllib.parse.quote(json.dumps({"url": url, "settings": {"streaming": streaming}}))
         home, user = as_nobody(scene.bed, "chromium-home")
         shutil.copy(Path(__file__).with_suffix(".html"), home / "page.html")
@@ -105,12 +105,18 @@ class DashJs:
             file.chmod(0o644)
         browser = require("chromium", "chromium", "chromium-browser", "google-chrome")
         page = f"file://{home}/page.html#{wanted}"
-        child = scene.bed.start(
-            "chromium", "client", [*user, browser, *_OPTIONS, f"--user-data-dir={home}/profile", page]
-        )
+        options = [*_OPTIONS, *_of_quic(scene), f"--user-data-dir={home}/profile"]
+        child = scene.bed.start("chromium", "client", [*user, browser, *options, page])
         played = _Session(scene, child).follow()
         child.end()
         return played
+
+
+def _of_quic(scene: Scene) -> list[str]:
+    """What makes Chromium begin with QUIC, and take a certificate that nobody has signed."""
+    if scene.protocol != "quic":
+        return []
+    return [f"--origin-to-force-quic-on={scene.origin}", f"--ignore-certificate-errors-spki-list={scene.key}"]
 
 
 def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
@@ -123,7 +129,7 @@ def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object
     if (events := wanted.get("cmcd_events", "none")) != "none":
         target: dict[str, object] = {
             "enabled": True,
-            "url": f"http://{collector}{COLLECTOR_PATH}",
+            "url": f"{collector}{COLLECTOR_PATH}",
             "events": _words(events),
         }
         target |= {"interval": number(wanted["cmcd_interval"]), "batchSize": 1, "enabledKeys": _REPORT_KEYS}

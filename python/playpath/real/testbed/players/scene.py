@@ -78,9 +78,11 @@ class Scene:
     origin : str
         Address and port that the player connects to, where it is not the web server's own (a relay's end).
     protocol : str
-        `tcp` or `mptcp`.
+        `tcp`, `mptcp` or `quic`.
     collector : str
         Address and port where reports of the player go.
+    key : str
+        Fingerprint of the server's public key, if it has TLS.
     """
 
     bed: Testbed
@@ -92,6 +94,12 @@ class Scene:
     origin: str = ""
     protocol: str = "tcp"
     collector: str = ""
+    key: str = ""
+
+    @property
+    def scheme(self) -> str:
+        """Of the server's addresses."""
+        return "https" if self.key else "http"
 
     @property
     def address(self) -> str:
@@ -105,7 +113,7 @@ class Scene:
 
     def url(self, path: str) -> str:
         """On the web server."""
-        return f"http://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
+        return f"{self.scheme}://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
 
     def serve_progressive(self) -> str:
         """Make the scenario's video as a file; its URL."""

@@ -1,0 +1,103 @@
+//! No bytes make what reads QUIC and HTTP/3 panic: headers, frames, transport parameters, QPACK, requests, the control stream; nor the
+//! server, at any time, whatever datagrams come; it keeps to its limits, answers a stranger at most three times what it sent, and forgets
+//! them all.
+#![no_main]
+
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+use playpath_serve::h3::Control;
+use playpath_serve::h3::fields::{decode, encode};
+use playpath_serve::h3::request::Request;
+use playpath_serve::quic::identity::{Identity, Tls};
+use playpath_serve::quic::server::{Server, Settings};
+use playpath_serve::quic::session::Envelope;
+use playpath_serve::secrets::Random;
+use playpath_serve::settings::{Limits, of_quic, sender};
+use playpath_serve::store::Store;
+use playpath_transport::Ecn;
+use playpath_transport::codec::quic::{Header, read_frames, read_parameters};
+use playpath_units::{Duration, Time};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    payload: Vec<u8>,
+    /// Of strangers: a first byte, whether it names version 1, ids, the rest, whether it is padded to 1200, and the pause before it.
+    datagrams: Vec<(u8, bool, [u8; 8], Vec<u8>, bool, u16)>,
+}
+
+static TLS: LazyLock<Tls> = LazyLock::new(|| {
+    let made = Identity::made(&["h3.test".into()]).expect("a name that may stand in a certificate");
+    made.into_tls().expect("its own key")
+});
+
+const LIMITS: Limits = Limits {
+    connections: 5,
+    half_open: 3,
+    half_open_unproven: 2,
+    open_timeout: Duration::from_secs(20),
+    request_timeout: Duration::from_secs(20),
+    idle_timeout: Duration::from_secs(60),
+    receive_buffer: 1 << 16,
+};
+
+fn store() -> Store {
+    Store::open(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the folder of this package")
+}
+
+fn read(payload: &[u8]) {
+    Header::parse(payload, 8);
+    let _ = read_frames(payload);
+    let _ = read_parameters(payload, &[1]);
+    if let Some(fields) = decode(payload) {
+        let again = encode(fields.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        assert_eq!(decode(&again), Some(fields));
+    }
+    let (store, mut request, mut control) = (store(), Request::default(), Control::default());
+    let mut at = 0;
+    while let Ok((consumed, _)) = request.handle(&payload[at..], &store, SystemTime::UNIX_EPOCH)
+        && consumed > 0
+    {
+        at += consumed;
+    }
+    at = 0;
+    while let Ok((consumed, _)) = control.handle(2, (at == 0, false), &payload[at..])
+        && consumed > 0
+    {
+        at += consumed;
+    }
+}
+
+fuzz_target!(|input: Input| {
+    read(&input.payload);
+    let sender = sender(&json!({ "transport": "quic" }), Some("cubic"), None).expect("CUBIC over QUIC");
+    let endpoint = of_quic(&sender).expect("QUIC");
+    let settings = Settings { endpoint, sender, largest_datagram: 1452, limits: LIMITS };
+    let mut server = Server::new(settings, store(), TLS.clone(), Box::new(Random));
+    let remote: SocketAddr = ([10, 0, 0, 1], 5000).into();
+    let (mut now, mut sent, mut answered) = (Time::ZERO, 0, 0);
+    for (first, is_version_1, id, rest, is_padded, pause) in input.datagrams {
+        let version = if is_version_1 { 1u32 } else { 7 };
+        let mut datagram = [&[first][..], &version.to_be_bytes(), &[8], &id, &[0], &rest].concat();
+        if is_padded {
+            datagram.resize(datagram.len().max(1200), 0);
+        }
+        now += Duration::from_millis(pause.into());
+        sent += datagram.len();
+        server.handle_timeout(now);
+        server.handle_datagram(now, Envelope { remote, ecn: Ecn::NotEct }, &mut datagram);
+        let mut out = Vec::new();
+        while server.poll_datagram(now, &mut out).is_some() {}
+        answered += out.len();
+        assert!(answered <= 3 * sent, "{answered} for {sent}");
+        assert!(server.clients() <= LIMITS.half_open);
+    }
+    now += Duration::from_secs(200);
+    server.handle_timeout(now);
+    while server.poll_datagram(now, &mut Vec::new()).is_some() {}
+    assert_eq!(server.clients(), 0);
+});

@@ -1,0 +1,64 @@
+"""ngtcp2's client (`gtlsclient`): bulk transfer over HTTP/3, as large as the video or as long as `run.duration`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.players.curl import BULK, length_of, serve_bulk
+from playpath.real.testbed.players.scene import Played, Scene, Watch, require
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+_GRACE_S = 10.0
+
+
+class Ngtcp2:
+    """Downloads a file of zeros into the run's folder, where it is counted and taken away."""
+
+    name = "ngtcp2"
+    ports: tuple[int, ...] = ()
+    sends_cmcd = False
+    reads_server_data = False
+
+    def check(self, scenario: resolved.Document) -> None:
+        """Needs gtlsclient, and a video or `run.duration`."""
+        require("ngtcp2-client", "gtlsclient")
+        length_of(scenario)
+
+    def prepare(self, scene: Scene) -> str:
+        """A file of zeros."""
+        return serve_bulk(scene)
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Download; a transfer of a stated length is ended by force, as its user would."""
+        seconds = length_of(scene.scenario)
+        address, _, port = scene.origin.rpartition(":")
+        folder = scene.bed.folder / "ngtcp2"
+        folder.mkdir()
+        command = ["gtlsclient", "--quiet", "--exit-on-all-streams-close", f"--download={folder}", address, port, url]
+        child = scene.bed.start("ngtcp2", "client", command)
+        watch = Watch(scene.bed, child, scene.until_s + _GRACE_S)
+        while child.process.poll() is None and (seconds is None or watch.elapsed < min(seconds, scene.until_s)):
+            watch.check()
+            time.sleep(0.02)
+        elapsed, status = watch.elapsed, child.process.poll()
+        child.end()
+        got = folder / BULK
+        body_bytes = _taken_away(got)
+        if status not in (0, None) or body_bytes == 0:
+            raise TestbedError(child.words() or f"gtlsclient ended with status {status} and {body_bytes} bytes")
+        return Played(events=[], told={}, body_bytes=body_bytes, elapsed_s=elapsed, warnings=[])
+
+
+def _taken_away(file: Path) -> int:
+    """How large it was."""
+    if not file.exists():
+        return 0
+    size = file.stat().st_size
+    file.unlink()
+    return size
