@@ -273,10 +273,8 @@ impl Connection {
             Time::MAX
         } else if loss < Time::MAX {
             loss
-        } else if !is_out && self.is_address_validated() {
-            Time::MAX
-        } else if self.allowed_size().is_none() {
-            Time::MAX // §6.2.2.1: nothing could be sent
+        } else if (!is_out && self.is_address_validated()) || self.allowed_size().is_none() {
+            Time::MAX // nothing is awaited, or nothing could be sent (§6.2.2.1)
         } else {
             // A round trip that came out shorter may have it due in the past.
             self.next_pto(now).map_or(Time::MAX, |(at, _)| at.max(now))
