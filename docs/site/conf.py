@@ -137,8 +137,11 @@ ATTRIBUTES = (
     ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
     (r'<aside class="toc-drawer( no-toc)?">', r'<aside class="toc-drawer\1" aria-label="On this page">'),
     ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    (r'<th class="head([^"]*)"><p></p></th>', r'<td class="head\1"></td>'),
+    ('<div id="search-results">', '<h1>Search</h1><div id="search-results">'),
 )
-"""What readers of screens and keys miss in the theme's HTML: levels, names, and code that keys can scroll."""
+"""What readers of screens and keys miss in the theme's HTML: levels and names, code and tables that keys can scroll."""
 
 
 def for_everybody(app: Sphinx, _: Exception | None) -> None:

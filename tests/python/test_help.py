@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from conftest import SMALL
 from rich.console import Console
 
 import playpath
@@ -147,6 +148,7 @@ def printed(monkeypatch, width: int, *arguments: str) -> str:
         *(("list", kind) for kind in KINDS),
         ("list",),
         ("show", "sticky-baseline"),
+        ("show", "ccp.toml"),
         ("help",),
         ("help", "queue"),
         ("doctor",),
@@ -160,6 +162,7 @@ def printed(monkeypatch, width: int, *arguments: str) -> str:
 def test_what_every_command_prints_fits_80_columns_and_breaks_no_word(arguments, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "design.toml").write_text(DESIGN)
+    (tmp_path / "ccp.toml").write_text(SMALL + '[[sender]]\ncc = { name = "ccplca", mode = "paper" }\n')
     narrow, wide = (printed(monkeypatch, width, *arguments) for width in (80, 1000))
     prose = (
         "" if arguments[:2] != ("population", "compare") else narrow.partition("\n\n")[0]

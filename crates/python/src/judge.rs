@@ -108,6 +108,20 @@ pub fn apart_level(runs: usize) -> f64 {
     verdict::apart_level(runs)
 }
 
+/// What bets on the mean of outcomes in [0, 1] have won: against "at most `mean`" and against "at least `mean`".
+#[pyfunction]
+pub fn bets_won(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, mean: f64) -> (f64, f64) {
+    let sample = verdict::Sample { outcomes: &outcomes, weights: &weights, of };
+    (sample.against_at_most(mean), sample.against_at_least(mean))
+}
+
+/// The interval that bets leave of the mean of outcomes in [0, 1], at any number of them.
+#[pyfunction]
+pub fn bets_interval(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, level: f64) -> (f64, f64) {
+    let [low, high] = verdict::Sample { outcomes: &outcomes, weights: &weights, of }.interval(level);
+    (low, high)
+}
+
 /// Two senders session by session: 1 where the first serves the viewer better, -1 where worse, 0 alike, and the criterion that decides.
 /// Columns have one value a session, NaN where there is none.
 #[pyfunction]

@@ -16,6 +16,7 @@ mod special;
 mod standing;
 mod stats;
 
+pub use betting::Sample;
 pub use criteria::{Prefer, criteria, identical_replicas};
 pub use decision::{Decision, Difference, Relation};
 pub use evidence::apart_level;

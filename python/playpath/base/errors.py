@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 _TABLES = "set|vary"
-_PLAIN = "cc|scheduler|abr|seeds|jobs|until_decided"
+_PLAIN = "cc|scheduler|abr|seeds|jobs|paths|sessions|until_decided"
 
 
 class PlaypathError(Exception):

@@ -48,6 +48,7 @@ class PopulationManifest(Manifest):
     seed: int
     intervals_over: str
     units_in_all: float | None
+    heaviest: float
 
 
 class RunManifest(TypedDict):

@@ -57,7 +57,7 @@ def _verdict(result: PopulationResult) -> str:
 
 def _stay(result: PopulationResult) -> str:
     others = list(result.against_best.values())
-    open_ones = [v for v in others if v.relation == "open"]
+    open_ones = result.undecided
     next_best = others[0]
     told = f"Against {next_best.other} it serves {_percent(next_best.helped)} of viewers better and {_percent(next_best.harmed)} worse."
     told += neighbours(next_best)
@@ -150,14 +150,25 @@ def fine_print(result: PopulationResult) -> str:
         f"{paths} paths, {sessions} session{'s' if sessions > 1 else ''} on each, every sender on the same ones. Intervals (95 %) are over "
         f"{what}. A viewer is served better or worse by {_rule(result)}."
     )
-    if result.looks:
-        looks = ", ".join(str(look) for look in result.looks)
-        text += f" Looked after {looks} paths; decided at {100 * result.level:.3g} %, all looks together at 5 %."
+    if result.most is not None:
+        text += _race(result)
     if result.best != result.baseline and len(result.senders) > 1:
         net = result.versus(result.best, result.baseline).net
         text += f" {result.best} against {result.baseline}, helped minus harmed: {_points(net)}."
         if result.variance is not None:
             text += f" {100 * result.variance:.0f} % of what single sessions vary lies between paths."
+    return text
+
+
+def _race(result: PopulationResult) -> str:
+    """How far it went, who left it when, and about whom it speaks."""
+    looks = ", ".join(str(look) for look in result.looks)
+    left = [f"{sender} after {paths}" for sender, paths in result.left.items()]
+    gone = f"; beaten and gone: {listing(left)}" if left else ""
+    text = f" Raced: looked after {looks} of at most {result.most} paths{gone}."
+    text += " All that it proves is true at once with 95 %, however often one looks."
+    if result.population.is_complete:
+        text += f" It is about these {result.population.most_units:.0f} {result.population.unit_word} and no others."
     return text
 
 

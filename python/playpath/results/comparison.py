@@ -344,7 +344,9 @@ class Comparison(Tabular):
             "causes": [cause.to_dict() for cause in self.causes],
             "sensitivity": None if self.sensitivity is None else self.sensitivity.to_dict(),
             "decision": self.decision.to_dict(),
-            "stopping": None if self.most is None else {"rule": RULE, "looks": list(self.looks), "most": self.most},
+            "stopping": None
+            if self.most is None
+            else {"rule": RULE, "looks": list(self.looks), "most": self.most, "sessions": self.table.height},
             "headline": self.headline,
             "verdict": self.verdict,
             "lateness": None if self.lateness is None else self.lateness.to_dict(),

@@ -133,6 +133,13 @@ class Scenario:
         document = _whole(shipped.document(self.origin.text), self.resolved)
         return {"document": _found(document, self.origin.code), "overrides": _found(given, self.origin.code)}
 
+    @property
+    def names_seeds(self) -> bool:
+        """Whether somebody said how many seeds are played: the scenario, an option, a setting."""
+        told = self.written
+        given = told["overrides"]
+        return "seeds" in {**told["document"].get("run", {}), **given} or "run.seeds" in given.get("set", {})
+
     @cached_property
     def _written_text(self) -> str:
         return json.dumps(self.written["document"], ensure_ascii=False)

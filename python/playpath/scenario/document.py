@@ -78,6 +78,9 @@ class Population(TypedDict, total=False):
     baseline: str | None
     """Sender that the viewers have today, which the others are held against."""
 
+    complete: bool
+    """The links or users are all there are, and no sample of more: a race is about them alone."""
+
 
 class Document(TypedDict, total=False):
     """What is played over which network by which senders."""

@@ -269,12 +269,13 @@ impl Connection {
     pub(super) fn set_loss_timer(&mut self, now: Time) {
         let loss = self.spaces.iter().fold(Time::MAX, |least, space| least.min(space.board.loss_time()));
         let is_out = self.spaces.iter().any(|space| space.board.eliciting_in_flight() > 0);
+        let probes = is_out || !self.is_address_validated();
         self.loss_timer = if self.state != State::Open {
             Time::MAX
         } else if loss < Time::MAX {
             loss
-        } else if (!is_out && self.is_address_validated()) || self.allowed_size().is_none() {
-            Time::MAX // nothing is awaited, or nothing could be sent (§6.2.2.1)
+        } else if !probes || self.allowed_size().is_none() {
+            Time::MAX // nothing to probe for, or nothing could be sent (§6.2.2.1)
         } else {
             // A round trip that came out shorter may have it due in the past.
             self.next_pto(now).map_or(Time::MAX, |(at, _)| at.max(now))

@@ -62,7 +62,10 @@ def compare(
         typer.Option("--group", metavar="LIST", help='Columns to tell viewers apart by, too: "country,device".'),
     ] = None,
     until_decided: Annotated[
-        bool, typer.Option("--until-decided", help="Add paths until the best is decided.")
+        bool,
+        typer.Option(
+            "--until-decided", help="Add paths until the best is decided; who is proven to be worse plays no more."
+        ),
     ] = False,
     most: Annotated[
         int | None,
@@ -102,7 +105,16 @@ def compare(
     told = {"scenario": loaded.base.resolved, "population": loaded.source, **compared(loaded.base)}
     question = {"manifest": told, "baseline": loaded.baseline}
     bound = options.until_decided(until_decided, most)
-    run = partial(population, loaded, until_decided=bound, executor=executor, jobs=jobs, resume=resume)
+    run = partial(
+        population,
+        loaded,
+        paths=paths,  # a race refuses these two
+        sessions=sessions,
+        until_decided=bound,
+        executor=executor,
+        jobs=jobs,
+        resume=resume,
+    )
     answer(
         loaded.name,
         "population.json",

@@ -154,7 +154,14 @@ def _of_population(result: PopulationResult, source: Path | None) -> Question:
         if source is not None:
             raise
         raise InputError(f"{error}; name the population's file: --population FILE") from None
-    drawn = replace(found, base=told.base, paths=told.paths, sessions=told.sessions, seed=told.seed)
+    drawn = replace(
+        found,
+        base=told.base,
+        paths=told.paths,
+        sessions=told.sessions,
+        seed=told.seed,
+        is_shuffled=result.most is not None,
+    )
     numbers = sorted(set(result.table["path"].to_list()))
     points = {number: dict(drawn.path(number).settings) for number in numbers}
     contents = _contents(told.base, points.values())

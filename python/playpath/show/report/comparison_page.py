@@ -16,6 +16,7 @@ from playpath.results.packets import Window
 from playpath.results.paths import subflows
 from playpath.show.report import html
 from playpath.show.report.component import swatch
+from playpath.show.report.effects_section import effects_section
 from playpath.show.report.paths_section import paths_section
 from playpath.show.report.rows import differences_figure, values_figure
 from playpath.show.report.sessions import sessions_section
@@ -28,7 +29,8 @@ _MOST_ROWS = 200
 def comparison_page(result: Comparison, window: Window | None = None) -> str:
     """The whole page as text; `window` (begin and end in seconds) is what is shown packet by packet."""
     sections = [
-        _head(result), _ranking(result), _effects(result), _choices(result), _failures(result), _timelines(result, window),
+        _head(result), _ranking(result), effects_section(result.effects, "seed"), _choices(result), _failures(result),
+        _timelines(result, window),
         _viewer_figures(result), _causes(result), _sensitivity(result), _differences(result), _paths(result, window),
         _network_figures(result), _costs(result), _flows(result), _all_metrics(result), _manifest(result),
     ]  # fmt: skip
@@ -47,7 +49,9 @@ def _head(result: Comparison) -> str:
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
     rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
     fewer = "".join(f", {sender} left after {count}" for sender, count in result.left.items())
-    facts = f"{len(result.senders)} {_what(result)}s, {len(result.seeds)} seeds each{escape(fewer)}, world {escape(result.world)}"
+    raced = "" if result.most is None else f", a race of {result.table.height} sessions, {result.most} seeds at most"
+    played = f"{len(result.senders)} {_what(result)}s, {len(result.seeds)} seeds each{escape(fewer)}{raced}"
+    facts = f"{played}, world {escape(result.world)}"
     return (
         f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
         f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"
@@ -79,20 +83,6 @@ def _choices(result: Comparison) -> str:
     ]
     table = html.table(["choice", "sender", "settings"], rows, classes="cards words")
     return html.section("What each name stands for", table, anchor="choices") if rows else ""
-
-
-def _effects(result: Comparison) -> str:
-    """What each value does for each sender."""
-    rows = [
-        [escape(effect.value), escape(effect.against), escape(effect.sender), effect.outcome, escape(effect.told)]
-        for effect in result.effects
-    ]
-    note = (
-        "Each value against the first, sender by sender, paired by seed. Alike: no difference that a viewer would notice "
-        "is left; open: not proven either way."
-    )
-    table = html.table(["value", "against", "for sender", "outcome", "in words"], rows, classes="cards words")
-    return html.section("What a value does for whom", table, note=note, anchor="effects") if rows else ""
 
 
 def _written(settings: Mapping[str, object]) -> str:

@@ -15,6 +15,7 @@ from playpath.population.intervals import Estimate
 from playpath.population.versus import Versus
 from playpath.show.report import html
 from playpath.show.report.component import colour_place, component
+from playpath.show.report.effects_section import effects_section
 
 _MOST_FIGURES = 4
 _LEVELS = np.linspace(0.005, 0.995, 100)
@@ -34,6 +35,7 @@ def population_page(result: PopulationResult) -> str:
     is_compared = len(result.senders) > 1
     sections = [
         _head(result),
+        effects_section(result.effects, "viewer"),
         _shares(result) if is_compared else "",
         _distributions(result),
         _groups(result) if is_compared else "",
@@ -213,7 +215,12 @@ def _turning(result: PopulationResult) -> str:
 def _turning_figure(result: PopulationResult) -> str:
     """Each path's net benefit of the best sender over the baseline against its mean rate."""
     scores = result.judged(result.best, result.baseline).score
-    means = result.keys.with_columns(net=scores.astype(float)).group_by("path", maintain_order=True).mean()
+    means = (
+        result.keys.head(len(scores))
+        .with_columns(net=scores.astype(float))
+        .group_by("path", maintain_order=True)
+        .mean()
+    )
     frame = result.paths.join(means.select("path", "net"), on="path", how="left", maintain_order="left")
     rate, net = frame["rate_mbps"].to_numpy(), 100 * frame["net"].to_numpy()
     kinds = (
