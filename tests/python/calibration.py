@@ -91,7 +91,15 @@ def session(cc: str, seed: int, folder: Path) -> dict[str, Any]:
     trace = folder / f"{cc}{seed}.csv"
     trace.write_text("time_s,rate_mbps\n" + "".join(f"{at:.4f},{rate:.5f}\n" for at, rate in capacity))
     rung, think_ms = draw.choice((0.6, 1.5, 3.0)), draw.choice(THINKS_MS)
-    names = {"rung": rung, "think_ms": think_ms, "trace": trace, "rtt_ms": rtt_ms, "loss_percent": 100 * loss, "queue": queue, "cc": cc}
+    names = {
+        "rung": rung,
+        "think_ms": think_ms,
+        "trace": trace,
+        "rtt_ms": rtt_ms,
+        "loss_percent": 100 * loss,
+        "queue": queue,
+        "cc": cc,
+    }
     played = run(SCENARIO.format(**names), cc=cc, seed=seed, trace=True)
     again = retransmissions(played.series["packets.video"])
     asked: dict[int, dict[str, float]] = {}
@@ -171,7 +179,8 @@ def ranks(cc: str, seed: int, folder: Path) -> dict[str, int]:
     }
     chance = random.Random(seed)
     return {
-        name: sum(value < truth[name] or (value == truth[name] and chance.random() < 0.5) for value in values)
+        name: sum(value < truth[name] for value in values)
+        + chance.randint(0, sum(value == truth[name] for value in values))
         for name, values in found.items()
     }
 
