@@ -179,7 +179,8 @@ def ranks(cc: str, seed: int, folder: Path) -> dict[str, int]:
     }
     chance = random.Random(seed)
     return {
-        name: sum(value < truth[name] or (value == truth[name] and chance.random() < 0.5) for value in values)
+        name: sum(value < truth[name] for value in values)
+        + chance.randint(0, sum(value == truth[name] for value in values))
         for name, values in found.items()
     }
 

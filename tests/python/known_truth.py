@@ -67,9 +67,9 @@ def walk(draw: random.Random, mean: float) -> str:
     return "\n".join(rows) + "\n"
 
 
-def viewers(folder: Path, kind: str, count: int) -> tuple[str, str]:
+def viewers(folder: Path, kind: str, count: int, seed: str = "") -> tuple[str, str]:
     """The users' table of a kind of path, and what the scenario's link is."""
-    draw, (rate_of, _) = random.Random(kind), KINDS[kind]
+    draw, (rate_of, _) = random.Random(kind + seed), KINDS[kind]
     rows, first = [], ""
     for user in range(count):
         rate, loss = rate_of(draw)
@@ -128,11 +128,14 @@ def answer(folder: Path, text: str) -> dict:
     (folder / "answer.toml").write_text(text)
     found = population(folder / "answer.toml", cc=["cubic", "bbr"], store=folder / "store")
     versus = found.versus("bbr", "cubic")
-    stalls = [float(found.values(cc, "stall_time_s").mean()) for cc in ("cubic", "bbr")]
+    stalls = found.difference("bbr", "cubic", "stall_time_s")
+    assert stalls is not None
+    relation = "open" if found.left_open else versus.relation
     return {
-        "relation": "open" if found.left_open else versus.relation,
+        "relation": relation,
         "net": versus.net,
-        "stalls": stalls[1] - stalls[0],
+        "stalls": stalls.value,
+        "stalls_interval": (stalls.low, stalls.high),
     }
 
 

@@ -153,6 +153,9 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(capsys):
         now[0] = float(second)
         told(second, 100)
     assert capsys.readouterr().err.splitlines() == ["sessions: 10 of 100 after 10 s", "sessions: 20 of 100 after 20 s"]
+    now[0] = 36.0
+    told(3, 0)
+    assert capsys.readouterr().err.splitlines() == ["sessions: 3 after 36 s"]
     with console.progress("sessions") as progress:
         assert isinstance(progress, console.ProgressLines)
 

@@ -154,7 +154,7 @@ def test_noise_is_found_at_its_size_under_either_sender(tmp_path: Path, cc: str)
     """20 Mbit/s, 60 ms, 0.3 % random loss: CUBIC gets some 4 Mbit/s of it, BBR all, and both find what the path loses."""
     infer(played(tmp_path, "20,60,0.3", cc=cc), "--sender", cc, "--out", tmp_path / "out")
     [found] = rows(tmp_path / "out" / "sessions.csv")
-    assert float(found["loss_probability"]) > 0.95
+    assert float(found["loss_probability"]) > 0.9  # from which on `infer` says that noise it is
     assert 0.2 < float(found["loss_percent_mean"]) < 0.45
     assert 0.8 < float(found["replay_time_ratio"]) < 1.25
 

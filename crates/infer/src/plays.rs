@@ -42,6 +42,8 @@ const NOISY_PLAYS: u64 = 2;
 /// What a transfer's time is off by where packets are lost: the model of the connection against the engine (0 to 6 %, most in queues
 /// of 15 packets).
 const MODEL: f64 = 0.05;
+/// Where they are lost at random: which of them decides for many transfers to come, so that their times are not independent.
+const NOISY_MODEL: f64 = 0.12;
 /// How far apart the rates are that are played, in the logarithm.
 struct Spacing {
     most: f64,
@@ -51,14 +53,17 @@ struct Spacing {
 }
 
 impl Spacing {
-    /// Where nothing is lost, times are exact; where packets are, they are a matter of luck.
-    fn of(reading: &Reading, grain: &Grain) -> Spacing {
-        match (reading.is_plain(), grain.is_rough) {
-            (true, false) => Spacing { most: 0.8, least: 0.05, off: 0.001 },
-            (true, true) => Spacing { most: 0.8, least: 0.15, off: 0.002 },
-            (false, false) => Spacing { most: 0.8, least: 0.2, off: 0.03 },
-            (false, true) => Spacing { most: 0.8, least: 0.35, off: 0.05 },
-        }
+    fn of(reading: &Reading, deployed: &Deployed, grain: &Grain) -> Spacing {
+        let (least, off) = match (reading.is_plain(), deployed.is_window_based()) {
+            // Most of a play is arithmetic, and exact.
+            (true, true) => (0.05, 0.001),
+            // Each packet is played.
+            (true, false) => (0.12, 0.01),
+            // Times are a matter of luck.
+            (false, _) => (0.2, 0.03),
+        };
+        let rough = if grain.is_rough { 2.0 } else { 1.0 };
+        Spacing { most: 0.8, least: rough * least, off: rough * off }
     }
 }
 
@@ -72,14 +77,14 @@ impl Played {
         reading: &Reading,
         grain: &Grain,
     ) -> Played {
-        let spacing = Spacing::of(reading, grain);
+        let spacing = Spacing::of(reading, deployed, grain);
         let play = |rate| Play::new(transfers, deployed, rate, rtt, reading);
         let mut played = Played { at: vec![play(low)] };
         let last = play(high);
         played.between(&last, &spacing, &play);
         played.at.push(last);
         if !reading.is_plain() {
-            played.keep_luck();
+            played.keep_luck(reading);
         }
         played
     }
@@ -102,12 +107,14 @@ impl Played {
         }
     }
 
-    /// Add what a rate's times are off by from what the rates beside it say: of three that vary alike, by √1.5 times as much as one.
-    fn keep_luck(&mut self) {
+    /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the
+    /// others say by √1.5 times as much as it varies.
+    fn keep_luck(&mut self, reading: &Reading) {
+        let model = if reading.loss > 0.0 { NOISY_MODEL } else { MODEL };
         let off: Vec<f64> = self.at.windows(3).map(|three| three[1].off(&three[0], &three[2])).collect();
         for (index, play) in self.at.iter_mut().enumerate() {
-            let near = off[index.saturating_sub(1).min(off.len() - 1)] / 1.22;
-            play.luck = libm::sqrt(play.luck * play.luck + near * near + MODEL * MODEL);
+            let near = if reading.plays() > 1 { 0.0 } else { off[index.saturating_sub(1).min(off.len() - 1)] / 1.22 };
+            play.luck = libm::sqrt(play.luck * play.luck + near * near + model * model);
         }
     }
 
@@ -190,4 +197,50 @@ impl Reading {
 /// Seconds in which nothing was asked for before a transfer.
 pub(crate) fn gap(transfers: &[Transfer], index: usize) -> f64 {
     if index == 0 { 0.0 } else { (transfers[index].at_s - transfers[index - 1].end_s()).max(0.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transfers() -> Vec<Transfer> {
+        let one = |i: u32| Transfer {
+            at_s: 4.0 * f64::from(i),
+            took_s: 1.0,
+            bytes: 3e5 + 1e5 * f64::from(i % 4),
+            first_byte_s: None,
+            again: None,
+            socket: None,
+        };
+        (0..12).map(one).collect()
+    }
+
+    #[test]
+    fn between_the_rates_that_are_played_times_are_those_of_a_play() {
+        let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
+        let played = Played::new(&transfers, &cubic, (1e6, 60e6), 0.05, &Reading::PLAIN, &Grain::FINE);
+        let rates = [1.7e6, 4.9e6, 13.3e6, 41e6];
+        let table = played.on(&rates);
+        for (at, rate) in rates.into_iter().enumerate() {
+            let exact = Play::new(&transfers, &cubic, rate, 0.05, &Reading::PLAIN);
+            for (index, takes) in exact.takes.iter().enumerate() {
+                assert!(
+                    (table.takes[index][at] / takes - 1.0).abs() < 0.01,
+                    "{rate}: {} {takes}",
+                    table.takes[index][at]
+                );
+            }
+        }
+        // 1 to 60 Mbit/s every 0.05 would be 82 plays.
+        assert!(played.at.len() < 60, "{} plays", played.at.len());
+    }
+
+    #[test]
+    fn where_a_queue_overflows_times_are_a_matter_of_luck() {
+        let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
+        let reading = Reading { queue: Some(15), ..Reading::PLAIN };
+        let played = Played::new(&transfers, &cubic, (1e6, 60e6), 0.05, &reading, &Grain::FINE);
+        assert!(played.at.iter().all(|play| play.luck >= MODEL && play.luck < 0.6));
+        assert!(played.at.iter().any(|play| play.luck > 1.2 * MODEL));
+    }
 }

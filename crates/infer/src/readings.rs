@@ -178,4 +178,17 @@ mod tests {
         assert_eq!(has(Some(0.01), 0.02), (true, true));
         assert_eq!(readings(&session(&|_| None), None).len(), 1);
     }
+
+    #[test]
+    fn noise_is_looked_for_around_what_was_read_off_and_may_be_none_where_nothing_was_lost() {
+        let reading = Reading { loss: 0.01, queue: Some(130), ..Reading::PLAIN };
+        // 40 of 4000 packets: a Poisson number.
+        let poisson = |loss: f64| 40.0 * libm::log(loss) - 4000.0 * loss;
+        let best = |found: &[(f64, f64)]| found.iter().max_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0;
+        let found = losses(&reading, 0.01, &poisson);
+        assert!((best(&found) / 0.01 - 1.0).abs() < 0.07, "{found:?}");
+        let none = losses(&Reading::PLAIN, 0.0, &|loss| -4000.0 * loss);
+        assert_eq!(best(&none), 0.0);
+        assert_eq!(losses(&Reading { queue: Some(45), ..Reading::PLAIN }, 1e-4, &|_| 0.0).len(), 1);
+    }
 }

@@ -62,8 +62,8 @@ pub struct Settings {
 }
 
 /// What is not logged is weighed on so many transfers: where nothing is lost, and where each packet is looked at.
-const TRIED: usize = 48;
-const TRIED_PACKETS: usize = 24;
+const TRIED: usize = 40;
+const TRIED_PACKETS: usize = 20;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
 /// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
 const TEMPERED: f64 = 0.35;
@@ -73,7 +73,7 @@ const LEAST_SHARE: f64 = 0.05;
 /// Under one base RTT a reading is given up only if it is less likely than this.
 const DOUBTED: f64 = 2e-5;
 /// Candidates that are explained at most: where nothing is lost, and where each packet is looked at.
-const KEPT: usize = 5;
+const KEPT: usize = 4;
 const KEPT_PACKETS: usize = 2;
 /// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
 const SHARED_SPREAD: f64 = 2.0;
@@ -125,7 +125,8 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
 impl Session<'_> {
     /// Each reading, on the first transfers and a rough grid.
     fn weighed(&self, readings: &[Reading]) -> Vec<Weighed> {
-        let plain = self.points(Reading::PLAIN, None, TRIED);
+        let tried = if self.deployed.is_window_based() { TRIED } else { TRIED_PACKETS };
+        let plain = self.points(Reading::PLAIN, None, tried);
         if let [reading] = *readings {
             return vec![Weighed { reading, points: plain, score: 0.0, factors: vec![1.0] }];
         }
@@ -186,7 +187,7 @@ impl Session<'_> {
         let Weighed { reading, points, score, factors } = weighed;
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED);
-        let kept = if of_link.is_plain() { KEPT } else { KEPT_PACKETS };
+        let kept = if of_link.is_plain() && self.deployed.is_window_based() { KEPT } else { KEPT_PACKETS };
         let mut explained: Vec<Explained> = vec![];
         let mut tables: Vec<(f64, Tables)> = vec![];
         for one in candidates.iter().take(kept).filter(|one| one.share >= LEAST_SHARE * candidates[0].share) {

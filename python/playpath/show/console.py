@@ -76,7 +76,7 @@ def progress(what: str) -> Iterator[Callable[[float, int], None]]:
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
 
 
 class ProgressLines:
@@ -87,11 +87,12 @@ class ProgressLines:
         self._start = self._last = clock()
 
     def __call__(self, done: float, total: int) -> None:
-        """Take the count; print it when it is time."""
+        """Take the count; print it when it is time. A total of 0 is one that nobody knows: a log is read as a stream."""
         now = self._clock()
         if now - self._last >= self._every_s:
             self._last = now
-            message(f"{self._what}: {done} of {total} after {now - self._start:.0f} s")
+            of = f" of {total}" if total else ""
+            message(f"{self._what}: {done}{of} after {now - self._start:.0f} s")
 
 
 def print_comparison(result: Comparison) -> None:

@@ -97,3 +97,13 @@ fn beside_a_neighbour_a_transfer_gets_a_part_and_its_first_byte_waits() {
     let waited = shared[1..].iter().map(|one| one.first_byte_s - RTT_S);
     assert!(waited.clone().all(|s| (0.005..0.103).contains(&s)), "{:?}", waited.collect::<Vec<_>>());
 }
+
+#[test]
+fn of_a_transfer_whose_losses_are_known_as_many_packets_are_lost() {
+    let deployed = Deployed::linux("cubic").unwrap();
+    let mut connection = Connection::new(&deployed, Link::new(20e6, RTT_S).losing(0.01, 3));
+    for again in [0.0, 7.0, 1.0, 40.0] {
+        let served = connection.serve(&Transfer { again: Some(again), ..transfer(500) }, 1.0);
+        assert_eq!(served.again, again);
+    }
+}

@@ -1,0 +1,103 @@
+"""Many cells of known truth: viewers on drawn paths are played, what they log under each of two senders is inferred and asked
+"what if we switched", and the answer is held against what their true paths say. Run by hand, as many cells as there is time for:
+
+    python tests/python/truth_cells.py play FIRST LAST USERS >> cells.jsonl
+    python tests/python/truth_cells.py table cells.jsonl
+
+A cell is a kind of path (`known_truth.py`), paths drawn anew for it, and one rung or a ladder. A line is a cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from known_truth import CONSTANT, KINDS, LATER, TRACE, answer, beacons, scenario, viewers
+
+from playpath.population.inference import Asked, infer
+from playpath.population.logs import read_logs
+from playpath.population.replay import judge
+
+LADDERS = ("4 Mbit/s", "750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s")
+NOTICED = 0.05
+"""A net benefit that is nobody's reason to change a sender (`ALIKE` of playpath.population.versus)."""
+
+Said = dict[str, Any]
+
+
+def said(found: dict[str, Any], is_reproduced: bool = True) -> Said:
+    """What an answer says, as JSON."""
+    net, stalls = found["net"], found["stalls_interval"]
+    relation = found["relation"] if is_reproduced else "refused"
+    return {"relation": relation, "net": [net.value, net.low, net.high], "stalls": [found["stalls"], *stalls]}
+
+
+def inferred(folder: Path, log: Path, deployed: str, ladder: str) -> Said:
+    out = folder / f"infer {deployed}"
+    infer([log], out, Asked((deployed,), kept=1))
+    with (out / "users.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    traffic = LATER if "traffic.0.start" in rows[0] else ""
+    text = scenario(TRACE.format(rows[0]["trace"]), traffic, out / "users.csv")
+    return said(answer(out, text.replace(LADDERS[0], ladder)), judge(out).is_reproduced)
+
+
+def imported(folder: Path, log: Path, deployed: str, ladder: str) -> Said:
+    out = folder / f"import {deployed}"
+    out.mkdir()
+    (out / "users.csv").write_text(read_logs([log]).to_csv())
+    return said(answer(out, scenario(CONSTANT, "", out / "users.csv").replace(LADDERS[0], ladder)))
+
+
+def cell(number: int, users: int) -> Said:
+    draw = random.Random(number)
+    kind, ladder = draw.choice(list(KINDS)), draw.choice(LADDERS)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        link, traffic = viewers(folder, kind, users, str(number))
+        text = scenario(link, traffic, folder / "users.csv").replace(LADDERS[0], ladder)
+        told: Said = {
+            "cell": number,
+            "kind": kind,
+            "ladder": ladder,
+            "users": users,
+            "truth": said(answer(folder, text)),
+        }
+        for deployed in ("cubic", "bbr"):
+            log = beacons(folder, text, True, deployed)
+            told[f"infer {deployed}"] = inferred(folder, log, deployed, ladder)
+            told[f"import {deployed}"] = imported(folder, log, deployed, ladder)
+    return told
+
+
+def table(cells: Sequence[Said]) -> None:
+    """The figures of issue 36, 5 (b)."""
+    sides = {"better": 1, "worse": -1}
+    for way in ("infer", "import"):
+        told = [(one["truth"], one[f"{way} {deployed}"]) for one in cells for deployed in ("cubic", "bbr")]
+        verdicts = [(sides.get(truth["relation"], 0), sides.get(own["relation"], 0), truth, own) for truth, own in told]
+        wrong = sum(own * (true or (1 if truth["net"][0] > 0 else -1)) < 0 for true, own, truth, _ in verdicts)
+        large = [(true, own) for true, own, truth, _ in verdicts if true and abs(truth["net"][0]) > 2 * NOTICED]
+        decided = sum(own == true for true, own in large)
+        holds = sum(own["stalls"][1] <= truth["stalls"][0] <= own["stalls"][2] for truth, own in told)
+        pairs = [[sides.get(one[f"{way} {deployed}"]["relation"], 0) for deployed in ("cubic", "bbr")] for one in cells]
+        refused = sum(own["relation"] == "refused" for _, own in told)
+        print(
+            f"| {way} | {wrong} of {len(told)} | {decided} of {len(large)} | {holds} of {len(told)} "
+            f"| {sum(a * b < 0 for a, b in pairs)} of {len(cells)} | {refused} of {len(told)} |"
+        )
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "table":
+        table([json.loads(line) for line in Path(sys.argv[2]).read_text().splitlines()])
+    else:
+        first, last, users = map(int, sys.argv[2:])
+        for number in range(first, last + 1):
+            print(json.dumps(cell(number, users)), flush=True)
