@@ -1,11 +1,12 @@
 """Make the pages and figures of the docs that come from runs: `make figures`.
 
-Writes docs/scenarios.md, docs/fairness.md and docs/images/. What a person has to say about the figures is in
-docs/lessons.toml; everything else is measured.
+Writes docs/scenarios.md, its tables in docs/appendix/scenarios.md, docs/appendix/fairness.md and docs/images/. What a
+person has to say about the figures is in docs/lessons.toml; everything else is measured.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -60,9 +61,15 @@ def main() -> None:
         comparisons.append((file, playpath.compare(file, timelines=file.stem == "wireless")))
     wireless = next(result for file, result in comparisons if file.stem == "wireless")
     save(readme_figure(wireless), "wireless")
-    pages = {"scenarios.md": scenarios_page(comparisons), "fairness.md": fairness_page()}
+    pages = {
+        "scenarios.md": scenarios_page(comparisons),
+        "appendix/scenarios.md": tables_page(comparisons),
+        "appendix/fairness.md": fairness_page(),
+    }
     for name, text in pages.items():
-        (DOCS / name).write_text(text)
+        # Links and images are written as from docs/.
+        placed = re.sub(r"\]\((?!https?:|#)", "](../", text) if "/" in name else text
+        (DOCS / name).write_text(placed)
         subprocess.run([sys.executable, "-m", "mdformat", DOCS / name], check=True)
 
 
@@ -106,24 +113,33 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
     """What each shipped scenario shows."""
     parts = [
         "# What the shipped scenarios show\n",
-        "Made by `make figures`; do not edit. Mean over the seeds, and in brackets the 95 % interval of the median run; best first. "
-        "In the figures the bar or marker is the mean, the tick the median with its interval, each ring a run.\n",
+        "Each is a commented page of TOML, played by `playpath compare NAME`. In the figures the bar or marker is the mean over the "
+        "seeds, the tick the median with its 95 % interval, each ring a run. All figures: "
+        "[tables and verdicts](appendix/scenarios.md). Made by `make figures`; do not edit.\n",
     ]
     for file, result in comparisons:
-        parts += [
-            f"## {result.scenario.name}\n",
-            f"{result.scenario.description}\n",
-            f"`playpath compare scenarios/{file.name}`\n",
-            f"{LESSONS[file.stem].strip()}\n",
-        ]
-        if not result.scenario.has_video:
+        parts += [f"## {file.stem}\n", f"{result.scenario.description}\n"]
+        if result.scenario.has_video:
+            parts += [f"**{result.headline}**\n", save(scenario_figure(result), f"scenario-{file.stem}") + "\n"]
+        lesson, *more = LESSONS[file.stem].strip().split("\n\n")
+        parts.append(f"{lesson} [{'More, and all' if more else 'All'} figures](appendix/scenarios.md#{file.stem}).\n")
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def tables_page(comparisons: list[tuple[Path, Comparison]]) -> str:
+    """All figures of the shipped scenarios, and what else there is to say about them."""
+    parts = [
+        "# The shipped scenarios in figures\n",
+        "Belongs to [what the shipped scenarios show](scenarios.md). Made by `make figures`; do not edit. Mean over the seeds, "
+        "and in brackets the 95 % interval of the median run; best first.\n",
+    ]
+    for file, result in comparisons:
+        _, *more = LESSONS[file.stem].strip().split("\n\n")
+        parts += [f"## {file.stem}\n", *(f"{text}\n" for text in more)]
+        if result.scenario.has_video:
+            parts += [markdown_table(result), f"**{result.headline}** {result.verdict}\n"]
+        else:
             parts.append(groups_table(result))
-            continue
-        parts += [
-            save(scenario_figure(result), f"scenario-{file.stem}") + "\n",
-            markdown_table(result),
-            f"**{result.headline}** {result.verdict}\n",
-        ]
     return "\n".join(parts).rstrip() + "\n"
 
 

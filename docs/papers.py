@@ -21,8 +21,8 @@ import polars as pl
 
 from playpath.papers import NAMES, Study, evaluate, study
 from playpath.papers.claims import select
+from playpath.papers.modern_senders import HEAD, rank_scenes, table_rows
 from playpath.papers.study import Claim, Labels, Unstated
-from playpath.papers.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
 PAGES = [DOCS / "papers.md", *(DOCS / "appendix" / f"papers-{name}.md" for name in NAMES)]

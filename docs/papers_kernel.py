@@ -34,7 +34,7 @@ STORE = DOCS.parent / "out" / "papers-kernel"
 SIMULATED_SEEDS = 16
 WORLDS = {"sim": "simulator", "real": "Linux"}
 STICKY_WORLDS = {"wire": "our MPTCP, Linux's client", "real": "relay over Linux's TCP", "sim": "simulator"}
-"""As the tables of docs/wire.md have them."""
+"""As the tables of docs/manual/wire.md have them."""
 STICKY_METRICS = ("path_switches", "switches_from_open_path", "stall_time_s")
 _STYLES = {"sim": (COLOURS[0], "o", -0.16), "real": (COLOURS[1], "s", 0.16), "wire": (COLOURS[2], "D", 0.0)}
 
@@ -108,7 +108,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.studies or [*PARTS, "sticky"]:
         if name == "sticky":
-            draw_sticky(differences_of_wire((DOCS / "wire.md").read_text()))
+            draw_sticky(differences_of_wire((DOCS / "manual" / "wire.md").read_text()))
             continue
         found = {scene: play(name, scene, given) for scene in PARTS[name].scenes}
         if not given.no_page:
@@ -262,7 +262,7 @@ Differences = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 
 
 def differences_of_wire(page: str) -> Differences:
-    """What each sticky scheduler has more than `dft` under the same control in the same scenario, from the tables of docs/wire.md."""
+    """What each sticky scheduler has more than `dft` under the same control in the same scenario, from docs/manual/wire.md."""
     part = page.partition("<!-- begin: docs/wire.py -->")[2].partition("<!-- end: docs/wire.py -->")[0]
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for table in part.split("\n### ")[1:]:

@@ -24,6 +24,7 @@ TABLES = {
     "scenario": ("A scenario", ""),
     "run": ("[run]", "`[run]`"),
     "verdict": ("[verdict]", "`[verdict]`"),
+    "choice": ("[[choice]]", "`[[choice]]`"),
     "video": ("[video]", "`[video]`"),
     "video.manifest": ("video.manifest", "`manifest = { … }`"),
     "player": ("[player]", "`[player]`"),
@@ -66,7 +67,7 @@ COMPONENTS = {
 }
 """Tables whose choice is described among the components."""
 PROFILES = ("linux", "ns2", "rfc")
-GUIDE = FOLDER.parent / "guide.md"
+VERDICT = FOLDER.parent / "manual" / "verdict.md"
 BEGIN, END = "<!-- ranking: from the registry of metrics, make reference -->", "<!-- end of ranking -->"
 KINDS = {
     "cc": ("Congestion controls", 'cc = "cubic"', 'cc = {{ name = "{name}", {param} = {value} }}'),
@@ -97,15 +98,15 @@ def pages() -> dict[Path, str]:
         FOLDER / "record.schema.json": schema,
         FOLDER / "metrics.md": metrics,
         FOLDER / "components.md": components(),
-        GUIDE: guide(),
+        VERDICT: verdict(),
         **typed.modules(TABLES),
         **typed_record.modules(schema, measurements),
     }
 
 
-def guide() -> str:
-    """The guide, whose ranking follows from the registry of metrics."""
-    before, rest = GUIDE.read_text().split(BEGIN)
+def verdict() -> str:
+    """The page on how the winner is found, whose ranking follows from the registry of metrics."""
+    before, rest = VERDICT.read_text().split(BEGIN)
     return f"{before}{BEGIN}\n\n{ranking()}\n{END}{rest.split(END)[1]}"
 
 

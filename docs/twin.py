@@ -1,4 +1,4 @@
-"""Make docs/twin.md and its figures: `sudo .venv/bin/python docs/twin.py [--minutes M]`, as root, on an otherwise idle machine.
+"""Make docs/appendix/twin.md and its figures: `sudo .venv/bin/python docs/twin.py [--minutes M]`, as root, on an otherwise idle machine.
 
 Kernel sessions run in real time. Finished ones are kept in out/twin, so it can be run in parts: after M minutes it starts no further
 one, and the page is written once all are there.
@@ -25,6 +25,7 @@ from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
 
 DOCS = Path(__file__).parent
+PAGE = DOCS / "appendix" / "twin.md"
 ROOT = DOCS.parent
 STORE = ROOT / "out" / "twin"
 PARALLEL = 6
@@ -66,8 +67,8 @@ SIX = "newreno,cubic,vegas,ccp,ccplb,bbr"
 ADAPTIVE = ("stall_time_s", "mean_rate_kbps", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 FLOWS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 STRIPED = (
-    "In the simulator the paths are subflows of MPTCP, on the kernel TCP connections under the [relay](relay.md): the same schedulers and "
-    "controls over another protocol, whose paths open at once and have a receive window each."
+    "In the simulator the paths are subflows of MPTCP, on the kernel TCP connections under the [relay](../manual/relay.md): the same "
+    "schedulers and controls over another protocol, whose paths open at once and have a receive window each."
 )
 SCENARIOS = {
     "wireless": Shown(seeds=16, cut=40, cc=SIX),
@@ -100,7 +101,7 @@ Does the simulator say what Linux does? The same scenarios, senders, seeds and r
 """
 
 WORDS = """
-What still differs, and why: [validation](validation.md). Made by `docs/twin.py`; do not edit.
+What still differs, and why: [validation](../validation.md). Made by `docs/twin.py`; do not edit.
 
 Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What has moved results since is in the changelog under
 "Results may differ".
@@ -166,8 +167,8 @@ def main() -> None:
     except OutOfTime:
         sys.exit("not all sessions are there yet; run it again")
     if options.only is None:
-        (DOCS / "twin.md").write_text(page(bulk, shown))
-        subprocess.run([sys.executable, "-m", "mdformat", DOCS / "twin.md"], check=True)
+        PAGE.write_text(page(bulk, shown))
+        subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
 
 
 def bulk_twin(cell: tuple[str, int, float], deadline: float) -> Twin:
@@ -301,7 +302,7 @@ def scenario_section(name: str, result: Twin) -> str:
         f"The first {how.cut} s of a session each, {how.seeds} seeds. **{result.sentence}**",
         *(["", how.remark] if how.remark else []),
         "",
-        f"![{name}](images/twin-{name}.png)",
+        f"![{name}](../images/twin-{name}.png)",
         "",
         "| sender | " + " | ".join(f"{metric(n).axis}: sim, kernel" for n in names) + " |",
         "|---|" + "---|" * len(names),

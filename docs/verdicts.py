@@ -1,4 +1,4 @@
-"""Writes docs/verdicts.md: what the shipped scenarios' comparisons say by the order of the criteria and by what viewers weigh."""
+"""Writes docs/appendix/verdicts.md: what the shipped scenarios' comparisons say by the order of the criteria and by what viewers weigh."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ OPTIONS = {"wrap": 120, "plugin": {"tables": {"compact_tables": True}}}
 INTRO = """# Verdicts of the shipped scenarios
 
 Where sessions differ in their picture, a sender wins if it wins for every viewer whose weights lie in the range of the
-literature ([guide](guide.md#who-wins)). Until version 0.2 criteria were looked at one after the other, stalls first; `--prefer stalls`
-still does that. This page shows both, for each scenario that compares senders, with the seeds that it names. Scenarios whose film has
-one rate keep their verdict: there is no picture to weigh.
+literature ([how the winner is found](../manual/verdict.md#who-wins)). Until version 0.2 criteria were looked at one after the
+other, stalls first; `--prefer stalls` still does that. This page shows both, for each scenario that compares senders,
+with the seeds that it names. Scenarios whose film has one rate keep their verdict: there is no picture to weigh.
 
 `python docs/verdicts.py` writes it.
 
@@ -34,7 +34,7 @@ def row(path: Path) -> tuple[str, str, str, bool]:
 def main() -> int:
     """Play and write."""
     rows = []
-    for path in sorted((ROOT / "scenarios").glob("*.toml")):
+    for path in sorted([*(ROOT / "scenarios").glob("*.toml"), *(ROOT / "scenarios" / "l4s").glob("*.toml")]):
         if len(playpath.load(path).senders) > 1:
             rows.append(row(path))
             print(*rows[-1], sep=" | ", file=sys.stderr)
@@ -44,7 +44,7 @@ def main() -> int:
     )
     told = f'Of {len(rows)} scenarios {depends} end in "it depends on the viewer".\n'
     text = f"{INTRO}| scenario | stalls first | weighed |\n| --- | --- | --- |\n{table}\n{told}"
-    (ROOT / "docs/verdicts.md").write_text(mdformat.text(text, options=OPTIONS, extensions=["gfm"]))
+    (ROOT / "docs/appendix/verdicts.md").write_text(mdformat.text(text, options=OPTIONS, extensions=["gfm"]))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Fill the table of real players in docs/wire.md: `sudo .venv/bin/python docs/wire.py`, as root, on an otherwise idle machine.
+"""Fill the table of real players in docs/manual/wire.md: `sudo .venv/bin/python docs/wire.py`, as root, on an otherwise idle machine.
 
 The sticky study's three scenarios, sixteen combinations of control and scheduler each, with VLC over the kernel's MPTCP and our own
 endpoint (world `wire`), with VLC over the relay on the kernel's TCP (world `kernel`), and in the simulator. Sessions of real worlds run in
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--scenarios", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
     parser.add_argument("--jobs", type=int, default=1, help="sessions at once; each wants a core of its own")
     parser.add_argument("--tolerance", help="how late a link of a real world may be, as of `playpath compare`")
-    parser.add_argument("--page", type=Path, default=DOCS / "wire.md")
+    parser.add_argument("--page", type=Path, default=DOCS / "manual" / "wire.md")
     given = parser.parse_args()
     sections = []
     for name in given.scenarios:

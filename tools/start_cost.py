@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Processor time of what a new user meets first: `.venv/bin/python tools/start_cost.py`. docs/speed.md keeps the figures.
+"""Processor time of what a new user meets first: `.venv/bin/python tools/start_cost.py`. docs/appendix/speed.md keeps the figures.
 
 The least of five runs each, user and system time together, so that other work on the machine tells little.
 """

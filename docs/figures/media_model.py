@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draw docs/figures/media_model.png: the media model's picture sizes and burstiness beside the committed clip's.
 
-Usage: python3 docs/figures/media_model.py    (needs cargo, numpy, matplotlib)
+Usage: python3 docs/figures/media_model.py    (needs cargo, and playpath installed)
 
 The clip is 5.28 s long, and everything that is estimated from so short a sample scatters. So the model is shown as what 200
 seeds of the same length give: a fair comparison asks whether the clip could be one of them.
@@ -16,10 +16,12 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from playpath.plots.style import COLOURS
+
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 SEEDS = 200
-CLIP_COLOUR, MODEL_COLOUR = "#b03a2e", "#1f618d"
+MODEL_COLOUR, CLIP_COLOUR = COLOURS[:2]
 
 
 def frame_table(*arguments):

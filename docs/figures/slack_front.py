@@ -1,9 +1,9 @@
-"""Viewers against neighbours: all senders on forty drawn scenes. Prints the tables of docs/slack.md and draws its figure.
+"""Viewers against neighbours: all senders on forty drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [all | search]    (needs playpath installed; ten minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [all | search | quic]    (needs playpath installed; ten minutes of a core)
 
-The even scenes are those that parameters are searched on (`search`), the odd ones those that all senders are judged on. STORE is
-a file, a line for each session; what is in it is not played again.
+The even scenes are those that parameters are searched on (`search`), the odd ones those that all senders are judged on, with
+`quic` some of them over QUIC. STORE is a file, a line for each session; what is in it is not played again.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ SENDERS = [
     "bbr3",
     "copa",
 ]
+OVER_QUIC = ["slack", "cubic", "newreno", "bbr", "bbr3", "copa"]
 SEARCHED: list[Row] = [
     {},
     *(
@@ -123,12 +124,15 @@ def main() -> None:
     """Play what is missing, then tell."""
     store, what = Path(sys.argv[1]), (sys.argv[2] if len(sys.argv) > 2 else "all")
     scenes = drawn()
+    senders: list[Row]
     if what == "search":
-        senders: list[Row] = [{"name": "slack", **change} for change in SEARCHED]
+        senders = [{"name": "slack", **change} for change in SEARCHED]
         tell_search(play(store, scenes, senders, range(0, COUNT, 2)))
+    elif what == "quic":
+        senders = [{"name": name} for name in OVER_QUIC]
+        tell(play(store, scenes, senders, range(1, COUNT, 2), {"transport": "quic"}), OVER_QUIC)
     else:
-        rows = play(store, scenes, [{"name": name} for name in SENDERS], range(1, COUNT, 2))
-        tell(rows)
+        _draw(tell(play(store, scenes, [{"name": name} for name in SENDERS], range(1, COUNT, 2)), SENDERS))
 
 
 def drawn() -> list[tuple[Row, str]]:
@@ -163,7 +167,9 @@ def _log_uniform(draw: random.Random, low: float, high: float) -> float:
     return math.exp(draw.uniform(math.log(low), math.log(high)))
 
 
-def play(store: Path, scenes: list[tuple[Row, str]], senders: list[Row], which: Iterable[int]) -> list[Row]:
+def play(
+    store: Path, scenes: list[tuple[Row, str]], senders: list[Row], which: Iterable[int], more: Row | None = None
+) -> list[Row]:
     """The sessions of these senders and scenes."""
     store.touch()
     kept = {(row["scene"], json.dumps(row["sender"])): row for row in map(json.loads, store.read_text().splitlines())}
@@ -174,7 +180,7 @@ def play(store: Path, scenes: list[tuple[Row, str]], senders: list[Row], which: 
             for sender in senders:
                 key = (index, json.dumps(sender))
                 if key not in kept:
-                    metrics = playpath.run(text, cc=[sender], seed=1).metrics
+                    metrics = playpath.run(text, seed=1, set={"sender": [{"cc": sender, **(more or {})}]}).metrics
                     figures = {name: metrics.get(name) for name in METRICS + OTHERS}
                     kept[key] = {"scene": index, "sender": sender, "adapts": scene["adapts"]} | figures
                     file.write(json.dumps(kept[key]) + "\n")
@@ -183,10 +189,10 @@ def play(store: Path, scenes: list[tuple[Row, str]], senders: list[Row], which: 
     return rows
 
 
-def tell(rows: list[Row]) -> None:
-    """A row for each sender."""
-    by = {name: [row for row in rows if row["sender"] == {"name": name}] for name in SENDERS}
-    rivals = [name for name in SENDERS if name not in ("slack", "sammy", "ledbatpp")]
+def tell(rows: list[Row], senders: list[str]) -> dict[str, tuple[float, float]]:
+    """A row for each sender; gives what the figure draws of each."""
+    by = {name: [row for row in rows if row["sender"] == {"name": name}] for name in senders}
+    rivals = [name for name in senders if name not in ("slack", "sammy", "ledbatpp")]
     print(
         "| sender | stall (s a session) | stalls more than the best | starts a tenth later | MOS 0.1 lower | retransmitted"
         " | neighbour's rate | neighbour's retransmissions |"
@@ -209,7 +215,7 @@ def tell(rows: list[Row]) -> None:
             f"| {name} | {stall:.2f} | {cells[0]} | {cells[1]} | {cells[2]} | {sent:.0f} | {100 * fmean(shares):.0f} %"
             f" | × {median(resent):.2f} |"
         )
-    _draw(points)
+    return points
 
 
 def _against(own: list[Row], against: list[list[Row]]) -> list[str]:

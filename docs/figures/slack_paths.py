@@ -1,4 +1,4 @@
-"""Measure the sender `slack` over several paths beside its rivals; print the table of docs/slack.md.
+"""Measure the sender `slack` over several paths beside its rivals; print the table of docs/appendix/slack.md.
 
 Usage: python docs/figures/slack_paths.py STORE [PART…]    (needs playpath installed; two minutes of a core)
 

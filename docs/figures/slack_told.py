@@ -1,4 +1,4 @@
-"""What telling Slack of the buffer does to adaptive viewers: sixty cases, told, silent, told false. Prints a table of docs/slack.md.
+"""What telling Slack of the buffer does to adaptive viewers: sixty cases, told, silent, told false. Prints a table.
 
 Usage: python docs/figures/slack_told.py STORE [SEEDS]    (needs playpath installed; a second of a core for each case and seed)
 

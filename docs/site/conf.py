@@ -6,6 +6,7 @@ page in the Rust reference; any other file is copied beside the page that names 
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -17,34 +18,23 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 ROOT = Path(__file__).parents[2]
 CONTENTS = {
-    "Use it": [
-        "docs/guide",
-        "docs/explorer",
-        "docs/population",
-        "docs/logs",
-        "docs/sweeps",
-        "docs/kernel",
-        "docs/relay",
-        "docs/wire",
-        "docs/kernel-cmcd",
-        "docs/kernel-ccplb-on-your-origin",
+    "Get an answer": ["docs/guide", "docs/explorer", "docs/population", "docs/logs"],
+    "What it shows": ["docs/scenarios", "docs/multipath", "docs/quic", "docs/l4s", "docs/slack", "docs/papers"],
+    "Trust it, run it for real": ["docs/validation", "docs/real"],
+    "Look things up": [
+        "docs/manual/README",
+        "docs/reference/scenario",
+        "docs/reference/components",
+        "docs/reference/metrics",
+        "docs/models/README",
+        "docs/appendix/README",
+        "docs/site/python",
+        "docs/site/rust",
     ],
-    "What it shows": [
-        "docs/scenarios",
-        "docs/multipath",
-        "docs/fairness",
-        "docs/slack",
-        "docs/l4s",
-        "docs/quic",
-        "docs/papers",
-        "docs/from-ns2",
-        "docs/kernel-results",
-    ],
-    "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed", "docs/appendix/README"],
     "Change it": ["CONTRIBUTING", "docs/architecture", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
-    "Reference": ["docs/site/python", "docs/site/rust"],
 }
-FOLDERS = ("docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
+"""The first three are the path for readers: at most twelve pages of one to three screens each."""
+FOLDERS = ("docs/manual", "docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
 """Each has a README that lists its pages."""
 
 project = "playpath"
@@ -113,7 +103,7 @@ def complete(app: Sphinx, page: str, source: list[str]) -> None:
         others = sorted(
             p for p in app.env.found_docs if p.startswith("docs/") and not p.startswith(FOLDERS) and p not in known
         )
-        CONTENTS["Reference"] += others
+        CONTENTS["Look things up"] += others
         source[0] += "".join(contents(pages, f":caption: {caption}") for caption, pages in CONTENTS.items())
         source[0] += contents(
             sorted(p for p in app.env.found_docs if p.startswith(("crates/", "bpf/"))), ":caption: Parts of the code"
@@ -142,7 +132,29 @@ class RustSources(SphinxPostTransform):
                 link.replace_self(nodes.reference("", "", *link.children, refuri=f"{up}{page}"))
 
 
+ATTRIBUTES = (
+    ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+    ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+    (r'<aside class="toc-drawer( no-toc)?">', r'<aside class="toc-drawer\1" aria-label="On this page">'),
+    ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    (r'<th class="head([^"]*)"><p></p></th>', r'<td class="head\1"></td>'),
+    ('<div id="search-results">', '<h1>Search</h1><div id="search-results">'),
+)
+"""What readers of screens and keys miss in the theme's HTML: levels and names, code and tables that keys can scroll."""
+
+
+def for_everybody(app: Sphinx, _: Exception | None) -> None:
+    """Writes `ATTRIBUTES` into every page."""
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for found, given in ATTRIBUTES:
+            text = re.sub(found, given, text)
+        page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("source-read", complete)
+    app.connect("build-finished", for_everybody)
     app.add_post_transform(RustSources)

@@ -26,8 +26,20 @@ use std::time::SystemTime;
 #[derive(Arbitrary, Debug)]
 struct Input {
     payload: Vec<u8>,
-    /// Of strangers: a first byte, whether it names version 1, ids, the rest, whether it is padded to 1200, and the pause before it.
-    datagrams: Vec<(u8, bool, [u8; 8], Vec<u8>, bool, u16)>,
+    datagrams: Vec<Strange>,
+}
+
+/// A datagram of a stranger.
+#[derive(Arbitrary, Debug)]
+struct Strange {
+    first: u8,
+    is_version_1: bool,
+    id: [u8; 8],
+    rest: Vec<u8>,
+    /// To 1200 bytes.
+    is_padded: bool,
+    /// Before it.
+    pause: u16,
 }
 
 static TLS: LazyLock<Tls> = LazyLock::new(|| {
@@ -80,7 +92,7 @@ fuzz_target!(|input: Input| {
     let mut server = Server::new(settings, store(), TLS.clone(), Box::new(Random));
     let remote: SocketAddr = ([10, 0, 0, 1], 5000).into();
     let (mut now, mut sent, mut answered) = (Time::ZERO, 0, 0);
-    for (first, is_version_1, id, rest, is_padded, pause) in input.datagrams {
+    for Strange { first, is_version_1, id, rest, is_padded, pause } in input.datagrams {
         let version = if is_version_1 { 1u32 } else { 7 };
         let mut datagram = [&[first][..], &version.to_be_bytes(), &[8], &id, &[0], &rest].concat();
         if is_padded {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
     from playpath.results.record import Session
     from playpath.run.compare import compare, run
+    from playpath.run.sensitivity import sensitivity
     from playpath.run.tune import Tuning, tune
     from playpath.scenario import Scenario, load
     from playpath.scenario.document import (
@@ -73,6 +74,7 @@ __all__ = [
     "population",
     "reproduce",
     "run",
+    "sensitivity",
     "sweep",
     "tune",
     "twin",
@@ -100,6 +102,7 @@ _MODULES = {
     "scenario": ("Scenario", "load"),
     "papers": ("StudyResult", "reproduce"),
     "sweep": ("SweepResult", "sweep"),
+    "run.sensitivity": ("sensitivity",),
     "run.tune": ("Tuning", "tune"),
     "real.twin": ("Twin",),
     "real.twin_run": ("twin",),

@@ -1,5 +1,6 @@
 """`python -m playpath`, and the command `playpath`."""
 
+import gc
 import os
 import resource
 import signal
@@ -14,6 +15,7 @@ def main() -> None:
     try:
         # No command multiplies large matrices: OpenBLAS's threads would only cost 32 MB of buffers each.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        gc.disable()  # what is imported stays; the command that was called has it on again
         _check_address_space()
         from playpath import cli
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -116,3 +117,11 @@ def bulk(tmp_path):
 def comparison():
     """The small scenario compared, with timelines."""
     return playpath.compare(SMALL, timelines=True)
+
+
+def figures_of(page: str) -> list[dict[str, Any]]:
+    """What a report's script is given of each figure that it draws."""
+    found = re.findall(
+        r"<div data-figure='(\w+)'(?: class='full')?><script type='application/json'>(.*?)</script></div>", page
+    )
+    return [{"drawn": kind, **json.loads(told)} for kind, told in found]

@@ -14,6 +14,7 @@ from playpath.results.archive.question import Question, question_of
 from playpath.results.archive.stored import wrong_answer
 from playpath.results.comparison import Comparison
 from playpath.results.effects import effects, sentence
+from playpath.sweep import SweepResult, load_design
 
 QUEUES = {"path.queue": ["droptail", "fq_codel"]}
 LIMIT = playpath.load(SMALL).resolved["path"][0]["queue"]["limit"]
@@ -98,7 +99,10 @@ def test_results_from_before_archives_held_choices_are_refused_in_one_line(varie
 
 
 def test_for_whom_a_choice_is_better():
-    """Stalls of 10 s against hardly any in each of 200 runs, the other way round for the second sender, equal ones for the third."""
+    """Stalls of 10 s against hardly any in each of 200 runs, the other way round for the second sender, equal ones for the third.
+
+    Their means are 10 + 199/160 = 11.24 and 199/20 000 = 0.01.
+    """
     long, none = (
         {"stall_time_s": [10.0 + i / 80 for i in range(200)]},
         {"stall_time_s": [i / 10_000 for i in range(200)]},
@@ -107,9 +111,96 @@ def test_for_whom_a_choice_is_better():
     choices = {
         name: SimpleNamespace(sender=name[0], value="old" if name[1] == "1" else "new", settings={}) for name in values
     }
-    found = effects(values, choices, Ranker(values, ["stall_time_s"]))
+    found = effects(choices, Ranker(values, ["stall_time_s"]))
     assert [(effect.sender, effect.outcome) for effect in found] == [("a", "better"), ("b", "worse"), ("c", "alike")]
-    assert sentence(found) == "Against old. new: better for a; worse for b; no noticeable difference for c."
+    assert sentence(found) == (
+        "new instead of old: better for a (stall time -11.2 s); worse for b (stall time +11.2 s); no noticeable difference for c."
+    )
+
+
+CHOICE = '[[choice]]\nkey = "path.queue"\nvalues = ["droptail", "fq_codel"]\n'
+
+
+def test_choices_of_the_file_are_those_of_the_option(varied):
+    result = playpath.compare(SMALL + CHOICE, cc=["cubic"], seeds=3)
+    assert result.to_dict()["manifest"]["choices"] == varied.to_dict()["manifest"]["choices"]
+    assert result.digest == varied.digest
+    more = playpath.load(playpath.load(SMALL + CHOICE, cc="cubic"), vary={"player.buffer": "1 s,2 s"}, seeds=2)
+    assert more.senders == ["buffer 1 s", "buffer 2 s"]
+
+
+def test_the_explorer_says_what_it_leaves_out(cli, tmp_path):
+    file = tmp_path / "queues.toml"
+    file.write_text(SMALL + CHOICE)
+    assert "leaves out its [[choice]]" in cli("explore", file, "--out", tmp_path / "page.html").err
+
+
+def test_an_option_stands_in_for_the_files_choice_of_the_same_key():
+    loaded = playpath.load(SMALL + CHOICE, cc="cubic", vary={"path.queue": "pie,red"})
+    assert loaded.senders == ["pie", "red"]
+
+
+def test_a_sweep_of_choices_plays_each_point_with_each(cli, small, tmp_path):
+    (tmp_path / "base.toml").write_text(SMALL)
+    axis = '[[axis]]\nkey = "path.loss"\nvalues = ["0.5 %", "2 %"]\n'
+    (tmp_path / "design.toml").write_text(f'scenario = "base.toml"\nseeds = 2\n{axis}')
+    options = ("--cc", "cubic,bbr", "--vary", "path.queue=droptail,fq_codel", "--out", tmp_path / "out")
+    done = cli("sweep", tmp_path / "design.toml", *options)
+    assert done.status == 0, done.err
+    assert done.out.startswith("fq_codel instead of droptail, at 2 points: for cubic ")
+    kept = SweepResult.load(tmp_path / "out")
+    assert {effect.sender for effect in kept.effects[0]} == {"cubic", "bbr"}
+    alone = playpath.compare(
+        SMALL, cc="cubic", seeds=2, set={"path.loss": "2 %", "path.queue": {"kind": "fq_codel", "limit": LIMIT}}
+    )
+    row = kept.table.filter(point=1, sender="cubic · fq_codel").sort("seed")
+    assert row["stall_time_s"].to_list() == alone.values("cubic", "stall_time_s")
+    again = cli("sweep", tmp_path / "design.toml", "--vary", "path.queue=droptail,pie", *options[:2], *options[4:])
+    assert (again.status, "another question" in again.err) == (2, True)
+    assert cli("export", tmp_path / "out", "--out", tmp_path / "queues.zip").status == 0
+    checked = cli("verify", tmp_path / "queues.zip")
+    assert checked.status == 0, checked.err
+
+
+def test_a_population_of_choices_tells_for_whom(tmp_path):
+    drawn = SMALL.replace('loss = "', 'rtt = { uniform = ["20 ms", "80 ms"] }\nloss = "').replace(
+        'rtt = "', '# rtt = "'
+    )
+    found = playpath.population(drawn + CHOICE, cc="cubic,bbr", paths=3, sessions=1, store=tmp_path / "store")
+    assert found.senders == ["cubic · droptail", "bbr · droptail", "cubic · fq_codel", "bbr · fq_codel"]
+    assert [(effect.sender, effect.value) for effect in found.effects] == [("cubic", "fq_codel"), ("bbr", "fq_codel")]
+    assert found.headline.startswith("fq_codel instead of droptail: ")
+    found.save(tmp_path / "kept")
+    assert type(found).load(tmp_path / "kept").to_dict()["effects"] == found.to_dict()["effects"]
+
+
+def test_what_is_drawn_or_an_axis_is_not_compared_as_well():
+    with pytest.raises(InputError, match=r'vary\["path.loss"\]: `path.0.loss` has one value as well'):
+        playpath.load(SMALL, cc="cubic", vary={"path.loss": "0 %,1 %"}, set={"path.0.loss": "2 %"})
+    design = {"scenario": playpath.load(SMALL, cc="cubic", vary={"path.loss": "0 %,1 %"}),
+              "axis": [{"key": "path.loss", "values": ["0 %", "2 %"]}]}  # fmt: skip
+    with pytest.raises(InputError, match=r'vary\["path.loss"\]: .* an axis'):
+        load_design(design)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[[choice]]\nkey = "path.queue"\n', "choice[0].values"),
+        ('[[choice]]\nkey = "path.queue"\nvalues = ["pie"]\n', "a list of two or more"),
+        ('[[choice]]\nkey = "path.queue"\nvalues = ["pie", "zork"]\n', '[[choice]] path.queue: unknown queue "zork"'),
+        ('[[choice]]\nkey = "path.queu"\nvalues = ["pie", "red"]\n', 'did you mean "queue"'),
+        ('[[choice]]\nkei = "path.queue"\nvalues = ["pie", "red"]\n', 'did you mean "key"'),
+        (CHOICE + CHOICE, "has two [[choice]]"),
+        ('[[choice]]\nkey = "run.seeds"\nvalues = [1, 2]\n', "is one for all that is compared"),
+    ],
+)
+def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
+    file = tmp_path / "wrong.toml"
+    file.write_text(SMALL + text)
+    found = cli("compare", file, "--cc", "cubic")
+    assert (found.status, found.err.count("\n")) == (2, 1)
+    assert says in found.err
 
 
 @pytest.mark.parametrize(
@@ -121,6 +212,10 @@ def test_for_whom_a_choice_is_better():
         ({"path.queue": "pie,zork"}, 'unknown queue "zork"'),
         ({"path.queue": 3}, "must be a list of values"),
         ({"player.buffer": [f"{n} s" for n in range(1, 130)]}, "allowed: up to 120 at once"),
+        ({"run.seeds": "1,2"}, "is one for all that is compared"),
+        (["path.queue"], "is no mapping of settings"),
+        ({3: "pie,red"}, "is no mapping of settings"),
+        ({"": "pie,red"}, "is no mapping of settings"),
     ],
 )
 def test_what_is_wrong_is_one_line(vary, says):

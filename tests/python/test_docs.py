@@ -19,25 +19,34 @@ from playpath.sweep import load_design
 pytestmark = pytest.mark.slow
 
 
-def shell_lines(page):
+def shell_blocks(page):
+    """Of a page: the commands of each block, which run one after the other in a folder."""
     for block in re.findall(r"```\n(.*?)```", page.read_text(), re.DOTALL):
-        yield from (line for line in block.splitlines() if line.startswith("playpath "))
+        if lines := [line for line in block.splitlines() if line.startswith("playpath ")]:
+            yield lines
+
+
+def shell_lines(page):
+    return [line for block in shell_blocks(page) for line in block]
 
 
 README = ROOT / "README.md"
-COMMANDS = [line for page in (README, ROOT / "docs" / "guide.md") for line in shell_lines(page)]
+GUIDE = ROOT / "docs" / "guide.md"
+MANUAL = ROOT / "docs" / "manual"
+BLOCKS = [block for page in (README, GUIDE) for block in shell_blocks(page)]
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_commands_of_the_readme_and_the_guide_run(line, tmp_path):
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block[0])
+def test_commands_of_the_readme_and_the_guide_run(block, tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
-    words = shlex.split(line)[1:]
-    if words[0] == "compare":  # the beginning of it; `playpath demo` is played whole
-        words += ["--set", "run.duration=20 s", *([] if "--seeds" in words else ["--seeds", "2"])]
-    if words[:2] == ["population", "compare"]:
-        words += ["--paths", "4", "--sessions", "1"]
-    done = playpath_command(*words, cwd=tmp_path)
-    assert done.status == 0, done.err
+    for line in block:
+        words = shlex.split(line)[1:]
+        if words[0] == "compare":  # the beginning of it; `playpath demo` is played whole
+            words += ["--set", "run.duration=20 s", *([] if "--seeds" in words else ["--seeds", "2"])]
+        if words[:2] == ["population", "compare"]:
+            words += ["--paths", "4", "--sessions", "1"]
+        done = playpath_command(*words, cwd=tmp_path)
+        assert done.status == 0, done.err
 
 
 def test_commands_of_the_page_on_logs_run_one_after_the_other(tmp_path):
@@ -84,16 +93,16 @@ def test_what_the_readme_says_within_its_sentences_runs(tmp_path):
     assert playpath.compare("wireless", set={"run.duration": "10 s"}, seeds=1).verdict
 
 
-def test_python_example_of_the_guide_runs(monkeypatch):
+def test_python_example_of_the_manual_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
-    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "guide.md").read_text(), re.DOTALL)
-    exec(compile(example, "guide.md", "exec"), {})
+    (example,) = re.findall(r"```python\n(.*?)```", (MANUAL / "python.md").read_text(), re.DOTALL)
+    exec(compile(example, "python.md", "exec"), {})
 
 
-def test_every_command_is_in_the_guide():
-    guide = (ROOT / "docs" / "guide.md").read_text()
+def test_every_command_is_in_the_manual():
+    page = (MANUAL / "commands.md").read_text()
     for name in commands.COMMANDS:
-        assert f"`playpath {name}" in guide, name
+        assert f"`playpath {name}" in page, name
 
 
 def test_every_crate_stands_in_the_drawing():
@@ -115,9 +124,9 @@ def test_the_walks_of_the_architecture_name_what_is_in_their_files():
     assert len(checked) >= 5
 
 
-def test_criteria_of_the_guide_are_those_of_the_code():
-    guide = (ROOT / "docs" / "guide.md").read_text()
-    numbered = re.findall(r"^\| (\d+) +\|", guide, re.MULTILINE)
+def test_criteria_of_the_manual_are_those_of_the_code():
+    page = (MANUAL / "verdict.md").read_text()
+    numbered = re.findall(r"^\| (\d+) +\|", page, re.MULTILINE)
     assert len(numbered) == len(VIDEO_CRITERIA)
     assert len(BULK_CRITERIA) == 4
 

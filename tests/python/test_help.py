@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from conftest import SMALL
 from rich.console import Console
 
 import playpath
@@ -147,6 +148,7 @@ def printed(monkeypatch, width: int, *arguments: str) -> str:
         *(("list", kind) for kind in KINDS),
         ("list",),
         ("show", "sticky-baseline"),
+        ("show", "ccp.toml"),
         ("help",),
         ("help", "queue"),
         ("doctor",),
@@ -160,6 +162,7 @@ def printed(monkeypatch, width: int, *arguments: str) -> str:
 def test_what_every_command_prints_fits_80_columns_and_breaks_no_word(arguments, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "design.toml").write_text(DESIGN)
+    (tmp_path / "ccp.toml").write_text(SMALL + '[[sender]]\ncc = { name = "ccplca", mode = "paper" }\n')
     narrow, wide = (printed(monkeypatch, width, *arguments) for width in (80, 1000))
     prose = (
         "" if arguments[:2] != ("population", "compare") else narrow.partition("\n\n")[0]
@@ -197,7 +200,24 @@ def test_what_is_said_by_colour_is_said_by_words_too(comparison, monkeypatch):
     assert "\x1b[3" not in file.getvalue()
 
 
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/recipes").glob("*.md")))
+@pytest.mark.parametrize("text", ["[red]x", "[/]", "A:smile:B", "[bold]"])
+@pytest.mark.parametrize("command", ["help", "show", "report"])
+def test_what_is_asked_is_repeated_as_it_was_written(cli, command, text):
+    done = cli(command, text)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert text in done.err
+
+
+def test_the_head_of_a_table_is_asked_as_it_is_written(cli):
+    assert cli("help", "[[path]]").out == cli("help", "path").out != ""
+
+
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/manual").glob("*.md")),
+    *sorted((ROOT / "docs/recipes").glob("*.md")),
+)
 WRITTEN = [
     (page.relative_to(ROOT).as_posix(), line.split("  #")[0].strip().removesuffix("\\"))
     for page in PAGES

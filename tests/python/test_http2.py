@@ -1,4 +1,4 @@
-"""The recorded schedules that our HTTP/2 is held to (crates/video/tests/http2.rs) are those of the machine's nghttp2."""
+"""The recorded schedules that our HTTP/2 is held to (crates/http/tests/http2.rs) are those of the machine's nghttp2."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import nghttp2
 import pytest
 
-_RECORDED = Path(__file__).parents[2] / "crates/video/tests/data/nghttp2.json"
+_RECORDED = Path(__file__).parents[2] / "crates/http/tests/data/nghttp2.json"
 
 
 def test_recorded_schedules_are_those_of_nghttp2() -> None:

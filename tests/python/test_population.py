@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from conftest import figures_of
 
 import playpath
 from playpath.base.errors import InputError
@@ -236,6 +237,19 @@ def test_sessions_are_judged_by_the_first_criterion_that_differs():
     assert found.reasons(1) == {"stall_time_s": 0.5, "mean_rate_kbps": 0.5}
 
 
+def test_a_viewer_weighs_stalls_against_the_picture():
+    """Half the rate of a film of 100 s weighs 100 s, a second of stall 8 to 69 s: 1 s is less for everybody, 20 s more, 5 s between."""
+    shown = {"played_s": np.full(3, 100.0)}
+    first = {"stall_time_s": np.array([1.0, 20.0, 5.0]), "mean_rate_kbps": np.full(3, 4000.0), **shown}
+    second = {"stall_time_s": np.zeros(3), "mean_rate_kbps": np.full(3, 2000.0), **shown}
+    criteria = ("played_s", "stall_time_s", "mean_rate_kbps")
+    found = judge(first, second, criteria)
+    assert found.score.tolist() == [1, -1, 0]
+    assert found.reasons(1) == {"mean_rate_kbps": 1.0}
+    assert judge(first, second, criteria, "stalls").score.tolist() == [-1, -1, -1]
+    assert judge(first, second, criteria, "picture").score.tolist() == [1, 1, 1]
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory) -> PopulationResult:
     return population(DRAWN, store=tmp_path_factory.mktemp("store"), jobs=1)
@@ -322,10 +336,10 @@ def test_paths_are_added_until_it_is_decided(tmp_path):
     found = population(clear, store=tmp_path, until_decided=64, jobs=2)
     assert found.is_decided
     assert found.best == "bbr"
-    assert (list(found.looks), found.paths.height, found.level) == ([20], 20, 0.025)
+    assert (list(found.looks), found.paths.height) == ([20], 20)
     told = found.to_dict()
-    assert told["stopping"]["looks"] == [20]
-    assert "Looked after 20 paths; decided at 2.5 %, all looks together at 5 %." in found.fine_print
+    assert (told["stopping"]["looks"], told["stopping"]["most"]) == ([20], 64)
+    assert "Raced: looked after 20 of at most 64 paths." in found.fine_print
     found.save(tmp_path / "saved")
     assert PopulationResult.load(tmp_path / "saved").to_dict() == told
     with pytest.raises(InputError, match="must be above the 20 paths to begin with"):
@@ -338,15 +352,12 @@ def test_links_are_added_in_an_order_that_is_drawn_and_none_is_played_twice(tmp_
     file = tmp_path / "people.toml"
     file.write_text(scenario(rate='trace = "link*.csv"', own="paths = 2\nsessions = 1"))
     found = population(file, store=tmp_path / "store", until_decided=48, jobs=2)
-    assert list(found.looks) == [20, 48]
+    assert list(found.looks) == [20, 25, 31, 38, 40]
     names = found.paths["name"].to_list()
-    assert len(set(names[:20])) == 20
-    assert len(set(names)) == 40
-    assert names[:20] != sorted(names)[:20]
-    weights = dict(zip(names, found.paths["weight"], strict=True))
-    assert {weights[name] for name in names[:8]} == {0.5}
+    assert len(set(names)) == len(names) == 40
+    assert names != sorted(names)
     stored = sum(pl.read_parquet(p).height for p in (tmp_path / "store").rglob("*.parquet"))
-    assert stored == found.table.height == 96
+    assert stored == found.table.height == 80
 
 
 def test_with_all_links_played_only_others_could_settle_it(links, tmp_path):
@@ -398,6 +409,13 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     text = write_report(played, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Whom each sender helps and harms" in text
     assert text.count("<section") >= 3
+    shares, *others = figures_of(text)
+    for row in shares["rows"]:
+        versus = played.against_baseline[row["name"]]
+        assert (row["mean"], row["second"]["mean"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
+    groups = next(one for one in others if one["title"] == "Helped minus harmed in points, by random loss (%)")
+    nets = played.by_group("loss_percent", played.contender, played.baseline)
+    assert [row["mean"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
 
 
 def test_one_user_alone_has_an_answer_and_a_page(tmp_path):

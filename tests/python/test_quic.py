@@ -52,7 +52,7 @@ def test_other_worlds_refuse_it_before_they_touch_the_machine():
         worlds.world("kernel").prepare(quic(), 1)
     rival = {"name": "rival", "kind": "bulk", "cc": "cubic", "transport": "quic"}
     beside = load("wireless", cc=["cubic"], set={**SHORT, "traffic": [rival]})
-    with pytest.raises(InputError, match="traffic 'rival': over QUIC it plays in the world 'sim' only"):
+    with pytest.raises(InputError, match="traffic 'rival': `transport` = \"quic\" plays in the world 'sim' only"):
         worlds.world("wire").prepare(beside, 1)
 
 

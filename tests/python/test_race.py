@@ -146,3 +146,29 @@ def test_most_goes_with_until_decided(cli):
     found = cli("compare", "wireless", "--until-decided", 64)
     told = "error: --until-decided 64: takes no number; write --until-decided --most 64\n"
     assert (found.status, found.err) == (2, told)
+
+
+UNNAMED = SMALL.replace("[run]\nseeds = 3", "")
+
+
+def test_without_a_number_of_seeds_it_is_a_race_that_is_the_same_everywhere(monkeypatch):
+    found = playpath.compare(UNNAMED, jobs=1)
+    assert found.most == 256
+    assert found.looks[0] == 10
+    assert found.to_dict()["stopping"]["sessions"] == found.table.height
+    again = playpath.compare(UNNAMED, until_decided=found.most, jobs=2)
+    assert again.digest == found.digest
+    assert again.to_dict() == found.to_dict()
+    packets = [sum(link["offered_packets"] for link in playpath.run(UNNAMED, sender=s).links) for s in found.senders]
+    monkeypatch.setattr("playpath.judge.race.MOST_PACKETS", 12 * sum(packets))
+    assert playpath.compare(UNNAMED).most == 12
+    monkeypatch.setattr("playpath.judge.race.MOST_PACKETS", 9 * sum(packets))
+    assert playpath.compare(UNNAMED).most is None
+
+
+@pytest.mark.parametrize(
+    "named", [{"seeds": 2}, {"set": {"run.seeds": 2}}, {"until_decided": False}, {"cc": ["cubic"]}]
+)
+def test_who_names_seeds_or_one_sender_gets_no_race(named):
+    assert playpath.compare(UNNAMED, **named).most is None
+    assert playpath.compare(SMALL).most is None

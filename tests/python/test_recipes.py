@@ -70,6 +70,8 @@ def follow(scratch: Scratch) -> None:
     register(scratch, "crates/cc/src/controls.rs", "crates/cc/src/controls/scalable.rs", "mod newreno;\n")
     schedulers = "crates/transport/src/mptcp/scheduler"
     register(scratch, f"{schedulers}/mod.rs", f"{schedulers}/fastest.rs", "mod roundrobin;\n")
+    transports = "crates/transport/src/transports"
+    register(scratch, f"{transports}/mod.rs", f"{transports}/stop_and_wait.rs", "pub mod tcp;\n")
     register(scratch, "crates/video/src/players.rs", "crates/video/src/players/complete.rs", "pub mod agent;\n")
     register(scratch, "crates/video/src/abr/mod.rs", "crates/video/src/abr/careful.rs", "mod mpc;\n")
     for folder, name, last, line in (
@@ -170,6 +172,42 @@ def test_a_transport_key_is_three_places(tmp_path: Path) -> None:
     assert found["manifest"]["scenario"]["sender"][0]["keep_alive"] == 60
     assert "Time between keep-alives." in scratch_python(COMMAND, "help", "sender.keep_alive")
     assert '"keep_alive"' in scratch_python(COMMAND, "schema")
+
+
+TOY = """
+video = { rate = "200 kbit/s", duration = "10 s" }
+player = { kind = "progressive", buffer = "2 s", policy = "rebuffer" }
+path = [{ name = "a", rate = "10 Mbit/s", rtt = "20 ms" }]
+traffic = [{ kind = "bulk", cc = "cubic", transport = { name = "toy", packet = 500 } }]
+sender = [{ cc = "cubic", transport = "toy" }, { cc = "cubic" }]
+"""
+
+
+def test_a_transport_is_a_new_file_and_a_line(tmp_path: Path) -> None:
+    """It plays, is recorded and reported: the bulk flow brings its 500 bytes in each round trip of a little more than 20 ms."""
+    scenario = tmp_path / "toy.toml"
+    scenario.write_text(TOY)
+    played = ("run", str(scenario), "--sender", "cubic/toy", "--json")
+    found = json.loads(scratch_python(COMMAND, *played, "--trace", str(tmp_path / "trace")))
+    assert found["metrics"]["played_s"] == pytest.approx(10, abs=0.1)
+    video, bulk = found["flows"]
+    assert video["retransmitted_packets"] == bulk["retransmitted_packets"] == 0
+    # 500 bytes and 36 of headers take 0.4288 ms at 10 Mbit/s, the answer's 36 bytes 0.0288 ms.
+    assert bulk["min_rtt_ms"] == pytest.approx(20.4576)
+    assert bulk["goodput_mbps"] == pytest.approx(500 * 8e-3 / bulk["mean_rtt_ms"], rel=0.02)
+    assert found["manifest"]["scenario"]["sender"][0]["transport"] == {
+        "name": "toy",
+        "packet": 1200,
+        "timeout_ms": 1000,
+    }
+    results = tmp_path / "results"
+    scratch_python(COMMAND, "compare", str(scenario), "--seeds", "2", "--out", str(results))
+    scratch_python(COMMAND, "report", str(results), "--out", str(tmp_path / "report.html"))
+    assert "cubic/toy" in (tmp_path / "report.html").read_text()
+    refused = scenario.read_text().replace('transport = "toy" }', 'transport = "toy", sack = true }')
+    scenario.write_text(refused)
+    with pytest.raises(AssertionError, match="is a key of TCP, and the transport here is toy"):
+        scratch_python(COMMAND, *played)
 
 
 PATH = {

@@ -16,18 +16,23 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from conftest import BULK, SMALL
+from conftest import BULK, SMALL, figures_of
 from test_explorer import CHROMIUM, WEB
+from test_population import DRAWN
+from test_twin import run as twin_run
+from test_twin import scaled
 
 import playpath
 from playpath.plots import figure
 from playpath.plots.style import COLOURS, INK
+from playpath.population import population
 from playpath.results import bands
 from playpath.run.worlds import SimWorld
 from playpath.show.report import drawings, html, write_report
 from playpath.show.report.comparison_page import comparison_page
-from playpath.show.report.figure_data import figure_data
 from playpath.show.report.session_page import session_page
+from playpath.show.report.twin_page import twin_page
+from playpath.sweep import sweep
 
 ASSETS = Path(html.__file__).parent / "assets"
 
@@ -191,24 +196,6 @@ def test_goodput_of_a_second_is_its_mean():
     assert bands.at_seconds(columns, "goodput_mbps").tolist() == [3.0, 4.0]
 
 
-def test_a_figure_tells_what_is_where():
-    drawn, ax = figure(4, 2)
-    ax.barh([0, 1], [3.0, 5.0])
-    ax.plot([2.0, 4.0], [0, 0], "|-")
-    ax.set_yticks([0, 1], ["cubic", "bbr"])
-    ax.set_xlabel("stall time (s)")
-    ax.axvline(0)
-    drawings.plain_svg(drawn)
-    told = figure_data(drawn, "stall time of every sender")
-    texts = [text for _, _, text in told["points"]]
-    assert texts == ["cubic: 95 % interval 2 to 4 s", "cubic: 3 s", "bbr: 5 s"]
-    (cubic, bbr) = (point[:2] for point in told["points"][1:])
-    assert cubic[0] < bbr[0] <= 4 * 72
-    assert bbr[1] < cubic[1] <= 2 * 72, "drawings count from the top"
-    assert told["table"][2] == ["1", "", "3", "cubic"]
-    assert told["name"] == "stall-time-of-every-sender"
-
-
 def test_figures_have_the_page_s_colours():
     light = (WEB / "src/tokens.css").read_text().split("@media")[0]
     tokens = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
@@ -229,11 +216,14 @@ def test_a_comparison_is_drawn_without_matplotlib(comparison, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_matplotlib_is_for_the_papers_alone():
+    pages = ", ".join(f"{kind}_page" for kind in ("comparison", "session", "sweep", "population", "twin"))
+    code = f"import sys; from playpath.show.report import {pages}; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_rows_hold_what_the_comparison_says(comparison):
-    page = comparison_page(comparison)
-    given = [
-        json.loads(text) for text in re.findall(r"<div data-rows><script type='application/json'>(.*?)</script>", page)
-    ]
+    given = figures_of(comparison_page(comparison))
     stall = next(one for one in given if one["id"] == "stall_time_s")
     assert [row["name"] for row in stall["rows"]] == comparison.ranking
     for row in stall["rows"]:
@@ -280,6 +270,12 @@ def test_reports_work_in_a_real_browser(comparison, tmp_path):
     long = playpath.compare("wireless", cc=["cubic", "bbr"], seeds=1, timelines=True)
     assert long.timelines["cubic"].metrics["stall_count"] > 1
     write_report(long, tmp_path / "long.html")
+    axes = [{"key": "path.loss", "values": ["0 %", "2 %"]}, {"key": "path.rtt", "values": ["20 ms", "80 ms"]}]
+    grid = {"scenario": SMALL, "name": "grid", "seeds": 2, "axis": axes}
+    write_report(sweep(grid, store=tmp_path / "cells", jobs=1), tmp_path / "sweep.html")
+    viewers = population(DRAWN, store=tmp_path / "sessions", jobs=1)
+    write_report(viewers, tmp_path / "population.html")
+    (tmp_path / "twin.html").write_text(twin_page(twin_run(scaled("goodput_mbps", 0.9))))
     environment = os.environ | {"PLAYPATH_CHROMIUM": str(CHROMIUM), "PLAYPATH_REPORTS": str(tmp_path)}
     done = subprocess.run(
         ["node", "--test", "browser/report.test.mjs"], cwd=WEB, env=environment, text=True, capture_output=True

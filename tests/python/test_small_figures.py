@@ -6,9 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import playpath
 from playpath import plots
-from playpath.plots.sweep import response, winner_map, winner_points
 from playpath.plots.timeline import panels
-from playpath.sweep import sweep
 
 WIDTH = 3.5
 NAMES = ("newreno", "a-sender-with-a-rather-long-name")
@@ -23,13 +21,6 @@ def named():
 @pytest.fixture(scope="module")
 def result():
     return playpath.compare(named(), timelines=True)
-
-
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory):
-    axes = [{"key": "path.loss", "values": ["0 %", "1 %"]}, {"key": "path.rtt", "values": ["20 ms", "60 ms"]}]
-    design = {"scenario": named(), "name": "swept", "seeds": 2, "axis": axes}
-    return sweep(design, store=tmp_path_factory.mktemp("sweep"), jobs=1)
 
 
 def outside(figure):
@@ -52,19 +43,6 @@ def test_a_session_over_time(result):
     count = len(panels(session))
     figure, axes = plots.figure(WIDTH, 1.3 * count, nrows=count, sharex=True, squeeze=False)
     plots.timeline(session, list(axes[:, 0]))
-    assert outside(figure) < 0.02
-
-
-@pytest.mark.parametrize("draw", [winner_map, winner_points])
-def test_winners_of_a_sweep(swept, draw):
-    figure, ax = plots.figure(WIDTH, 2.6)
-    draw(swept, "path.loss", "path.rtt", ax)
-    assert outside(figure) < 0.02
-
-
-def test_responses_of_a_sweep(swept):
-    figure, ax = plots.figure(WIDTH, 2.6)
-    response(swept, "stall_time_s", "path.loss", ax)
     assert outside(figure) < 0.02
 
 

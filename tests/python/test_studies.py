@@ -15,12 +15,12 @@ from playpath.papers import NAMES, Options, StudyResult, evaluate, regions, run_
 from playpath.papers.claims import VERDICTS, alike, between, fewer, judge, ratio
 from playpath.papers.figures import draw
 from playpath.papers.grids import joint_grid, sensitivity_grid
-from playpath.papers.joint import Joint, run_joint
+from playpath.papers.joint_space import Joint, run_joint
+from playpath.papers.modern_senders import rank_scenes, table_rows
 from playpath.papers.results import save
 from playpath.papers.runner import run_all as run_all_cells
 from playpath.papers.sensitivity import summary
 from playpath.papers.study import CUT, SHOWN, Case, Check, Claim, FigureSpec, Panel, Study, Term, Today, Unstated
-from playpath.papers.today import rank_scenes, table_rows
 from playpath.sweep.store import Store
 
 pytestmark = pytest.mark.slow

@@ -18,22 +18,22 @@ from types import SimpleNamespace
 
 import polars as pl
 import pytest
-from conftest import SMALL, playpath_command
+from conftest import SMALL, figures_of, playpath_command
 
 import playpath
 from playpath.base import engine
 from playpath.base.errors import Interrupted, RunError
 from playpath.base.signals import hold_ctrl_c
 from playpath.cli.commands.sweep import print_sweep
-from playpath.plots import figure
-from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.scenario import Scenario, at
 from playpath.show.report import write_report
-from playpath.show.report.sweep_page import _counts, _leader, sweep_page
+from playpath.show.report.sweep_page import sweep_page
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
+from playpath.sweep.headline import _leader, counts
+from playpath.sweep.levels import number
 from playpath.sweep.worker import Done, run_chunk
 
 pytestmark = pytest.mark.slow
@@ -171,12 +171,33 @@ def test_sweep_survives_the_disk_and_has_a_report(result, tmp_path):
 
 
 def test_figures_of_a_sweep(result):
-    ax = figure()[1]
-    assert winner_map(result, "path.loss", "path.rtt", ax) is ax
-    assert len(ax.texts) == 4
-    assert winner_points(result, "path.loss", "path.rtt").get_xlabel() == "path.loss (%)"
-    assert response(result, "goodput_mbps", "path.rtt").get_xlabel() == "path.rtt (ms)"
-    assert levels(result.table, "path.loss") == ["0.5 %", "2 %"]
+    winners, *curves = figures_of(sweep_page(result))
+    assert (winners["columns"], winners["rows"]) == (["0.5 %", "2 %"], ["20 ms", "80 ms"])
+    assert len(winners["tiles"]) == 4
+    for tile in winners["tiles"]:
+        point = {"path.loss": winners["columns"][tile["column"]], "path.rtt": winners["rows"][tile["row"]]}
+        row = result.decisions.row(by_predicate=pl.all_horizontal(pl.col(k) == v for k, v in point.items()), named=True)
+        assert tile["name"].removesuffix(" ?").strip("()").startswith(row["best"])
+        assert (tile["state"] == "open") == (not row["is_decided"])
+        assert tile["place"] == result.base.senders.index(row["best"])
+    stalls = next(one for one in curves if one["title"] == "stall time against path.loss, path.rtt = 20 ms")
+    assert (stalls["x"]["unit"], stalls["x"]["ticks"], stalls["x"]["words"]) == ("%", [0.5, 2.0], ["0.5", "2"])
+    for series in stalls["series"]:
+        for loss, mean, *_ in series["points"]:
+            here = {"sender": series["name"], "path.loss": f"{loss:g} %", "path.rtt": "20 ms"}
+            cells = result.table.filter(pl.all_horizontal(pl.col(key) == value for key, value in here.items()))
+            assert mean == pytest.approx(cells["stall_time_s"].mean())
+
+
+def test_points_that_are_no_grid_are_a_cloud(result):
+    few = replace(result, table=result.table.filter(pl.col("point") != 3))
+    winners = figures_of(sweep_page(few))[0]
+    assert winners["drawn"] == "plane"
+    assert sorted(point[:2] for series in winners["series"] for point in series["points"]) == [
+        [0.5, 20],
+        [0.5, 80],
+        [2, 20],
+    ]
 
 
 def test_what_is_stored_is_not_run_again(tmp_path, monkeypatch):
@@ -281,20 +302,13 @@ def test_wins_that_no_viewer_feels_are_counted_apart():
         for p, level in enumerate(("viewer", "network", "network", None))
     ]
     result = SimpleNamespace(decisions=pl.DataFrame(rows))
-    assert _counts(result) == {"a": (1, 3, 0)}
+    assert counts(result) == {"a": (1, 3, 0)}
     assert _leader(result) == "a wins most often where the viewer feels it: at 1 point for certain."
     result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
     assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")
     opened = [{**row, "is_decided": False, "winners": [name]} for row, name in zip(rows[:2], "ab", strict=True)]
     result = SimpleNamespace(decisions=pl.DataFrame(opened))
     assert _leader(result) == "a and b lead equally often; nobody wins anywhere for certain."
-
-
-def test_an_axis_of_nothing_but_zeros_does_not_reach_below_zero(result):
-    zero = replace(result, table=result.table.with_columns(stall_time_s=pl.lit(0.0)))
-    _, ax = figure(3, 3)
-    response(zero, "stall_time_s", result.keys[0], ax)
-    assert ax.get_ylim() == (0, 1)
 
 
 def dying_chunk(chunk, *rest):

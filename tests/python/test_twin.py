@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from conftest import SMALL
+from conftest import SMALL, figures_of
 
 import playpath
 from playpath.base.errors import InputError, RunError
@@ -197,7 +197,15 @@ def test_it_is_stored_and_shown(tmp_path):
     assert json.loads((tmp_path / "twin.json").read_text()) == json.loads(json.dumps(result.to_dict()))
     assert Twin.load(tmp_path).metrics == result.metrics
     page = twin_page(result)
-    assert all(part in page for part in ("<svg", "differ", "stall time (s)"))
+    goodput = next(one for one in figures_of(page) if one["id"] == "goodput_mbps")
+    for row in goodput["rows"]:
+        (found,) = (m for m in result.metrics if (m.sender, m.metric) == (row["name"], "goodput_mbps"))
+        assert (row["mean"], row["second"]["mean"], row["verdict"]) == (
+            found.sim.mean,
+            found.kernel.mean,
+            found.verdict,
+        )
+    assert all(part in page for part in ("differ", "stall time (s)"))
     ax = dumbbell(result, "goodput_mbps")
     assert ax.get_xlabel() == "goodput (Mbit/s)"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["newreno", "cubic"]
@@ -328,7 +336,8 @@ def test_a_twin_of_traffic_is_stored_and_shown(tmp_path):
     assert Twin.load(tmp_path).metrics == result.metrics
     page = twin_page(result)
     assert all(
-        part in page for part in ("<svg", "groups of traffic", "path bottleneck", "all flows", "link utilisation")
+        part in page
+        for part in ("data-figure", "groups of traffic", "path bottleneck", "all flows", "link utilisation")
     )
     assert "stall time" not in page
 

@@ -64,7 +64,10 @@ def test_an_instant_seen_too_vaguely_is_none() -> None:
 
 
 def test_what_is_beyond_what_is_wanted_is_named() -> None:
-    """Payload within 0.2 %, delay error under 100 us (median) and 500 us (99th percentile), no hidden drop (docs/kernel-results.md)."""
+    """Payload within 0.2 %, delay error under 100 us (median) and 500 us (99th percentile), no hidden drop.
+
+    Source: docs/appendix/kernel-results.md.
+    """
     good = tools.Calibration(
         rate_mbps=10, rtt_ms=50, queue_packets=64, goodput_share=0.9981, min_rtt_ms=50.1, lateness_us={},
         delay_error_us={"p50": 99.0, "p99": 499.0}, hidden_drops=0, cpu_share=0.1,

@@ -1,4 +1,4 @@
-// Reports in a real browser: PLAYPATH_REPORTS is a folder with compare.html, hostile.html and run.html, which
+// Reports in a real browser: PLAYPATH_REPORTS is a folder with one of each kind (compare.html, run.html, sweep.html …), which
 // tests/python/test_report_page.py writes. Pictures go to PLAYPATH_PICTURES if it is set.
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -9,6 +9,9 @@ import { axe, emptyPage, launch, saved } from "./page.mjs";
 const folder = process.env.PLAYPATH_REPORTS;
 const skip = folder ? false : "PLAYPATH_REPORTS is not set: tests/python/test_report_page.py sets it";
 
+/** Kinds of report that have no session, with what they draw. */
+const DRAWN = { sweep: ["field-map", "plane"], population: ["rows", "plane"], twin: ["rows"] };
+
 let browser;
 before(async () => {
   if (folder) browser = await launch();
@@ -18,7 +21,7 @@ after(() => browser?.close());
 async function open(name, look = {}) {
   const { page, complaints } = await emptyPage(browser, { acceptDownloads: true, ...look });
   await page.goto(pathToFileURL(join(folder, `${name}.html`)).href);
-  await page.waitForSelector(".charts canvas");
+  await page.waitForSelector(name in DRAWN ? ".made svg" : ".charts canvas");
   return { page, complaints };
 }
 
@@ -174,8 +177,27 @@ test("hostile names are text", { skip }, async () => {
   await page.close();
 });
 
-// Both widths, both schemes and both kinds of page; what breaks in one of these breaks in it wherever it meets the others.
-for (const [name, width, scheme] of [["compare", 1400, "light"], ["compare", 390, "dark"], ["run", 390, "light"]]) {
+for (const [name, kinds] of Object.entries(DRAWN)) {
+  test(`figures of a ${name} tell what is under the cursor, and can be taken away`, { skip }, async () => {
+    const { page, complaints } = await open(name);
+    for (const kind of kinds) {
+      const figure = page.locator(`figure.${kind}`).first();
+      await figure.scrollIntoViewIfNeeded();
+      const mark = figure.locator(kind === "plane" ? "svg > circle, svg > path[stroke='var(--back)']" : "g text").last();
+      await mark.hover({ force: true });
+      assert.match(await figure.locator(".tip").textContent(), /\w+: .*\d/, kind);
+      const title = await figure.locator("h3").textContent();
+      const lines = (await saved(page, title, /CSV/)).content.toString().trim().split("\r\n");
+      assert.ok(lines.length > 1 && new Set(lines.map((line) => line.split(",").length)).size === 1, lines.slice(0, 3).join(" / "));
+      assert.match((await saved(page, title, /SVG/)).content.toString(), /^<svg [^]*<text/);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+}
+
+// Both widths, both schemes and every kind of page; what breaks in one of these breaks in it wherever it meets the others.
+for (const [name, width, scheme] of [["compare", 1400, "light"], ["compare", 390, "dark"], ["run", 390, "light"], ["sweep", 390, "dark"], ["sweep", 1400, "light"], ["population", 390, "light"], ["population", 1400, "dark"], ["twin", 390, "dark"]]) {
   test(`${name} is for everybody: ${width} px, ${scheme}`, { skip }, async () => {
     const { page, complaints } = await open(name, { width, height: width === 390 ? 844 : 1000, colorScheme: scheme });
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut at the side");

@@ -3,29 +3,21 @@
 import type { Pool } from "./engine/pool";
 import type { ControlEntry, MetricEntry } from "./engine/types";
 import { command } from "./model/command";
-import { Comparison, columns } from "./model/compare";
+import { Comparison } from "./model/compare";
 import { withFile } from "./model/dropped";
 import { featured } from "./model/featured";
 import { History } from "./model/history";
 import { Preparing, type Ready, type Shipped } from "./model/preparing";
-import { number } from "./model/quantity";
 import { type Settings, type State, decode, encode, start } from "./model/state";
-import type { Session } from "./model/story";
+import { Answer } from "./view/answer";
 import { Beside, type Side } from "./view/beside";
-import { Charts } from "./view/charts";
 import { isDark } from "./view/colours";
 import { download, h, section } from "./view/dom";
-import { eventList } from "./view/events";
-import { flowTable } from "./view/flows";
 import { head } from "./view/head";
 import { LessonView, lessonList, lessonOf } from "./view/lesson";
 import { MapPart } from "./view/map";
-import { Navigation } from "./view/navigation";
-import { PacketView } from "./view/packets";
+import { listen } from "./view/page";
 import { panel } from "./view/panel";
-import { ranking } from "./view/ranking";
-import { Strips } from "./view/strips";
-import { whyStopped } from "./view/why";
 
 /** A scenario that `playpath explore` put into the page. */
 export interface Start {
@@ -45,8 +37,6 @@ export class App {
   private controls: ControlEntry[] = [];
   private queues: string[] = [];
   private rules: string[] = [];
-  private path = 0;
-  private drawnSessions = "";
   private panelOf = "";
   /** A phone has room for what is turned most; its answer is near then. */
   private isUnfolded = matchMedia("(min-width: 861px)").matches;
@@ -54,13 +44,12 @@ export class App {
   private frame = 0;
   private turn = 0;
   private hash = "";
-  private readonly strips = new Strips({ look: (view) => this.look(view), point: (time) => this.charts.point(time) });
-  private readonly charts = new Charts((view) => this.look(view), (time) => this.strips.point(time));
-  private readonly navigation = new Navigation((view) => this.look(view));
-  private readonly packets = new PacketView((packets) => {
-    this.state = { ...this.state, packets };
-    void this.write();
-    this.drawPackets(this.sessions());
+  private readonly answer = new Answer({
+    look: (view) => this.look(view),
+    packets: (packets) => {
+      this.state = { ...this.state, packets };
+      void this.write();
+    },
   });
   private readonly parts = {
     alert: h("p", { role: "alert", class: "alert", hidden: true }),
@@ -70,19 +59,6 @@ export class App {
     lessons: lessonList((id) => void this.show({ ...this.state, lesson: { id, step: 0 } })),
     columns: h("div", { class: "columns" }),
     panel: h("aside", { "aria-label": "What can be turned" }),
-    headline: h("p", { class: "headline", "aria-live": "polite" }),
-    verdict: h("p", { class: "verdict" }),
-    progress: h("div", { class: "progress" }),
-    // Drawn once and kept: a button that is replaced between press and release gets no click.
-    played: h("progress", { "aria-label": "Sessions played" }),
-    count: h("span"),
-    stop: h("button", { type: "button", class: "small", onclick: () => this.comparison?.cancel() }, "Stop"),
-    viewers: h("div", {}),
-    why: h("div", {}),
-    ranking: h("div", {}),
-    path: h("div", {}),
-    events: h("div", {}),
-    warnings: h("div", {}),
   };
 
   private readonly lesson: LessonView;
@@ -137,17 +113,11 @@ export class App {
       parts.panel,
       h(
         "main", {},
-        // On a phone it stays at the lower edge while the controls above it are turned.
-        h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
-        parts.verdict, parts.status,
+        this.answer.head(parts.alert), this.answer.verdict, parts.status,
         section("beside", "Two situations beside each other", this.beside.element),
-        section("viewers", "What the viewers see", parts.viewers),
-        section("why", "Why the picture stood still", parts.why),
-        section("ranking", "Ranking", parts.ranking),
-        section("charts", "Over time", this.navigation.element, h("p", { class: "note" }, "Drag over a chart or a strip to zoom, double-click a chart for all of it. Marks on top of a chart are events; rest the cursor on one. Where a line has more samples than the screen has places, the shade is from the least to the most of each moment."), parts.path, this.charts.element, parts.events),
-        section("packets", "Packet by packet", this.packets.element),
+        ...this.answer.sections(),
         section("whatif", "What if?", this.map.form, this.map.map),
-        parts.warnings,
+        this.answer.warnings,
       ),
     );
     this.root.replaceChildren(
@@ -155,32 +125,15 @@ export class App {
       parts.lessons, this.lesson.element, parts.columns,
       h("footer", {}, h("p", {}, `playpath ${version}. Simulated: the same engine, and for a scenario, sender and seed the same digests, as the installed program. Nothing is sent anywhere. Intervals are over seeds of this one path; they say nothing about other paths. `), h("button", { type: "button", class: "small", onclick: () => pick.click() }, "Open a scenario or a trace"), pick, " (or drop it anywhere on this page)"),
     );
-    document.body.addEventListener("dragover", (event) => event.preventDefault());
-    document.body.addEventListener("drop", (event) => {
-      event.preventDefault();
-      void this.drop(event.dataTransfer?.files ?? null);
+    listen({
+      drop: (files) => void this.drop(files),
+      undo: () => this.undo(),
+      redraw: () => this.redraw(),
+      redrawNow: () => {
+        this.answer.forget();
+        this.draw();
+      },
     });
-    addEventListener("resize", () => this.redraw());
-    addEventListener("keydown", (event) => {
-      const isTyping = event.target instanceof HTMLElement && event.target.matches("textarea, input:not([type=range]):not([type=checkbox])");
-      if (event.key.toLowerCase() !== "z" || !(event.ctrlKey || event.metaKey) || event.shiftKey || isTyping) return;
-      event.preventDefault();
-      this.undo();
-    });
-    // Paper is light.
-    let theme: string | undefined;
-    addEventListener("beforeprint", () => {
-      theme = document.documentElement.dataset.theme;
-      document.documentElement.dataset.theme = "light";
-      this.drawnSessions = "";
-      this.draw();
-    });
-    addEventListener("afterprint", () => {
-      if (theme === undefined) delete document.documentElement.dataset.theme;
-      else document.documentElement.dataset.theme = theme;
-      this.redraw();
-    });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
 
   private change(change: Partial<State>): void {
@@ -238,7 +191,7 @@ export class App {
   private async show(state: State, isUndone = false): Promise<void> {
     if (!isUndone && this.ready) this.history.leave(this.state, "", -Infinity);
     this.state = state;
-    this.path = 0;
+    this.answer.clear();
     this.panelOf = "";
     this.map.clear();
     await this.play();
@@ -266,8 +219,7 @@ export class App {
     await this.write();
     const { prepared } = this.ready;
     this.comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
-    this.path = Math.min(this.path, prepared.paths.length - 1);
-    this.drawnSessions = "";
+    this.answer.forget();
     this.drawFrame();
     this.plan();
     this.comparison.run().catch(tell);
@@ -293,7 +245,7 @@ export class App {
   }
 
   private redraw(): void {
-    this.drawnSessions = "";
+    this.answer.forget();
     this.plan();
   }
 
@@ -367,74 +319,16 @@ export class App {
 
   /** What follows from the sessions played so far. */
   private draw(): void {
-    const comparison = this.comparison;
-    if (!comparison || !this.ready) return;
-    const { parts, ready: { prepared } } = this;
-    const { done, of } = comparison.progress;
-    const isWatched = prepared.resolved.video !== null;
-    const judged = comparison.judged;
-    parts.headline.textContent = judged?.headline ?? "The first sessions are being played …";
-    parts.verdict.textContent = judged && judged.verdict !== judged.headline ? judged.verdict : "";
-    if (!parts.progress.firstChild) parts.progress.append(parts.played, parts.count, parts.stop);
-    Object.assign(parts.played, { max: of, value: done });
-    parts.count.textContent = `${done} of ${of} sessions`;
-    parts.stop.hidden = comparison.isOver;
-    parts.progress.dataset.over = String(comparison.isOver);
+    const { comparison, metrics, ready, state } = this;
+    if (!comparison || !ready) return;
     this.drawBeside(comparison);
-    const sessions = this.sessions();
-    const drawn = JSON.stringify([sessions.map((session) => session.record.digest), this.state.view, this.path]);
-    if (drawn !== this.drawnSessions) {
-      this.drawnSessions = drawn;
-      document.documentElement.dataset.digests = sessions.map((session) => `${session.sender}=${session.record.digest}`).join(" ");
-      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? this.strips.element : flowTable(sessions[0].record.flows));
-      if (isWatched) this.strips.draw(sessions, this.state.view);
-      this.navigation.draw(sessions, this.state.view);
-      parts.why.replaceChildren(this.whyStopped(sessions, comparison));
-      this.drawPath();
-      this.charts.draw(sessions, { ...prepared, path: this.path, film: this.film() }, this.state.view);
-      this.drawPackets(sessions);
-      parts.events.replaceChildren(eventList(sessions, this.state.view));
-      const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
-      parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
-    }
-    if (comparison.judged) parts.ranking.replaceChildren(ranking(comparison.judged, columns(comparison.records).values, comparison.senders, this.metrics, comparison.seeds));
-    else parts.ranking.replaceChildren();
+    this.answer.draw({ state, ready, comparison, metrics });
   }
 
   private drawBeside(comparison: Comparison): void {
     const kept = this.state.kept === null ? null : this.kept;
     document.getElementById("beside")!.hidden = kept === null;
     if (kept) this.beside.draw(kept.side, { state: this.state, prepared: this.ready!.prepared, comparison }, this.metrics);
-  }
-
-  /** The first seed of each sender, as far as played. */
-  private sessions(): Session[] {
-    const { senders, sessions } = this.comparison!;
-    return senders.map((sender) => sessions.get(sender)).filter((session): session is Session => session !== undefined);
-  }
-
-  private drawPackets(sessions: Session[]): void {
-    const { element } = this.packets;
-    this.packets.draw(sessions, this.path, this.state.packets, this.state.view);
-    element.closest("section")!.hidden = element.childElementCount === 0;
-  }
-
-  private film(): { mbps: number; mss: number } | null {
-    const { video, sender } = this.ready!.prepared.resolved;
-    const mbps = video?.rate ? number(video.rate) : null;
-    return mbps === null ? null : { mbps, mss: sender[0]?.mss ?? 0 };
-  }
-
-  private whyStopped(sessions: Session[], comparison: Comparison): HTMLElement {
-    const { resolved } = comparison.prepared;
-    const mss = (sender: string) => resolved.sender.find((one) => one.name === sender)?.mss ?? 0;
-    return whyStopped(sessions, { mss, need: resolved.video?.rate ? number(resolved.video.rate) : null, look: (view) => this.look(view) });
-  }
-
-  private drawPath(): void {
-    const names = this.ready!.prepared.paths.map((path) => path.name);
-    const select = h("select", { onchange: () => { this.path = select.selectedIndex; this.redraw(); } }, ...names.map((name, i) => h("option", { selected: i === this.path }, name)));
-    this.parts.path.replaceChildren(...(names.length > 1 ? [h("label", { class: "choice" }, "Path of the charts: ", select)] : []));
   }
 
   private look(view: [number, number] | null): void {

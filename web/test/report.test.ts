@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { untilLastByte } from "../src/model/measured";
 import { compare, keyOf } from "../src/report/tables";
 import { csv } from "../src/view/csv";
+import { scaleOf } from "../src/view/plane";
 
 it("puts numbers before words, by size", () => {
   const cells = ["–", "1,234", "-2.5 s", "12 (10 to 14)", "cubic", "bbr", "2e-3"];
@@ -16,4 +17,15 @@ it("writes cells that no spreadsheet runs", () => {
 it("ends a flow's figures with its last byte", () => {
   const columns = { time_s: Float64Array.of(0, 1, 2, 3), unacked: Float64Array.of(1, 0, 0, 0), goodput_mbps: Float64Array.of(0, 0, 4, 0) };
   expect([...untilLastByte(columns).time_s]).toEqual([0, 1, 2]);
+});
+
+it("does not reach below zero where there is nothing but zeros", () => {
+  const { at, ticks } = scaleOf({ label: "stall time", unit: "s" }, [0, 0], 200, 0, 5);
+  expect([ticks[0], ticks.at(-1), at(0)]).toEqual([0, 1, 200]);
+});
+
+it("has equal steps for equal factors", () => {
+  const { at } = scaleOf({ label: "rate", unit: "Mbit/s", isLog: true }, [1, 100], 0, 200, 5);
+  expect(at(10)).toBeCloseTo(100);
+  expect(at(1) - 0).toBeCloseTo(200 - at(100));
 });

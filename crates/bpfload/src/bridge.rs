@@ -2,14 +2,14 @@
 //! to the control of that very connection.
 //!
 //! It speaks HTTP on a Unix socket, one short request at a time, and answers 204 whatever it was told: it can inform a control,
-//! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/kernel-cmcd.md`). All values are
+//! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/manual/kernel-cmcd.md`). All values are
 //! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
 //!
 //! Its answer can carry what the kernel knows of the connection (CMSD, CTA-5006), for nginx to pass on. And it takes reports of
 //! players (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
 //! connections of the session whose `sid` they bear.
 //!
-//! Behind a relay (docs/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
+//! Behind a relay (docs/manual/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
 //! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;
@@ -71,7 +71,7 @@ pub struct CmcdBridge {
     mode: BufferMode,
     telling: Option<Telling>,
     reports: Option<File>,
-    sessions: HashMap<String, Told>,
+    sessions: HashMap<String, CmcdSession>,
     /// By the address that nginx knows a relay's session by.
     relayed: HashMap<SocketAddr, Relayed>,
 }
@@ -91,8 +91,8 @@ struct Relayed {
     hints: Option<AppParameters>,
 }
 
-/// What a session told so far.
-struct Told {
+/// What the player of a session has reported so far.
+struct CmcdSession {
     view: ServerView,
     /// An implausible claim of it was reported; once is enough, a client could fill the log.
     is_reported: bool,
@@ -100,9 +100,9 @@ struct Told {
     peers: Vec<SocketAddr>,
 }
 
-impl Told {
-    fn new() -> Told {
-        Told { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
+impl CmcdSession {
+    fn new() -> CmcdSession {
+        CmcdSession { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
     }
 
     /// A request of it came from there.
@@ -194,7 +194,7 @@ impl CmcdBridge {
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
             self.sessions.clear();
         }
-        let told = self.sessions.entry(session).or_insert_with(Told::new);
+        let told = self.sessions.entry(session).or_insert_with(CmcdSession::new);
         told.note(request.peer);
         let mut warnings = Vec::new();
         let hints = told.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
@@ -569,7 +569,7 @@ mod tests {
 
     #[test]
     fn a_session_has_its_latest_connections_only() {
-        let mut told = Told::new();
+        let mut told = CmcdSession::new();
         let peer = |port: u16| SocketAddr::new([10, 0, 0, 2].into(), port);
         (0..100).chain([90]).for_each(|port| told.note(peer(port)));
         assert_eq!((told.peers.len(), told.peers[0], told.peers[MAX_PEERS - 1]), (MAX_PEERS, peer(84), peer(90)));

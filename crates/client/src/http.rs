@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use playpath_http::Head;
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Request, RequestId};
@@ -144,9 +145,9 @@ impl HttpConnection {
             }
         }
         let next = self.awaited.front().expect("a header belongs to a request");
-        let text = String::from_utf8_lossy(&self.header);
-        check_header(&text, next.body_left.max(1))?;
-        let told = server_data(&text).filter(|_| !next.is_abandoned).map(|told| (next.id, told));
+        let head = read_head(&self.header)?;
+        check_head(&head, next.body_left.max(1))?;
+        let told = server_data(&head).filter(|_| !next.is_abandoned).map(|told| (next.id, told));
         self.header.clear();
         self.is_in_body = true;
         Ok(told.map_or(Progress::Other, |(id, told)| Progress::Told(id, told)))
@@ -182,26 +183,23 @@ fn closed() -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
-/// What the server tells of itself in the header of a response.
-fn server_data(text: &str) -> Option<Cmsd> {
-    field(text, "cmsd-dynamic").map(Cmsd::parse).filter(|told| *told != Cmsd::default())
+fn read_head(text: &[u8]) -> io::Result<Head> {
+    Head::of_response(text).map_err(io::Error::other)?.ok_or_else(|| io::Error::other("a head without its first line"))
 }
 
-/// Value of the first field of this name.
-fn field<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
-    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
-    fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
+/// What the server tells of itself in the header of a response.
+fn server_data(head: &Head) -> Option<Cmsd> {
+    head.field("cmsd-dynamic").map(Cmsd::parse).filter(|told| *told != Cmsd::default())
 }
 
 /// 206 with the length that was asked for.
-fn check_header(text: &str, expected: u64) -> io::Result<()> {
-    let status = text.lines().next().unwrap_or_default();
-    let length = field(text, "content-length").and_then(|value| value.parse::<u64>().ok());
-    if status.split(' ').nth(1) == Some("206") && length == Some(expected) {
+fn check_head(head: &Head, expected: u64) -> io::Result<()> {
+    let length = head.field("content-length").and_then(|value| value.parse::<u64>().ok());
+    if head.status == 206 && length == Some(expected) {
         return Ok(());
     }
-    let length = length.map_or("no length".into(), |n| format!("{n} bytes"));
-    Err(io::Error::other(format!("the server answered `{status}` with {length}, not 206 with {expected} bytes")))
+    let (answered, length) = (&head.first, length.map_or("no length".into(), |n| format!("{n} bytes")));
+    Err(io::Error::other(format!("the server answered `{answered}` with {length}, not 206 with {expected} bytes")))
 }
 
 #[cfg(test)]
@@ -210,18 +208,21 @@ mod tests {
 
     #[test]
     fn only_the_range_that_was_asked_for_is_taken() {
-        assert!(check_header("HTTP/1.1 206 Partial Content\r\nContent-Length: 10\r\n\r\n", 10).is_ok());
-        let short = check_header("HTTP/1.1 206 Partial Content\r\ncontent-length: 9\r\n\r\n", 10).unwrap_err();
+        let check = |text: &str| check_head(&read_head(text.as_bytes())?, 10);
+        assert!(check("HTTP/1.1 206 Partial Content\r\nContent-Length: 10\r\n\r\n").is_ok());
+        let short = check("HTTP/1.1 206 Partial Content\r\ncontent-length: 9\r\n\r\n").unwrap_err();
         assert_eq!(
             short.to_string(),
             "the server answered `HTTP/1.1 206 Partial Content` with 9 bytes, not 206 with 10 bytes"
         );
-        assert!(check_header("HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n", 10).is_err());
+        assert!(check("HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n").is_err());
+        assert!(check("nonsense\r\n\r\n").is_err());
     }
 
     #[test]
     fn what_the_server_tells_of_itself_is_read() {
-        let told = |field: &str| server_data(&format!("HTTP/1.1 206 Partial Content\r\n{field}\r\n\r\n"));
+        let head = |field: &str| read_head(format!("HTTP/1.1 206 Partial Content\r\n{field}\r\n\r\n").as_bytes());
+        let told = |field: &str| server_data(&head(field).unwrap());
         let known = Cmsd { etp_kbps: Some(5200), mb_kbps: Some(3000), rtt_ms: None };
         assert_eq!(told("cmsd-dynamic: \"origin\";etp=5200;mb=3000"), Some(known));
         assert_eq!(told("CMSD-Dynamic: nonsense;"), None);

@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
+use playpath_http::Head;
 use playpath_shell::monotonic_nanos;
 use playpath_units::Duration;
 use playpath_video::piece_end;
@@ -20,7 +21,6 @@ const PIECES_HEADER: &str = "playpath-encoded";
 const WAIT_HEADER: &str = "playpath-wait";
 /// Longer than any run.
 const LONGEST_WAIT: u64 = 86_400_000_000_000;
-const MAX_HEADER: usize = 16 * 1024;
 
 /// The line of a request that asks for `bytes` every `every`.
 pub fn chunk_header(bytes: u64, every: Duration) -> String {
@@ -94,38 +94,36 @@ struct Encoded {
 
 /// `None` at the end of the connection.
 fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
-    let mut asked = Asked { bytes: 0, chunks: None, encoded: None, wait: 0 };
-    let mut total = 0;
-    loop {
-        let mut line = String::new();
-        let count = lines.read_line(&mut line)?;
-        total += count;
-        if count == 0 {
-            return Ok(None);
+    let mut text = Vec::new();
+    while lines.read_until(b'\n', &mut text)? > 0 {
+        if let Some(head) = Head::of_request(&text).map_err(io::Error::other)? {
+            return Asked::of(&head).map(Some);
         }
-        if total > MAX_HEADER {
-            return Err(io::Error::other("a request of more than 16 KiB"));
+    }
+    Ok(None)
+}
+
+impl Asked {
+    fn of(head: &Head) -> io::Result<Asked> {
+        let mut asked = Asked { bytes: 0, chunks: None, encoded: None, wait: 0 };
+        for (name, value) in &head.fields {
+            let broken = || io::Error::other(format!("cannot read `{name}: {value}`"));
+            if name.eq_ignore_ascii_case("range") {
+                let last = value.strip_prefix("bytes=0-").and_then(|n| n.parse::<u64>().ok());
+                asked.bytes = last.ok_or_else(broken)?.saturating_add(1);
+            } else if name.eq_ignore_ascii_case(CHUNK_HEADER) {
+                let words: Vec<_> = value.split(' ').collect();
+                let [bytes, "bytes", "every", nanos, "ns"] = words[..] else { return Err(broken()) };
+                let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(broken);
+                asked.chunks = Some((number(bytes)?, number(nanos)?));
+            } else if name.eq_ignore_ascii_case(WAIT_HEADER) {
+                let nanos = value.strip_suffix(" ns").and_then(|nanos| nanos.parse::<u64>().ok());
+                asked.wait = nanos.filter(|nanos| *nanos <= LONGEST_WAIT).ok_or_else(broken)?;
+            } else if name.eq_ignore_ascii_case(PIECES_HEADER) {
+                asked.encoded = Some(read_encoded(value).ok_or_else(broken)?);
+            }
         }
-        let line = line.trim_end();
-        if line.is_empty() {
-            return Ok(Some(asked));
-        }
-        let Some((name, value)) = line.split_once(": ") else { continue };
-        let broken = || io::Error::other(format!("cannot read `{line}`"));
-        if name.eq_ignore_ascii_case("range") {
-            let last = value.strip_prefix("bytes=0-").and_then(|n| n.parse::<u64>().ok());
-            asked.bytes = last.ok_or_else(broken)?.saturating_add(1);
-        } else if name.eq_ignore_ascii_case(CHUNK_HEADER) {
-            let words: Vec<_> = value.split(' ').collect();
-            let [bytes, "bytes", "every", nanos, "ns"] = words[..] else { return Err(broken()) };
-            let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(broken);
-            asked.chunks = Some((number(bytes)?, number(nanos)?));
-        } else if name.eq_ignore_ascii_case(WAIT_HEADER) {
-            let nanos = value.strip_suffix(" ns").and_then(|nanos| nanos.parse::<u64>().ok());
-            asked.wait = nanos.filter(|nanos| *nanos <= LONGEST_WAIT).ok_or_else(broken)?;
-        } else if name.eq_ignore_ascii_case(PIECES_HEADER) {
-            asked.encoded = Some(read_encoded(value).ok_or_else(broken)?);
-        }
+        Ok(asked)
     }
 }
 

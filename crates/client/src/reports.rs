@@ -7,6 +7,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
+use playpath_http::Head;
 use playpath_shell::timespec;
 use playpath_units::Duration;
 use playpath_video::Cmcd;
@@ -18,8 +19,6 @@ use crate::socket;
 
 /// What is still on its way when the session ends has so long to arrive.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// More than an answer without a body has.
-const MAX_ANSWER: usize = 16 * 1024;
 
 /// The way to the collector.
 pub struct Reports<'a> {
@@ -121,25 +120,16 @@ impl<'a> Reports<'a> {
                 Err(e) => return Err(e),
             }
         }
-        while let Some(end) = self.answer.windows(4).position(|window| window == b"\r\n\r\n") {
-            check_answer(&String::from_utf8_lossy(&self.answer[..end]))?;
-            self.answer.drain(..end + 4);
+        while let Some(head) = Head::of_response(&self.answer).map_err(io::Error::other)? {
+            // A body would be taken for the head of the next answer.
+            if head.status != 204 {
+                return Err(io::Error::other(format!("the collector answered `{}`, not 204", head.first)));
+            }
+            self.answer.drain(..head.length);
             self.answered += 1;
-        }
-        if self.answer.len() > MAX_ANSWER {
-            return Err(io::Error::other("the collector's answer does not end"));
         }
         Ok(())
     }
-}
-
-/// 204: a body would be taken for the head of the next answer.
-fn check_answer(head: &str) -> io::Result<()> {
-    let status = head.lines().next().unwrap_or_default();
-    if status.split(' ').nth(1) == Some("204") {
-        return Ok(());
-    }
-    Err(io::Error::other(format!("the collector answered `{status}`, not 204")))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::flows::Flows;
 use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::machine::Machine;
-use crate::orders::Said;
+use crate::orders::Order;
 use crate::packet::IpPacket;
 use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
 use crate::series::Series;
@@ -117,9 +117,9 @@ impl<M: Machine> Engine<M> {
             self.series.sample(now, &mut self.links);
             self.wait()?;
             match self.machine.said()? {
-                Said::End => return Ok(()),
-                Said::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
-                Said::Nothing => {}
+                Order::End => return Ok(()),
+                Order::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
+                Order::Nothing => {}
             }
             // What fell due during the wait happened before what has just come.
             self.deliver_due(Duration::ZERO);

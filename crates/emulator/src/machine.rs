@@ -3,7 +3,7 @@
 
 use crate::error::EmulatorError;
 use crate::net::Device;
-use crate::orders::{Orders, Said};
+use crate::orders::{Order, Orders};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ pub trait Machine {
     /// Sleep until something has come, for at most `nanos` (`None`: for ever). Whether something has.
     fn wait(&mut self, nanos: Option<u64>) -> Result<bool, EmulatorError>;
     /// What has been said, as of the last wait.
-    fn said(&mut self) -> Result<Said, EmulatorError>;
+    fn said(&mut self) -> Result<Order, EmulatorError>;
     /// Whether a device had a packet at the last wait.
     fn has_come(&self, device: usize) -> bool;
     /// The next packet that came to a device, if there is one.
@@ -61,12 +61,12 @@ impl Machine for Linux {
         Ok(self.is_ready.contains(&true))
     }
 
-    fn said(&mut self) -> Result<Said, EmulatorError> {
+    fn said(&mut self) -> Result<Order, EmulatorError> {
         let signals = self.devices.len();
         match &mut self.stdin {
-            _ if self.is_ready[signals] => Ok(Said::End),
+            _ if self.is_ready[signals] => Ok(Order::End),
             Some((file, orders)) if self.is_ready[signals + 1] => orders.read(file),
-            _ => Ok(Said::Nothing),
+            _ => Ok(Order::Nothing),
         }
     }
 

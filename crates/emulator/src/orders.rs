@@ -11,9 +11,9 @@ pub struct Orders {
     text: String,
 }
 
-/// What was said.
+/// An order, or that there is none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum Order {
     /// Nothing that is complete.
     Nothing,
     /// The run begins at this time of the monotonic clock, in nanoseconds.
@@ -24,15 +24,15 @@ pub enum Said {
 
 impl Orders {
     /// Read what has come; only when there is something. Errors: one line that says what is wrong.
-    pub fn read(&mut self, input: &mut impl Read) -> Result<Said, EmulatorError> {
+    pub fn read(&mut self, input: &mut impl Read) -> Result<Order, EmulatorError> {
         let mut buffer = [0; 256];
         match input.read(&mut buffer) {
-            Ok(0) => return Ok(Said::End),
+            Ok(0) => return Ok(Order::End),
             Ok(length) => self.text.push_str(&String::from_utf8_lossy(&buffer[..length])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(EmulatorError::system("standard input")(error)),
         }
-        let mut said = Said::Nothing;
+        let mut said = Order::Nothing;
         while let Some((line, rest)) = self.text.split_once('\n') {
             said = parse(line)?;
             self.text = rest.to_string();
@@ -41,9 +41,9 @@ impl Orders {
     }
 }
 
-fn parse(line: &str) -> Result<Said, EmulatorError> {
+fn parse(line: &str) -> Result<Order, EmulatorError> {
     let nanos = line.strip_prefix("start ").and_then(|nanos| nanos.trim().parse().ok());
-    nanos.map(Said::Start).ok_or_else(|| EmulatorError::UnknownWord(line.into()))
+    nanos.map(Order::Start).ok_or_else(|| EmulatorError::UnknownWord(line.into()))
 }
 
 #[cfg(test)]
@@ -54,9 +54,9 @@ mod tests {
     fn a_line_may_come_in_parts() {
         let mut orders = Orders::default();
         let mut read = |mut text: &[u8]| orders.read(&mut text).unwrap();
-        assert_eq!(read(b"start 12"), Said::Nothing);
-        assert_eq!(read(b"34\n"), Said::Start(1234));
-        assert_eq!(read(b""), Said::End);
+        assert_eq!(read(b"start 12"), Order::Nothing);
+        assert_eq!(read(b"34\n"), Order::Start(1234));
+        assert_eq!(read(b""), Order::End);
     }
 
     #[test]

@@ -51,23 +51,41 @@ pub(crate) struct Chain {
     pub changes: f64,
 }
 
-/// Cells of the fine part, at most, and their least width in the logarithm.
-const CELLS: f64 = 200.0;
-const FINEST: f64 = 0.015;
+/// How many cells the grid has.
+pub(crate) struct Grain {
+    /// Of the fine part, at most, and their least width in the logarithm.
+    cells: f64,
+    finest: f64,
+    /// Least width above what was seen.
+    coarse: f64,
+    pub is_rough: bool,
+}
+
+impl Grain {
+    /// For the draws.
+    pub const FINE: Grain = Grain { cells: 200.0, finest: 0.015, coarse: 0.12, is_rough: false };
+    /// To weigh what nobody logs: a cell is as wide as the noise of a usual session.
+    pub const ROUGH: Grain = Grain { cells: 60.0, finest: 0.04, coarse: 0.2, is_rough: true };
+}
+
 /// Above what was seen, up to so many times: a link that was never filled may be so fast.
 const UNSEEN: f64 = 12.0;
-const COARSE: f64 = 0.12;
+
+/// Rates of a grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest, and its highest at least.
+pub(crate) fn range((low, high): (f64, f64)) -> (f64, f64) {
+    (low / 2.0, high * 1.5 * UNSEEN)
+}
 
 impl Chain {
     /// For a session in which transfers showed rates from `low` to `high` bit/s.
-    pub fn new(low: f64, high: f64, beliefs: &Beliefs) -> Chain {
+    pub fn new((low, high): (f64, f64), grain: &Grain, beliefs: &Beliefs) -> Chain {
         let (low, top) = (libm::log(low / 2.0), libm::log(high * 1.5));
-        let step = ((top - low) / CELLS).max(FINEST);
+        let step = ((top - low) / grain.cells).max(grain.finest);
         let mut logs = vec![];
         let mut widths = vec![];
         let mut at = low;
         while at < top + libm::log(UNSEEN) {
-            let width = if at < top { step } else { COARSE.max(step) };
+            let width = if at < top { step } else { grain.coarse.max(step) };
             logs.push(at + width / 2.0);
             widths.push(width);
             at += width;

@@ -74,7 +74,7 @@ impl<'a> Connection<'a> {
         }
         self.start(begin, transfer.socket.as_ref());
         self.flow.most_out = 0;
-        let (first, last, again) = self.send(begin, transfer.bytes);
+        let (first, last, again) = self.send(begin, transfer.bytes, transfer.again);
         let rtt_s = self.link.rtt_s;
         self.complete_at = last + rtt_s / 2.0;
         Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again }
@@ -120,11 +120,12 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Send `bytes` from `begin` on; when the first and the last of them have left the link, and how many packets went again.
-    fn send(&mut self, begin: f64, bytes: f64) -> (f64, f64, f64) {
+    /// Send `bytes` from `begin` on, of which `lost` packets are lost at random where it is known how many are; when the first and the last of them have left the link, and how many packets went again.
+    fn send(&mut self, begin: f64, bytes: f64, lost: Option<f64>) -> (f64, f64, f64) {
         let (mss, header) = (self.flow.deployed.mss, self.flow.deployed.header);
         let full = mss + header;
         let packets = libm::ceil(bytes / mss).max(1.0) as u64;
+        self.link.expect(packets as f64, lost);
         let last_size = bytes - (packets - 1) as f64 * mss + header;
         let service = self.link.service(full);
         let (mut now, mut left, mut again, mut first) = (begin, packets, 0.0, None);
@@ -132,7 +133,7 @@ impl<'a> Connection<'a> {
         while left > 0 || self.flow.is_repairing() {
             if self.link.is_plain() && self.covers_the_path(service) {
                 let rest = (left - 1) as f64 * full + last_size;
-                end = self.link.offer(now, rest).left_at;
+                end = self.link.offer(now, rest, false).left_at;
                 self.flow.skip(left, end);
                 break;
             }
@@ -141,7 +142,7 @@ impl<'a> Connection<'a> {
                 left -= u64::from(!is_again);
                 again += f64::from(u8::from(is_again));
                 let wire_bytes = if left == 0 && !is_again { last_size } else { full };
-                let fate = self.link.offer(now, wire_bytes);
+                let fate = self.link.offer(now, wire_bytes, is_again);
                 end = end.max(fate.left_at);
                 first = first.or(Some(fate.left_at));
                 self.flow.transmit(now, Packet { wire_bytes, is_last: left == 0, is_again }, fate);

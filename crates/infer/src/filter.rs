@@ -171,6 +171,12 @@ fn pick(weights: &[f64], draws: &mut Stream) -> usize {
 }
 
 impl Filtered {
+    /// The likeliest rate at the end of a transfer.
+    pub fn likeliest(&self, index: usize) -> usize {
+        let after = &self.after[index];
+        (0..after.len()).max_by(|a, b| after[*a].total_cmp(&after[*b])).unwrap_or(0)
+    }
+
     /// Share of the transfers that only what explains anything explains.
     pub fn unexplained(&self) -> f64 {
         let count = self.explained.iter().filter(|likely| **likely < UNLIKELY).count();

@@ -35,8 +35,12 @@ impl Reading {
 const QUEUES: [(u32, f64); 4] = [(15, 0.12), (45, 0.28), (130, 0.38), (400, 0.22)];
 /// A neighbour's transfer of no end in a queue of 15 packets delays nobody: nobody would look for it.
 const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
-/// What noise took, over what is sent again in transfers without a burst; and what is believed of each.
-const NOISE: [(f64, f64); 3] = [(0.6, 0.3), (1.0, 0.4), (1.45, 0.3)];
+/// Where the share that noise takes is looked for, over the share that is read off the transfers, and what is believed of its order of
+/// magnitude: any between these.
+const AROUND: (f64, f64) = (0.25, 4.0);
+const LOSSES: (f64, f64) = (2e-4, 0.05);
+/// In so many steps.
+const STEPS: usize = 24;
 /// Transfers in which most was sent again, as a share: a burst may be in any of them. Noise is this share of all at least.
 const BURSTS: f64 = 0.25;
 const LEAST_OF_ALL: f64 = 0.15;
@@ -44,6 +48,8 @@ const NOISY_QUEUE: u32 = 130;
 /// Paths that lose at random, and paths with a neighbour.
 const NOISY: f64 = 0.3;
 const SHARED: f64 = 0.2;
+/// What is sent again in all transfers is a reading of its own if it is so many times what is sent again in those without a burst.
+const APART: f64 = 1.4;
 /// Less than this nobody can tell from none, and more than this no sender is played on.
 const LEAST_LOSS: f64 = 2e-4;
 const MOST_LOSS: f64 = 0.2;
@@ -77,10 +83,12 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
             ..alone
         });
         let usual = without_bursts(transfers).max(LEAST_OF_ALL * share);
-        let noise = NOISE.iter().map(|&(of, belief)| Reading {
-            loss: (of * usual).min(MOST_LOSS),
+        let all = if share > APART * usual { vec![usual, share] } else { vec![usual] };
+        let belief = NOISY * alone.believed / all.len() as f64;
+        let noise = all.iter().map(|&loss| Reading {
+            loss: loss.min(MOST_LOSS),
             queue: Some(NOISY_QUEUE),
-            believed: belief * alone.believed * NOISY,
+            believed: belief,
             ..alone
         });
         own.chain(noise).collect()
@@ -111,6 +119,25 @@ fn are_first_bytes_late(transfers: &[Transfer]) -> bool {
     let mut told: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
     told.sort_by(f64::total_cmp);
     told.len() >= FEWEST && told[told.len() * 3 / 4] - told[0] > LATE_S
+}
+
+/// Shares that noise may take under a reading, and the logarithm of how likely each is: `likely` says it of the packets sent again, of
+/// which there is a share of `again` in all. What overflows a queue may hide some noise, too.
+pub(crate) fn losses(reading: &Reading, again: f64, likely: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
+    let magnitude = libm::log(LOSSES.1 / LOSSES.0);
+    let over = |low: f64, high: f64, belief: f64| -> Vec<(f64, f64)> {
+        let width = libm::log(high / low) / STEPS as f64;
+        let each = libm::log(belief * width / magnitude);
+        let at = |step: usize| low * libm::exp(width * (step as f64 + 0.5));
+        (0..STEPS).map(|step| (at(step), each + likely(at(step)))).collect()
+    };
+    if reading.loss > 0.0 {
+        return over(AROUND.0 * reading.loss, (AROUND.1 * reading.loss).min(2.0 * MOST_LOSS), 1.0);
+    }
+    let most = if reading.queue.is_some() { AROUND.0 * again } else { LOSSES.1 };
+    let mut found = if most > LOSSES.0 { over(LOSSES.0, most, NOISY) } else { vec![] };
+    found.push((0.0, libm::log(1.0 - NOISY) + likely(0.0)));
+    found
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     Replay { held, ratio }
 }
 
-/// Without the windows that the log tells.
+/// Without the windows and losses that the log tells.
 fn bare(transfer: &Transfer) -> Transfer {
-    Transfer { socket: None::<Socket>, ..*transfer }
+    Transfer { socket: None::<Socket>, again: None, ..*transfer }
 }

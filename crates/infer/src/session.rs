@@ -1,21 +1,21 @@
 //! A session: its transfers in, draws of its path out.
 //!
 //! What nobody logs is weighed by how well it explains the session: the noise of the host, the time that the server thinks, the base
-//! RTT where no socket told it, and why packets were lost (`readings.rs`). Draws are shared out over all of them by their probability;
-//! of noise the likeliest is taken, since the draws hardly depend on it.
+//! RTT where no socket told it (`round_trips.rs`), and why packets were lost (`readings.rs`). Draws are shared out over all of them by
+//! their probability (`draws.rs`); of noise the likeliest is taken, since the draws hardly depend on it.
 
-use crate::chain::{Beliefs, Chain, normalised};
+use crate::chain::{Beliefs, Grain};
 use crate::counts::Expected;
 use crate::deployed::{Deployed, neighbour};
+use crate::draws::{Candidate, Drawn, draws, log_sum, noise_of, shares};
 use crate::emission::Noise;
-use crate::explain::{Case, Explained, explain, explain_losses, shown};
-use crate::filter::{Course, backward};
+use crate::explain::{Case, Explained, Tables};
+use crate::filter::Course;
 use crate::log::Transfer;
 use crate::neighbour::Shared;
-use crate::readings::{Reading, any_queue, readings};
+use crate::readings::{Reading, readings};
+use crate::round_trips::{Point, Told, likeliest};
 use crate::waits;
-use playpath_units::random::{RootSeed, Stream};
-use std::rc::Rc;
 
 /// A path that the log allows.
 #[derive(Clone, Debug)]
@@ -61,30 +61,39 @@ pub struct Settings {
     pub retransmitted: Option<f64>,
 }
 
-/// Base RTTs that are weighed where none is known: from the least time of a transfer down, by this factor.
-const RTT_FACTOR: f64 = 0.6;
-const RTTS: usize = 10;
-/// What a server may have taken of the earliest first byte, seconds.
-const SERVERS: [f64; 3] = [0.0, 0.003, 0.008];
-/// Around the best of those, by these factors.
-const FINER: [f64; 6] = [0.68, 0.77, 0.88, 1.13, 1.28, 1.46];
-/// Of them, so many are weighed with each reading where there are several.
-const KEPT_RTTS: usize = 2;
+/// What is not logged is weighed on so many transfers: where nothing is lost, and where each packet is looked at.
+const TRIED: usize = 48;
+const TRIED_PACKETS: usize = 24;
+/// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
+/// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
+const TEMPERED: f64 = 0.35;
+/// What is less likely than this, over the likeliest, is given up: of the readings, and of the candidates of one.
+const GIVEN_UP: f64 = 2e-3;
+const LEAST_SHARE: f64 = 0.05;
+/// Under one base RTT a reading is given up only if it is less likely than this.
+const DOUBTED: f64 = 2e-5;
+/// Candidates that are explained at most: where nothing is lost, and where each packet is looked at.
+const KEPT: usize = 5;
+const KEPT_PACKETS: usize = 2;
 /// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
 const SHARED_SPREAD: f64 = 2.0;
-/// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
-/// Nobody logs it, so it is one unknown for a whole session.
-const FRAMING: (f64, f64) = (0.002, 0.004);
-/// What the model of a connection that loses packets is off by, for a whole session: deviation.
-const MODEL: f64 = 0.03;
 
 /// A session and what is asked of it.
 struct Session<'a> {
     transfers: &'a [Transfer],
     deployed: &'a Deployed,
     neighbour: Deployed,
-    beliefs: Beliefs,
-    readings: Vec<Reading>,
+    settings: &'a Settings,
+    told: Told,
+}
+
+/// A reading, weighed.
+struct Weighed {
+    reading: Reading,
+    points: Vec<Point>,
+    /// Logarithm of how likely it is, tempered; with what is believed of it.
+    score: f64,
+    factors: Vec<f64>,
 }
 
 /// Infer the path of a session: transfers in the order of their requests, none before the end of the one before.
@@ -93,161 +102,133 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         transfers,
         deployed,
         neighbour: neighbour(),
-        beliefs: settings.beliefs,
-        readings: readings(transfers, settings.retransmitted),
+        settings,
+        told: Told::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
     };
-    let explained = session.explained();
-    let best = explained.iter().map(|e| e.evidence).fold(f64::NEG_INFINITY, f64::max);
-    let weights = explained.iter().map(|e| e.reading.believed * libm::exp(e.evidence - best)).collect();
-    let shares = normalised(weights);
-    let likeliest = (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b])).unwrap_or(0);
-    let of_reading = |reading: &Reading| -> f64 {
-        explained.iter().zip(&shares).filter(|(e, _)| e.reading == *reading).map(|(_, share)| share).sum()
-    };
+    let all = readings(transfers, settings.retransmitted);
+    let (mut found, scores): (Vec<Drawn>, Vec<f64>) =
+        likely_ones(session.weighed(&all), GIVEN_UP).into_iter().map(|weighed| session.explained(weighed)).unzip();
+    let shares = shares(scores.iter().copied());
+    found.iter_mut().zip(&shares).for_each(|(drawn, share)| drawn.share = *share);
+    let best = found.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("one at least");
+    let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
     Posterior {
-        draws: draws(&explained, &shares, settings),
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best,
-        readings: session.readings.iter().map(|reading| (*reading, of_reading(reading))).collect(),
-        noise: explained[likeliest].noise,
-        unexplained: explained[likeliest].filtered.unexplained(),
+        evidence: best.explained[0].evidence,
+        readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
+        noise: best.candidates[0].noise,
+        unexplained: best.explained[0].filtered.unexplained(),
+        draws: draws(&found, settings),
     }
 }
 
 impl Session<'_> {
-    /// The session under each base RTT and each reading that may be.
-    fn explained(&self) -> Vec<Explained> {
-        let mut tried: Vec<Plain> = base_rtts(self.transfers).into_iter().map(|rtt| self.plain(rtt)).collect();
-        if tried.len() == RTTS {
-            let best = tried.iter().max_by(|a, b| a.evidence().total_cmp(&b.evidence())).expect("several").rtt;
-            tried.extend(FINER.map(|factor| self.plain(best * factor)));
+    /// Each reading, on the first transfers and a rough grid.
+    fn weighed(&self, readings: &[Reading]) -> Vec<Weighed> {
+        let plain = self.points(Reading::PLAIN, None, TRIED);
+        if let [reading] = *readings {
+            return vec![Weighed { reading, points: plain, score: 0.0, factors: vec![1.0] }];
         }
-        if self.readings == [Reading::PLAIN] {
-            return tried.into_iter().flat_map(|plain| plain.explained).collect();
-        }
-        tried.sort_by(|a, b| b.evidence().total_cmp(&a.evidence()));
-        tried.truncate(KEPT_RTTS);
-        tried.iter().flat_map(|plain| self.read(plain)).collect()
-    }
-
-    /// As if nothing was ever lost, and nobody else was there.
-    fn plain(&self, rtt: f64) -> Plain {
-        let (low, high) = shown(self.transfers, self.deployed, rtt);
-        let chain = Rc::new(Chain::new(low, high, &self.beliefs));
-        let explained = explain(self.case(rtt, &chain, Reading::PLAIN));
-        Plain { rtt, chain, explained }
-    }
-
-    /// Under each reading.
-    fn read(&self, of: &Plain) -> Vec<Explained> {
-        let (rtt, chain, plain) = (of.rtt, &of.chain, of.best());
+        let base = likeliest(&plain).rtt;
         let first_bytes = self.transfers.iter().filter_map(|t| t.first_byte_s);
         let earliest = first_bytes.clone().fold(f64::INFINITY, f64::min);
         let late: Vec<f64> = first_bytes.map(|s| s - earliest).collect();
-        let mut found = vec![];
-        for &reading in &self.readings {
-            let mut own = if reading == Reading::PLAIN.believing(reading.believed) {
-                Explained { reading, ..plain.clone() }
-            } else if reading.has_neighbour {
-                self.shared(plain, reading, &late)
-            } else {
-                explain_losses(self.case(rtt, chain, reading), plain.noise.think_s)
-            };
-            if !reading.has_neighbour {
-                own.evidence += waits::evidence(&late, None);
+        let plain = self.points(Reading::PLAIN, Some(base), TRIED_PACKETS);
+        let alone = |reading: Reading, points: Vec<Point>| {
+            let score = libm::log(reading.believed) + evidence_of(&points) + waits::evidence(&late, None);
+            Weighed { reading, points, score, factors: vec![1.0] }
+        };
+        let first = |&reading: &Reading| {
+            if reading.has_neighbour {
+                return self.shared(reading, &plain, base, &late);
             }
-            found.push(own);
-        }
-        found
+            if reading.is_plain() {
+                return alone(reading, plain.clone());
+            }
+            alone(reading, vec![Point::at(base, &self.told, &mut self.look(reading, TRIED_PACKETS))])
+        };
+        likely_ones(readings.iter().map(first).collect(), DOUBTED)
+            .into_iter()
+            .map(|weighed| match weighed.reading {
+                reading if reading.has_neighbour || reading.is_plain() => weighed,
+                reading => alone(reading, self.points(reading, Some(base), TRIED_PACKETS)),
+            })
+            .collect()
+    }
+
+    fn look(&self, reading: Reading, tried: usize) -> impl FnMut(f64, &[f64]) -> Vec<(Noise, f64)> {
+        let transfers = &self.transfers[..self.transfers.len().min(tried)];
+        move |rtt, thinks| Tables::new(self.case(transfers, rtt, reading), &Grain::ROUGH).weighed(thinks)
+    }
+
+    /// Base RTTs under a reading.
+    fn points(&self, reading: Reading, around: Option<f64>, tried: usize) -> Vec<Point> {
+        self.told.points(around, &mut self.look(reading, tried))
     }
 
     /// Beside a neighbour: `plain` is what the session has of the link.
-    fn shared(&self, plain: &Explained, reading: Reading, late: &[f64]) -> Explained {
+    fn shared(&self, reading: Reading, plain: &[Point], base: f64, late: &[f64]) -> Weighed {
         let queue = reading.queue.unwrap_or(u32::MAX);
-        let shared = Shared::new(self.transfers, self.deployed, &self.neighbour, plain.rtt, queue);
-        let mut own = Explained { reading, factors: shared.factors, ..plain.clone() };
-        own.evidence += waits::evidence(late, Some(shared.most_s));
-        for transfer in self.transfers {
+        let shared = Shared::new(self.transfers, self.deployed, &self.neighbour, base, queue);
+        let count = |transfer: &Transfer| {
             let packets = libm::ceil(transfer.bytes / self.deployed.mss);
             let expected = Expected { packets, noise: 0.0, overflow: shared.again * packets, spread: SHARED_SPREAD };
-            own.evidence += transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)));
+            transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
+        };
+        let counts: f64 = self.transfers.iter().map(count).sum();
+        let waits = waits::evidence(late, Some(shared.most_s));
+        let score = libm::log(reading.believed) + evidence_of(plain) + TEMPERED * counts + waits;
+        Weighed { reading, points: plain.to_vec(), score, factors: shared.factors }
+    }
+
+    /// The whole session on a fine grid, under the likeliest candidates of a reading; and the reading's score then.
+    fn explained(&self, weighed: Weighed) -> (Drawn, f64) {
+        let Weighed { reading, points, score, factors } = weighed;
+        let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
+        let candidates = Candidate::all(&points, TEMPERED);
+        let kept = if of_link.is_plain() { KEPT } else { KEPT_PACKETS };
+        let mut explained: Vec<Explained> = vec![];
+        let mut tables: Vec<(f64, Tables)> = vec![];
+        for one in candidates.iter().take(kept).filter(|one| one.share >= LEAST_SHARE * candidates[0].share) {
+            let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
+                let case = self.case(self.transfers, one.rtt, of_link);
+                tables.push((one.rtt, Tables::new(case, &Grain::FINE)));
+                tables.len() - 1
+            });
+            explained.push(tables[known].1.explained(&one.noise));
         }
-        own
+        let again = self.settings.retransmitted;
+        let (losses, more) = noise_of(self.transfers, self.deployed, &of_link, &explained[0], again);
+        let score = score + TEMPERED * (explained[0].evidence - candidates[0].evidence + more);
+        let is_exact = self.deployed.is_window_based();
+        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, is_exact }, score)
     }
 
-    fn case<'a>(&'a self, rtt: f64, chain: &'a Rc<Chain>, reading: Reading) -> Case<'a> {
-        Case { transfers: self.transfers, deployed: self.deployed, chain, rtt, reading }
-    }
-}
-
-/// A session at a base RTT, as if nothing was ever lost.
-struct Plain {
-    rtt: f64,
-    chain: Rc<Chain>,
-    explained: Vec<Explained>,
-}
-
-impl Plain {
-    fn best(&self) -> &Explained {
-        self.explained.iter().max_by(|a, b| a.evidence.total_cmp(&b.evidence)).expect("several")
-    }
-
-    fn evidence(&self) -> f64 {
-        self.best().evidence
+    fn case<'a>(&'a self, transfers: &'a [Transfer], rtt: f64, reading: Reading) -> Case<'a> {
+        Case { transfers, deployed: self.deployed, beliefs: &self.settings.beliefs, rtt, reading }
     }
 }
 
-fn draws(explained: &[Explained], shares: &[f64], settings: &Settings) -> Vec<Draw> {
-    let mut stream = RootSeed(settings.seed).stream("infer");
-    let mut draws: Vec<Draw> = vec![];
-    for (own, count) in explained.iter().zip(counts(shares, settings.draws)) {
-        let courses = backward(&own.chain, &own.steps, &own.filtered, count, &mut stream);
-        draws.extend(courses.into_iter().enumerate().map(|(index, course)| {
-            let phase = index % own.factors.len();
-            let course = framed(course, &own.reading, own.factors[phase], &mut stream);
-            let queue = own.reading.queue.unwrap_or_else(|| any_queue(&mut stream));
-            Draw { course, rtt_s: own.rtt, reading: own.reading, phase: phase as u64, queue }
-        }));
-    }
-    // By base RTT and think until now: a few of them are to be a sample, too.
-    for index in (1..draws.len()).rev() {
-        draws.swap(index, (stream.uniform() * (index + 1) as f64) as usize);
-    }
-    draws
+/// Logarithm of how likely a session is over all points, tempered.
+fn evidence_of(points: &[Point]) -> f64 {
+    let width = log_sum(points.iter().map(Point::believed));
+    let of = |point: &Point| {
+        let mean = log_sum(point.weighed.iter().map(|w| TEMPERED * w.1)) - libm::log(point.weighed.len() as f64);
+        point.believed() - width + mean
+    };
+    log_sum(points.iter().map(of))
 }
 
-fn framed(mut course: Course, reading: &Reading, factor: f64, stream: &mut Stream) -> Course {
-    let deviation = if reading.is_plain() { FRAMING.1 } else { MODEL };
-    let framing = libm::exp(FRAMING.0 + deviation * stream.normal());
-    course.iter_mut().for_each(|(_, rate)| *rate *= factor * framing);
-    course
+/// Without the readings that are given up.
+fn likely_ones(mut all: Vec<Weighed>, least: f64) -> Vec<Weighed> {
+    let best = all.iter().map(|one| one.score).fold(f64::NEG_INFINITY, f64::max);
+    all.retain(|one| one.score >= best + libm::log(least));
+    all
 }
 
-/// Draws for each share, `total` in all: the largest remainders are rounded up.
-fn counts(shares: &[f64], total: usize) -> Vec<usize> {
-    let exact: Vec<f64> = shares.iter().map(|share| share * total as f64).collect();
-    let mut counts: Vec<usize> = exact.iter().map(|x| *x as usize).collect();
-    let mut order: Vec<usize> = (0..shares.len()).collect();
-    order.sort_by(|a, b| (exact[*b] % 1.0).total_cmp(&(exact[*a] % 1.0)));
-    let left = total.saturating_sub(counts.iter().sum());
-    order.iter().cycle().take(left).for_each(|&index| counts[index] += 1);
-    counts
-}
-
-/// Base RTTs that the log allows.
-fn base_rtts(transfers: &[Transfer]) -> Vec<f64> {
-    let told = transfers.iter().filter_map(|t| t.socket.and_then(|s| s.min_rtt_s.or(s.rtt_s)));
-    let first_bytes = transfers.iter().filter_map(|t| t.first_byte_s);
-    let least = told.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
-    if least.is_finite() {
-        return vec![least];
-    }
-    let least = first_bytes.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
-    if least.is_finite() {
-        let mut found: Vec<f64> = SERVERS.iter().map(|think_s| (least - think_s).max(0.6 * least)).collect();
-        found.dedup();
-        return found;
-    }
-    let quickest = transfers.iter().map(|t| t.took_s).fold(f64::INFINITY, f64::min);
-    (0..RTTS).map(|index| 0.9 * quickest * libm::pow(RTT_FACTOR, index as f64)).collect()
+/// What the quicker of the transfers show, bit/s.
+fn shown_rate(transfers: &[Transfer]) -> f64 {
+    let mut rates: Vec<f64> = transfers.iter().map(|t| 8.0 * t.bytes / t.took_s.max(1e-4)).collect();
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() * 9 / 10].max(1e3)
 }

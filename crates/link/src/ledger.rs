@@ -13,6 +13,7 @@ pub struct Count {
 }
 
 impl Count {
+    #[inline]
     pub(crate) fn add_packet(&mut self, wire_bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(wire_bytes);

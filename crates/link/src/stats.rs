@@ -63,6 +63,7 @@ impl ClassStats {
         (self.sent.packets > 0).then(|| self.waited / self.sent.packets)
     }
 
+    #[inline]
     pub(crate) fn note_sent(&mut self, wire_bytes: u32, waited: Duration, is_marked: bool) {
         self.sent.add_packet(wire_bytes);
         self.ce_marked_packets += u64::from(is_marked);

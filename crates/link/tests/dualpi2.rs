@@ -164,3 +164,16 @@ fn ect0_stays_in_the_classic_queue() {
     let order: Vec<_> = run_out(&mut link).iter().map(|(_, p)| p.number).collect();
     assert_eq!(order, [0, 4, 1, 2, 3]);
 }
+
+/// Linux's `min_qlen_step`: at 1.2 ms a packet every one that waits is over the step of 1 ms. Six come at once, of which the first is on
+/// the wire; the others find 0, 1, 2, 3, 4 in their queue. With 3 the last two alone are marked, with 0 all that waited.
+#[test]
+fn the_step_spares_a_packet_that_found_a_short_queue() {
+    for (min_qlen_step, expected) in [(0, &[1, 2, 3, 4, 5][..]), (3, &[4, 5])] {
+        let idle = DualPi2Config { alpha: 0.0, beta: 0.0, min_qlen_step, ..DualPi2Config::default() };
+        let mut link = dualpi2(idle);
+        (0..6).for_each(|number| link.handle_packet(Time::ZERO, TestPacket::scalable(number, 1500)));
+        let marked: Vec<_> = run_out(&mut link).iter().filter(|(_, p)| p.is_ce).map(|(_, p)| p.number).collect();
+        assert_eq!(marked, expected, "{min_qlen_step}");
+    }
+}

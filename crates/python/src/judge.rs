@@ -65,12 +65,18 @@ impl Judge {
         Ok(json!(found).to_string())
     }
 
-    /// The decision, its headline and its verdict, as JSON.
-    fn decide(&self) -> String {
-        let decision: Decision = self.ranker.decide();
+    /// The decision, its headline and its verdict, as JSON; on these senders alone where some are named.
+    #[pyo3(signature = (among=None))]
+    fn decide(&self, among: Option<Vec<String>>) -> PyResult<String> {
+        let decision: Decision = match among {
+            None => self.ranker.decide(),
+            Some(names) => {
+                self.ranker.decide_among(&names.iter().map(|name| self.index(name)).collect::<PyResult<Vec<_>>>()?)
+            }
+        };
         let (headline, sentence) =
             (verdict::headline(&self.ranker, &decision), verdict::sentence(&self.ranker, &decision));
-        json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string()
+        Ok(json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string())
     }
 }
 
@@ -100,4 +106,39 @@ fn check_lengths(values: &[(String, Columns)], is_race: bool) -> PyResult<()> {
 #[pyfunction]
 pub fn apart_level(runs: usize) -> f64 {
     verdict::apart_level(runs)
+}
+
+/// What bets on the mean of outcomes in [0, 1] have won: against "at most `mean`" and against "at least `mean`".
+#[pyfunction]
+pub fn bets_won(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, mean: f64) -> (f64, f64) {
+    let sample = verdict::Sample { outcomes: &outcomes, weights: &weights, of };
+    (sample.against_at_most(mean), sample.against_at_least(mean))
+}
+
+/// The interval that bets leave of the mean of outcomes in [0, 1], at any number of them.
+#[pyfunction]
+pub fn bets_interval(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, level: f64) -> (f64, f64) {
+    let [low, high] = verdict::Sample { outcomes: &outcomes, weights: &weights, of }.interval(level);
+    (low, high)
+}
+
+/// Two senders session by session: 1 where the first serves the viewer better, -1 where worse, 0 alike, and the criterion that decides.
+/// Columns have one value a session, NaN where there is none.
+#[pyfunction]
+pub fn served(
+    first: BTreeMap<String, Vec<f64>>,
+    second: BTreeMap<String, Vec<f64>>,
+    criteria: Vec<String>,
+    prefer: &str,
+) -> (Vec<i8>, Vec<Option<&'static str>>) {
+    let there = |value: f64| (!value.is_nan()).then_some(value);
+    let runs = |sender: &str, columns: BTreeMap<String, Vec<f64>>| Runs {
+        sender: sender.into(),
+        columns: columns.into_iter().map(|(name, column)| (name, column.into_iter().map(there).collect())).collect(),
+    };
+    let criteria: Vec<&'static Metric> = criteria.iter().map(|name| verdict::metric(name)).collect();
+    let both = vec![runs("first", first), runs("second", second)];
+    let ranker = Ranker::new(both, &criteria, true, &Prefer::parse(prefer), Proof::Tests);
+    let found = ranker.served(ranker.index("first"), ranker.index("second"));
+    found.into_iter().map(|served| (served.by as i8, served.criterion)).unzip()
 }

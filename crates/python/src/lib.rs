@@ -332,6 +332,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
     module.add_class::<judge::Judge>()?;
     module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::bets_won, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::bets_interval, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(number, module)?)?;

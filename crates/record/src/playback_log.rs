@@ -123,7 +123,7 @@ events! {
     rate: Mbps = MEDIA_RATE,
     buffer_level: Seconds = ("buffer_level_s", "Media in the buffer."),
     estimate: Maybe<Mbps> = ("estimate_mbps", "Throughput that the rule expects; null if it has no estimate."),
-    reason: Said = ("reason", "Why, in the rule's words."),
+    reason: Reason = ("reason", "Why, in the rule's words."),
     kind: Word<ObjectKind> = KIND,
     segment: Whole<u32> = SEGMENT,
     representation: Whole<u32> = REPRESENTATION;
@@ -390,9 +390,9 @@ impl Form for Score {
 }
 
 /// A rule's own words. Reading leaves them out: nothing follows from them.
-struct Said;
+struct Reason;
 
-impl Form for Said {
+impl Form for Reason {
     type Held = &'static str;
     const TYPES: &'static [&'static str] = &["string"];
 

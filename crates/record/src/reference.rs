@@ -11,7 +11,7 @@ record has a [JSON Schema](record.schema.json).
 
 - **better**: what a viewer or the network prefers.
 - **alike**: differences up to this count as alike; a share is of the larger mean. The larger of the two holds.
-- **rank**: place among the criteria of a [ranking](../guide.md#read-the-answer), with a video (v) and without one (b).
+- **rank**: place among the criteria of a [ranking](../manual/verdict.md#what-decides), with a video (v) and without one (b).
 
 A metric without a value in a session (no start, no start-up delay) is `null` or missing, and counts as worse than any value.
 ";

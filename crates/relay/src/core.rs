@@ -18,8 +18,8 @@
 mod wire;
 
 use crate::incoming::{Broken, Incoming};
-use crate::kept::Kept;
 use crate::record::{INITIAL_WINDOW, Record};
+use crate::send_buffer::SendBuffer;
 use playpath_transport::mptcp::level::{DataLevel, Event, LevelStats, PathStats, Watch};
 use playpath_transport::mptcp::scheduler::{Scheduler, SubflowView};
 use playpath_units::{Duration, Time};
@@ -59,7 +59,7 @@ impl PathState {
 pub struct Core {
     settings: Settings,
     level: DataLevel,
-    kept: Kept,
+    kept: SendBuffer,
     incoming: Incoming,
     paths: Vec<PathState>,
     /// Path of the last data that arrived.
@@ -80,7 +80,7 @@ impl Core {
         Core {
             settings,
             level,
-            kept: Kept::new(settings.send_buffer),
+            kept: SendBuffer::new(settings.send_buffer),
             incoming: Incoming::new(settings.receive_buffer, INITIAL_WINDOW),
             paths: vec![PathState::default(); paths],
             arrived_on: None,

@@ -1,4 +1,4 @@
-//! `playpath-relay`: one end of a relay pair. See docs/relay.md.
+//! `playpath-relay`: one end of a relay pair. See docs/manual/relay.md.
 
 mod carrier;
 mod controls;

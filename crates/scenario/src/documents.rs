@@ -131,6 +131,12 @@ const PLAYED: TableSpec = TableSpec::new(
         .otherwise("the first sender")
         .example("\"cubic\"")
         .since("0.2"),
+        ParamSpec::flag(
+            "complete",
+            false,
+            "The links or users are all there are, and no sample of more: a race is about them alone.",
+        )
+        .since("0.3"),
     ],
 );
 

@@ -128,6 +128,8 @@ pub struct Scenario {
     pub run: RunSpec,
     /// What the verdict puts first, one of `[verdict] prefer`'s words; "range" where the scenario says nothing.
     pub prefer: &'static str,
+    /// What is compared besides senders: dotted settings and the values that each takes, for hosts that play every combination.
+    pub choices: Vec<(String, Vec<Value>)>,
     /// `transport = "ideal"`: no packets, this instead of the network.
     pub ideal: Option<IdealLink>,
 }
@@ -160,6 +162,7 @@ impl Scenario {
             paths,
             run,
             prefer: root.table("verdict").and_then(|table| table.word("prefer")).unwrap_or(PREFER_RANGE),
+            choices: read_choices(&root)?,
             ideal: None,
         };
         refuse_unread(&document, &SCENARIO)?;
@@ -217,6 +220,10 @@ impl Scenario {
         if self.prefer != PREFER_RANGE {
             json["verdict"] = json!({ "prefer": self.prefer });
         }
+        if !self.choices.is_empty() {
+            let entry = |(key, values): &(String, Vec<Value>)| json!({ "key": key, "values": values });
+            json["choice"] = self.choices.iter().map(entry).collect();
+        }
         json
     }
 
@@ -234,8 +241,11 @@ impl Scenario {
                 let problem = format!("{used} paths are more than one connection takes; allowed: up to {MOST_PATHS}");
                 return Err(root.error(&key, problem));
             }
-            if plays && used > 1 && sender.transport.is_quic() {
-                let problem = "QUIC uses one path so far: name one, or use TCP, which is MPTCP over several";
+            if plays
+                && used > 1
+                && let Some(name) = sender.transport.other_than_tcp()
+            {
+                let problem = format!("{name} uses one path so far: name one, or use TCP, which is MPTCP over several");
                 return Err(root.error(&key, problem));
             }
         }
@@ -245,15 +255,16 @@ impl Scenario {
     /// What a sender changes of its viewers' players must go with the rest of the player.
     fn check_rules(&self) -> Result<(), ScenarioError> {
         for sender in self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)) {
-            let is_quic = sender.transport.is_quic();
+            let has_streams = sender.transport.has_streams();
             let (Some(player), Some(video)) = (&self.player, &self.video) else {
                 match sender.abr {
                     Some(_) => return Err(ScenarioError(format!("sender \"{}\": `abr` needs [video]", sender.name))),
                     None => continue,
                 }
             };
-            if sender.abr.is_some() || is_quic {
-                let over = if is_quic { format!("sender \"{}\" speaks HTTP/3: ", sender.name) } else { String::new() };
+            if sender.abr.is_some() || has_streams {
+                let over =
+                    if has_streams { format!("sender \"{}\" speaks HTTP/3: ", sender.name) } else { String::new() };
                 let player = player.of(sender)?.build(video, sender.transport.packet_bytes(), RootSeed(0));
                 player.map_err(|wrong| ScenarioError(over + &wrong))?;
             }
@@ -359,6 +370,26 @@ const VERDICT: TableSpec = TableSpec::new(
     .since("0.3")],
 );
 
+/// `[[choice]]`.
+const CHOICE: TableSpec = TableSpec::new(
+    "choice",
+    "What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for every sender.",
+    &[
+        ParamSpec::new("key", Kind::Text, "The setting, as `--set` takes it.")
+            .needed()
+            .example("\"path.queue\"")
+            .since("0.3"),
+        ParamSpec::new(
+            "values",
+            Kind::List(&Kind::Any("a value of the setting"), 2, usize::MAX),
+            "Its values, two or more; the others are held against the first.",
+        )
+        .needed()
+        .example("[\"droptail\", \"fq_codel\"]")
+        .since("0.3"),
+    ],
+);
+
 /// The whole document.
 const SCENARIO: TableSpec = TableSpec::new(
     "scenario",
@@ -379,8 +410,21 @@ const SCENARIO: TableSpec = TableSpec::new(
         ParamSpec::new("traffic", Kind::Tables(&traffic::TRAFFIC), traffic::TRAFFIC.doc),
         ParamSpec::new("run", Kind::Table(&RUN), RUN.doc),
         ParamSpec::new("verdict", Kind::Table(&VERDICT), VERDICT.doc).since("0.3"),
+        ParamSpec::new("choice", Kind::Tables(&CHOICE), CHOICE.doc).since("0.3"),
     ],
 );
+
+fn read_choices(root: &Table) -> Result<Vec<(String, Vec<Value>)>, ScenarioError> {
+    let mut found: Vec<(String, Vec<Value>)> = Vec::new();
+    for table in root.tables("choice") {
+        let key: String = table.get("key");
+        if found.iter().any(|(other, _)| *other == key) {
+            return Err(table.error("key", format!("\"{key}\" has two [[choice]]; write its values as one list")));
+        }
+        found.push((key, table.value("values").and_then(Value::as_array).cloned().unwrap_or_default()));
+    }
+    Ok(found)
+}
 
 fn read_run(root: &Table) -> RunSpec {
     let empty = Document::default();
@@ -556,6 +600,10 @@ fn put(
     let entry = table.entry(part).or_insert_with(|| Value::Object(Map::new()));
     if CHOSEN_BY_NAME.contains(&part) && entry.is_string() {
         *entry = json!({ "name": entry.take() });
+    }
+    if part == "queue" && entry.is_string() {
+        let key = if queue::is_limit(entry.as_str().unwrap_or_default()) { "limit" } else { "kind" };
+        *entry = json!({ key: entry.take() });
     }
     let Value::Array(items) = entry else {
         let inner = entry.as_object_mut().ok_or(part)?;

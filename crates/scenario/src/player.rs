@@ -128,11 +128,11 @@ impl PlayerSpec {
         self.own_rule.as_mut()
     }
 
-    /// The player of this sender's viewers: with the sender's rule, and over QUIC with a stream for each request, as browsers speak
-    /// HTTP/3. Error: the sender has a rule and the player does not adapt.
+    /// The player of this sender's viewers: with the sender's rule, and with a stream for each request where the transport has them, as browsers
+    /// speak HTTP/3. Error: the sender has a rule and the player does not adapt.
     pub fn of(&self, sender: &SenderSpec) -> Result<Cow<'_, PlayerSpec>, ScenarioError> {
         let mut player = self.with_rule_of(sender)?;
-        if sender.transport.is_quic() && self.entry.name == "dash" {
+        if sender.transport.has_streams() && self.entry.name == "dash" {
             player.to_mut().settings.set_word("http", "h2").map_err(ScenarioError::new)?;
         }
         Ok(player)

@@ -29,6 +29,11 @@ pub const QUEUE: TableSpec = TableSpec::new("queue", "A queue with its parameter
     variants: || link_variants(registry::queues()),
 });
 
+/// Whether a queue that a text stands for is the limit of a drop-tail queue; else it is a kind.
+pub fn is_limit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// Reads `queue`.
 pub fn read(table: &Table) -> Result<Option<QueueConfig>, ScenarioError> {
     let Some(text) = table.text("queue") else {
@@ -38,7 +43,7 @@ pub fn read(table: &Table) -> Result<Option<QueueConfig>, ScenarioError> {
         set_params(&own, &mut params, &|_| Err("a queue reads no files".into()))?;
         return (entry.build)(&params).map(Some).map_err(|e| table.error("queue", e));
     };
-    if text.starts_with(|c: char| c.is_ascii_digit()) {
+    if is_limit(text) {
         let limit = text.parse().map_err(|e| table.error("queue", e))?;
         return Ok(Some(QueueConfig::DropTail(DropTailConfig { limit })));
     }

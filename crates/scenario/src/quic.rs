@@ -27,12 +27,17 @@ type Habits = fn(&mut Config);
 
 const STACKS: Words<Habits, 2> = [
     ("rfc", "what RFC 9002 recommends: a window of 10 packets, pacing at 1.25 x cwnd / srtt", |_| {}),
-    ("quinn", "quinn 0.11 with its defaults: a window of 12 kB, 10 MB held of each stream", |c| {
-        // quinn-proto 0.11.19: congestion/cubic.rs (14 720 bytes, at most 10 x 1200), config/transport.rs (send_window, the upper bound of
-        // MTU discovery), connection/pacing.rs (1.25, bursts of 2 ms, 10 to 256 packets).
-        c.initial_window = 8.0;
-        c.send_buffer = 10_000_000;
-    }),
+    (
+        "quinn",
+        "quinn 0.11 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, 10 MB held of each stream",
+        |c| {
+            // quinn-proto 0.11.19: congestion/cubic.rs (14 720 bytes, at most 10 x 1200), config/transport.rs (send_window, the upper bound of
+            // MTU discovery), connection/pacing.rs (1.25, trains of what 2 ms hold, 10 to 256 packets).
+            c.initial_window = 8.0;
+            c.pacing.in_trains = true;
+            c.send_buffer = 10_000_000;
+        },
+    ),
 ];
 
 const CLIENTS: Words<Habits, 3> = [
@@ -120,8 +125,8 @@ const QUIC: [Field; 14] = [
             10,
             (1, 1000),
             "packets",
-            "Of a paced sender: at least so many may leave at once (RFC 9002 §7.7); a scalable control, as prague, has \
-             its own bound.",
+            "Of a paced sender: after a pause at least so many may leave at once (RFC 9002 §7.7), of `stack` = \"quinn\" \
+             always; a scalable control, as prague, has its own bound.",
         )
         .since("0.3"),
         read: |t, key, c| c.pacing.min_burst = t.get(key),

@@ -379,6 +379,7 @@ impl SenderSpec {
         label += &match &self.transport {
             TransportSpec::Tcp(tcp) => transport::label(tcp, &self.base()),
             TransportSpec::Quic(quic) => quic.label(self.cc.implies_ecn()),
+            TransportSpec::Declared(declared) => declared.label(),
         };
         label
     }
@@ -395,6 +396,7 @@ impl SenderSpec {
                 }
             }
             TransportSpec::Quic(quic) => drop(map.insert("transport".into(), quic.to_json())),
+            TransportSpec::Declared(declared) => drop(map.insert("transport".into(), declared.to_json())),
         }
         map.insert("paths".into(), json!(self.paths));
         map.insert("scheduler".into(), self.scheduler.to_json());

@@ -2,18 +2,21 @@
 //! QUIC's list in `quic.rs`. The keys stand in `transport = { name = "tcp", … }`; those of TCP also beside `transport = "tcp"` in the
 //! sender's own table.
 //!
-//! Recipe: `docs/recipes/add-a-transport-key.md`. A further transport is a variant of [`TRANSPORT`] with a list of its own.
+//! Recipe: `docs/recipes/add-a-transport-key.md`. Any further transport declares its parameters where it is written
+//! (`docs/recipes/transport.md`).
 
 use crate::ScenarioError;
+use crate::params::{self, params_json, set_params};
 use crate::quic::{self, QUIC_KEYS, QuicSpec};
 use crate::reader::{Named, Table};
 use crate::words::{Words, meaning, told, word_of};
 use playpath_cc::EcnUse;
 use playpath_transport::tls::{Resumption, Tls};
+use playpath_transport::transports::{self, Endpoint, Entry, Opening};
 use playpath_transport::{
     Config, DelayedAck, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
 };
-use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, TableSpec, Variant};
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Params, TableSpec, Variant};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -24,6 +27,42 @@ pub enum TransportSpec {
     Tcp(Arc<Config>),
     /// QUIC over one path.
     Quic(QuicSpec),
+    /// Any other, with its parameters.
+    Declared(Declared),
+}
+
+/// A transport that declares its parameters.
+#[derive(Clone)]
+pub struct Declared {
+    entry: &'static Entry,
+    params: Params,
+}
+
+impl std::fmt::Debug for Declared {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}", self.label())
+    }
+}
+
+impl Declared {
+    /// By its name, or the table in which its parameters are.
+    fn read(entry: &'static Entry, own: Option<Table>) -> Result<Declared, ScenarioError> {
+        let mut params = Params::defaults(entry.params);
+        if let Some(own) = own {
+            set_params(&own, &mut params, &|_| Err("no parameter is a file".into()))?;
+        }
+        Ok(Declared { entry, params })
+    }
+
+    /// With every parameter, for a resolved scenario.
+    pub(crate) fn to_json(&self) -> Value {
+        params_json("name", self.entry.name, &self.params)
+    }
+
+    /// What of it belongs to a sender's label.
+    pub(crate) fn label(&self) -> String {
+        format!("/{}", params::label(self.entry.name, &self.params, &Params::defaults(self.entry.params)))
+    }
 }
 
 impl TransportSpec {
@@ -32,6 +71,25 @@ impl TransportSpec {
         match self {
             TransportSpec::Tcp(tcp) => tcp.mss,
             TransportSpec::Quic(quic) => quic.config.datagram_bytes,
+            TransportSpec::Declared(Declared { entry, params }) => (entry.packet_bytes)(params),
+        }
+    }
+
+    /// Client and server of a new connection.
+    pub fn open(&self, opening: Opening) -> (Endpoint, Endpoint) {
+        match self {
+            TransportSpec::Tcp(tcp) => transports::tcp::pair(tcp, opening),
+            TransportSpec::Quic(quic) => transports::quic::pair(&quic.config, opening),
+            TransportSpec::Declared(Declared { entry, params }) => (entry.pair)(params, opening),
+        }
+    }
+
+    /// As users read it, if it is not TCP.
+    pub fn other_than_tcp(&self) -> Option<&'static str> {
+        match self {
+            TransportSpec::Tcp(_) => None,
+            TransportSpec::Quic(_) => Some("QUIC"),
+            TransportSpec::Declared(Declared { entry, .. }) => Some(entry.name),
         }
     }
 
@@ -39,13 +97,17 @@ impl TransportSpec {
     pub fn tcp(&self) -> Option<&Arc<Config>> {
         match self {
             TransportSpec::Tcp(tcp) => Some(tcp),
-            TransportSpec::Quic(_) => None,
+            TransportSpec::Quic(_) | TransportSpec::Declared(_) => None,
         }
     }
 
-    /// The streams of QUIC, on which HTTP is HTTP/3.
-    pub fn is_quic(&self) -> bool {
-        matches!(self, TransportSpec::Quic(_))
+    /// Each request has a stream of its own, on which HTTP is HTTP/3.
+    pub fn has_streams(&self) -> bool {
+        match self {
+            TransportSpec::Tcp(_) => false,
+            TransportSpec::Quic(_) => true,
+            TransportSpec::Declared(Declared { entry, .. }) => entry.has_streams,
+        }
     }
 
     /// The same for a control that needs this of ECN.
@@ -54,7 +116,7 @@ impl TransportSpec {
             TransportSpec::Tcp(tcp) if tcp.ecn_use != ecn_use => {
                 TransportSpec::Tcp(Arc::new(Config { ecn_use, ..**tcp }))
             }
-            TransportSpec::Tcp(_) => self.clone(),
+            TransportSpec::Tcp(_) | TransportSpec::Declared(_) => self.clone(),
             TransportSpec::Quic(quic) => TransportSpec::Quic(quic.for_ecn_use(ecn_use)),
         }
     }
@@ -70,10 +132,10 @@ pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with i
     variants: || {
         let tcp = "TCP with the habits of its profile; over several paths MPTCP";
         let quic = "QUIC over one path, on which HTTP is HTTP/3: a stream for each request";
-        vec![
-            Variant { name: "tcp", aliases: &[], summary: tcp, keys: &TCP_KEYS },
-            Variant { name: "quic", aliases: &[], summary: quic, keys: &QUIC_KEYS },
-        ]
+        let variant = |name, summary, keys| Variant { name, aliases: &[], summary, keys };
+        let typed = [variant("tcp", tcp, &TCP_KEYS), variant("quic", quic, &QUIC_KEYS)];
+        let declared = transports::entries().iter().map(|entry| variant(entry.name, entry.summary, entry.params));
+        typed.into_iter().chain(declared).collect()
     },
 });
 
@@ -120,11 +182,15 @@ pub fn read(
         let quic = match &own {
             Some(own) => quic::read(own),
             None => {
-                refuse_beside_quic(table)?;
+                refuse_tcp_keys(table, "QUIC", &name)?;
                 quic::read_shared(table)
             }
         };
         return Ok((run_profile, TransportSpec::Quic(quic)));
+    }
+    if let Some(entry) = transports::find(&name) {
+        refuse_tcp_keys(table, entry.name, &name)?;
+        return Ok((run_profile, TransportSpec::Declared(Declared::read(entry, own)?)));
     }
     let keys = own.as_ref().unwrap_or(table);
     let profile = keys.word("profile").unwrap_or(run_profile);
@@ -135,16 +201,18 @@ pub fn read(
 }
 
 /// The keys in a sender's own table are TCP's; those that QUIC has, too, mean the same.
-fn refuse_beside_quic(table: &Table) -> Result<(), ScenarioError> {
-    if table.peek("tls") == Some(&json!("none")) {
+fn refuse_tcp_keys(table: &Table, spoken: &str, name: &str) -> Result<(), ScenarioError> {
+    let shared: &[&str] = if name == "quic" { &quic::SHARED } else { &[] };
+    if !shared.is_empty() && table.peek("tls") == Some(&json!("none")) {
         return Err(table.error("tls", "QUIC is never without TLS; allowed: full, resumed, early_data"));
     }
     let is_given = |key: &&ParamSpec| table.peek(key.name).is_some_and(|value| !value.is_null());
-    match TCP_KEYS.iter().filter(is_given).find(|key| !quic::SHARED.contains(&key.name)) {
+    match TCP_KEYS.iter().filter(is_given).find(|key| !shared.contains(&key.name)) {
         Some(key) => {
-            let allowed = QUIC_KEYS.map(|key| key.name).join(", ");
-            let why = "is a key of TCP, and the transport here is QUIC";
-            Err(table.error(key.name, format!("{why}; allowed in `transport` = {{ name = \"quic\", … }}: {allowed}")))
+            let keys = TRANSPORT.choice.and_then(|choice| choice.find(name)).map_or(&[][..], |variant| variant.keys);
+            let allowed = keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", ");
+            let why = format!("is a key of TCP, and the transport here is {spoken}");
+            Err(table.error(key.name, format!("{why}; allowed in `transport` = {{ name = \"{name}\", … }}: {allowed}")))
         }
         None => Ok(()),
     }

@@ -106,6 +106,9 @@ pub fn of_tcp(sender: &SenderSpec) -> Result<(Arc<Config>, bool), String> {
 pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
     match &sender.transport {
         TransportSpec::Quic(quic) => Ok(*quic.config),
-        TransportSpec::Tcp(_) => Err(format!("{}: it speaks TCP; give it transport = \"quic\"", sender.name)),
+        other => {
+            let spoken = other.other_than_tcp().unwrap_or("TCP");
+            Err(format!("{}: it speaks {spoken}; give it transport = \"quic\"", sender.name))
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release -p playpath-sim --example digests > before`, change, the same `> after`, `diff before after`.
 //!
-//! The runs: every shipped scenario with all of its senders, cut to 20 s, and mixes that reach what those do not (all queues,
-//! profiles and kinds of traffic, jitter, reordering, outages, ECN, small buffers, bursts, many flows); two seeds each.
+//! The runs: every shipped scenario with all of its senders, cut to 20 s, over its own transport and over QUIC where it may be, and
+//! mixes that reach what those do not (all queues, profiles, transports and kinds of traffic, jitter, reordering, outages, ECN, small
+//! buffers, bursts, many flows); two seeds each.
 //! A word as argument runs only the scenarios whose name contains it.
 
 use playpath_scenario::Scenario;
@@ -16,14 +17,24 @@ use std::path::Path;
 fn main() {
     let wanted = std::env::args().nth(1).unwrap_or_default();
     let cut = json!({ "set": { "run.duration": "20 s" } });
-    let mut scenarios = shipped();
-    scenarios.extend(mixes());
-    for (name, text) in scenarios.iter().filter(|(name, _)| name.contains(&wanted)) {
+    let over_quic = json!({ "set": { "run.duration": "20 s", "sender.transport": "quic" } });
+    let shipped = shipped();
+    for (name, text) in shipped.iter().chain(&mixes()).filter(|(name, _)| name.contains(&wanted)) {
         let scenario = Scenario::parse(text, &cut, &read_shipped).unwrap_or_else(|e| panic!("{name}: {e}\n{text}"));
-        for sender in senders(&scenario) {
-            for seed in [1, 2] {
-                println!("{name} {sender} {seed} {:016x}", digest(&scenario, &sender, seed));
-            }
+        print_digests(name, &scenario);
+    }
+    for (name, text) in shipped.iter().filter(|(name, _)| name.contains(&wanted)) {
+        // Refused: several paths, or keys that are TCP's.
+        if let Ok(scenario) = Scenario::parse(text, &over_quic, &read_shipped) {
+            print_digests(name, &scenario);
+        }
+    }
+}
+
+fn print_digests(name: &str, scenario: &Scenario) {
+    for sender in senders(scenario) {
+        for seed in [1, 2] {
+            println!("{name} {sender} {seed} {:016x}", digest(scenario, &sender, seed));
         }
     }
 }
@@ -59,12 +70,15 @@ fn folder() -> std::path::PathBuf {
 }
 
 fn read_shipped(name: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(folder().join(name)).map_err(|e| format!("\"{name}\": {e}"))
+    // A scenario's files are beside it: those of l4s/ a folder above.
+    std::fs::read(folder().join(name.trim_start_matches("../"))).map_err(|e| format!("\"{name}\": {e}"))
 }
 
 fn shipped() -> Vec<(String, String)> {
-    let files = std::fs::read_dir(folder()).expect("the folder exists").map(|file| file.expect("readable").path());
-    let mut found: Vec<(String, String)> = files
+    let files =
+        |folder| std::fs::read_dir(folder).expect("the folder exists").map(|file| file.expect("readable").path());
+    let mut found: Vec<(String, String)> = files(folder())
+        .chain(files(folder().join("l4s")))
         .filter(|path| path.extension().is_some_and(|e| e == "toml"))
         .map(|path| {
             (path.file_stem().expect("a name").display().to_string(), std::fs::read_to_string(&path).expect("readable"))
@@ -78,7 +92,7 @@ fn shipped() -> Vec<(String, String)> {
 fn mixes() -> Vec<(String, String)> {
     let path = |extra: &str| format!(r#"{{ name = "a", rate = "20 Mbit/s", rtt = "60 ms", {extra} }}"#);
     let mut mixes = Vec::new();
-    for queue in ["1 bdp", "20 packets", "codel", "fq_codel", "pie", "red"] {
+    for queue in ["1 bdp", "20 packets", "codel", "fq_codel", "pie", "red", "dualpi2"] {
         for profile in ["linux", "ns2", "rfc"] {
             let mix = mixed(&path(&format!(r#"queue = "{queue}""#)), profile, "");
             mixes.push((format!("mix {queue} {profile}"), mix));
@@ -115,6 +129,10 @@ fn mixes() -> Vec<(String, String)> {
     ] {
         mixes.push((format!("mix {name}"), mixed(&path(r#"queue = "red", loss = "0.3 %""#), "linux", own)));
     }
+    for control in ["prague", "dctcp"] {
+        let mix = mixed(&path(r#"queue = "dualpi2""#), "linux", "");
+        mixes.push((format!("mix dualpi2 {control}"), mix.replace(r#""bbr""#, &format!("\"{control}\""))));
+    }
     for profile in ["linux", "ns2"] {
         for (count, mbps) in [(1, 100), (10, 10), (100, 10), (1000, 100)] {
             let text = format!(
@@ -135,8 +153,20 @@ fn mixes() -> Vec<(String, String)> {
         "mix two paths small".into(),
         mixed(&two, "linux", r#"send_buffer = "60 kB", receive_buffer = "40 kB""#),
     ));
+    let over_quic: Vec<(String, String)> = mixes
+        .iter()
+        .filter(|(name, text)| {
+            text.contains(LINUX) && !name.contains("two paths") && !OF_TCP.iter().any(|of| name.contains(of))
+        })
+        .map(|(name, text)| (format!("{name} quic"), text.replace(LINUX, r#"transport = "quic""#)))
+        .collect();
+    mixes.extend(over_quic);
     mixes
 }
+
+/// The stack that a mix over QUIC has in its place, and mixes whose keys are TCP's alone.
+const LINUX: &str = r#"profile = "linux""#;
+const OF_TCP: [&str; 7] = ["no sack", "paced", "gain", "mix burst", "small buffers", "newcwv", "rfc6675"];
 
 /// A video and cross traffic of all kinds, under several controls.
 fn mixed(paths: &str, profile: &str, own: &str) -> String {

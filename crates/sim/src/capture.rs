@@ -1,11 +1,11 @@
 //! Packets at the server, as tcpdump there would see them: real IPv4 and TCP headers, payload left out.
 //!
 //! Addresses: path n has the server at 10.n.0.1 and the client at 10.n.1.1; the server's port is 80, the client's 40000 + the
-//! flow's number. Datagrams are not captured.
+//! flow's number. What is not a segment of TCP is not captured.
 
 use crate::network::{End, FlowId};
-use playpath_transport::Segment;
 use playpath_transport::codec::{Envelope, Payload, encode};
+use playpath_transport::transports::Packet;
 use playpath_units::Time;
 use std::net::SocketAddr;
 
@@ -29,8 +29,9 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// A segment passed; `to` is the end that it is for.
-    pub fn record(&mut self, at: Time, flow: FlowId, path: u8, to: End, segment: &Segment) {
+    /// A packet passed; `to` is the end that it is for.
+    pub fn record(&mut self, at: Time, flow: FlowId, to: End, packet: &Packet) {
+        let (Some(segment), path) = (packet.segment(), packet.path) else { return };
         let from_server = to == End::Client;
         let key = (flow, path, from_server);
         if let Some(scale) = segment.syn_options.window_scale {

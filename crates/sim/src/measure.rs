@@ -8,6 +8,7 @@ use crate::simulation::Simulation;
 use playpath_link::{ClassStats, Link};
 use playpath_record::{ClassRecord, LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
 use playpath_scenario::Scenario;
+use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
 
 const HIDDEN_BUFFER: &str = "what waited in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
@@ -95,11 +96,11 @@ fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
     begun.map(|session| measured(session)).collect()
 }
 
-/// Of those flows that speak MPTCP; `None` if there is no such flow.
+/// Of those flows that use several paths; `None` if there is no such flow.
 fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<PathCounts> {
     let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
-    let servers = || flows().filter_map(|flow| flow.server().mptcp());
-    let clients = || flows().filter_map(|flow| Some((flow, flow.client().mptcp()?)));
+    let servers = || flows().filter_map(|flow| flow.server().multipath());
+    let clients = || flows().filter_map(|flow| Some((flow, flow.client().multipath()?)));
     servers().next()?;
     let watches = || flows().filter_map(|flow| flow.switches.as_deref());
     let counts = |f: fn(&SwitchWatch) -> u64| watches().map(f).sum::<u64>();
@@ -108,10 +109,10 @@ fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<P
     let knows_pictures = watches().any(SwitchWatch::knows_pictures);
     Some(PathCounts {
         path_switches: Some(counts(|watch| watch.counts.switches)),
-        wire_switches: Some(servers().map(|m| m.stats().wire_switches).sum()),
-        switches_from_open_path: Some(servers().map(|m| m.stats().switches_from_open_path).sum()),
-        path_choices: Some(servers().map(|m| m.stats().path_choices).sum()),
-        reinjections: Some(servers().map(|m| m.stats().reinjections).sum()),
+        wire_switches: Some(servers().map(|m| m.sent().wire_switches).sum()),
+        switches_from_open_path: Some(servers().map(|m| m.sent().switches_from_open_path).sum()),
+        path_choices: Some(servers().map(|m| m.sent().path_choices).sum()),
+        reinjections: Some(servers().map(|m| m.sent().reinjections).sum()),
         hol_blocking_time_s: Some(blocked),
         max_out_of_order_bytes: Some(clients().map(|(_, m)| m.most_out_of_order_bytes()).max().unwrap_or(0)),
         switches_underflow_predicted: knows_rate.then(|| counts(|watch| watch.counts.underflow_predicted)),
@@ -148,23 +149,22 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
     }
 }
 
-/// Empty under plain TCP.
+/// Empty over one path.
 fn subflows(flow: &Flow) -> Vec<Subflow> {
-    let (Some(server), Some(client)) = (flow.server().mptcp(), flow.client().mptcp()) else { return Vec::new() };
+    let Some(multipath) = flow.server().multipath() else { return Vec::new() };
     let subflow = |(path, count): (usize, &PathCount)| {
-        let tcp = server.subflow(path);
-        let (stats, own) = (tcp.map(|tcp| tcp.stats()).unwrap_or_default(), server.subflow_stats(path));
+        let (totals, own) = (flow.server().path_totals(path), multipath.sent_on(path));
         Subflow {
             path: count.name.clone(),
             cc: flow.cc_name().into(),
-            delivered_bytes: client.subflow(path).map_or(0, |tcp| tcp.stats().bytes_delivered),
+            delivered_bytes: flow.client().path_totals(path).delivered_bytes,
             wire_bytes: count.arrived_wire_bytes,
-            sent_packets: stats.data_segments_sent,
-            retransmitted_packets: stats.retransmitted_packets,
-            rto_count: stats.rto_count,
+            sent_packets: totals.sent_packets,
+            retransmitted_packets: totals.retransmitted_packets,
+            rto_count: totals.rto_count,
             reinjections: Some(own.reinjected_packets),
-            mean_rtt: stats.mean_rtt(),
-            min_rtt: tcp.and_then(|tcp| tcp.info().min_rtt),
+            mean_rtt: totals.mean_rtt(),
+            min_rtt: totals.min_rtt,
             failures: Some(own.failures),
             penalties: Some(own.penalties),
         }

@@ -4,23 +4,21 @@
 //! endpoint is then drained (everything it wants to send goes into its first link) and re-armed. Applications are told
 //! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
 
-mod datagrams;
 mod flow;
 
 pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket, ecn_of};
 
 use crate::capture::Capture;
-use crate::diary::Diary;
-use crate::endpoint::Endpoint;
+use crate::diary::{self, Diary};
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
-use datagrams::Datagrams;
-use flow::NO_PLACE;
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError};
-use playpath_transport::{Ecn, Event, Events, Segment};
+use playpath_scenario::SenderSpec;
+use playpath_transport::transports::{Opening, Packet, Parcels, Streams};
+use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
-use playpath_units::random::RootSeed;
+use playpath_units::random::{RootSeed, Stream};
 use std::sync::Arc;
 
 /// Index of a link direction.
@@ -107,8 +105,8 @@ pub struct Network {
     link_owners: Vec<Owner>,
     /// The links of every way one after the other, each way closed by `ARRIVED`: on its way a packet asks here alone.
     hops: Vec<LinkId>,
-    /// Of QUIC, under way.
-    datagrams: Datagrams,
+    /// Of packets under way.
+    parcels: Parcels,
     seed: RootSeed,
 }
 
@@ -127,7 +125,7 @@ impl Network {
             owners: Vec::new(),
             link_owners: Vec::new(),
             hops: Vec::new(),
-            datagrams: Datagrams::default(),
+            parcels: Parcels::default(),
             seed,
         }
     }
@@ -161,22 +159,42 @@ impl Network {
             return;
         }
         for Dropped { arrival, cause, packet } in self.links.iter_mut().flat_map(Link::take_dropped) {
+            let flow = &mut self.flows[packet.flow as usize];
             if packet.to == End::Client
-                && let Some(log) = &mut self.flows[packet.flow as usize].packets
+                && let Some(log) = &mut flow.packets
+                && let Some(drawn) = flow.ends[End::Server as usize].drawn(&packet.packet)
             {
-                log.record_drop(arrival, packet.path, &packet.segment, cause);
+                log.record_drop(arrival, packet.packet.path, &drawn, cause);
             }
         }
-    }
-
-    /// For what a new flow's controls do, under tracing.
-    pub fn new_diary(&self) -> Option<Diary> {
-        self.is_traced.then(Diary::default)
     }
 
     /// Writes a route down: links from the server to the client, and those back.
     pub fn add_route(&mut self, path: &str, down: &[LinkId], up: &[LinkId]) -> Route {
         Route { path: path.to_string(), starts: [self.add_hops(down), self.add_hops(up)] }
+    }
+
+    /// Opens a flow of a sender now; for `is_bulk` see [`FlowConfig`].
+    pub fn connect(
+        &mut self,
+        name: String,
+        app: AppId,
+        sender: Arc<SenderSpec>,
+        routes: Routes,
+        random: &mut Stream,
+        is_bulk: bool,
+    ) -> FlowId {
+        let diary = self.is_traced.then(Diary::default);
+        let control = |window, path| diary::watched(sender.cc.build(window), path, diary.as_ref());
+        let (client, server) = sender.transport.open(Opening {
+            now: self.now,
+            paths: routes.len(),
+            random,
+            control: &control,
+            is_coupled: sender.cc.is_coupled(),
+            scheduler: &|| sender.scheduler.build(),
+        });
+        self.open_flow(FlowConfig { name, sender: Some(sender), app, is_bulk, client, server, diary, routes })
     }
 
     /// Opens a flow now: the client connects.
@@ -186,16 +204,15 @@ impl Network {
             self.add_owner(OwnerKind::Endpoint(id, End::Client)),
             self.add_owner(OwnerKind::Endpoint(id, End::Server)),
         ];
-        let switches = config.server.mptcp_mut().map(|mptcp| {
-            mptcp.log_switches();
+        let switches = config.server.multipath_mut().map(|multipath| {
+            multipath.log_switches();
             Box::new(SwitchWatch::new(self.is_traced.then(Vec::new)))
         });
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
         let is_logged = self.logged.as_ref().is_some_and(|logged| logged.covers(&config));
         self.flows.push(Flow {
-            // The log is of sequence numbers and ACKs of TCP.
-            packets: (is_logged && config.server.quic().is_none()).then(Box::default),
+            packets: (is_logged && config.server.is_drawn()).then(Box::default),
             paths,
             switches,
             name: config.name,
@@ -222,7 +239,7 @@ impl Network {
     pub fn data_packets_under_way(&self) -> Vec<u64> {
         let mut counts = vec![0; self.flows.len()];
         for packet in self.links.iter().flat_map(Link::packets) {
-            let is_data = packet.to == End::Client && packet.has_data();
+            let is_data = packet.to == End::Client && packet.packet.data_bytes > 0;
             counts[packet.flow as usize] += u64::from(is_data);
         }
         counts
@@ -297,39 +314,34 @@ impl Network {
         }
     }
 
-    fn deliver(&mut self, packet: &SimPacket) {
-        let flow = &mut self.flows[packet.flow as usize];
-        if packet.to == End::Client {
+    fn deliver(&mut self, &SimPacket { packet, flow: id, to, .. }: &SimPacket) {
+        let flow = &mut self.flows[id as usize];
+        if to == End::Client {
             // A flow's rates are those until its end: what was under way when it was given up belongs to none.
             let wire_bytes = if flow.ended.is_none() { u64::from(packet.wire_bytes) } else { 0 };
             flow.arrived_wire_bytes += wire_bytes;
             if let Some(path) = flow.paths.get_mut(packet.path as usize) {
                 path.arrived_wire_bytes += wire_bytes;
             }
-            flow.arrived_data_packets += u64::from(packet.has_data());
+            flow.arrived_data_packets += u64::from(packet.data_bytes > 0);
         }
         if let Some(capture) = &mut self.capture
-            && packet.to == End::Server
+            && to == End::Server
         {
-            capture.record(self.now, packet.flow, packet.path, packet.to, &packet.segment);
+            capture.record(self.now, id, to, &packet);
         }
-        let end = &mut flow.ends[packet.to as usize];
-        match packet.place() {
-            None => end.handle_segment(self.now, packet.path, &packet.segment),
-            Some(place) => {
-                let datagram = self.datagrams.get_mut(place);
-                datagram.ecn = packet.segment.ecn;
-                end.handle_datagram(self.now, datagram);
-                self.datagrams.free(place);
-            }
+        flow.ends[to as usize].handle_packet(self.now, &packet, &mut self.parcels);
+        if let Some(place) = packet.payload.parcel() {
+            self.parcels.free(place);
         }
         if let Some(log) = &mut flow.packets
-            && packet.to == End::Server
+            && to == End::Server
+            && let Some(drawn) = flow.ends[to as usize].drawn(&packet)
         {
-            let info = flow.ends[End::Server as usize].path_info(packet.path as usize);
-            log.record_ack(self.now, packet.path, &packet.segment, info);
+            let info = flow.ends[to as usize].path_info(packet.path as usize);
+            log.record_ack(self.now, packet.path, &drawn, info);
         }
-        self.drain(packet.flow, packet.to);
+        self.drain(id, to);
     }
 
     /// Sends all that an endpoint wants to send, notes what its application must know, and re-arms its timer.
@@ -397,7 +409,7 @@ impl Network {
     /// whose buffer ran empty is limited by its application. While a full segment waits, more bytes behind it change nothing.
     fn refill(&mut self, id: FlowId, end: End) {
         let connection = &mut self.flows[id as usize].ends[end as usize];
-        let is_waiting = connection.has_segment_waiting();
+        let is_waiting = connection.has_packet_waiting();
         connection.write(ENDLESS);
         if !is_waiting {
             self.transmit(id, end);
@@ -406,32 +418,32 @@ impl Network {
 
     /// Sends all that an endpoint wants to send and re-arms its timer.
     fn transmit(&mut self, id: FlowId, end: End) {
-        if self.flows[id as usize].ends[end as usize].quic().is_some() {
-            return self.transmit_datagrams(id, end);
-        }
         let to = end.other();
-        let (segment, place) = (Segment::default(), NO_PLACE);
-        let mut packet = SimPacket { segment, place, wire_bytes: 0, flow: id, hop: 0, path: 0, to };
+        let mut sent = SimPacket { packet: Packet::default(), flow: id, hop: 0, to };
         let mut has_more = true;
         while has_more {
+            if self.parcels.is_full() {
+                self.parcels.reclaim(self.links.iter().flat_map(Link::packets).map(|packet| &packet.packet));
+            }
             let flow = &mut self.flows[id as usize];
             let connection = &mut flow.ends[end as usize];
-            let Some(path) = connection.poll_transmit(self.now, &mut packet.segment) else { break };
+            let packet = &mut sent.packet;
+            if !connection.poll_transmit(self.now, packet, &mut self.parcels) {
+                break;
+            }
             has_more = connection.may_have_more();
-            packet.path = path;
-            packet.hop = flow.routes[path as usize].starts[to as usize];
-            packet.wire_bytes = packet.segment.wire_bytes();
-            if let Some(log) = &mut flow.packets
-                && end == End::Server
-            {
-                log.record_sent(self.now, path, &packet.segment);
+            sent.hop = flow.routes[packet.path as usize].starts[to as usize];
+            if end == End::Server {
+                if let Some(log) = &mut flow.packets
+                    && let Some(drawn) = connection.drawn(packet)
+                {
+                    log.record_sent(self.now, packet.path, &drawn);
+                }
+                if let Some(capture) = &mut self.capture {
+                    capture.record(self.now, id, to, packet);
+                }
             }
-            if let Some(capture) = &mut self.capture
-                && end == End::Server
-            {
-                capture.record(self.now, id, path, to, &packet.segment);
-            }
-            self.forward(&mut packet);
+            self.forward(&mut sent);
         }
         self.rearm_endpoint(id, end);
     }
@@ -444,26 +456,26 @@ impl Network {
         // An RTO that shrinks with a sample may be over already: due now, never in the past.
         let due = connection.poll_timeout().max(self.now);
         if end == End::Server
-            && let Some(mptcp) = connection.mptcp_mut()
             && let Some(watch) = &mut flow.switches
+            && let Some(multipath) = connection.multipath_mut()
         {
-            while let Some(switch) = mptcp.poll_switch() {
+            while let Some(switch) = multipath.poll_switch() {
                 watch.observe(&switch, &flow.paths);
             }
         }
         self.events.arm(flow.owners[end as usize], due);
     }
 
-    /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
-    pub fn send_datagram(&mut self, id: FlowId, payload_bytes: u32, ecn: Ecn) {
-        if let Endpoint::Datagram(end) = &mut self.flows[id as usize].ends[End::Server as usize] {
-            end.sent_packets += 1;
-        }
-        let segment = Segment { payload_len: payload_bytes, ecn, ..Segment::default() };
-        let wire_bytes = payload_bytes + 28;
-        let hop = self.flows[id as usize].routes[0].starts[End::Client as usize];
-        let (place, to) = (NO_PLACE, End::Client);
-        self.forward(&mut SimPacket { segment, place, wire_bytes, flow: id, hop, path: 0, to });
+    /// An application does something with the streams of a connection's end; what follows of it leaves. `None`: it has none.
+    pub fn on_streams<T>(
+        &mut self,
+        flow: FlowId,
+        end: End,
+        act: impl FnOnce(&mut dyn Streams, Time) -> T,
+    ) -> Option<T> {
+        let done = act(self.flows[flow as usize].ends[end as usize].streams()?, self.now);
+        self.transmit(flow, end);
+        Some(done)
     }
 
     /// The application writes `bytes` at an end; returns how many the send buffer took.
@@ -475,11 +487,17 @@ impl Network {
         taken
     }
 
+    /// The server of a flow of datagrams sends one; nobody is told of anything.
+    pub fn send_datagram(&mut self, flow: FlowId, bytes: u32) {
+        self.flows[flow as usize].ends[End::Server as usize].write(u64::from(bytes));
+        self.transmit(flow, End::Server);
+    }
+
     /// As [`write`](Self::write), in answer to a notice: what could leave then has left. While more than a full segment waits, more
     /// bytes behind it change nothing.
     pub fn write_on_notice(&mut self, flow: FlowId, end: End, bytes: u64) -> u64 {
         let connection = &mut self.flows[flow as usize].ends[end as usize];
-        if !connection.has_more_than_a_segment_waiting() {
+        if !connection.has_more_than_a_packet_waiting() {
             return self.write(flow, end, bytes);
         }
         connection.write(bytes)

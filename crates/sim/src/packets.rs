@@ -8,11 +8,10 @@
 //! The window's edge is the end of what was sent, plus the window, minus what is in flight by the transport's own estimate
 //! (RFC 6675's pipe): nothing may be sent beyond it. While nothing is lost that is the acknowledged byte plus the window.
 
-use crate::path_info::PathInfo;
 use playpath_link::DropCause;
 use playpath_record::Series;
-use playpath_transport::mptcp::option::DSS_MAP;
-use playpath_transport::{Flags, MptcpOption, SackBlocks, Segment};
+use playpath_transport::SackBlocks;
+use playpath_transport::transports::{Drawn, PathInfo};
 use playpath_units::Time;
 
 /// A log ends when one of its lists is so long: an hour at 6 Mbit/s, some 100 MB.
@@ -44,7 +43,7 @@ pub struct PacketLog {
 /// A path's own stream.
 #[derive(Clone, Debug, Default)]
 struct Stream {
-    /// Sequence number of the first data byte; none while no data was sent.
+    /// Number of the first data byte, as the transport counts; none while no data was sent.
     first_seq: Option<u32>,
     /// End of what was sent.
     end: u64,
@@ -91,7 +90,7 @@ struct Lost {
 }
 
 impl Stream {
-    /// Place of a sequence number in the stream, wherever 32 bits have wrapped; `None` before the first byte.
+    /// Place of a number in the stream, wherever 32 bits have wrapped; `None` before the first byte.
     fn offset(&self, seq: u32) -> Option<u64> {
         let end_seq = self.first_seq?.wrapping_add(self.end as u32);
         self.end.checked_add_signed(i64::from(seq.wrapping_sub(end_seq) as i32))
@@ -110,51 +109,49 @@ impl Stream {
 }
 
 impl PacketLog {
-    /// A segment leaves the server over `path`. Those without data are not kept.
-    pub fn record_sent(&mut self, at: Time, path: u8, segment: &Segment) {
-        if segment.payload_len == 0 || self.sent.len() >= MOST_ROWS {
+    /// A packet leaves the server over `path`. Those without data are not kept.
+    pub fn record_sent(&mut self, at: Time, path: u8, packet: &Drawn) {
+        if packet.bytes == 0 || self.sent.len() >= MOST_ROWS {
             return;
         }
         let stream = self.stream(path);
-        stream.first_seq.get_or_insert(segment.seq);
-        stream.mss = stream.mss.max(segment.payload_len);
-        let Some(offset) = stream.offset(segment.seq) else { return };
+        stream.first_seq.get_or_insert(packet.place);
+        stream.mss = stream.mss.max(packet.bytes);
+        let Some(offset) = stream.offset(packet.place) else { return };
         let is_ahead = offset >= stream.end;
-        stream.end = stream.end.max(offset + u64::from(segment.payload_len));
-        let data_offset = self.data_offset(segment).unwrap_or(offset);
+        stream.end = stream.end.max(offset + u64::from(packet.bytes));
+        let data_offset = self.data_offset(packet).unwrap_or(offset);
         let kind = match (is_ahead, data_offset >= self.data_end) {
             (false, _) => Kind::Retransmission,
             (true, false) => Kind::Copy,
             (true, true) => Kind::New,
         };
-        self.data_end = self.data_end.max(data_offset + u64::from(segment.payload_len));
-        self.sent.push(Sent { at, offset, data_offset, bytes: segment.payload_len, path, kind });
+        self.data_end = self.data_end.max(data_offset + u64::from(packet.bytes));
+        self.sent.push(Sent { at, offset, data_offset, bytes: packet.bytes, path, kind });
     }
 
-    /// A segment with an ACK has reached the server, which has taken it in: `info` is of its end of the path.
-    pub fn record_ack(&mut self, at: Time, path: u8, segment: &Segment, info: Option<PathInfo>) {
-        let Some(info) = info.filter(|_| segment.flags.contains(Flags::ACK) && self.has_room()) else { return };
-        let is_mptcp = matches!(segment.mptcp, MptcpOption::Dss { .. });
+    /// A packet has reached the server, which has taken it in; kept if it is an answer: `info` is of the server's end of the path.
+    pub fn record_ack(&mut self, at: Time, path: u8, packet: &Drawn, info: Option<PathInfo>) {
+        let (Some(answer), Some(info), true) = (packet.answer, info, self.has_room()) else { return };
         let stream = self.stream(path);
-        let Some(acked) = stream.offset(segment.ack) else { return };
+        let Some(acked) = stream.offset(answer.acked) else { return };
         let open = info.cwnd - f64::from(info.in_flight);
-        // The window of MPTCP counts data of all paths (RFC 8684 §3.3.1): it has no place in one path's stream.
-        let receive_window = if is_mptcp { f64::NAN } else { (acked + u64::from(segment.window)) as f64 };
+        let receive_window = answer.window.map_or(f64::NAN, |window| (acked + u64::from(window)) as f64);
         let window = stream.end as f64 + open * f64::from(stream.mss);
-        let fresh = segment.sack.as_slice().iter().filter_map(|block| stream.fresh(*block));
+        let fresh = answer.blocks.as_slice().iter().filter_map(|block| stream.fresh(*block));
         let sacked =
             |(left, right)| Some(Sacked { at, from: stream.offset(left)?, until: stream.offset(right)?, path });
         let sacks: Vec<Sacked> = fresh.filter_map(sacked).collect();
-        stream.blocks = segment.sack;
+        stream.blocks = answer.blocks;
         self.sacks.extend(sacks);
         self.answers.push(Answer { at, acked, window, receive_window, path });
     }
 
     /// A link on the way to the client has dropped a packet that came to it at `at`.
-    pub fn record_drop(&mut self, at: Time, path: u8, segment: &Segment, cause: DropCause) {
-        if segment.payload_len > 0
+    pub fn record_drop(&mut self, at: Time, path: u8, packet: &Drawn, cause: DropCause) {
+        if packet.bytes > 0
             && self.drops.len() < MOST_ROWS
-            && let Some(offset) = self.stream(path).offset(segment.seq)
+            && let Some(offset) = self.stream(path).offset(packet.place)
         {
             self.drops.push(Lost { at, offset, cause, path });
         }
@@ -171,10 +168,10 @@ impl PacketLog {
         &mut self.streams[path as usize]
     }
 
-    /// Place in the data of all paths, where the segment says it; over one path it is that in the stream.
-    fn data_offset(&mut self, segment: &Segment) -> Option<u64> {
-        let MptcpOption::Dss { flags, data_seq, .. } = segment.mptcp else { return None };
-        (flags & DSS_MAP != 0).then(|| data_seq.wrapping_sub(*self.first_data_seq.get_or_insert(data_seq)))
+    /// Place in the data of all paths, where the packet says it; over one path it is that in the stream.
+    fn data_offset(&mut self, packet: &Drawn) -> Option<u64> {
+        let place = packet.data_place?;
+        Some(place.wrapping_sub(*self.first_data_seq.get_or_insert(place)))
     }
 
     /// Four series, each with `time_s` and `path` (number of the path in the flow, from 0); places are bytes of the path's stream.
@@ -256,13 +253,14 @@ fn cause_number(cause: DropCause) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use playpath_transport::transports::Answer;
 
     fn column(series: &Series, name: &str) -> Vec<f64> {
         series.columns.iter().find(|(known, _)| *known == name).expect("the column").1.clone()
     }
 
-    fn data(seq: u32) -> Segment {
-        Segment { seq, payload_len: 10, ..Segment::default() }
+    fn data(place: u32) -> Drawn {
+        Drawn { place, bytes: 10, ..Drawn::default() }
     }
 
     /// Ten bytes a packet; sequence numbers of the two subflows begin elsewhere, one close to the wrap.
@@ -270,9 +268,7 @@ mod tests {
     fn kinds_by_hand() {
         let mut log = PacketLog::default();
         let mut send = |path: u8, seq: u32, data_seq: u64| {
-            let mptcp =
-                MptcpOption::Dss { flags: DSS_MAP, data_ack: 0, data_seq, subflow_seq: 0, len: 10, checksum: None };
-            log.record_sent(Time::from_millis(1), path, &Segment { mptcp, ..data(seq) });
+            log.record_sent(Time::from_millis(1), path, &Drawn { data_place: Some(data_seq), ..data(seq) });
         };
         send(0, u32::MAX - 9, 1000);
         send(1, 500, 1010);
@@ -301,9 +297,10 @@ mod tests {
         let mut answer = |blocks: &[(u32, u32)], in_flight: u32| {
             let mut sack = SackBlocks::EMPTY;
             blocks.iter().for_each(|(left, right)| assert!(sack.push(*left, *right)));
-            let segment = Segment { ack: 110, window: 1000, flags: Flags::ACK, sack, ..Segment::default() };
+            let answer = Answer { acked: 110, window: Some(1000), blocks: sack };
+            let packet = Drawn { answer: Some(answer), ..Drawn::default() };
             let info = PathInfo { cwnd: 3.0, in_flight, ..PathInfo::default() };
-            log.record_ack(Time::from_millis(2), 0, &segment, Some(info));
+            log.record_ack(Time::from_millis(2), 0, &packet, Some(info));
         };
         answer(&[], 4);
         answer(&[(120, 130)], 3);
@@ -320,8 +317,8 @@ mod tests {
     #[test]
     fn nothing_is_answered_before_the_first_byte() {
         let mut log = PacketLog::default();
-        let segment = Segment { ack: 7, flags: Flags::ACK, ..Segment::default() };
-        log.record_ack(Time::ZERO, 0, &segment, Some(PathInfo::default()));
+        let answer = Answer { acked: 7, window: None, blocks: SackBlocks::EMPTY };
+        log.record_ack(Time::ZERO, 0, &Drawn { answer: Some(answer), ..Drawn::default() }, Some(PathInfo::default()));
         assert!(log.into_series("video")[1].columns.iter().all(|(_, values)| values.is_empty()));
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::apps::App;
 use crate::network::Network;
-use crate::path_info::PathInfo;
 use crate::tracing::{Kept, Tracing};
 use playpath_record::Series;
+use playpath_transport::Transport;
+use playpath_transport::transports::PathInfo;
 use playpath_units::Duration;
 
 const FLOW_COLUMNS: &[&str] = &[

@@ -67,8 +67,11 @@ pub fn capture(
         return Err(ScenarioError::new("`run.transport` = \"ideal\" has no packets to capture".into()));
     }
     let traffic = scenario.traffic.iter().map(|group| &group.sender);
-    if let Some(quic) = std::iter::once(sender).chain(traffic).find(|sender| sender.transport.is_quic()) {
-        return Err(ScenarioError::new(format!("\"{}\" speaks QUIC, whose packets are not captured", quic.name)));
+    for sender in std::iter::once(sender).chain(traffic) {
+        if let Some(spoken) = sender.transport.other_than_tcp() {
+            let message = format!("\"{}\" speaks {spoken}, whose packets are not captured", sender.name);
+            return Err(ScenarioError::new(message));
+        }
     }
     let mut simulation = Simulation::build(scenario, sender, seed, Kept::default())?;
     simulation.net.capture = Some(Capture::default());

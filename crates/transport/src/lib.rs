@@ -1,7 +1,8 @@
 //! Sans-IO transport endpoints: TCP, MPTCP over it, and QUIC.
 //!
-//! Drive an endpoint so: call one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then
-//! `poll_transmit` until `None`, then `poll_event` until `None`, then set a timer for `poll_timeout`.
+//! A world drives them all by the verbs of [`Transport`]; [`Endpoint`] is an end of any. Owners of real bytes drive TCP, MPTCP and QUIC
+//! themselves: one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then `poll_transmit` until `None`, then
+//! `poll_event` until `None`, then a timer for `poll_timeout`.
 
 pub mod codec;
 pub mod mptcp;
@@ -9,6 +10,7 @@ pub mod quic;
 mod segment;
 mod tcp;
 pub mod tls;
+pub mod transports;
 
 pub use mptcp::option::MptcpOption;
 pub use playpath_cc::Sibling;
@@ -18,3 +20,4 @@ pub use tcp::config::{
     Pacing, PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
 pub use tcp::{Connection, Event, Events, Moment, Stats, TcpInfo, window_after_idle};
+pub use transports::{Endpoint, Transport};

@@ -105,6 +105,7 @@ impl Kind {
             Kind::Named(spec) => spec.choice.map_or(String::new(), |choice| choice.allowed()),
             Kind::Own => "MODULE:NAME of your own".into(),
             Kind::List(kind, low, high) if low == high => format!("a list of {low}, each {}", kind.allowed()),
+            Kind::List(kind, 2, usize::MAX) => format!("a list of two or more, each {}", kind.allowed()),
             Kind::List(kind, ..) => format!("a list of at least one, each {}", kind.allowed()),
             Kind::TextsByName => "a table of texts".into(),
             Kind::Either(kinds) => kinds.iter().map(Kind::allowed).collect::<Vec<_>>().join("; or "),

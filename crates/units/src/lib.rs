@@ -1,6 +1,7 @@
 //! Quantities as types: time in integer nanoseconds, rates in bit/s, sizes in bytes, ratios, and their parsing
 //! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run, and what a sender is told of the video.
 
+mod app_parameters;
 mod kind;
 pub mod names;
 mod params;
@@ -9,12 +10,11 @@ mod quantity;
 pub mod random;
 mod tables;
 mod time;
-mod told;
 
+pub use app_parameters::AppParameters;
 pub use kind::Kind;
 pub use params::{ParamSpec, ParamValue, Params};
 pub use parse::ParseError;
 pub use quantity::{Bytes, QueueLimit, Rate, Ratio};
 pub use tables::{Choice, TableSpec, Variant};
 pub use time::{Duration, Time};
-pub use told::AppParameters;

@@ -228,20 +228,20 @@ impl fmt::Display for ParamValue<'_> {
     }
 }
 
-/// A value that is kept.
+/// A value with its own memory.
 #[derive(Clone, Debug)]
-enum Kept {
+enum OwnedValue {
     Number(f64),
     Flag(bool),
     Word(Cow<'static, str>),
 }
 
-impl Kept {
+impl OwnedValue {
     fn value(&self) -> ParamValue<'_> {
         match self {
-            Kept::Number(x) => ParamValue::Number(*x),
-            Kept::Flag(x) => ParamValue::Flag(*x),
-            Kept::Word(x) => ParamValue::Word(x),
+            OwnedValue::Number(x) => ParamValue::Number(*x),
+            OwnedValue::Flag(x) => ParamValue::Flag(*x),
+            OwnedValue::Word(x) => ParamValue::Word(x),
         }
     }
 }
@@ -250,16 +250,16 @@ impl Kept {
 #[derive(Clone, Debug)]
 pub struct Params {
     specs: &'static [ParamSpec],
-    values: Vec<Kept>,
+    values: Vec<OwnedValue>,
 }
 
 impl Params {
     /// All defaults.
     pub fn defaults(specs: &'static [ParamSpec]) -> Params {
         let kept = |spec: &ParamSpec| match spec.default {
-            ParamValue::Number(x) => Kept::Number(x),
-            ParamValue::Flag(x) => Kept::Flag(x),
-            ParamValue::Word(x) => Kept::Word(Cow::Borrowed(x)),
+            ParamValue::Number(x) => OwnedValue::Number(x),
+            ParamValue::Flag(x) => OwnedValue::Flag(x),
+            ParamValue::Word(x) => OwnedValue::Word(Cow::Borrowed(x)),
         };
         Params { specs, values: specs.iter().map(kept).collect() }
     }
@@ -269,9 +269,9 @@ impl Params {
         let i = self.index(name)?;
         self.specs[i].check(value)?;
         self.values[i] = match (value, self.specs[i].kind) {
-            (ParamValue::Number(x), Kind::Number { .. } | Kind::Whole { .. }) => Kept::Number(x),
-            (ParamValue::Flag(x), _) => Kept::Flag(x),
-            (other, _) => Kept::Word(Cow::Owned(other.to_string())),
+            (ParamValue::Number(x), Kind::Number { .. } | Kind::Whole { .. }) => OwnedValue::Number(x),
+            (ParamValue::Flag(x), _) => OwnedValue::Flag(x),
+            (other, _) => OwnedValue::Word(Cow::Owned(other.to_string())),
         };
         Ok(())
     }
@@ -332,7 +332,7 @@ impl Params {
 
     /// Every parameter with its value, in declared order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static ParamSpec, ParamValue<'_>)> {
-        self.specs.iter().zip(self.values.iter().map(Kept::value))
+        self.specs.iter().zip(self.values.iter().map(OwnedValue::value))
     }
 
     fn get(&self, name: &str) -> ParamValue<'_> {

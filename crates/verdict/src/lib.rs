@@ -11,16 +11,19 @@ mod preference;
 mod race;
 mod ranking;
 mod sentence;
+mod sessions;
 mod special;
 mod standing;
 mod stats;
 
+pub use betting::Sample;
 pub use criteria::{Prefer, criteria, identical_replicas};
 pub use decision::{Decision, Difference, Relation};
 pub use evidence::apart_level;
 pub use metric::metric;
 pub use ranking::{Proof, Ranker, Runs};
 pub use sentence::{format_value, headline, sentence};
+pub use sessions::Served;
 pub use standing::{Judged, Standing};
 pub use stats::{Summary, summarise};
 

@@ -14,7 +14,7 @@
 //!
 //! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/race.rs` repeats them.
 
-use crate::betting::{against_at_least, against_at_most, interval};
+use crate::betting::Sample;
 use crate::criteria::GUARD;
 use crate::decision::Relation;
 use crate::evidence::UNNOTICED_SHARE;
@@ -99,7 +99,7 @@ impl Ranker {
         }
         let outcome = |(a, b): (Option<f64>, Option<f64>)| Some(shifted(((a? - b?) / most).clamp(-1.0, 1.0)));
         let outcomes: Option<Vec<f64>> = self.sessions(one, other, metric.name).map(outcome).collect();
-        let [low, high] = interval(&outcomes?, 2.0 / self.wanted(metric));
+        let [low, high] = Sample::plain(&outcomes?).interval(2.0 / self.wanted(metric));
         Some([most * (2.0 * low - 1.0).abs().max((2.0 * high - 1.0).abs()), most])
     }
 
@@ -119,10 +119,10 @@ impl Ranker {
         if let Some(found) = self.bets.borrow().get(&key) {
             return *found;
         }
-        let units = self.units(one, other, metric);
-        let outcomes = || units.iter().map(|unit| shifted(*unit));
-        let alike = against_at_least(outcomes(), shifted(ALIKE)).min(against_at_most(outcomes(), shifted(-ALIKE)));
-        let (worse, better) = (against_at_most(outcomes(), 0.5), against_at_least(outcomes(), 0.5));
+        let outcomes: Vec<f64> = self.units(one, other, metric).into_iter().map(shifted).collect();
+        let sample = Sample::plain(&outcomes);
+        let alike = sample.against_at_least(shifted(ALIKE)).min(sample.against_at_most(shifted(-ALIKE)));
+        let (worse, better) = (sample.against_at_most(0.5), sample.against_at_least(0.5));
         self.bets.borrow_mut().insert(key, Won { worse, better, alike });
         Won { worse, better, alike }
     }

@@ -1,4 +1,4 @@
-//! Who is best, how sure that is, and what the sentence about it rests on. The rule (docs/guide.md tells it to users):
+//! Who is best, how sure that is, and what the sentence about it rests on. The rule (docs/manual/verdict.md tells it to users):
 //!
 //! 1. Criteria are looked at in a fixed order: what the viewer sees first, then what the network pays.
 //! 2. At a criterion two senders are *alike*, *apart* or *open*, by what `evidence` calls proven. Where nothing is random (all
@@ -112,6 +112,11 @@ impl Ranker {
         let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, proof, groups, bets };
         ranker.shares = if proof == Proof::Bets { race::shares(&ranker.steps) } else { ranker.share_level() };
         ranker
+    }
+
+    /// Criteria as they are looked at.
+    pub(crate) fn steps(&self) -> &[&'static Metric] {
+        &self.steps
     }
 
     /// Name of a sender, in the order of names.
@@ -284,8 +289,13 @@ impl Ranker {
 
     /// Ranks everybody and holds the best against each.
     pub fn decide(&self) -> Decision {
-        let proofs = self.proofs();
-        let (order, ranks) = self.rank_all(&proofs);
+        self.decide_among(&(0..self.runs.len()).collect::<Vec<_>>())
+    }
+
+    /// The same for some of them, by the evidence on all: what is proven of a pair does not depend on who else is asked about.
+    pub fn decide_among(&self, senders: &[usize]) -> Decision {
+        let proofs = self.proofs(senders);
+        let (order, ranks) = self.rank_all(senders, &proofs);
         let best = order[0];
         let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
         let (mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new());
@@ -315,7 +325,7 @@ impl Ranker {
             beaten: names(&beaten),
             tied: names(&tied),
             open: names(&open),
-            places: self.places(&proofs),
+            places: self.places(senders, &proofs),
             criteria: self.judge_each(&order),
             weighed: self.weighed(&order),
             deciding,
@@ -334,8 +344,8 @@ impl Ranker {
     }
 
     /// The order, and who shares a rank: those found together, unless one of them is proven to be worse.
-    fn rank_all(&self, proofs: &[Vec<bool>]) -> (Vec<usize>, BTreeMap<usize, usize>) {
-        let mut rest: Vec<usize> = (0..self.runs.len()).collect();
+    fn rank_all(&self, senders: &[usize], proofs: &[Vec<bool>]) -> (Vec<usize>, BTreeMap<usize, usize>) {
+        let mut rest = senders.to_vec();
         let (mut order, mut groups) = (Vec::new(), BTreeMap::new());
         while !rest.is_empty() {
             let group = self.best_of(&rest);
@@ -421,7 +431,7 @@ impl Ranker {
         (Relation::Alike, None)
     }
 
-    fn is_part(&self, metric: &Metric) -> bool {
+    pub(crate) fn is_part(&self, metric: &Metric) -> bool {
         self.preference.as_ref().is_some_and(|preference| preference.parts().contains(&metric.name))
     }
 

@@ -99,19 +99,21 @@ impl Ranker {
         }
     }
 
-    /// Who is proven to be worse than whom: `[worse][better]`.
-    pub(crate) fn proofs(&self) -> Vec<Vec<bool>> {
-        let senders = 0..self.senders();
-        let is_worse = |one: usize, other: usize| one != other && self.is_beaten(one, other);
-        senders.clone().map(|one| senders.clone().map(|other| is_worse(one, other)).collect()).collect()
+    /// Who of these is proven to be worse than whom of them: `[worse][better]`.
+    pub(crate) fn proofs(&self, senders: &[usize]) -> Vec<Vec<bool>> {
+        let mut found = vec![vec![false; self.senders()]; self.senders()];
+        for (&one, &other) in senders.iter().flat_map(|one| senders.iter().map(move |other| (one, other))) {
+            found[one][other] = one != other && self.is_beaten(one, other);
+        }
+        found
     }
 
     /// The first and the last place that each may have, by what is proven: those not told apart share theirs.
-    pub(crate) fn places(&self, proofs: &[Vec<bool>]) -> BTreeMap<String, [usize; 2]> {
+    pub(crate) fn places(&self, senders: &[usize], proofs: &[Vec<bool>]) -> BTreeMap<String, [usize; 2]> {
         let better = |one: usize| proofs[one].iter().filter(|proven| **proven).count();
         let worse = |one: usize| proofs.iter().filter(|row| row[one]).count();
-        let place = |one: usize| (self.sender(one).to_string(), [1 + better(one), proofs.len() - worse(one)]);
-        (0..proofs.len()).map(place).collect()
+        let place = |one: usize| (self.sender(one).to_string(), [1 + better(one), senders.len() - worse(one)]);
+        senders.iter().copied().map(place).collect()
     }
 }
 

@@ -9,7 +9,6 @@ pub mod buffer;
 pub mod cmcd;
 pub mod cmsd;
 pub mod events;
-pub mod http2;
 pub mod ideal;
 pub mod ladder;
 pub mod manifest;
@@ -18,6 +17,7 @@ pub mod origin;
 pub mod p1203;
 pub mod player;
 pub mod players;
+mod priority;
 pub mod quality;
 pub mod registry;
 pub mod summary;
@@ -34,4 +34,5 @@ pub use player::{
     piece_end,
 };
 pub use players::{agent, dash, progressive};
+pub use priority::Priority;
 pub use viewer::{Habits, Viewer};

@@ -5,8 +5,8 @@
 //! except that `read_limit` also takes `now`. Call [`Player::handle_timeout`] at (or, in real time, shortly after) the
 //! time that `poll_timeout` gave. `now` never goes back.
 
+use crate::Priority;
 use crate::cmsd::Cmsd;
-use crate::http2::Priority;
 use crate::{Cmcd, PlaybackEvent};
 use playpath_units::{Duration, Rate, Time};
 

@@ -5,7 +5,9 @@
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
 use playpath_video::cmcd::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
-use playpath_video::dash::{Behind, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
+use playpath_video::dash::{
+    Behind, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LiveDelivery, LowLatency, Range,
+};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player, Presentation,
     Representation, RequestId, Totals,
@@ -469,7 +471,7 @@ fn live_skip_makes_up_for_stalls() {
     assert_eq!(script.finished(), (12.5, totals(0.5, 8.0, 2.0, 2.0)));
 }
 
-fn low_latency(way: Way) -> Option<LowLatency> {
+fn low_latency(way: LiveDelivery) -> Option<LowLatency> {
     Some(LowLatency { way, piece: secs(0.5), playlist_bytes: 1000 })
 }
 
@@ -478,7 +480,7 @@ fn low_latency(way: Way) -> Option<LowLatency> {
 /// chunk can be played when it is there. Segment 1 stops after its second chunk: 3 s of media, played up to 3.2 s.
 #[test]
 fn chunks_are_asked_for_and_played_before_their_segment_is_complete() {
-    let live = Live { low_latency: low_latency(Way::Chunks), ..Live::at(secs(3.0)) };
+    let live = Live { low_latency: low_latency(LiveDelivery::Chunks), ..Live::at(secs(3.0)) };
     let mut script = Script::new(DashConfig { live: Some(live), ..DashConfig::default() });
     script.connect(0.0, 0).body(0.2, 0, SEGMENT);
     let encoded = Delivery::AsEncoded { pieces: 4, encoded: 2, next_at: Time::from_secs_f64(0.5), every: secs(0.5) };
@@ -499,7 +501,7 @@ fn chunks_are_asked_for_and_played_before_their_segment_is_complete() {
 /// that waits for it and a request of its own. The third part exists at 0.5 s.
 #[test]
 fn parts_are_listed_by_playlists_that_wait_for_them() {
-    let live = Live { low_latency: low_latency(Way::Parts), ..Live::at(secs(1.0)) };
+    let live = Live { low_latency: low_latency(LiveDelivery::Parts), ..Live::at(secs(1.0)) };
     let mut script = Script::new(DashConfig { live: Some(live), ..DashConfig::default() });
     script.connect(0.0, 0).body(0.1, 0, 1000).body(0.2, 1, SEGMENT / 4).body(0.3, 2, SEGMENT / 4);
     let waiting = Delivery::AsEncoded { pieces: 1, encoded: 0, next_at: Time::from_secs_f64(0.5), every: secs(0.5) };

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 _TABLES = "set|vary"
-_PLAIN = "cc|scheduler|abr|seeds|jobs|until_decided"
+_PLAIN = "cc|scheduler|abr|seeds|jobs|paths|sessions|until_decided"
 
 
 class PlaypathError(Exception):
@@ -49,6 +49,7 @@ def as_typed(message: str) -> str:
     >>> as_typed("until_decided 4: must be above 8")
     '--most 4: must be above 8'
     """
+    message = message.replace('set["verdict.prefer"]', "--prefer")  # which is short for it
     message = re.sub(rf'\b({_TABLES})\["(.+?)"\]', r"--\1 \2", message).replace("give `cc`", "give --cc")
     found = re.match(rf"({_PLAIN}|{_TABLES})(?=: | -?\d+: )", message)
     if not found:

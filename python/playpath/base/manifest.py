@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from playpath.scenario.resolved import Document
 
 
-class Manifest(TypedDict):
+class Compared(TypedDict, total=False):
+    """Where other choices than senders are compared: what each name stands for, and the scenario that plays under it."""
+
+    choices: dict[str, dict[str, object]]
+    variants: dict[str, Document]
+
+
+class Manifest(Compared):
     """Of a comparison."""
 
     scenario: Document
@@ -28,8 +35,6 @@ class Manifest(TypedDict):
     python_version: str
     platform: str
     kernel: str
-    choices: NotRequired[dict[str, dict[str, object]]]
-    variants: NotRequired[dict[str, Document]]
     until_decided: NotRequired[int]
 
 
@@ -43,6 +48,7 @@ class PopulationManifest(Manifest):
     seed: int
     intervals_over: str
     units_in_all: float | None
+    heaviest: float
 
 
 class RunManifest(TypedDict):
@@ -67,10 +73,6 @@ def package_version() -> str:
 
 def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
     """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
-    choices: dict[str, dict[str, object]] = {
-        name: {"sender": choice.sender, "value": choice.value, "settings": dict(choice.settings)}
-        for name, choice in scenario.choices.items()
-    }
     found: Manifest = {
         "scenario": scenario.resolved,
         "scenario_sha256": scenario.digest,
@@ -82,10 +84,18 @@ def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
         "platform": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
     }
-    if choices:
-        found["choices"] = choices
-        found["variants"] = {name: variant.resolved for name, variant in scenario.variants.items()}
-    return found
+    return {**found, **compared(scenario)}
+
+
+def compared(scenario: Scenario) -> Compared:
+    """What is compared besides senders; empty where nothing is."""
+    if not scenario.choices:
+        return {}
+    choices: dict[str, dict[str, object]] = {
+        name: {"sender": choice.sender, "value": choice.value, "settings": dict(choice.settings)}
+        for name, choice in scenario.choices.items()
+    }
+    return {"choices": choices, "variants": {name: variant.resolved for name, variant in scenario.variants.items()}}
 
 
 def again(world: str) -> str:

@@ -116,6 +116,17 @@ def format_value(value: float | None, digits: int = 3) -> str:
     return text if "e" not in text else f"{value:.6f}".rstrip("0")
 
 
+def format_difference(value: float) -> str:
+    """A difference for people: its sign, then the number.
+
+    >>> format_difference(424.2), format_difference(-2555.6), format_difference(0.0)
+    ('+424', '\u22122556', '0')
+    """
+    text = format_value(abs(value))
+    sign = "+" if value > 0 else "\u2212"
+    return text if text == "0" else sign + text
+
+
 def about_runs(count: float) -> int:
     """An estimated number of runs to two digits: more of them it does not deserve.
 

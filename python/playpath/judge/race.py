@@ -6,11 +6,22 @@ from playpath.base.errors import InputError
 
 MOST = 256
 """Seeds at which a race ends undecided where nobody says another number."""
+MOST_PACKETS = 100_000_000
+"""What a race costs at most that nobody asked for: about half a minute of one core."""
 RULE = (
     "until the best is decided or the most seeds are reached; what is proven to be worse plays no more; proven by bets, so that a whole "
     "race names a false winner in at most 5 % of cases, however often one looks"
 )
 _LEAST_STEP = 4
+
+
+def affordable(packets: int) -> int:
+    """Seeds that such a race may play, of which one hands so many packets to links.
+
+    >>> affordable(2_000_000), affordable(10_000)
+    (50, 256)
+    """
+    return min(MOST, MOST_PACKETS // max(1, packets))
 
 
 def race_looks(first: int, until_decided: int | bool) -> list[int]:

@@ -1,7 +1,7 @@
 """Who is best, how sure that is, and what the sentence about it rests on: `crates/verdict`, which says the rule and the words.
 
 The rule is in `crates/verdict/src/ranking.rs`, what counts as proven in `evidence.rs` beside it, the sentences in `sentence.rs`;
-docs/guide.md tells them to users.
+docs/manual/verdict.md tells them to users.
 """
 
 from __future__ import annotations
@@ -236,11 +236,12 @@ class Ranker:
 
     def decide(self) -> Decision:
         """Rank everybody and hold the best against each."""
-        told = self._judged["decision"]
-        in_order = {
-            key: {s: read(told[key][s]) for s in told["ranking"] if s in told[key]} for key, read in _BY_SENDER.items()
-        }
-        return Decision(**{**told, **in_order})
+        return _decision(self._judged["decision"])
+
+    def versus(self, sender: str, other: str) -> tuple[Decision, str]:
+        """These two alone, by the evidence on all, and the headline of that."""
+        told = json.loads(self._judge.decide([sender, other]))
+        return _decision(told["decision"]), str(told["headline"])
 
     @property
     def headline(self) -> str:
@@ -257,6 +258,14 @@ class Ranker:
         if self._told is None:
             self._told = json.loads(self._judge.decide())
         return self._told
+
+
+def _decision(told: dict[str, Any]) -> Decision:
+    """Of the engine's JSON, everything in the order of the ranking."""
+    in_order = {
+        key: {s: read(told[key][s]) for s in told["ranking"] if s in told[key]} for key, read in _BY_SENDER.items()
+    }
+    return Decision(**{**told, **in_order})
 
 
 def is_clear(found: Difference, margin: float) -> bool:

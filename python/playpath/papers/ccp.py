@@ -16,7 +16,6 @@ from playpath.papers.ccp_grid import (
 )
 from playpath.papers.claims import alike, between, fewer
 from playpath.papers.study import (
-    Beside,
     Check,
     Claim,
     FigureSpec,
@@ -26,6 +25,7 @@ from playpath.papers.study import (
     Study,
     Term,
     Today,
+    TwoWorlds,
     unstated,
 )
 
@@ -275,7 +275,7 @@ TODAY = Today(
     ours=(*TODAY_SENDERS, *WITH_LEVEL),
 )
 
-BESIDE = Beside(
+TWO_WORLDS = TwoWorlds(
     cases=beside_cases,
     metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", RETRANSMITTED, "mean_rtt_ms"),
     share=0.1,
@@ -303,7 +303,7 @@ STUDY = Study(
     sweeps=SWEEPS,
     sensitivity_seeds=3,
     today=TODAY,
-    beside=BESIDE,
+    beside=TWO_WORLDS,
     trace=trace,
     revision=4,
 )

@@ -13,7 +13,7 @@ if none of its checks found anything to tell apart, and *rests on our guard* if 
 algorithm is taken away (`runner.run_study`). Claims are not corrected for being many: each stands for itself, as in the
 papers.
 
-Beside the paper's counts stands what the viewer sees: where one case has fewer discards or underflows than another, it must not
+TwoWorlds the paper's counts stands what the viewer sees: where one case has fewer discards or underflows than another, it must not
 stand still for longer nor show less of what was due, beyond what one notices. A claim that holds by its counts and fails
 there is *reproduced by count only*: fewer frames are discarded, for instance, because the picture stands still.
 """

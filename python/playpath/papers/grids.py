@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from playpath.base.metrics import metric
-from playpath.papers.joint import Joint
+from playpath.papers.joint_space import Joint
+from playpath.papers.modern_senders import Scene
 from playpath.papers.sensitivity import Sensitivity
 from playpath.papers.study import Today, Unstated
-from playpath.papers.today import Scene
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
 
@@ -27,17 +27,17 @@ _ON_LIGHT, _ON_DARK = "#24292e", "#fffffe"
 
 # Fill, ink on it, sign: dark, middle and light also in grey.
 _VERDICTS = {
-    "reproduced": ("#2b5c8a", _ON_DARK, "\N{CHECK MARK}"),
-    "reproduced by count only": ("#5f8fb5", _ON_DARK, "c"),
+    "reproduced": ("#0067a5", _ON_DARK, "\N{CHECK MARK}"),
+    "reproduced by count only": ("#3385b7", _ON_DARK, "c"),
     "reproduced vacuously": ("#e3e3e3", _ON_LIGHT, "="),
-    "rests on our guard": ("#7fa6c9", _ON_LIGHT, "g"),
-    "undecided": ("#b8cfe0", _ON_LIGHT, "?"),
-    "not reproduced": ("#fff3ee", "#a8321e", "\N{BALLOT X}"),
+    "rests on our guard": ("#80b3d2", _ON_LIGHT, "g"),
+    "undecided": ("#bfd9e8", _ON_LIGHT, "?"),
+    "not reproduced": ("#fff3ee", "#b84700", "\N{BALLOT X}"),
 }
 _STANDINGS = {
-    "best": ("#2b5c8a", _ON_DARK, ""),
-    "alike": ("#7fa6c9", _ON_LIGHT, "="),
-    "open": ("#d5e3ee", _ON_LIGHT, "?"),
+    "best": ("#0067a5", _ON_DARK, ""),
+    "alike": ("#80b3d2", _ON_LIGHT, "="),
+    "open": ("#d9e8f1", _ON_LIGHT, "?"),
     "behind": ("#ffffff", INK, ""),
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
@@ -92,7 +92,7 @@ def joint_grid(found: Joint) -> Figure:
     best = {} if found.best is None else {claim.claim.id: claim.verdict for claim in found.best.claims}
     for row, claim in enumerate(claims):
         share, low, high = found.share_of(claim.id)
-        left.barh(row + 0.5, 100 * share, 0.62, color="#7fa6c9", ec=INK, lw=0.6)
+        left.barh(row + 0.5, 100 * share, 0.62, color="#80b3d2", ec=INK, lw=0.6)
         left.plot((100 * low, 100 * high), (row + 0.5,) * 2, "|-", color=INK, lw=1.0, ms=5)
         for x, verdicts in ((108, base), (118, best)):
             if claim.id in verdicts:

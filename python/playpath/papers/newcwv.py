@@ -26,7 +26,6 @@ from playpath.papers.newcwv_series import (
     trace,
 )
 from playpath.papers.study import (
-    Beside,
     Case,
     Check,
     Claim,
@@ -37,6 +36,7 @@ from playpath.papers.study import (
     Study,
     Term,
     Today,
+    TwoWorlds,
     unstated,
 )
 from playpath.scenario.document import Sender
@@ -362,7 +362,7 @@ _SCENES: dict[str, Labels] = {
 }
 TODAY = Today(scenes=_SCENES, ours=tuple(_TODAY), shown=("mean_rate_kbps", "stall_time_s"))
 
-BESIDE = Beside(
+TWO_WORLDS = TwoWorlds(
     cases=lambda share: [_case("beside", v, "VLC", share) for v in _SENDERS],
     metrics=(COLLAPSES, IDLE_FALLS, CWND, "retransmitted_packets", SPREAD, "mean_rate_kbps", "stall_time_s"),
     share=0.15,
@@ -381,7 +381,7 @@ STUDY = Study(
     vary=vary,
     sweeps=SWEEPS,
     today=TODAY,
-    beside=BESIDE,
+    beside=TWO_WORLDS,
     measure=measure,
     trace=trace,
     series=("flow.", "link."),

@@ -10,11 +10,11 @@ from playpath.papers.claims import VERDICTS, CheckResult, ClaimResult
 from playpath.papers.effects import describe
 from playpath.papers.figures import draw
 from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
-from playpath.papers.joint import Joint, inside
+from playpath.papers.joint_space import Joint, inside
+from playpath.papers.modern_senders import HEAD, table_rows
 from playpath.papers.runner import Ran, StudyResult
 from playpath.papers.sensitivity import Sensitivity, summary
 from playpath.papers.study import FigureSpec
-from playpath.papers.today import HEAD, table_rows
 from playpath.show.report import html
 from playpath.show.report.drawings import figure_svg
 

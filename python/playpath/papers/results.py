@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from playpath.base.files import write_frame, write_text
 from playpath.papers.figures import draw
 from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
-from playpath.papers.joint import Joint
+from playpath.papers.joint_space import Joint
 from playpath.papers.page import study_page
 from playpath.papers.runner import Ran, StudyResult
 from playpath.papers.sensitivity import Sensitivity

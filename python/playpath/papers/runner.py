@@ -26,8 +26,8 @@ from playpath.base.manifest import package_version
 from playpath.base.parallel import check_jobs, run_all
 from playpath.base.tabular import Json
 from playpath.papers.claims import ClaimResult, evaluate, is_judged
+from playpath.papers.modern_senders import Scene, rank_scenes
 from playpath.papers.study import CUT, SHOWN, Case, Series, Settings, Study
-from playpath.papers.today import Scene, rank_scenes
 from playpath.real.testbed.errors import MissingToolError
 from playpath.run import worlds
 from playpath.run.worlds import SimWorld

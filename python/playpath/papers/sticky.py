@@ -18,7 +18,6 @@ from playpath.papers.sticky_grid import (
     vary,
 )
 from playpath.papers.study import (
-    Beside,
     Check,
     Claim,
     FigureSpec,
@@ -28,6 +27,7 @@ from playpath.papers.study import (
     Study,
     Term,
     Today,
+    TwoWorlds,
     unstated,
 )
 
@@ -292,7 +292,7 @@ TODAY = Today(
     scenes=_SCENES, column="sender", ours=tuple(f"{c}/{s}" for c, s in TODAY_SENDERS), shown=(UNDERFLOWS, DISCARDS)
 )
 
-BESIDE = Beside(
+TWO_WORLDS = TwoWorlds(
     cases=beside_cases,
     metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", SWITCHES, "mean_rtt_ms", "retransmitted_packets", *SUBFLOW),
     share=0.05,
@@ -313,7 +313,7 @@ STUDY = Study(
     sweeps=SWEEPS,
     sensitivity_seeds=3,
     today=TODAY,
-    beside=BESIDE,
+    beside=TWO_WORLDS,
     measure=measure,
     revision=2,
 )

@@ -266,7 +266,7 @@ class FigureSpec:
 
 
 @dataclass(frozen=True)
-class Beside:
+class TwoWorlds:
     """The part of a study that runs in two worlds, at reduced length.
 
     Attributes
@@ -312,7 +312,7 @@ class Study:
     sensitivity_seeds : int
         Trials of a swept case; the chosen value is judged by as many.
     today : Today, optional
-    beside : Beside, optional
+    beside : TwoWorlds, optional
         What of it runs in the kernel world too.
     measure : callable, optional
         Metrics of the study's own; `traces` of its answer come from `trace`.
@@ -338,7 +338,7 @@ class Study:
     sweeps: Sequence[FigureSpec] = ()
     sensitivity_seeds: int = 5
     today: Today | None = None
-    beside: Beside | None = None
+    beside: TwoWorlds | None = None
     measure: Measure | None = None
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
     series: Sequence[str] | None = None

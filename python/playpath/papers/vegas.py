@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from playpath.papers.claims import alike, between, fewer, ratio, ratio_at_least
-from playpath.papers.study import Beside, Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today
+from playpath.papers.study import Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today, TwoWorlds
 from playpath.papers.vegas_grid import (
     MEDIA_RATES,
     PAPER,
@@ -372,7 +372,7 @@ SWEEPS = [
 _SCENES: dict[str, Labels] = {name: {"part": "today", "scene": name} for name in SCENES}
 TODAY = Today(scenes=_SCENES, ours=tuple(TODAY_SENDERS), shown=(LATE, RATE))
 
-BESIDE = Beside(
+TWO_WORLDS = TwoWorlds(
     cases=beside_cases,
     metrics=(RATE, "mean_rtt_ms", "retransmitted_packets"),
     share=0.15,
@@ -393,7 +393,7 @@ STUDY = Study(
     sweeps=SWEEPS,
     sensitivity_seeds=5,
     today=TODAY,
-    beside=BESIDE,
+    beside=TWO_WORLDS,
     measure=measure,
     trace=trace,
     series=("flow.video",),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from playpath.plots.paths import subflows
 from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, legend, name_rows, own_axes
 from playpath.results.packets import COPY, NEW, RETRANSMISSION, SERIES, Window, shown_window
+from playpath.results.paths import subflows
 from playpath.results.record import Session
 
 _HEIGHTS = {NEW: 0.34, RETRANSMISSION: 0.5, COPY: 0.5}

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from playpath.plots.style import INK, STALL, dress, figure, legend, sender_styles
 from playpath.results.record import Columns, Session
+from playpath.results.stalls import stalls
 
 _LINE_POINTS = 2000
 _MOST_LINES = 4
@@ -52,19 +53,6 @@ def panels(session: Session, points: int = _LINE_POINTS) -> list[Panel]:
         _rate_panel(session),
     ]
     return [panel for panel in wanted if panel.lines]
-
-
-def stalls(session: Session) -> list[tuple[float, float]]:
-    """Begin and end of each stall, seconds."""
-    found, begin = [], None
-    last = _end(session)
-    for event in session.events:
-        if event["event"] == "stall_start":
-            begin = float(event["since_s"])
-        elif event["event"] == "stall_end" and begin is not None:
-            found.append((begin, float(event["time_s"])))
-            begin = None
-    return found if begin is None else [*found, (begin, last)]
 
 
 def timeline(session: Session, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
@@ -156,7 +144,3 @@ def _draw(ax: Axes, panel: Panel, shaded: Sequence[tuple[float, float]]) -> None
     ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]) if "RTT" not in panel.label else None)
     ax.margins(x=0.005)
     dress(ax, grid="both")
-
-
-def _end(session: Session) -> float:
-    return max((float(s["time_s"][-1]) for s in session.series.values() if len(s.get("time_s", ()))), default=0.0)

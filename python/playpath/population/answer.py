@@ -20,7 +20,8 @@ from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
-from playpath.population import headline, known_from
+from playpath.judge.trial import Trial, viewers_per_arm
+from playpath.population import headline, known_from, raced
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
     Estimate,
@@ -32,18 +33,15 @@ from playpath.population.intervals import (
     share_interval,
 )
 from playpath.population.judging import Judgement, judge
+from playpath.population.raced import Scores
 from playpath.population.spec import Population
-from playpath.population.versus import ALIKE, Relation, Versus, look_level, relation
+from playpath.population.versus import ALIKE, Relation, Versus, relation
+from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
 """Quantiles that are told of each metric."""
 _STALLED_S = 0.1
 _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
-
-STOPPING_RULE = (
-    "twice as many paths at each look, until the best is decided or the most paths are reached; "
-    "the first look has half of the level of 5 %, each further one half of what the one before had"
-)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,8 @@ class PopulationResult(Tabular):
     ----------
     population : Population
     table : polars.DataFrame
-        A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds.
+        A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
+        but for those that have left a race: they have the first ones.
     paths : polars.DataFrame
         A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`.
     failed : polars.DataFrame
@@ -63,6 +62,8 @@ class PopulationResult(Tabular):
         Ctrl-C came before all paths were finished.
     looks : list of int
         Numbers of paths at which `until_decided` looked whether the best is decided; empty without it.
+    most : int or None
+        The paths at which it gives up, fixed before the start; None without it.
     """
 
     population: Population
@@ -71,6 +72,7 @@ class PopulationResult(Tabular):
     failed: pl.DataFrame
     interrupted: bool = False
     looks: Sequence[int] = ()
+    most: int | None = None
 
     @property
     def name(self) -> str:
@@ -92,11 +94,6 @@ class PopulationResult(Tabular):
     def metric_names(self) -> list[str]:
         """Metrics that some session has."""
         return [n for n in self.table.columns if n not in _KEYS and self.table[n].null_count() < self.table.height]
-
-    @property
-    def level(self) -> float:
-        """Of the tests that decide: 5 %; of look number k half of that to the k-th, so that all looks together stay below 5 %."""
-        return look_level(len(self.looks))
 
     @property
     def units(self) -> int:
@@ -124,22 +121,38 @@ class PopulationResult(Tabular):
 
     @cached_property
     def keys(self) -> pl.DataFrame:
-        """Path, unit, weight of each session, in the order of `values`."""
-        one = self.table.filter(pl.col("sender") == self.senders[0]).sort("path", "seed").select("path", "seed")
+        """Path, unit, weight of each session, in the order of `values`; who has left a race has the first of them."""
+        longest = max(self.senders, key=lambda sender: len(next(iter(self._sessions[sender].values()))))
+        one = self.table.filter(pl.col("sender") == longest).sort("path", "seed").select("path", "seed")
         return one.join(self.paths.select("path", "unit", "weight"), on="path", how="left", maintain_order="left")
 
+    @cached_property
+    def left(self) -> dict[str, int]:
+        """After how many paths those left the race that did."""
+        played = {s: self.table.filter(pl.col("sender") == s)["path"].n_unique() for s in self.senders}
+        return {sender: number for sender, number in played.items() if number < self.paths.height}
+
     def values(self, sender: str, name: str) -> np.ndarray:
-        """A metric of a sender, one value a session; NaN where there is none."""
+        """A metric of a sender, one value a session that it played; NaN where there is none."""
         return self._sessions[sender][name]
+
+    def pair(self, sender: str, other: str, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """A metric of both, one value a session that both played."""
+        mine, theirs = self.values(sender, name), self.values(other, name)
+        both = min(len(mine), len(theirs))
+        return mine[:both], theirs[:both]
 
     def judged(self, sender: str, other: str, *, network: bool = False) -> Judgement:
         """The two session by session."""
         criteria = self.network_criteria if network else self.viewer_criteria
-        return judge(self._sessions[sender], self._sessions[other], criteria)
+        prefer = "stalls" if network else self.population.base.prefer  # the order of the criteria, as it stands
+        both = {name: self.pair(sender, other, name) for name in self.metric_names}
+        first, second = ({name: pair[side] for name, pair in both.items()} for side in (0, 1))
+        return judge(first, second, criteria, prefer)
 
     def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Means of units with their weights, from one value a session; of sessions `among` only."""
-        frame = self.keys.with_columns(pl.Series("value", values))
+        """Means of units with their weights, from one value for each of the first sessions; of sessions `among` only."""
+        frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
         if among is not None:
             frame = frame.filter(pl.Series(among))
         by_path = frame.group_by("path", "unit", maintain_order=True).agg(
@@ -151,11 +164,24 @@ class PopulationResult(Tabular):
 
     def share(self, flags: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """The share of viewers for whom something holds."""
+        if self.most is not None and among is None:
+            return self._scores(flags.astype(float)).share()
         return share_interval(*self.over_units(flags.astype(float), among))
 
     def net(self, scores: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """Helped minus harmed."""
+        if self.most is not None and among is None:
+            return self._scores(scores.astype(float)).estimate()
         return net_interval(*self.over_units(scores.astype(float), among))
+
+    def _scores(self, scores: np.ndarray) -> Scores:
+        """What a race bets on."""
+        own = self.population
+        values, weights = self.over_units(scores)
+        of = int(own.most_units) if own.is_complete else None
+        each = scores.reshape(-1, own.sessions)
+        within = (each if own.sessions > 1 else scores[None, :]).var(axis=1, ddof=1) / own.sessions
+        return Scores(values, weights / own.heaviest, of, np.broadcast_to(within, values.shape))
 
     @cached_property
     def _p_corrected(self) -> dict[tuple[str, str, bool], float]:
@@ -166,21 +192,37 @@ class PopulationResult(Tabular):
         return dict(zip(family, stats.holm(p_values), strict=True))
 
     def _relation(self, sender: str, other: str, *, network: bool) -> Relation:
+        scores = self.judged(sender, other, network=network).score.astype(float)
+        if self.most is not None:
+            return self._scores(scores).relation(self._wanted(network=network))
         key = (sender, other, network)
         p = self._p_corrected.get(key, self._p_corrected.get((other, sender, network), 1.0))
-        scores = self.judged(sender, other, network=network).score.astype(float)
-        return relation(*self.over_units(scores), p, self.level)
+        return relation(*self.over_units(scores), p)
+
+    def _wanted(self, *, network: bool) -> float:
+        return raced.wanted(len(self.population.base.senders), network=network)
+
+    def _standing(self, sender: str, other: str) -> tuple[Relation, str | None]:
+        """How two stand, and whether the viewers decide it or, where these are served alike, the network's cost."""
+        found = self._relation(sender, other, network=False)
+        if found != "alike" or not self.network_criteria:
+            return found, "viewers" if found in ("better", "worse") else None
+        found = self._relation(sender, other, network=True)
+        return found, "network" if found in ("better", "worse") else None
+
+    @cached_property
+    def beaten(self) -> frozenset[str]:
+        """Who is proven to be worse than another."""
+        pairs = itertools.combinations(self.senders, 2)
+        worse = {"better": 1, "worse": 0}
+        return frozenset(pair[worse[found]] for pair in pairs if (found := self._standing(*pair)[0]) in worse)
 
     def versus(self, sender: str, other: str) -> Versus:
         """How a sender stands against another."""
         judgement = self.judged(sender, other)
         network = self.net(self.judged(sender, other, network=True).score)
         net = self.net(judgement.score)
-        relation = self._relation(sender, other, network=False)
-        decided_by: str | None = "viewers" if relation in ("better", "worse") else None
-        if relation == "alike" and self.network_criteria:
-            relation = self._relation(sender, other, network=True)
-            decided_by = "network" if relation in ("better", "worse") else None
+        relation, decided_by = self._standing(sender, other)
         return Versus(
             sender=sender,
             other=other,
@@ -195,13 +237,13 @@ class PopulationResult(Tabular):
             stalls=self._stalls(sender, other),
             retransmission_ratio=self._ratio(sender, other, "retransmitted_packets"),
             neighbours=self._neighbours(sender, other),
-            more_paths=self._more_paths(net) if relation == "open" else None,
+            more_paths=self._more_paths(net, judgement) if relation == "open" else None,
         )
 
     def _stalls(self, sender: str, other: str) -> dict[str, float]:
         if "stall_time_s" not in self.metric_names:
             return {}
-        mine, theirs = (np.nan_to_num(self.values(s, "stall_time_s")) > _STALLED_S for s in (sender, other))
+        mine, theirs = (np.nan_to_num(v) > _STALLED_S for v in self.pair(sender, other, "stall_time_s"))
         flags = {"with_sender": mine, "with_other": theirs, "relieved": theirs & ~mine, "new": mine & ~theirs}
         return {name: self.share(flag).value for name, flag in flags.items()}
 
@@ -211,24 +253,28 @@ class PopulationResult(Tabular):
             "retransmission_ratio": self._ratio(sender, other, "neighbours_retransmitted_packets"),
         }
         if (name := "neighbours_stall_time_s") in self.metric_names:
-            for key, who in (("stall_s_with_sender", sender), ("stall_s_with_other", other)):
-                found[key] = self._mean(np.nan_to_num(self.values(who, name)))
+            for key, own in zip(
+                ("stall_s_with_sender", "stall_s_with_other"), self.pair(sender, other, name), strict=True
+            ):
+                found[key] = self._mean(np.nan_to_num(own))
         return {key: value for key, value in found.items() if value is not None}
 
     def _ratio(self, sender: str, other: str, name: str) -> float | None:
         if name not in self.metric_names:
             return None
-        mine, theirs = (self._mean(np.nan_to_num(self.values(s, name))) for s in (sender, other))
+        mine, theirs = (self._mean(np.nan_to_num(own)) for own in self.pair(sender, other, name))
         return mine / theirs if theirs > 0 else None
 
     def _mean(self, values: np.ndarray) -> float:
         means, weights = self.over_units(values)
         return float(np.average(means, weights=weights))
 
-    def _more_paths(self, net: Estimate) -> int | None:
-        """By the interval's shrinking with the root of the number of units; None where there are no further units."""
+    def _more_paths(self, net: Estimate, judgement: Judgement) -> int | None:
+        """By the interval's shrinking with the root of the number of units, in a race by what bets win; None without further units."""
         if self.units >= self.population.most_units:
             return None
+        if self.most is not None:
+            return self._scores(judgement.score.astype(float)).more(self._wanted(network=False))
         half = (net.high - net.low) / 2
         gap = max(abs(net.value), ALIKE - abs(net.value), 1e-9)
         needed = self.units * (half / gap) ** 2
@@ -240,7 +286,8 @@ class PopulationResult(Tabular):
         if len(self.senders) < 2:
             return list(self.senders)
         viewer, network = self._borda(network=False), self._borda(network=True)
-        return sorted(self.senders, key=lambda s: (-round(viewer[s] / ALIKE), -network[s], -viewer[s]))
+        behind = self.beaten if self.most is not None else ()
+        return sorted(self.senders, key=lambda s: (s in behind, -round(viewer[s] / ALIKE), -network[s], -viewer[s]))
 
     def _borda(self, *, network: bool) -> dict[str, float]:
         total = dict.fromkeys(self.senders, 0.0)
@@ -272,10 +319,54 @@ class PopulationResult(Tabular):
         """Each other sender against the baseline, in the order of the ranking."""
         return {s: self.versus(s, self.baseline) for s in self.ranking if s != self.baseline}
 
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """What each choice does for each sender's viewers, against the first; empty where senders alone are compared."""
+        choices = self.population.base.choices
+        found = []
+        for choice, name, baseline in pairs(choices, self.senders):
+            versus = self.versus(name, baseline)
+            helped, harmed = (f"{100 * share.value:.0f} %" for share in (versus.helped, versus.harmed))
+            detail = f"{helped} of viewers served better, {harmed} worse"
+            against = choices[baseline].value
+            told = f"{name} against {baseline}: {detail}."
+            found.append(Effect(choice.sender, choice.value, against, versus.relation, told, detail))
+        return found
+
+    @cached_property
+    def trial(self) -> Trial | None:
+        """How many viewers a real trial of the best against what they have today would need, by the first criterion whose means differ for
+        certain; None where none does.
+        """
+        if self.contender == self.baseline:
+            return None
+        for name in self.viewer_criteria:
+            found = self.difference(self.contender, self.baseline, name)
+            if found is not None and not found.low <= 0 <= found.high:
+                arms = [self.values(sender, name) for sender in (self.contender, self.baseline)]
+                count = viewers_per_arm(*(arm[~np.isnan(arm)].tolist() for arm in arms))
+                return None if count is None else Trial(self.contender, self.baseline, name, count)
+        return None
+
     @property
     def is_decided(self) -> bool:
-        """No other sender may be better than the best one, and the paths are known well enough to say so."""
-        return self.left_open is None and all(v.relation != "open" for v in self.against_best.values())
+        """No other sender may be better than the best one, and the paths are known well enough to say so; where each of several senders
+        has choices, what these do is known for each.
+        """
+        return self.left_open is None and self.is_settled
+
+    @property
+    def is_settled(self) -> bool:
+        """Further paths would change no answer."""
+        if self.population.base.asks_for_whom:
+            return all(effect.outcome != "open" for effect in self.effects)
+        return not self.undecided
+
+    @property
+    def undecided(self) -> list[Versus]:
+        """Who may still be better than the best, or may not be told from it; who has left a race lost it to another."""
+        behind = self.beaten if self.most is not None else ()
+        return [v for other, v in self.against_best.items() if v.relation == "open" and other not in behind]
 
     @cached_property
     def known_from(self) -> dict[str, int]:
@@ -305,9 +396,9 @@ class PopulationResult(Tabular):
 
     def difference(self, sender: str, other: str, name: str) -> Estimate | None:
         """Mean of sender minus other, over viewers who have both."""
-        values = self.values(sender, name) - self.values(other, name)
-        there = ~np.isnan(values)
-        return mean_interval(*self.over_units(values, there)) if there.any() else None
+        mine, theirs = self.pair(sender, other, name)
+        there = ~np.isnan(mine - theirs)
+        return mean_interval(*self.over_units(mine - theirs, there)) if there.any() else None
 
     def quantiles(self, sender: str, name: str, levels: np.ndarray = LEVELS) -> np.ndarray | None:
         """Quantiles over viewers with bands: see `intervals.quantile_band`. Of a metric where more is better, the same share is *below*."""
@@ -315,7 +406,7 @@ class PopulationResult(Tabular):
         there = ~np.isnan(values)
         if not there.any():
             return None
-        keys = self.keys.filter(pl.Series(there))
+        keys = self.keys.head(len(values)).filter(pl.Series(there))
         return quantile_band(values[there], keys["weight"].to_numpy(), keys["unit"].to_numpy(), levels)
 
     @cached_property
@@ -324,7 +415,7 @@ class PopulationResult(Tabular):
         if self.best == self.baseline:
             return None
         scores = self.judged(self.best, self.baseline).score
-        return between_share([scores[group] for group in _groups_of(self.keys["path"].to_numpy())])
+        return between_share([scores[group] for group in _groups_of(self.keys["path"].head(len(scores)).to_numpy())])
 
     def group_columns(self) -> list[str]:
         """What viewers can be told apart by: columns of the set that are asked for, then drawn figures."""
@@ -339,8 +430,9 @@ class PopulationResult(Tabular):
         found = []
         for label in labels.drop_nulls("label").sort("order")["label"].unique(maintain_order=True):
             wanted = labels.filter(pl.col("label") == label)["path"]
-            among = self.keys["path"].is_in(wanted.implode()).to_numpy()
-            number = int(self.keys.filter(pl.Series(among))["unit"].n_unique())
+            keys = self.keys.head(len(scores))
+            among = keys["path"].is_in(wanted.implode()).to_numpy()
+            number = int(keys.filter(pl.Series(among))["unit"].n_unique())
             estimates = (self.share(scores > 0, among), self.share(scores < 0, among), self.net(scores, among))
             found.append((label, number, *estimates))
         return found
@@ -349,8 +441,12 @@ class PopulationResult(Tabular):
         """The paths where the sender harms the most viewers: what the answer turns on."""
         judgement = self.judged(sender, other)
         names = [n for n in ("mean_rate_kbps", "stall_time_s") if n in self.metric_names]
-        extra = [pl.Series(n, self.values(sender, n) - self.values(other, n)) for n in names]
-        frame = self.keys.select("path").with_columns(pl.Series("net", judgement.score.astype(float)), *extra)
+        extra = [pl.Series(n, np.subtract(*self.pair(sender, other, n))) for n in names]
+        frame = (
+            self.keys.select("path")
+            .head(len(judgement.score))
+            .with_columns(pl.Series("net", judgement.score.astype(float)), *extra)
+        )
         means = frame.group_by("path").agg(pl.all().mean()).filter(pl.col("net") < 0)
         return (
             means.sort("net", "path")
@@ -369,7 +465,7 @@ class PopulationResult(Tabular):
             return []
         found = []
         for name in self.viewer_criteria:
-            values = self.values(self.best, name) - self.values(self.baseline, name)
+            values = np.subtract(*self.pair(self.best, self.baseline, name))
             there = ~np.isnan(values)
             if there.any() and is_dominated(*self.over_units(values, there)):
                 found.append(metric(name).label)
@@ -385,7 +481,7 @@ class PopulationResult(Tabular):
     def manifest(self) -> PopulationManifest:
         """What the result depends on."""
         own = self.population
-        return {
+        told: PopulationManifest = {
             **manifest(own.base, "sim", list(own.seeds(0))),
             "written": own.base.written,
             "population": dict(own.source),
@@ -394,7 +490,11 @@ class PopulationResult(Tabular):
             "seed": own.seed,
             "intervals_over": own.unit_word,
             "units_in_all": None if math.isinf(own.most_units) else own.most_units,
+            "heaviest": own.heaviest,
         }
+        if self.most is not None:
+            told["until_decided"] = self.most
+        return told
 
     def to_dict(self) -> Json:
         """The JSON form of `playpath population --json`."""
@@ -412,10 +512,16 @@ class PopulationResult(Tabular):
             "headline": self.headline,
             "fine_print": self.fine_print,
             "against_baseline": [v.to_dict() for v in self.against_baseline.values()],
-            "against_best": [v.to_dict() for v in self.against_best.values()],
+            "against_best": [
+                {**v.to_dict(), "blocked_by": headline.blocked(self, v).strip()} for v in self.against_best.values()
+            ],
+            "effects": [effect.to_dict() for effect in self.effects],
+            "trial": None if self.trial is None else self.trial.to_dict(),
             "groups": self._group_dicts(),
             "between_paths": self.variance,
-            "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks), "level": self.level} if self.looks else None,
+            "stopping": None
+            if self.most is None
+            else {"rule": raced.RULE, "looks": list(self.looks), "most": self.most, "left": self.left},
             "failed_sessions": self.failed.height,
             "interrupted": self.interrupted,
             "warnings": self.warnings,
@@ -478,11 +584,12 @@ class PopulationResult(Tabular):
     def load(cls, folder: str | Path) -> PopulationResult:
         """Read what `save` wrote."""
         from playpath.scenario import Scenario
+        from playpath.scenario.choices import restored
 
         source = Path(folder)
         stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
         told = stored["manifest"]
-        base = Scenario.stored(told["scenario"], told.get("written"))
+        base = restored(Scenario.stored(told["scenario"], told.get("written")), told)
         group = told["population"].get("population", {}).get("group", ())
         own = Population(
             name=stored["population"],
@@ -497,10 +604,13 @@ class PopulationResult(Tabular):
             source=told["population"],
             unit_word=told["intervals_over"],
             most_units=told.get("units_in_all") or math.inf,
+            is_shuffled=told.get("until_decided") is not None,
+            is_complete=bool(told["population"].get("population", {}).get("complete", False)),
+            heaviest=told.get("heaviest", 1.0),
         )
         frames = [pl.read_parquet(source / f"{name}.parquet") for name in ("sessions", "paths", "failed")]
         looks = (stored.get("stopping") or {}).get("looks", [])
-        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"], looks)
+        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"], looks, told.get("until_decided"))
 
 
 def _groups_of(values: np.ndarray) -> Sequence[np.ndarray]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from playpath.base.metrics import format_value
+
 _FEW_VALUES = 4
 """So many different figures are groups of their own; more are told apart by quarters."""
 _MOST_NAMES = 24
@@ -30,6 +32,12 @@ def group_labels(paths: pl.DataFrame, column: str) -> pl.DataFrame:
     return pl.DataFrame({"path": paths["path"], "label": labels, "order": orders})
 
 
+def group_title(column: str) -> str:
+    """A column for people."""
+    titles = {"rate_mbps": "mean rate (Mbit/s)", "rtt_ms": "RTT (ms)", "loss_percent": "random loss (%)"}
+    return titles.get(column, column.removeprefix("group."))
+
+
 def _names(values: pl.Series) -> list[tuple[str | None, int]]:
     values = values.replace("", _NOTHING)
     counted = values.drop_nulls().value_counts(name="paths").sort("paths", values.name, descending=[True, False])
@@ -42,7 +50,7 @@ def _names(values: pl.Series) -> list[tuple[str | None, int]]:
 
 def _each(values: pl.Series) -> list[tuple[str | None, int]]:
     order = {value: place for place, value in enumerate(values.drop_nulls().unique().sort())}
-    return [(None, -1) if v is None else (f"{v:.3g}", order[v]) for v in values]
+    return [(None, -1) if v is None else (format_value(v), order[v]) for v in values]
 
 
 def _quarters(values: pl.Series) -> list[tuple[str | None, int]]:
@@ -52,4 +60,4 @@ def _quarters(values: pl.Series) -> list[tuple[str | None, int]]:
         None if v is None else min(max(int(np.searchsorted(cuts, v, side="right")) - 1, 0), last - 1) for v in values
     )
     upper = [*cuts[1:], cuts[-1]]
-    return [(None, -1) if p is None else (f"{cuts[p]:.3g} to {upper[p]:.3g}", p) for p in places]
+    return [(None, -1) if p is None else (f"{format_value(cuts[p])} to {format_value(upper[p])}", p) for p in places]

@@ -8,11 +8,13 @@ from playpath.base.metrics import format_value, metric
 from playpath.base.words import listing
 from playpath.population.intervals import FEWEST_UNITS, Estimate
 from playpath.population.known_from import caveat
+from playpath.results.effects import sentence
 
 if TYPE_CHECKING:
     from playpath.population.answer import PopulationResult
 from playpath.population.versus import Versus
 
+_PICTURES = ("mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps")
 _FEW_CHANGED = 0.005
 _ALIKE_FROM = 0.8
 """Retransmissions between this share and its inverse are about as many."""
@@ -32,6 +34,8 @@ def headline(result: PopulationResult) -> str:
 
 
 def _verdict(result: PopulationResult) -> str:
+    if result.population.base.asks_for_whom:
+        return sentence(result.effects)
     best, today = result.best, result.baseline
     if len(result.senders) < 2:
         return f"{best} was played alone: there is nothing to compare it with."
@@ -48,12 +52,12 @@ def _verdict(result: PopulationResult) -> str:
         return f"{start}{why} {told}{cost}"
     if versus.relation == "alike":
         return f"{best} and {today} are alike for these viewers and their network. {told}{cost}"
-    return f"Undecided between {best} and {today}. {told}{cost}{_more(result, versus)}"
+    return f"Undecided between {best} and {today}. {told}{cost}{blocked(result, versus)}{_more(result, versus)}"
 
 
 def _stay(result: PopulationResult) -> str:
     others = list(result.against_best.values())
-    open_ones = [v for v in others if v.relation == "open"]
+    open_ones = result.undecided
     next_best = others[0]
     told = f"Against {next_best.other} it serves {_percent(next_best.helped)} of viewers better and {_percent(next_best.harmed)} worse."
     told += neighbours(next_best)
@@ -62,7 +66,8 @@ def _stay(result: PopulationResult) -> str:
         same = f" {listing(alike)} would do as well." if alike else ""
         return f"Stay with {result.best}: no other sender serves these viewers better. {told}{same}"
     names = listing([v.other for v in open_ones])
-    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(result, open_ones[0])}"
+    why = blocked(result, open_ones[0]) + _more(result, open_ones[0])
+    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{why}"
 
 
 def _effect(versus: Versus, who: str) -> str:
@@ -108,6 +113,22 @@ def neighbours(versus: Versus) -> str:
     return f" Its neighbours {listing(parts)}." if parts else " Its neighbours notice nothing."
 
 
+def blocked(result: PopulationResult, versus: Versus) -> str:
+    """The rule that leaves two undecided though the interval of their difference leaves zero out; else nothing."""
+    net = versus.net
+    if versus.relation != "open" or net.low <= 0 <= net.high:
+        return ""
+    number = len(result.population.base.senders)
+    pairs, levels = number * (number - 1) // 2, 2 if result.network_criteria else 1
+    tests = (
+        f"{pairs} pair{'s' if pairs > 1 else ''} of senders{', on viewers and on the network' if levels > 1 else ''}"
+    )
+    return (
+        f" Helped minus harmed leaves zero out for {versus.sender} and {versus.other} alone ({_points(net)}); it does not where everything "
+        f"that is asked at once is to hold together at 5 %: {tests}."
+    )
+
+
 def _more(result: PopulationResult, versus: Versus) -> str:
     own = result.population
     if versus.more_paths and result.units + versus.more_paths > own.most_units > result.units:
@@ -127,18 +148,40 @@ def fine_print(result: PopulationResult) -> str:
     what = _units(result)
     text = (
         f"{paths} paths, {sessions} session{'s' if sessions > 1 else ''} on each, every sender on the same ones. Intervals (95 %) are over "
-        f"{what}. A viewer is served better or worse by the first of these that differs noticeably: "
-        f"{', '.join(metric(name).label for name in result.viewer_criteria)}."
+        f"{what}. A viewer is served better or worse by {_rule(result)}."
     )
-    if result.looks:
-        looks = ", ".join(str(look) for look in result.looks)
-        text += f" Looked after {looks} paths; decided at {100 * result.level:.3g} %, all looks together at 5 %."
+    if result.most is not None:
+        text += _race(result)
     if result.best != result.baseline and len(result.senders) > 1:
         net = result.versus(result.best, result.baseline).net
         text += f" {result.best} against {result.baseline}, helped minus harmed: {_points(net)}."
         if result.variance is not None:
             text += f" {100 * result.variance:.0f} % of what single sessions vary lies between paths."
     return text
+
+
+def _race(result: PopulationResult) -> str:
+    """How far it went, who left it when, and about whom it speaks."""
+    looks = ", ".join(str(look) for look in result.looks)
+    left = [f"{sender} after {paths}" for sender, paths in result.left.items()]
+    gone = f"; beaten and gone: {listing(left)}" if left else ""
+    text = f" Raced: looked after {looks} of at most {result.most} paths{gone}."
+    text += " All that it proves is true at once with 95 %, however often one looks."
+    if result.population.is_complete:
+        text += f" It is about these {result.population.most_units:.0f} {result.population.unit_word} and no others."
+    return text
+
+
+def _rule(result: PopulationResult) -> str:
+    """What decides about a viewer."""
+    names = ", ".join(metric(name).label for name in result.viewer_criteria)
+    first = f"the first of these that differs noticeably: {names}"
+    prefer = result.population.base.prefer
+    if prefer != "range":
+        return f"{first}; what comes first is {prefer}"
+    if any(name in result.viewer_criteria and result.table[name].n_unique() > 1 for name in _PICTURES):
+        return f"what viewers weigh against each other (picture, stalls, waiting, switches), over the whole range of weights, then {first}"
+    return first
 
 
 def warnings(result: PopulationResult) -> list[str]:

@@ -1,9 +1,10 @@
 """Which of two senders served a viewer better: session by session, as hierarchical pairwise comparisons.
 
-The same viewer on the same path at the same moment, once with each sender. The criteria of the ranking are looked at in
-their order; the first in which the two differ by more than anybody would notice (the metric's margin) decides; if none
-does, the viewer is served alike. The mean of +1, 0, -1 over viewers is the *net benefit* (Buyse, Statistics in Medicine
-29, 2010): helped minus harmed.
+The same viewer on the same path at the same moment, once with each sender, by the rule of the ranking
+(`crates/verdict/src/sessions.rs`). Its criteria are looked at in their order; the first in which the two differ by more than
+anybody would notice (the metric's margin) decides. Where pictures differ, what viewers weigh against each other comes first, and
+decides where it is better at all weights of the range. If nothing decides, the viewer is served alike. The mean of +1, 0, -1 over
+viewers is the *net benefit* (Buyse, Statistics in Medicine 29, 2010): helped minus harmed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from playpath.base.metrics import metric
+from playpath import _engine
+
+_WEIGHED = ("played_s", "switches")
+"""What a weighing needs beside the criteria."""
 
 Sessions = Mapping[str, np.ndarray]
 """Metric name → one value a session; NaN where there is none."""
@@ -46,25 +50,14 @@ class Judgement:
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def judge(first: Sessions, second: Sessions, criteria: Sequence[str]) -> Judgement:
-    """Compare two senders by these criteria, most important first. A missing value is worse than any other."""
+def judge(first: Sessions, second: Sessions, criteria: Sequence[str], prefer: str = "range") -> Judgement:
+    """Compare two senders by these criteria, most important first, or with what `prefer` puts first. A missing value is worse than any
+    other.
+    """
     known = tuple(name for name in criteria if name in first and name in second)
-    number = len(next(iter(first.values())))
-    score = np.zeros(number, dtype=int)
-    decided_by = np.full(number, -1)
-    for index, name in enumerate(known):
-        found = _compare(first[name], second[name], name)
-        new = (score == 0) & (found != 0)
-        score[new], decided_by[new] = found[new], index
-    return Judgement(score, decided_by, known)
-
-
-def _compare(a: np.ndarray, b: np.ndarray, name: str) -> np.ndarray:
-    entry = metric(name)
-    sign = 1.0 if entry.better == "higher" else -1.0
-    margin = np.maximum(entry.least, entry.least_share * np.fmax(np.abs(a), np.abs(b)))
-    difference = sign * (a - b)
-    score = np.where(np.abs(difference) > margin, np.sign(difference), 0)
-    missing_a, missing_b = np.isnan(a), np.isnan(b)
-    score = np.where(missing_a & ~missing_b, -1, np.where(missing_b & ~missing_a, 1, score))
-    return np.asarray(np.where(missing_a & missing_b, 0, score), dtype=int)
+    names = [name for name in (*known, *_WEIGHED, prefer) if name in first and name in second]
+    columns = [{name: sessions[name].tolist() for name in names} for sessions in (first, second)]
+    score, decided = _engine.served(columns[0], columns[1], list(known), prefer)
+    all_names = (*known, *(name for name in dict.fromkeys(decided) if name is not None and name not in known))
+    places = {name: number for number, name in enumerate(all_names)} | {None: -1}
+    return Judgement(np.array(score, dtype=int), np.array([places[name] for name in decided], dtype=int), all_names)

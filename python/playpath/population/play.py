@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Unpack
 
 import polars as pl
 
 from playpath.base import engine
-from playpath.base.errors import Interrupted, RunError
-from playpath.judge.evidence import ladder
+from playpath.base.errors import InputError, Interrupted, RunError
+from playpath.judge.race import race_looks
 from playpath.population.answer import PopulationResult
 from playpath.population.intervals import FEWEST_UNITS
 from playpath.population.paths import path_table
@@ -60,7 +61,9 @@ def population(
     paths, sessions, baseline, group : optional
         Instead of those of `[population]`.
     until_decided : int or bool, optional
-        Add paths, up to this many (True: 320), until the best sender is decided; 20 at least to begin with.
+        Begin with 20 paths and add some, up to this many (True: 320) or all links and users that there are, until the best sender is
+        decided. Who is proven to be worse than another plays no more; see `playpath.population.raced`. Where paths are drawn without
+        end, one session is played on each.
     executor : str or concurrent.futures.Executor
         `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
     progress : callable
@@ -73,54 +76,77 @@ def population(
     """
     loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, group=group, **senders)
     code = code_for_workers(loaded.base)
-    most = _MOST if until_decided is True else until_decided or None
-    if most is not None:  # fewer units than these decide nothing
-        loaded = replace(loaded, paths=max(loaded.paths, FEWEST_UNITS), is_shuffled=True)
-    steps = ladder(loaded.paths, most, "paths")
-    told = path_table(
-        replace(loaded, paths=steps[-1]), range(steps[-1])
-    )  # what is wrong at a path is told before anything runs
+    most = None
+    if until_decided:
+        loaded = _racing(loaded, until_decided, paths, sessions)
+        most = loaded.paths
+    steps = race_looks(FEWEST_UNITS, most) if most and most > FEWEST_UNITS else [loaded.paths]
+    told = path_table(loaded, range(steps[-1]))  # what is wrong at a path is told before anything runs
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
     with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code) as run:
-        played = 0
-        for look, wanted in enumerate(steps):
+        ends: dict[str, int] = {}
+        before = 0
+        for look, (begun, wanted) in enumerate(pairwise([0, *steps])):
             now = replace(loaded, paths=wanted)
-            total = wanted * now.sessions * len(now.base.senders)
-            before = total * played // wanted
-            run.finish(population_cells(now, played), partial(_report, progress, before, total))
-            result = _gather(now, _weighed(told, now), where, run.seen, interrupted=run.interrupted)
-            result = result if most is None else replace(result, looks=steps[: look + 1])
-            if run.interrupted or result.is_decided:
+            racing = [sender for sender in now.base.senders if sender not in ends]
+            count = (wanted - begun) * now.sessions * len(racing)
+            further = replace(loaded, paths=steps[min(look + 1, len(steps) - 1)])
+            ahead = population_cells(further, wanted, racing) if run.plays_ahead else ()
+            batch = population_cells(now, begun, racing)
+            run.finish(batch, partial(_report, progress, before, before + count), count=count, ahead=ahead)
+            result = _gather(now, told.head(wanted), where, run.seen, ends, interrupted=run.interrupted)
+            result = result if most is None else replace(result, looks=steps[: look + 1], most=most)
+            if run.interrupted or (most is not None and result.is_settled):
                 break
-            played = wanted
+            before += count
+            if most is not None and not now.base.asks_for_whom:  # where it is asked for whom, all play on
+                ends |= dict.fromkeys(result.beaten - ends.keys(), wanted)
     return result
 
 
-def _weighed(told: pl.DataFrame, now: Population) -> pl.DataFrame:
-    """The first paths, with what each stands for among them."""
-    weights = [path.weight for path in now.drawn()]
-    return told.head(now.paths).with_columns(pl.Series("weight", weights))
+def _racing(loaded: Population, until_decided: int | bool, paths: int | None, sessions: int | None) -> Population:
+    """As many paths as a race may play. Each link or user comes once at most; of paths that are drawn without end every session has
+    its own, which tells more than a second one on the same path (docs/decisions/race.md).
+    """
+    if paths is not None:
+        raise InputError(
+            f"paths {paths}: a race begins with {FEWEST_UNITS}; until_decided says how many it plays at most"
+        )
+    if until_decided is not True and until_decided <= FEWEST_UNITS:
+        raise InputError(f"until_decided {until_decided}: must be above the {FEWEST_UNITS} paths to begin with")
+    if loaded.units:
+        most = min(_MOST if until_decided is True else until_decided, len(loaded.units))
+        return replace(loaded, paths=most, is_shuffled=True)
+    if sessions is not None and sessions > 1:
+        raise InputError(f"sessions {sessions}: a race over paths that are drawn plays one on each, and more paths")
+    return replace(loaded, paths=_MOST if until_decided is True else until_decided, sessions=1)
 
 
 def _report(progress: Progress, before: int, total: int, done: int) -> None:
     progress(before + done, total)
 
 
-def population_cells(loaded: Population, first: int = 0) -> Iterator[Cell]:
-    """All sessions from path number `first` on: paths, then seeds, then senders."""
+def population_cells(loaded: Population, first: int, racing: Collection[str]) -> Iterator[Cell]:
+    """All sessions of these senders from path number `first` on: paths, then seeds, then senders."""
     version = engine.version()
     for path in map(loaded.path, range(first, loaded.paths)):
-        found = variants(loaded.base, dict(path.settings))
+        found = [variant for variant in variants(loaded.base, dict(path.settings)) if variant.sender in racing]
         for seed in loaded.seeds(path.index):
             for variant in found:
                 yield Cell(cell_id(variant, seed, version), path.index, variant, seed)
 
 
 def _gather(
-    loaded: Population, paths: pl.DataFrame, store: Store, seen: Sequence[tuple[int, str]], *, interrupted: bool
+    loaded: Population,
+    paths: pl.DataFrame,
+    store: Store,
+    seen: Sequence[tuple[int, str]],
+    ends: Mapping[str, int],
+    *,
+    interrupted: bool,
 ) -> PopulationResult:
-    """The rows of finished paths: a path counts when all its sessions are there."""
+    """The rows of finished paths: a path counts when all its sessions are there, of all who had not left the race before it."""
     index = pl.DataFrame({"path": [path for path, _ in seen], "cell": [cell for _, cell in seen]})
     rows = index.join(store.rows(index["cell"]), on="cell", how="left", maintain_order="left")
     lost = rows.filter(pl.col("sender").is_null()).height
@@ -128,9 +154,11 @@ def _gather(
         raise RunError(
             f"{store.folder}: {lost} of {rows.height} finished sessions are gone from the store; run the same again"
         )
-    wanted = loaded.sessions * len(loaded.base.senders)
     good = pl.col("error").is_null() & pl.col("sender").is_not_null()
-    whole = rows.filter(good).group_by("path").len().filter(pl.col("len") == wanted)["path"]
+    counted = rows.filter(good).group_by("path").len()
+    last = [ends.get(sender, loaded.paths) for sender in loaded.base.senders]
+    wanted = [loaded.sessions * sum(path < end for end in last) for path in counted["path"]]
+    whole = counted.filter(pl.col("len") == pl.Series(wanted, dtype=pl.UInt32))["path"]
     failed = rows.filter(pl.col("error").is_not_null()).select("path", "sender", "seed", "error")
     table = rows.filter(pl.col("path").is_in(whole.implode())).drop("error", "engine_version", "scenario_sha256")
     if table.is_empty():

@@ -15,6 +15,7 @@ A scenario is a population as soon as something in it is drawn:
     users = "users.csv"
     group = ["operator"]   # columns of the index or the users' table
     baseline = "cubic"     # what the viewers have today; default: the first sender
+    complete = true        # the links or users are all there are: a race is about them alone
 
 A session begins anywhere in its link's trace (`start = "random"`, the same moment for every sender), unless the path has a `start`.
 
@@ -101,6 +102,10 @@ class Population:
         Units that there are in all; infinite where paths are drawn from distributions.
     is_shuffled : bool
         Units are taken in an order that is drawn even where all are, so that the first paths are a sample of them.
+    is_complete : bool
+        The units are all there are, and no sample of more.
+    heaviest : float
+        The largest weight of a unit.
     """
 
     name: str
@@ -116,6 +121,8 @@ class Population:
     unit_word: str = "paths"
     is_shuffled: bool = False
     most_units: float = math.inf
+    is_complete: bool = False
+    heaviest: float = 1.0
 
     @property
     def unit_count(self) -> int:
@@ -228,7 +235,13 @@ def load_population(
         ),
         unit_word="links or users" if units else "paths",
         most_units=len(units) or math.inf,
+        is_complete=own.get("complete", False),
+        heaviest=max((unit.weight for unit in units), default=1.0),
     )
+    if chosen.is_complete and not units:
+        raise InputError(
+            "`population.complete`: paths are drawn from distributions, of which there is no end; it goes with traces or `users`"
+        )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
     base = _base(source, raw, folder, first, senders)
     if not base.senders:
@@ -326,7 +339,7 @@ def _without_population(text: str) -> str:
 
 def _drawn_settings(raw: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, Any]]:
     """Dotted settings of the scenario that are distributions or sets of traces."""
-    for key, value in _leaves({k: v for k, v in raw.items() if k != "population"}, ""):
+    for key, value in _leaves({k: v for k, v in raw.items() if k not in ("population", "choice")}, ""):
         if distributions.is_distribution(value) or (
             re.fullmatch(r"path\.\d+(\.up)?\.trace", key) and sets.is_trace_set(value, folder)
         ):

@@ -14,24 +14,16 @@ Relation = Literal["better", "worse", "alike", "open"]
 
 ALIKE = 0.05
 """A net benefit within this, either way, is nobody's reason to change a sender."""
-_LEVEL = 0.05
+LEVEL = 0.05
+"""At which a population is decided that is no race (`raced.py`)."""
 
 
-def look_level(look: int) -> float:
-    """The level at which look number `look` decides; 0: the only one.
-
-    >>> look_level(0), look_level(1), look_level(2)
-    (0.05, 0.025, 0.0125)
-    """
-    return _LEVEL * 0.5**look
-
-
-def relation(scores: np.ndarray, weights: np.ndarray, p: float, level: float) -> Relation:
-    """What the scores of units prove at this level; `p` is of no difference, corrected for all pairs."""
-    alike = alike_interval(scores, weights, level)
+def relation(scores: np.ndarray, weights: np.ndarray, p: float) -> Relation:
+    """What the scores of units prove; `p` is of no difference, corrected for all pairs."""
+    alike = alike_interval(scores, weights, LEVEL)
     if alike.low >= -ALIKE and alike.high <= ALIKE:
         return "alike"
-    if p < level:
+    if p < LEVEL:
         return "better" if weights @ scores > 0 else "worse"
     return "open"
 

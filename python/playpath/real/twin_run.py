@@ -201,6 +201,6 @@ def _stored(scenario: Scenario, name: str, seed: int, world: World, store: str |
 
 def _simulated(scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None) -> Any:
     """The same senders and seeds in the simulator."""
-    result = compare(scenario, jobs=jobs)
+    result = compare(scenario, jobs=jobs, until_decided=False)
     rows = [result.table["sender"].is_in(list(names)), result.table["seed"].is_in(list(seeds))]
     return replace(result, table=result.table.filter(rows[0] & rows[1]), seeds=list(seeds))

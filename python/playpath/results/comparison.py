@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,13 +20,15 @@ from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.judge.trial import Trial, viewers_per_arm
-from playpath.results import bands, kept
+from playpath.results import bands, comparison_files
+from playpath.results.causes import Cause, causes
 from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
 from playpath.results.latex import latex_table
 from playpath.results.neighbours import Neighbours, neighbours
 from playpath.results.notebook import notebook_html
 from playpath.results.record import Session
+from playpath.results.sensitivity import Sensitivity
 from playpath.run.worlds import cc_name
 from playpath.scenario import Scenario
 
@@ -78,6 +81,8 @@ class Comparison(Tabular):
         Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it.
     most : int or None
         The seeds at which it would have given up, fixed before the start; None without it.
+    sensitivity : Sensitivity or None
+        What small variations of the path do to the answer; None unless asked for.
     """
 
     scenario: Scenario
@@ -93,6 +98,7 @@ class Comparison(Tabular):
     failures: Sequence[Failure] = ()
     looks: Sequence[int] = ()
     most: int | None = None
+    sensitivity: Sensitivity | None = None
 
     def __repr__(self) -> str:
         return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"
@@ -173,7 +179,7 @@ class Comparison(Tabular):
     @cached_property
     def effects(self) -> list[Effect]:
         """What each choice does for each sender, against the first; empty where senders alone are compared."""
-        return effects(self._columns, self.scenario.choices, self.ranker)
+        return effects(self.scenario.choices, self.ranker)
 
     @cached_property
     def trials(self) -> list[Trial]:
@@ -190,22 +196,26 @@ class Comparison(Tabular):
 
     def costs(self, price_per_gb: float | None = None) -> list[HourlyCost]:
         """Bytes sent and sent again for each hour of video shown, and what they cost; a sender that showed none is left out."""
-        return hourly_costs(self.table, self.flows, price_per_gb)
+        found = {cost.sender: cost for cost in hourly_costs(self.table, self.flows, price_per_gb)}
+        return [found[name] for name in self.ranking if name in found]
+
+    @cached_property
+    def causes(self) -> list[Cause]:
+        """What held the rate of each sender, where rates differ; over one path."""
+        return causes(self)
 
     @cached_property
     def neighbours(self) -> list[Neighbours]:
         """What the traffic beside it gets and loses, for each sender; empty without any."""
-        return neighbours(self.table, self.flows)
-
-    @property
-    def asks_for_whom(self) -> bool:
-        """Each of several senders has choices: what is asked is what these do for each of them."""
-        return len({choice.sender for choice in self.scenario.choices.values()}) > 1
+        found = {beside.sender: beside for beside in neighbours(self.table, self.flows)}
+        return [found[name] for name in self.ranking if name in found]
 
     @property
     def is_settled(self) -> bool:
         """Further seeds would change no answer."""
-        return all(e.outcome != "open" for e in self.effects) if self.asks_for_whom else self.decision.is_decided
+        return (
+            all(e.outcome != "open" for e in self.effects) if self.scenario.asks_for_whom else self.decision.is_decided
+        )
 
     @property
     def planned(self) -> int:
@@ -221,7 +231,7 @@ class Comparison(Tabular):
     @cached_property
     def headline(self) -> str:
         """The answer in one line; where each of several senders has choices, what those do for whom."""
-        return sentence(self.effects) if self.asks_for_whom else self.ranker.headline
+        return sentence(self.effects) if self.scenario.asks_for_whom else self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
@@ -306,10 +316,17 @@ class Comparison(Tabular):
 
     def with_timelines(self, timelines: Mapping[str, Session], around: pl.DataFrame) -> Comparison:
         """The same with its traced sessions and their bands; what was computed of the table is kept."""
-        traced = replace(self, timelines=timelines, bands=around)
+        return self._with(timelines=timelines, bands=around)
+
+    def with_sensitivity(self, found: Sensitivity) -> Comparison:
+        """The same with what `playpath.sensitivity` measured of it."""
+        return self._with(sensitivity=found)
+
+    def _with(self, **changes: Any) -> Comparison:
+        changed = replace(self, **changes)
         for name, value in vars(self).items():
-            vars(traced).setdefault(name, value)
-        return traced
+            vars(changed).setdefault(name, value)
+        return changed
 
     def to_dict(self) -> Json:
         """The JSON form of `playpath compare --json`."""
@@ -324,8 +341,12 @@ class Comparison(Tabular):
             "costs_per_hour": [cost.to_dict() for cost in self.costs()],
             "neighbours": [found.to_dict() for found in self.neighbours],
             "trials": [trial.to_dict() for trial in self.trials],
+            "causes": [cause.to_dict() for cause in self.causes],
+            "sensitivity": None if self.sensitivity is None else self.sensitivity.to_dict(),
             "decision": self.decision.to_dict(),
-            "stopping": None if self.most is None else {"rule": RULE, "looks": list(self.looks), "most": self.most},
+            "stopping": None
+            if self.most is None
+            else {"rule": RULE, "looks": list(self.looks), "most": self.most, "sessions": self.table.height},
             "headline": self.headline,
             "verdict": self.verdict,
             "lateness": None if self.lateness is None else self.lateness.to_dict(),
@@ -359,16 +380,16 @@ class Comparison(Tabular):
 
     def save(self, folder: str | Path) -> None:
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
-        kept.save(self, Path(folder))
+        comparison_files.save(self, Path(folder))
 
     def save_timelines(self, folder: str | Path) -> None:
         """Write the timelines and their bands, in place of those that are there."""
-        kept.save_timelines(self, Path(folder))
+        comparison_files.save_timelines(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
         """Read what `save` wrote."""
-        return kept.load(Path(folder))
+        return comparison_files.load(Path(folder))
 
 
 def format_summary(summary: stats.Summary | None) -> str:

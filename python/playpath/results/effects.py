@@ -6,32 +6,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
+from playpath.base.metrics import format_value, metric
 from playpath.base.words import listing
-from playpath.judge.ranking import Ranker, Values
+from playpath.judge.ranking import Decision, Ranker
 
 if TYPE_CHECKING:
     from playpath.scenario.choices import Choice
 
-Outcome = Literal["better", "worse", "alike", "open"]
-_WORDS: Mapping[Outcome, str] = {
+Outcome = Literal["better", "worse", "alike", "depends", "open"]
+WORDS: Mapping[Outcome, str] = {
     "better": "better",
     "worse": "worse",
     "alike": "no noticeable difference",
-    "open": "open",
+    "depends": "better or worse, as the viewer weighs stalls against the picture,",
+    "open": "undecided",
 }
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A value against the first one, for one sender, paired by seed.
+    """A value against the first one, for one sender.
 
     Attributes
     ----------
     sender, value, against : str
-    outcome : {"better", "worse", "alike", "open"}
-        "alike": no difference that a viewer would notice is left; "open": not proven either way.
+    outcome : {"better", "worse", "alike", "depends", "open"}
+        "alike": no difference that a viewer would notice is left; "depends": better for some viewers and worse for others, both
+        proven; "open": not proven either way.
     told : str
-        The judge's headline for the two.
+        The two in one line.
+    detail : str
+        By how much, where it is better or worse: `stall time -0.15 s`.
     """
 
     sender: str
@@ -39,45 +44,60 @@ class Effect:
     against: str
     outcome: Outcome
     told: str
+    detail: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return asdict(self)
 
 
-def effects(values: Values, choices: Mapping[str, Choice], judge: Ranker) -> list[Effect]:
-    """Each value against the first, sender by sender, by the rule of the ranker of all. Names without values are left out."""
-    by_sender: dict[str, dict[str, str]] = {}
-    for name, choice in choices.items():
-        if name in values:
-            by_sender.setdefault(choice.sender, {})[choice.value] = name
+def pairs(choices: Mapping[str, Choice], there: Sequence[str]) -> list[tuple[Choice, str, str]]:
+    """Each choice with its own name and that of the first value of its sender, of those names that are `there`."""
+    first: dict[str, str] = {}
     found = []
-    for sender, names in by_sender.items():
-        (first, baseline), *others = names.items()
-        for value, name in others:
-            two = judge.among({first: values[baseline], value: values[name]})
-            found.append(Effect(sender, value, first, _outcome(two, value), two.headline))
+    for name, choice in choices.items():
+        if name in there and first.setdefault(choice.sender, name) != name:
+            found.append((choice, name, first[choice.sender]))
     return found
 
 
-def _outcome(ranker: Ranker, value: str) -> Outcome:
-    decision = ranker.decide()
+def effects(choices: Mapping[str, Choice], judge: Ranker) -> list[Effect]:
+    """Each value against the first, sender by sender, by the evidence on all. Names that were not played are left out."""
+    found = []
+    for choice, name, baseline in pairs(choices, judge.senders):
+        decision, told = judge.versus(name, baseline)
+        outcome = _outcome(decision, name)
+        detail = _detail(judge, decision, name, baseline) if outcome in ("better", "worse") else ""
+        found.append(Effect(choice.sender, choice.value, choices[baseline].value, outcome, told, detail))
+    return found
+
+
+def _outcome(decision: Decision, name: str) -> Outcome:
     if decision.open:
-        return "open"
+        return "depends" if decision.is_decided else "open"
     if decision.tied:
         return "alike"
-    return "better" if decision.ranking[0] == value else "worse"
+    return "better" if decision.ranking[0] == name else "worse"
+
+
+def _detail(judge: Ranker, decision: Decision, name: str, baseline: str) -> str:
+    """The difference at the criterion that decides."""
+    deciding = metric(next(iter(decision.deciding.values())))
+    found = judge.difference(name, baseline, deciding.name)
+    if found is None:
+        return deciding.label
+    return f"{deciding.label} {'+' if found.mean > 0 else ''}{format_value(found.mean)} {deciding.unit}".strip()
 
 
 def sentence(found: Sequence[Effect]) -> str:
-    """For whom each value is better and for whom not: "against droptail: fq_codel is better for cubic, worse for bbr"."""
+    """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time -2 s); worse for bbr"."""
     told = []
     for value in dict.fromkeys(effect.value for effect in found):
         of = [effect for effect in found if effect.value == value]
         parts = []
-        for outcome, word in _WORDS.items():
-            senders = [effect.sender for effect in of if effect.outcome == outcome]
+        for outcome, word in WORDS.items():
+            senders = [e.sender + (f" ({e.detail})" if e.detail else "") for e in of if e.outcome == outcome]
             if senders:
                 parts.append(f"{word} for {listing(senders)}")
-        told.append(f"{value}: {'; '.join(parts)}")
-    return f"Against {found[0].against}. {'. '.join(told)}." if found else ""
+        told.append(f"{value} instead of {of[0].against}: {'; '.join(parts)}.")
+    return " ".join(told)

@@ -12,7 +12,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.base.parallel import Outcome, check_jobs, run_all
 from playpath.base.progress import Progress, Pulse
-from playpath.judge.race import race_looks
+from playpath.judge.race import affordable, race_looks
 from playpath.real.testbed.errors import MissingToolError
 from playpath.results import bands
 from playpath.results.comparison import Comparison, Failure
@@ -59,7 +59,9 @@ def compare(
         See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers`, `abrs` and `vary`.
     until_decided : int or bool, optional
         Add seeds, up to this many (True: 256), until the best sender is decided. Who is proven to be worse than another plays no
-        more. However often that is looked at, a false winner is named in at most 5 % of uses.
+        more. However often that is looked at, a false winner is named in at most 5 % of uses. In the simulator it is so by default
+        where neither the scenario nor `seeds` says how many: up to as many seeds as cost 100 million packets, by those of the first
+        seed, which is the same everywhere. False: never.
     jobs : int, optional
         Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by default;
         more share the cores, and a run whose link was late is repeated.
@@ -116,6 +118,8 @@ def compare(
     threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
     if not resume:  # what is missing was tried when it began
         place.prepare(loaded, threads)
+    if until_decided is None and place.is_parallel and len(loaded.senders) > 1 and not loaded.names_seeds:
+        until_decided = _affordable(loaded, place, threads)
     looks = race_looks(len(loaded.seeds), until_decided) if until_decided else [len(loaded.seeds)]
     if until_decided:  # what a record says of its scenario does not depend on when the race ends
         loaded = load(loaded, seeds=looks[-1])
@@ -147,6 +151,20 @@ def compare(
     return result.with_timelines(played_again, bands.bands({key: played.outlines[key] for key in found}))
 
 
+def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:
+    """Seeds at which a race ends that nobody asked for; None where no more can be afforded than are played anyway."""
+
+    def packets(sender: str) -> int:
+        session = place.session(scenario, sender, scenario.seeds[0], trace=False)
+        return sum(link["offered_packets"] for link in session.links)
+
+    measured = run_all(packets, scenario.senders, threads)
+    if measured.interrupted:
+        raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
+    most = affordable(sum(found or 0 for found in measured.results))
+    return most if most > len(scenario.seeds) else None
+
+
 @dataclass
 class _Played:
     """What was played so far, and up to which seed by those that have left a race."""
@@ -164,7 +182,7 @@ class _Played:
 
     def let_go(self, result: Comparison, seed: int) -> None:
         """Who is proven to be worse than another has played its last seed. Where it is asked for whom a choice is better, all play on."""
-        if not result.asks_for_whom:
+        if not result.scenario.asks_for_whom:
             leaving = [sender for sender, place in result.decision.places.items() if place[0] > 1]
             self.last = dict.fromkeys(leaving, seed) | self.last
 

@@ -292,7 +292,9 @@ class _Search:
         return score
 
     def _whole(self, scenario: Scenario) -> Comparison:
-        return _whole(compare(scenario, jobs=self._jobs), f"stopped after {len(self.history)} parameter sets")
+        return _whole(
+            compare(scenario, jobs=self._jobs, until_decided=False), f"stopped after {len(self.history)} parameter sets"
+        )
 
 
 class _OutOfBudget(Exception):
@@ -327,7 +329,8 @@ def _choice(cc: str, parameters: Mapping[str, float]) -> str:
 
 def _judge(scenario: Scenario, cc: str, parameters: Mapping[str, float], jobs: int | None) -> Comparison:
     return _whole(
-        compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs), "stopped while the best set was judged"
+        compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs, until_decided=False),
+        "stopped while the best set was judged",
     )
 
 

@@ -112,6 +112,8 @@ class KernelWorld:
 
     base = "kernel"
     is_parallel = False
+    transports: tuple[str, ...] = ("tcp",)
+    """Of its senders."""
 
     def __init__(self, player: str = "own", files: Files | None = None, tolerance: str | None = None) -> None:
         self.player = player
@@ -123,18 +125,22 @@ class KernelWorld:
         """This world with `logs` as the folder for what server and player write."""
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
-    def _refuse_quic(self, scenario: Scenario) -> None:
-        """The kernel speaks none."""
-        for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
-            if speaks_quic(entry):
-                raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the worlds 'sim' and 'wire' only")
+    def _refuse_transports(self, scenario: Scenario) -> None:
+        """Cross traffic is always served by the kernel's TCP."""
+        for entry in scenario.resolved["sender"]:
+            if (name := transport_of(entry)) not in self.transports:
+                where = "worlds 'sim' and 'wire'" if name in WireWorld.transports else "world 'sim'"
+                raise InputError(f"'{entry['name']}': `transport` = \"{name}\" plays in the {where} only")
+        for entry in scenario.resolved["traffic"]:
+            if (name := transport_of(entry)) != "tcp":
+                raise InputError(f"traffic '{entry['name']}': `transport` = \"{name}\" plays in the world 'sim' only")
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
         """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
-        self._refuse_quic(scenario)
+        self._refuse_transports(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
@@ -143,7 +149,7 @@ class KernelWorld:
         """Run one session in namespaces of its own."""
         scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
-        self._refuse_quic(scenario)
+        self._refuse_transports(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel
 
@@ -194,18 +200,13 @@ def _session(
 
 
 class WireWorld(KernelWorld):
-    """As the kernel world, with the simulator's TCP, MPTCP and QUIC as the server (docs/wire.md). Needs root.
+    """As the kernel world, with the simulator's TCP, MPTCP and QUIC as the server (docs/manual/wire.md). Needs root.
 
     Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
     """
 
     base = "wire"
-
-    def _refuse_quic(self, scenario: Scenario) -> None:
-        """Cross traffic is served by the kernel."""
-        for entry in scenario.resolved["traffic"]:
-            if speaks_quic(entry):
-                raise InputError(f"traffic '{entry['name']}': over QUIC it plays in the world 'sim' only")
+    transports = ("tcp", "quic")
 
 
 def cc_name(scenario: Scenario, sender: str) -> str:
@@ -220,10 +221,10 @@ def _refuse_own_code(scenario: Scenario) -> None:
         raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
 
 
-def speaks_quic(sender: Mapping[str, Any]) -> bool:
-    """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
-    transport = sender.get("transport", {})
-    return bool(transport.get("name") == "quic")
+def transport_of(sender: Mapping[str, Any]) -> str:
+    """The transport of a resolved sender, or traffic; the keys of TCP stand in its own table."""
+    name: str = sender.get("transport", {}).get("name", "tcp")
+    return name
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:

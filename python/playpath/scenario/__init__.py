@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -133,6 +133,13 @@ class Scenario:
         document = _whole(shipped.document(self.origin.text), self.resolved)
         return {"document": _found(document, self.origin.code), "overrides": _found(given, self.origin.code)}
 
+    @property
+    def names_seeds(self) -> bool:
+        """Whether somebody said how many seeds are played: the scenario, an option, a setting."""
+        told = self.written
+        given = told["overrides"]
+        return "seeds" in {**told["document"].get("run", {}), **given} or "run.seeds" in given.get("set", {})
+
     @cached_property
     def _written_text(self) -> str:
         return json.dumps(self.written["document"], ensure_ascii=False)
@@ -161,6 +168,11 @@ class Scenario:
         return self.variants.get(name, self)
 
     @property
+    def asks_for_whom(self) -> bool:
+        """Each of several senders has choices: what is asked is what these do for each of them."""
+        return len({choice.sender for choice in self.choices.values()}) > 1
+
+    @property
     def seeds(self) -> list[int]:
         """The seeds asked for, one a replication."""
         run = self.resolved["run"]
@@ -184,13 +196,14 @@ class Scenario:
 
 
 class Choices(TypedDict, total=False):
-    """Who plays instead of the file's senders: options of `load`."""
+    """Who plays instead of the file's senders, and what is compared besides them: options of `load`."""
 
     cc: Sequence[str | Mapping[str, Any]] | None
     scheduler: Sequence[str | Mapping[str, Any]] | None
     abr: Sequence[str | None] | None
     controllers: Mapping[str, Any] | None
     abrs: Mapping[str, Any] | None
+    vary: Mapping[str, Any] | None
 
 
 def load(
@@ -228,7 +241,8 @@ def load(
         controls that play beside the senders, rules that are added to `abr`. See docs/recipes/prototype-in-python.md.
     vary : mapping, optional
         Dotted key → values to compare, in every combination and for every sender: `{"path.queue": ["droptail", "fq_codel"]}`. A
-        string is a list with commas. The combinations are the scenario's senders then, under names of their own.
+        string is a list with commas. The combinations are the scenario's senders then, under names of their own. Stands in for a
+        `[[choice]]` of the same key, and beside those of others.
     folder : path, optional
         Where relative file names start from: by default the file's own folder, the working directory for text and mappings.
 
@@ -238,8 +252,7 @@ def load(
         The file cannot be read or the scenario is wrong; one line.
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
-    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
-    overrides |= {"vary": dict(vary)} if vary else {}
+    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **_by_setting(set=set, vary=vary)}
     if isinstance(source, Scenario):
         if not overrides:
             return source
@@ -265,6 +278,11 @@ def load(
         complete(resolved, base if folder is None else str(folder))
         if isinstance(source, Scenario):
             _check_code(source.resolved, resolved)
+    written: Any = resolved.pop("choice", None)  # what [[choice]] asks, as an option of this load from here on
+    if written:
+        text = json.dumps({**shipped.document(text), "choice": []}, default=str)
+    compared = {e["key"]: e["values"] for e in written or [] if e["key"] not in (choices or {})}
+    choices = {**compared, **(choices or {})}
     origin = Origin(text, overrides, dict(zip(code, own_code(resolved), strict=True)))
     if resolved["name"] == _UNNAMED:
         resolved["name"] = stem
@@ -277,10 +295,25 @@ def load(
         return plain
     from playpath.scenario.choices import varied  # imported where there are any
 
-    return replace(
-        varied(plain, choices, base if folder is None else str(folder)),
-        origin=replace(origin, overrides={**overrides, "vary": choices}),
-    )
+    try:
+        found = varied(plain, choices, base if folder is None else str(folder))
+    except InputError as error:
+        raise InputError(_as_written(str(error), compared)) from None
+    return replace(found, origin=replace(origin, overrides={**overrides, "vary": choices}))
+
+
+def _by_setting(**options: Any) -> dict[str, dict[str, Any]]:
+    """Those of `set` and `vary` that are given."""
+    for option, given in options.items():
+        if given and not (isinstance(given, Mapping) and all(isinstance(key, str) and key.strip() for key in given)):
+            raise InputError(f'{option}: {given!r} is no mapping of settings, such as {{"path.queue": …}}')
+    return {option: dict(given) for option, given in options.items() if given}
+
+
+def _as_written(message: str, keys: Collection[str]) -> str:
+    """What is wrong with a choice, told as of `[[choice]]` where it stands there."""
+    found = re.match(r'vary\["(.+?)"\]', message)
+    return f"[[choice]] {found[1]}{message[found.end() :]}" if found and found[1] in keys else message
 
 
 def _merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
@@ -330,6 +363,15 @@ def at(resolved: Any, key: str) -> Any:
             resolved = resolved[0] if resolved else None
         resolved = resolved.get(part) if isinstance(resolved, Mapping) else None
     return resolved
+
+
+def place(key: str) -> str:
+    """A dotted setting with the number of the first of several left out, as it may be written.
+
+    >>> place("path.0.rate"), place("path.1.rate")
+    ('path.rate', 'path.1.rate')
+    """
+    return key.replace(".0.", ".")
 
 
 def read(source: Any) -> Mapping[str, Any]:

@@ -16,9 +16,11 @@ from typing import Any, cast
 
 from playpath.base import engine
 from playpath.base.errors import InputError
-from playpath.scenario import Scenario, at, load, parse_value, split_outside
+from playpath.scenario import Scenario, at, load, parse_value, place, split_outside
 from playpath.scenario.resolved import Document
 
+_OF_ALL = ("name", "description", "run.seeds", "run.first_seed", "verdict", "choice", "population")
+"""Settings of a comparison, which no variant has for itself."""
 MOST = 120
 """Compared at once: pairs grow with the square, and nobody reads more rows."""
 
@@ -52,6 +54,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
         A key or value that the scenario refuses, fewer than two values, one that stands twice, too many combinations.
     """
     axes = {key: _values(key, given) for key, given in vary.items()}
+    _check_keys(plain, axes)
     count = max(len(plain.senders), 1)
     count *= math.prod(map(len, axes.values()))
     if count > MOST:
@@ -80,16 +83,37 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     return replace(plain, resolved=resolved, text=text, variants=variants, choices=choices)
 
 
+def restored(plain: Scenario, manifest: Mapping[str, Any]) -> Scenario:
+    """A stored scenario with the choices that its manifest tells of."""
+    choices = {name: Choice(**choice) for name, choice in manifest.get("choices", {}).items()}
+    variants = {name: Scenario.stored(of, None) for name, of in manifest.get("variants", {}).items()}
+    return replace(plain, choices=choices, variants=variants)
+
+
+def _check_keys(plain: Scenario, axes: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse what is compared and set at once, and what all sessions of a comparison share."""
+    given = plain.origin.overrides.get("set", {}) if plain.origin else {}
+    for key in axes:
+        if any(key == name or key.startswith(f"{name}.") for name in _OF_ALL):
+            raise InputError(f'vary["{key}"]: is one for all that is compared; vary what a session depends on')
+        if (other := next((name for name in given if place(name) == place(key)), None)) is not None:
+            raise InputError(
+                f'vary["{key}"]: `{other}` has one value as well (a setting, an axis or a draw); give one of them'
+            )
+
+
 def _values(key: str, given: Any) -> list[Any]:
-    values = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
+    values: Any = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
+    if isinstance(given, str) and len(values) == 1 and isinstance(values[0], list):
+        values = values[0]  # one list in brackets: values that have commas themselves
     if isinstance(values, Mapping) or not isinstance(values, Sequence):
         raise InputError(f'vary["{key}"]: must be a list of values')
     if len(values) < 2:
         raise InputError(
             f'vary["{key}"]: give two values or more, separated by commas; one alone goes into set["{key}"]'
         )
-    for place, value in enumerate(values):
-        if value in values[:place]:
+    for number, value in enumerate(values):
+        if value in values[:number]:
             raise InputError(f'vary["{key}"]: {_label(key, value)} stands twice')
     return list(values)
 
@@ -101,10 +125,10 @@ def _label(key: str, value: Any) -> str:
         others = ", ".join(f"{k}={v}" for k, v in value.items() if k != named)
         return (str(value[named]) if named else "") + (f"({others})" if others else "")
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    # A number, or true, says nothing by itself.
+    # A number, or a switch, says nothing by itself.
     return (
         text
-        if re.match(r"(?!(true|false|null|none)$)[^\W\d]", text, re.IGNORECASE)
+        if re.match(r"(?!(true|false|null|none|on|off)$)[^\W\d]", text, re.IGNORECASE)
         else f"{key.rpartition('.')[2]} {text}"
     )
 

@@ -78,6 +78,9 @@ class Population(TypedDict, total=False):
     baseline: str | None
     """Sender that the viewers have today, which the others are held against."""
 
+    complete: bool
+    """The links or users are all there are, and no sample of more: a race is about them alone."""
+
 
 class Document(TypedDict, total=False):
     """What is played over which network by which senders."""
@@ -122,6 +125,10 @@ class Document(TypedDict, total=False):
 
     verdict: Verdict | None
     """By what senders are ranked."""
+
+    choice: Sequence[Choice] | None
+    """What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for
+    every sender."""
 
 
 class PopulationDocument(Document, total=False):
@@ -809,6 +816,16 @@ class Video(TypedDict, total=False):
     quality: Mapping[str, str] | str | None
     """Measured quality of an adaptive player's representations, a CSV table: `representation`, `segment` (may be
     left out), and of `vmaf`, `ssimplus`, `ssim` what you have."""
+
+
+class Choice(TypedDict, total=False):
+    """What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for every sender."""
+
+    key: Required[str]
+    """The setting, as `--set` takes it."""
+
+    values: Required[Sequence[Any]]
+    """Its values, two or more; the others are held against the first."""
 
 
 class Verdict(TypedDict, total=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +13,8 @@ from playpath.base.errors import InputError, unknown_name
 
 ROOTS = {"scenario": "scenario", "sweep": "sweep", "population": "population document"}
 """Document → its declared root table."""
+_TABLE = re.compile(r"^\[{1,2}([^][]*)\]{1,2}$")
+"""The head of a table: `[[path]]`."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +135,11 @@ def find(text: str) -> list[Key]:
     InputError
         There is none; one line with the nearest name.
     """
-    asked = text.strip().strip("[]").removeprefix("scenario.")
+    asked = _TABLE.sub(r"\1", text.strip()).removeprefix("scenario.")
     found = [key for key in all_keys() if f".{key.place}".endswith(f".{asked}")]
     if not found:
         names = {key.place if "." in asked else key.name for key in all_keys()}
-        problem = str(unknown_name("key", asked, names)).partition(" allowed: ")[0]
+        problem = str(unknown_name("key", text if text.startswith("[") else asked, names)).partition(" allowed: ")[0]
         raise InputError(f"{problem} `playpath help` lists all")
     if any(key.place == asked for key in found) and "." in asked:
         found = [key for key in found if key.place == asked]

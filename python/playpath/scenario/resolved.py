@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 from playpath.scenario.document import (
+    Choice,
     DelayedAck,
     Jitter,
     Manifest,
@@ -25,6 +26,7 @@ from playpath.scenario.document import (
 )
 
 __all__ = [
+    "Choice",
     "DelayedAck",
     "Direction",
     "Document",
@@ -93,6 +95,10 @@ class Document(TypedDict, total=False):
 
     verdict: Verdict | None
     """By what senders are ranked."""
+
+    choice: Sequence[Choice]
+    """What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for
+    every sender."""
 
 
 class Tcp(TypedDict, total=False):

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from playpath.base.metrics import about_runs, format_value, metric
+from playpath.base.metrics import about_runs, format_difference, format_value, metric
 
 if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
     from playpath.results.comparison import Comparison
@@ -100,7 +100,8 @@ def print_comparison(result: Comparison) -> None:
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
     fewer = [f"{sender} left after {count}" for sender, count in result.left.items()]
-    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer])
+    raced = [] if result.most is None else [f"a race of {result.table.height} sessions, {result.most} seeds at most"]
+    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer, *raced])
     out.print(f"[dim]mean (95 % interval of the median); {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
@@ -121,7 +122,7 @@ def print_table(table: Table, *, below: str = "\n") -> None:
     """A table, below an empty line. Where not even its longest words fit, its lines are longer, and no word is cut."""
     out.print(below, end="")
     width = out.width if fits(table) else _lay_out(table)
-    (out if width <= out.width else Console(file=out.file, width=width, highlight=False)).print(table)
+    (out if width <= out.width else Console(file=out.file, width=width, highlight=False, emoji=False)).print(table)
 
 
 def print_records(title: str, records: Sequence[Mapping[str, str]]) -> None:
@@ -154,8 +155,11 @@ def _lay_out(table: Table) -> int:
     Returns the table's width.
     """
     texts = [[_text(cell) for cell in (column.header, *column.cells)] for column in table.columns]
-    wanted = [max(cell_len(line) for text in cells for line in text.splitlines() or [""]) for cells in texts]
-    words = [max(cell_len(word) for text in cells for word in text.split() or [""]) for cells in texts]
+    most = [column.max_width or _WIDE for column in table.columns]
+    wanted = [_longest(line for text in cells for line in text.splitlines()) for cells in texts]
+    wanted = [min(one, limit) for one, limit in zip(wanted, most, strict=True)]
+    words = [_longest(word for text in cells for word in text.split()) for cells in texts]
+    words = [min(one, limit) for one, limit in zip(words, most, strict=True)]
     least = [wanted[at] if column.no_wrap else words[at] for at, column in enumerate(table.columns)]
     borders = _measured(table).maximum - sum(wanted)
     room = max(out.width - borders - sum(least), 0)
@@ -167,8 +171,12 @@ def _lay_out(table: Table) -> int:
     return borders + sum(column.width or 0 for column in table.columns)
 
 
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(cell_len, texts), default=0)
+
+
 def _text(cell: Any) -> str:
-    return (cell if isinstance(cell, Text) else Text.from_markup(str(cell))).plain
+    return (cell if isinstance(cell, Text) else Text.from_markup(str(cell), emoji=False)).plain
 
 
 def _columns(title: str, records: Sequence[Mapping[str, str]]) -> Table:
@@ -261,4 +269,4 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
         median, low, high = (format_value(value) for value in (found.median, *found.ci95))
         interval = f"{median} ({low} to {high})"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word, *more]
+    return [metric(name).label, f"{format_difference(found.mean)} {unit}".strip(), interval, p_value, word, *more]

@@ -84,7 +84,7 @@ def variants(scenario: Scenario, point: Point) -> list[Variant]:
         changed = at_point(scenario, point)
     except InputError as error:
         return [_wrong(scenario, sender, point, str(error)) for sender in scenario.senders]
-    return [_variant(changed, sender) for sender in changed.senders]
+    return [_variant(changed.playing(sender), sender) for sender in changed.senders]
 
 
 def _variant(scenario: Scenario, sender: str) -> Variant:

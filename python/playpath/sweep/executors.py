@@ -40,12 +40,15 @@ class Place:
         How long a chunk should take, so that handing it over costs little.
     owns : bool
         The runner shuts the executor down at the end.
+    plays_ahead : bool
+        Workers that would wait for the slowest before a look play what the next look needs if the race goes on.
     """
 
     make: Callable[[], Executor]
     workers: int
     chunk_s: float
     owns: bool = True
+    plays_ahead: bool = True
 
 
 def place(executor: str | Executor, jobs: int | None, folder: Path) -> Place:
@@ -75,7 +78,7 @@ def _local(jobs: int) -> Place:
     # Processes, not threads: with cells of a millisecond the interpreter lock would be the bottleneck. Spawned, not
     # forked: the libraries have threads.
     context = multiprocessing.get_context("spawn")
-    return Place(lambda: _Workers(jobs, mp_context=context, initializer=start_worker), jobs, 1.0)
+    return Place(lambda: _Workers(jobs, mp_context=context, initializer=start_worker), jobs, 1.0, plays_ahead=False)
 
 
 class _Workers(ProcessPoolExecutor):

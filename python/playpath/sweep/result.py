@@ -15,13 +15,16 @@ import polars as pl
 from playpath.base import engine
 from playpath.base.errors import Interrupted
 from playpath.base.files import write_frame, write_text
-from playpath.base.manifest import package_version
+from playpath.base.manifest import compared, package_version
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
 from playpath.base.tabular import Json, Named, Tabular
 from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.race import RULE
 from playpath.judge.ranking import Ranker, identical_replicas
+from playpath.results.effects import Effect, effects
 from playpath.scenario import Scenario
+from playpath.scenario.choices import restored
+from playpath.sweep import headline
 from playpath.sweep.design import Design
 from playpath.sweep.store import Store
 from playpath.sweep.worker import KEYS
@@ -60,11 +63,7 @@ class SweepResult(Tabular):
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        if not self.is_comparison:
-            return f"<SweepResult {self.name}: {self.table.height} cells; {self.alone}>"
-        points = self.decisions.height
-        decided = f"best decided at {points - len(self.open_points())} of {points} points"
-        return f"<SweepResult {self.name}: {self.table.height} cells; {decided}>"
+        return f"<SweepResult {self.name}: {self.table.height} cells; {self.headline}>"
 
     @property
     def metric_names(self) -> list[str]:
@@ -120,14 +119,30 @@ class SweepResult(Tabular):
         rows = [row for row in (self._decide(group) for group in groups) if row is not None]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    @cached_property
+    def effects(self) -> dict[int, list[Effect]]:
+        """At each point what each choice does for each sender, against the first; empty where senders alone are compared."""
+        if not self.base.choices:
+            return {}
+        return {point: effects(self.base.choices, self.ranker(point)) for point in self.decisions["point"].to_list()}
+
+    @cached_property
+    def headline(self) -> str:
+        """The answer in one line."""
+        return headline.headline(self)
+
     def open_points(self) -> frozenset[int]:
-        """Points where the best sender is not decided."""
+        """Points where the best sender is not decided; where each of several senders has choices, what these do for one of them."""
         if self.decisions.is_empty():
             return frozenset()
+        if self.base.asks_for_whom:
+            return frozenset(p for p, found in self.effects.items() if any(e.outcome == "open" for e in found))
         return frozenset(self.decisions.filter(~pl.col("is_decided"))["point"].to_list())
 
     def racing(self) -> dict[int, frozenset[str]]:
-        """Who may still be the best, at the points where that is not decided."""
+        """Who may still be the best, at the points where that is not decided; everybody where it is asked for whom."""
+        if self.base.asks_for_whom:
+            return dict.fromkeys(sorted(self.open_points()), frozenset(self.base.senders))
         places = {point: self.ranker(point).decide().places for point in sorted(self.open_points())}
         return {point: frozenset(s for s, place in found.items() if place[0] == 1) for point, found in places.items()}
 
@@ -190,13 +205,16 @@ class SweepResult(Tabular):
             "cells": self.table.height,
             "failed_cells": self.errors.height,
             "interrupted": self.interrupted,
+            "headline": self.headline,
             "decisions": self.decisions.to_dicts(),
+            "effects": [{"point": p, **effect.to_dict()} for p, found in self.effects.items() for effect in found],
             "errors": [{"point": r["point"], "sender": r["sender"], "seed": r["seed"], "error": r["error"]}
                        for r in self.errors.head(20).iter_rows(named=True)],
             "manifest": {
                 "design": dict(self.source),
                 "scenario": dict(self.base.resolved),
                 "written": self.base.written,
+                **compared(self.base),
                 "engine_version": engine.version(),
                 "playpath_version": package_version(),
                 "stopping": {
@@ -224,7 +242,7 @@ class SweepResult(Tabular):
         resolved = stored["manifest"]["scenario"]
         return cls(
             name=stored["sweep"],
-            base=Scenario.stored(resolved, stored["manifest"].get("written")),
+            base=restored(Scenario.stored(resolved, stored["manifest"].get("written")), stored["manifest"]),
             keys=stored["keys"],
             table=pl.read_parquet(source / "sweep.parquet"),
             looks=stored["manifest"]["stopping"]["looks"],

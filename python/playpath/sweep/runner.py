@@ -91,7 +91,8 @@ def sweep(
     with run:
         plan = _Plan(loaded, steps)
         while (batch := plan.next_batch()) is not None:
-            run.finish(batch, partial(_report, progress, plan))
+            ahead = plan.ahead() if run.plays_ahead else ()
+            run.finish(batch, partial(_report, progress, plan), ahead=ahead)
             result = gather(loaded, where, run.seen, looks=plan.looks, most=most, interrupted=run.interrupted)
             if run.interrupted:
                 break
@@ -171,6 +172,11 @@ class _Plan:
         self._step += 1
         return cells(self.design, new, self._racing)
 
+    def ahead(self) -> Iterator[Cell]:
+        """What the look after this needs if all points stay open."""
+        seeds = self._steps[self._step - 1 : self._step + 1]
+        return cells(self.design, range(self._first + seeds[0], self._first + seeds[-1]), self._racing)
+
     def learn(self, result: SweepResult) -> None:
         """Go on where it is open."""
         self._racing = result.racing() if self._step < len(self._steps) else {}
@@ -192,33 +198,62 @@ class CellRunner:
         self._executor = where.make()
         self._pending: dict[Future[Done], list[Cell]] = {}
         self._alone: deque[list[Cell]] = deque()
-        self._size = 1.0
+        self._size, self._most = 1.0, _MOST_CELLS
         self._starts = False
         self.interrupted = self._dropped = False
         self.seen: list[tuple[int, str]] = []
         self._done = 0
+        self._flying: set[str] = set()
+        self._awaited: set[str] = set()
+
+    @property
+    def plays_ahead(self) -> bool:
+        """Whether workers that would wait get something to play."""
+        return self._place.plays_ahead
 
     def __enter__(self) -> CellRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for future in self._pending:
+            future.cancel()
         if self._place.owns:
             self._executor.shutdown(wait=not (self._pending or self._dropped), cancel_futures=True)
 
-    def finish(self, batch: Iterator[Cell], progress: Callable[[int], None]) -> None:
-        """Run all cells of a batch that are not known."""
+    def finish(
+        self,
+        batch: Iterator[Cell],
+        progress: Callable[[int], None],
+        *,
+        count: int | None = None,
+        ahead: Iterable[Cell] = (),
+    ) -> None:
+        """Run all cells of a batch that are not known.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many there are, where each worker should get some.
+        ahead : iterable of Cell
+            What workers play that would wait for the slowest of the batch; they are kept, and not waited for.
+        """
         self._done = 0
-        source = self._unknown(batch)
+        self._most = _MOST_CELLS if count is None else max(1, count // (self._place.workers * _AHEAD))
+        source, spare = self._unknown(batch), self._further(ahead)
         more = True
         while True:
             try:
-                while more and not self.interrupted and not self._alone and self._has_room():
+                while more and not self.interrupted and not self._alone and self._has_room(_AHEAD):
                     more = self._hand_out(source)
+                while not more and not self.interrupted and not self._alone and self._awaited and self._has_room(1):
+                    if not self._hand_out(spare):
+                        break
                 self._retry_alone()
                 if self._pending:
                     self._take_in()
                 progress(self._done)
-                if not (self._pending or self._alone or (more and not self.interrupted)):
+                under_way = self._pending or self._alone if self.interrupted else self._awaited or more
+                if not under_way:
                     return
             except KeyboardInterrupt:
                 if self.interrupted:
@@ -231,20 +266,30 @@ class CellRunner:
     def _unknown(self, batch: Iterable[Cell]) -> Iterator[Cell]:
         for cell in batch:
             self.seen.append((cell.point, cell.id))
-            if cell.id in self._known:
+            if cell.id in self._flying:
+                self._awaited.add(cell.id)
+            elif cell.id in self._known:
                 self._done += 1
             else:
+                self._awaited.add(cell.id)
+                yield from self._further([cell])
+
+    def _further(self, ahead: Iterable[Cell]) -> Iterator[Cell]:
+        for cell in ahead:
+            if cell.id not in self._known:
                 self._known.add(cell.id)
+                self._flying.add(cell.id)
                 yield cell
 
-    def _has_room(self) -> bool:
-        return len(self._pending) < self._place.workers * _AHEAD
+    def _has_room(self, ahead: int) -> bool:
+        return len(self._pending) < self._place.workers * ahead
 
     def _hand_out(self, source: Iterator[Cell]) -> bool:
-        chunk = list(islice(source, int(self._size)))
+        size = min(int(self._size), self._most)
+        chunk = list(islice(source, size))
         if chunk:
             self._submit(chunk)
-        return len(chunk) == int(self._size)
+        return len(chunk) == size
 
     def _submit(self, chunk: list[Cell]) -> None:
         try:
@@ -258,15 +303,18 @@ class CellRunner:
             chunk = self._pending.pop(future)
             error = future.exception()
             if error is None:
-                self._keep(future.result())
+                self._keep(future.result(), chunk)
             elif isinstance(error, PlaypathError):
                 raise error
             else:
                 self._alone.append(chunk)
 
-    def _keep(self, done: Done) -> None:
+    def _keep(self, done: Done, chunk: list[Cell]) -> None:
         self._store.add(done.shard)
-        self._done += done.cells
+        finished = {cell.id for cell in chunk}
+        self._done += len(finished & self._awaited)
+        self._awaited -= finished
+        self._flying -= finished
         wanted = self._place.chunk_s * done.cells / max(done.seconds, 1e-6)
         self._size = max(1.0, min(wanted, self._size * _GROWTH, _MOST_CELLS))
 
@@ -286,7 +334,7 @@ class CellRunner:
 
     def _run_alone(self, chunk: list[Cell]) -> None:
         try:
-            self._keep(self._executor.submit(run_chunk, chunk, self._code).result())
+            self._keep(self._executor.submit(run_chunk, chunk, self._code).result(), chunk)
         except PlaypathError:
             raise
         except Exception as error:
@@ -297,7 +345,8 @@ class CellRunner:
                 middle = len(chunk) // 2
                 self._alone.extendleft([chunk[middle:], chunk[:middle]])
             else:
-                self._keep(Done(to_shard([failed_row(chunk[0], f"worker died: {type(error).__name__}")]), 1, 1.0))
+                row = failed_row(chunk[0], f"worker died: {type(error).__name__}")
+                self._keep(Done(to_shard([row]), 1, 1.0), chunk)
 
     def _check_start(self) -> None:
         """A worker that dies with nothing to do is no cell's fault."""

@@ -1,17 +1,26 @@
 /** The report's page: what Python wrote as tables and drawings can be put in order, asked and taken away; the rest is drawn here. */
 
-import { type RowFigure, Rows } from "../view/rows";
-import { saveButton } from "../view/saving";
+import type { Drawn } from "../view/drawn";
+import { Field } from "../view/field";
+import { Lanes } from "../view/lanes";
+import { Plane } from "../view/plane";
+import { Rows } from "../view/rows";
+import { alone, picture, saveButton, saveable } from "../view/saving";
 import { report } from "./data";
-import { figure } from "./figures";
 import { Sessions } from "./sessions";
 import { sortable } from "./tables";
 
-document.querySelectorAll<HTMLElement>("figure.drawn").forEach(figure);
+// Figures of papers are drawn already, and can be saved like the others.
+document.querySelectorAll<HTMLElement>("figure.drawn").forEach((figure) => {
+  const drawing = figure.querySelector("svg")!;
+  const title = drawing.getAttribute("aria-label")!;
+  figure.append(saveable(figure, { name: fileName(title), title, picture: () => picture(drawing), drawing: () => alone(drawing) }));
+});
 document.querySelectorAll<HTMLTableElement>("table.cards").forEach(sortable);
-const rows = [...document.querySelectorAll<HTMLElement>("[data-rows]")].map((place) => {
-  const given: RowFigure = JSON.parse(place.querySelector("script")!.textContent!);
-  const made = new Rows(given);
+const MAKERS: Record<string, (given: never) => Drawn> = { rows: (given) => new Rows(given), plane: (given) => new Plane(given), field: (given) => new Field(given), lanes: (given) => new Lanes(given) };
+const figures = [...document.querySelectorAll<HTMLElement>("[data-figure]")].map((place) => {
+  const made = MAKERS[place.dataset.figure!](JSON.parse(place.querySelector("script")!.textContent!) as never);
+  made.element.classList.toggle("full", place.classList.contains("full"));
   place.replaceWith(made.element);
   return made;
 });
@@ -53,6 +62,11 @@ addEventListener("afterprint", () => {
 });
 
 function drawAnew(): void {
-  rows.forEach((figure) => figure.fit());
+  figures.forEach((figure) => figure.fit());
   sessions?.draw();
+}
+
+/** A title as the name of a file. */
+function fileName(title: string): string {
+  return title.replace(/[^\w.-]+/g, "-").replace(/^[-.]+|[-.]+$/g, "").slice(0, 80) || "figure";
 }

@@ -37,3 +37,6 @@ export function download(name: string, content: Blob): void {
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
+
+/** Text in which what stands between backticks is code. */
+export const prose = (text: string): Child[] => text.split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part));

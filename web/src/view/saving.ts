@@ -10,7 +10,8 @@ export interface Saveable {
   title: string;
   picture: () => Promise<Blob | null>;
   drawing: () => string;
-  numbers: () => string[][];
+  /** Those of figures that are drawn elsewhere are in tables of their own. */
+  numbers?: () => string[][];
 }
 
 const PICTURE_SCALE = 2;
@@ -34,13 +35,17 @@ function open(chosen: Element | null): void {
   if (shown.length === 0) return;
   const select = h("select", { "aria-label": "Figure" }, ...shown.map(([element, { title }]) => h("option", { selected: element === chosen }, title)));
   const button = (label: string, take: (figure: Saveable) => void) => h("button", { type: "button", onclick: () => take(shown[select.selectedIndex][1]) }, label);
+  const numbers = button("Numbers (CSV)", (figure) => download(`${figure.name}.csv`, new Blob([csv(figure.numbers!())], { type: "text/csv" })));
+  const offer = () => (numbers.hidden = !shown[select.selectedIndex][1].numbers);
+  select.addEventListener("change", offer);
+  offer();
   const dialog = h(
     "dialog", { class: "save", "aria-labelledby": "save-title", onclose: () => dialog.remove() },
     h("h2", { id: "save-title" }, "Save a figure"), select,
     h("p", { class: "buttons" },
       button("Picture (PNG)", ({ name, picture }) => void picture().then((blob) => blob && download(`${name}.png`, blob))),
       button("Drawing (SVG)", ({ name, drawing }) => download(`${name}.svg`, new Blob([drawing()], { type: "image/svg+xml" }))),
-      button("Numbers (CSV)", ({ name, numbers }) => download(`${name}.csv`, new Blob([csv(numbers())], { type: "text/csv" }))),
+      numbers,
       h("button", { type: "button", class: "small", onclick: () => dialog.close() }, "Close")),
   );
   document.body.append(dialog);

@@ -6,7 +6,8 @@ import { short, withUnit } from "../model/quantity";
 import type { MapState } from "../model/state";
 import { type Cell, type WhatIf, isProven, provenFrom, turnSentence, winner } from "../model/whatif";
 import { colour } from "./colours";
-import { h, svg } from "./dom";
+import { h } from "./dom";
+import { Plane, type Point, type Series } from "./plane";
 
 export interface MapActions {
   choose: (map: MapState) => void;
@@ -87,36 +88,32 @@ function field(map: WhatIf, prepared: Prepared, actions: MapActions): HTMLElemen
 /** A letter a sender, so that colour is not needed. */
 const mark = (senders: string[], sender: string): string => String.fromCharCode(65 + senders.indexOf(sender));
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [900, 260, 62, 46, 26];
-
-/** Of each sender the mean and the range of its seeds at every place of the axis. */
+/** Of each sender the mean and the interval of its seeds at every place of the axis, and who is ahead there. */
 function curves(map: WhatIf, label: string, metrics: Map<string, MetricEntry>, actions: MapActions): HTMLElement {
   const { senders, x } = map.question;
   const cells = map.cells.filter((cell) => cell.judged);
   const name = cells[0]?.judged!.criteria.find((criterion) => criterion !== "played_s") ?? "stall_time_s";
   const entry = metrics.get(name);
-  const place = (cell: Cell) => LEFT + ((map.cells.indexOf(cell) + 0.5) / map.cells.length) * (WIDTH - LEFT - 8);
-  const most = Math.max(1e-9, ...cells.flatMap((cell) => senders.map((sender) => cell.judged!.senders[sender]?.[name]?.mean ?? 0)));
-  const height = (value: number) => HEIGHT - BOTTOM - (Math.min(value, most * 1.15) / (most * 1.15)) * (HEIGHT - BOTTOM - TOP);
-  const lines = senders.flatMap((sender, i) => {
-    const points = cells.map((cell) => ({ cell, found: cell.judged!.senders[sender]?.[name] })).filter(({ found }) => found);
-    const bars = points.map(({ cell, found }) => svg("line", { x1: place(cell), x2: place(cell), y1: height(found!.ci95?.[0] ?? found!.min), y2: height(found!.ci95?.[1] ?? found!.max), stroke: colour(i), "stroke-width": 3, "stroke-opacity": 0.4 }));
-    const path = points.map(({ cell, found }, k) => `${k ? "L" : "M"}${place(cell)} ${height(found!.mean)}`).join("");
-    const dots = points.map(({ cell, found }) => svg("circle", { cx: place(cell), cy: height(found!.mean), r: 4, fill: colour(i) }, svg("title", {}, `${sender}: ${withUnit(found!.mean, entry?.unit ?? "")}`)));
-    return [...bars, svg("path", { d: path, stroke: colour(i), fill: "none", "stroke-width": 2, "stroke-dasharray": i % 2 ? "6 3" : "none" }), ...dots];
+  const series = senders.map((sender, place): Series => ({
+    name: sender, place, isLine: true,
+    points: cells.flatMap((cell): Point[] => {
+      const found = cell.judged!.senders[sender]?.[name];
+      return found ? [[map.cells.indexOf(cell), found.mean, ...(found.ci95 ?? [null, null] as const)]] : [];
+    }),
+  }));
+  const places = map.cells.map((_, i) => i);
+  const chart = new Plane({
+    id: `what-if-${x.knob.id}`, title: `${entry?.label ?? name} by ${label}`, spread: "interval", series: series.filter(({ points }) => points.length > 0),
+    x: { label, unit: x.knob.unit, ticks: places, words: map.cells.map((cell) => short(cell.x)), range: [-0.5, places.length - 0.5] },
+    y: { label: entry?.label ?? name, unit: entry?.unit ?? "" },
   });
-  const ticks = map.cells.map((cell) => svg("text", { x: place(cell), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", class: "tick" }, short(cell.x)));
-  const scale = [0, most / 2, most].map((value) => svg("g", {}, svg("line", { x1: LEFT, x2: WIDTH, y1: height(value), y2: height(value), class: "grid" }), svg("text", { x: LEFT - 6, y: height(value) + 4, "text-anchor": "end", class: "tick" }, short(value))));
-  const axis = svg("text", { x: WIDTH / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "tick" }, `${label} (${x.knob.unit})`);
-  const top = svg("text", { x: 2, y: 14, class: "tick" }, `${entry?.label ?? name}${entry?.unit ? ` (${entry.unit})` : ""}`);
-  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": turnSentence(map, label), class: "curves" }, ...scale, ...ticks, axis, top, ...lines);
   const buttons = map.cells.map((cell) => {
     const best = winner(cell, map.question.costs);
-    const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}: ${told(map, cell)}`, class: isProven(cell) ? "proven" : "", onclick: () => actions.go(situation(map, cell)) }, best === null ? "·" : best === "alike" ? "=" : best);
+    const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}: ${told(map, cell)}`, class: isProven(cell) ? "proven" : "", onclick: () => actions.go(situation(map, cell)) }, h("small", {}, withUnit(cell.x, x.knob.unit)), best === null ? "·" : best === "alike" ? "=" : best);
     if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
     return button;
   });
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What-if curves" }, h("div", { class: "curves-box" }, chart as unknown as HTMLElement, h("div", { class: "winners" }, ...buttons)));
+  return h("div", {}, cells.length > 0 && chart.element, h("div", { class: "winners" }, ...buttons));
 }
 
 /** Knob of an id, or the first that fits; null where the scenario has none. */

@@ -1,6 +1,6 @@
 //! Slack: CUBIC that holds its pipe under losses without a queue, and yields while the viewer has time.
 //!
-//! Reference: none; docs/slack.md has the design, its arguments and its figures. Made of: CUBIC (RFC 9438), Westwood's floor
+//! Reference: none; docs/models/cc-slack.md has the design, its arguments and its figures. Made of: CUBIC (RFC 9438), Westwood's floor
 //! under a reduction (Mascolo et al., MobiCom 2001), Veno's question whether a loss came with a queue (Fu, Liew, JSAC 2003),
 //! FAST's window law (Wei, Jin, Low, Hegde, ToN 2006), and slack time as in real-time scheduling.
 //!
@@ -41,7 +41,7 @@ pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
     summary: "yields while the viewer has time, competes as CUBIC when not; losses without a queue do not count",
-    reference: "docs/slack.md",
+    reference: "docs/models/cc-slack.md",
     params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE],
     in_kernel: Some(InKernel::ours(&law::LAW)),
     is_coupled: false,

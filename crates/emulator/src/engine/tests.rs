@@ -19,7 +19,7 @@ struct Rehearsal {
     late: u64,
     /// When which device gets which packet.
     packets: VecDeque<(u64, usize, Vec<u8>)>,
-    words: VecDeque<(u64, Said)>,
+    words: VecDeque<(u64, Order)>,
     /// When which device was handed which packet: time since `BOOT`.
     delivered: Vec<(u64, usize, Vec<u8>)>,
 }
@@ -49,9 +49,9 @@ impl Machine for Rehearsal {
         Ok(self.next() <= self.clock.get())
     }
 
-    fn said(&mut self) -> Result<Said, EmulatorError> {
+    fn said(&mut self) -> Result<Order, EmulatorError> {
         let is_due = self.words.front().is_some_and(|(at, _)| *at <= self.clock.get());
-        Ok(if is_due { self.words.pop_front().map_or(Said::Nothing, |(_, said)| said) } else { Said::Nothing })
+        Ok(if is_due { self.words.pop_front().map_or(Order::Nothing, |(_, said)| said) } else { Order::Nothing })
     }
 
     fn has_come(&self, device: usize) -> bool {
@@ -96,12 +96,12 @@ fn play(mut keys: Value, packets: &[(u64, u32)], begin: Option<u64>, late: u64) 
     });
     let config = Config::parse(&config.to_string()).expect("a configuration");
     let at = |micros: u64| BOOT + micros * 1000;
-    let begun = begin.map(|micros| (at(micros) - 1_000_000, Said::Start(at(micros))));
+    let begun = begin.map(|micros| (at(micros) - 1_000_000, Order::Start(at(micros))));
     let machine = Rehearsal {
         clock: Cell::new(BOOT),
         late,
         packets: packets.iter().map(|(micros, number)| (at(*micros), 0, packet(*number))).collect(),
-        words: begun.into_iter().chain([(at(10_000_000), Said::End)]).collect(),
+        words: begun.into_iter().chain([(at(10_000_000), Order::End)]).collect(),
         delivered: Vec::new(),
     };
     let mut engine = Engine::new(&config, machine).expect("links");

@@ -17,9 +17,18 @@ pub(crate) struct Link<'a> {
     fifo: Fifo<'a>,
     /// Without queueing.
     pub(super) rtt_s: f64,
-    /// Share of the packets lost at random, and which.
-    loss: Option<(f64, Stream)>,
+    loss: Option<Loss>,
     neighbour: Option<Flow<'a>>,
+}
+
+/// Packets that are lost at random.
+struct Loss {
+    /// Share of the packets.
+    share: f64,
+    /// Which.
+    draws: Stream,
+    /// Where it is known how many of a transfer are lost: of so many packets so many.
+    of_transfer: Option<(f64, f64)>,
 }
 
 /// What becomes of a packet.
@@ -59,8 +68,16 @@ impl<'a> Link<'a> {
 
     /// The link loses this share of the packets at random; `seed` says which.
     pub fn losing(mut self, share: f64, seed: u64) -> Link<'a> {
-        self.loss = (share > 0.0).then(|| (share, RootSeed(seed).stream("losses")));
+        let draws = || RootSeed(seed).stream("losses");
+        self.loss = (share > 0.0).then(|| Loss { share, draws: draws(), of_transfer: None });
         self
+    }
+
+    /// Of the next `packets`, `lost` are lost at random, if packets are: a log that counts them tells the sender's history.
+    pub(super) fn expect(&mut self, packets: f64, lost: Option<f64>) {
+        if let Some(loss) = self.loss.as_mut() {
+            loss.of_transfer = lost.map(|lost| (packets, lost.min(packets)));
+        }
     }
 
     /// Somebody else's transfer without end goes through the queue, too; by its number it is in another phase.
@@ -71,12 +88,12 @@ impl<'a> Link<'a> {
         self
     }
 
-    pub(super) fn offer(&mut self, now: f64, bytes: f64) -> Fate {
+    pub(super) fn offer(&mut self, now: f64, bytes: f64, is_again: bool) -> Fate {
         if let Some(neighbour) = self.neighbour.as_mut() {
             neighbour.keep_busy(now, &mut self.fifo);
         }
         let fate = self.fifo.offer(now, bytes);
-        let is_struck = !fate.is_lost && self.loss.as_mut().is_some_and(|(share, draws)| draws.chance(*share));
+        let is_struck = self.loss.as_mut().is_some_and(|loss| loss.strikes(is_again)) && !fate.is_lost;
         Fate { is_lost: fate.is_lost || is_struck, ..fate }
     }
 
@@ -93,6 +110,19 @@ impl<'a> Link<'a> {
     /// Of a packet of so many bytes, at the link's rate or the greatest of its course.
     pub(super) fn service(&self, bytes: f64) -> f64 {
         bytes / self.fifo.bytes_per_s
+    }
+}
+
+impl Loss {
+    fn strikes(&mut self, is_again: bool) -> bool {
+        let Some((packets, lost)) = self.of_transfer.as_mut() else { return self.draws.chance(self.share) };
+        if is_again {
+            return false;
+        }
+        let strikes = self.draws.chance(*lost / packets.max(1.0));
+        *packets -= 1.0;
+        *lost -= f64::from(u8::from(strikes));
+        strikes
     }
 }
 

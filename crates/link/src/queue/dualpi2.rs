@@ -13,7 +13,7 @@
 //!    It is at rest while nothing waits and nothing would change.
 //! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
 //! 3. A packet is what the link carries: there is no GSO to split, and no limit of memory beside `limit`.
-//! 4. Drops are on dequeue only; no step in packets, no least queue length for the step, no filters, no mask but ECT(1).
+//! 4. Drops are on dequeue only; no step in packets, no filters, no mask but ECT(1).
 //! 5. As in Linux the low-latency queue has a step, where RFC 9332 has a ramp, and the step marks beside p_CL.
 //! 6. As in Linux the scheduler is a weighted credit, where RFC 9332 also describes a time-shifted FIFO.
 //!
@@ -25,13 +25,14 @@ use super::{Classes, Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
-use crate::ledger::DropCause;
+use crate::ledger::{Count, DropCause};
 use crate::registry::About;
 use crate::settings::{config, words};
 use crate::stats::ClassStats;
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
+use std::collections::VecDeque;
 
 words! {
     /// What happens once low-latency packets would all be marked.
@@ -50,6 +51,7 @@ config! {
         alpha: f64 = number(41.0 / 256.0, (0.0, f64::MAX), "1/s"), "weight of the distance from the target (Linux: 41/256)" since "0.3";
         beta: f64 = number(819.0 / 256.0, (0.0, f64::MAX), "1/s"), "weight of the trend (Linux: 819/256)" since "0.3";
         step: Duration = text("1 ms", Kind::Time), "low-latency packets that waited longer are marked (Linux: 1 ms)" since "0.3";
+        min_qlen_step: u32 = whole(0, (0, u32::MAX as u64), "packets"), "the step spares a low-latency packet that found fewer than this in its queue (Linux: 0)" since "0.3";
         coupling: u32 = whole(2, (1, 255), ""), "k: marking of low-latency packets is k p' (RFC 9332, 2.1: 2)" since "0.3";
         classic_protection: Ratio = text("10 %", Kind::Share), "share of the rate that the classic queue keeps (Linux: 10 %)" since "0.3";
         overload: DualPi2Overload = text("drop", OVERLOADS), "what happens when k p' exceeds 1 (Linux: drop)" since "0.3";
@@ -60,7 +62,7 @@ config! {
 const SHORTEST_INTERVAL: Duration = Duration::from_micros(10);
 
 /// Linux's `psched_mtu` on Ethernet.
-const FULL_PACKET_BYTES: f64 = 1514.0;
+const FULL_PACKET_BYTES: u64 = 1514;
 
 pub(crate) struct DualPi2 {
     low_latency: Fifo,
@@ -71,6 +73,8 @@ pub(crate) struct DualPi2 {
     next_update: Time,
     /// Bytes that the classic queue may send before the other; negative: the other's turn.
     classic_credit: f64,
+    /// Of each low-latency packet that waits, in order: the step spares it. Empty without `min_qlen_step`.
+    spared: VecDeque<bool>,
     counts: ByClass,
     stream: Stream,
 }
@@ -127,7 +131,14 @@ impl Controller {
 
 impl DualPi2 {
     /// All updates that fell due until `now`.
+    #[inline]
     fn update_until(&mut self, now: Time) {
+        if self.next_update <= now {
+            self.catch_up(now);
+        }
+    }
+
+    fn catch_up(&mut self, now: Time) {
         while self.next_update <= now {
             let delay = self.delay_at(self.next_update).as_secs_f64();
             let updated = self.controller.updated(&self.config, delay);
@@ -149,6 +160,7 @@ impl DualPi2 {
 
     /// The next packet, and what its leaving changes in the credit (Linux `dequeue_packet`): the queue that waits earns, and a
     /// queue that is alone changes nothing.
+    #[inline]
     fn take(&mut self) -> Option<(Class, Queued, f64)> {
         let share = self.config.classic_protection.get();
         let has_classic = self.classic.packets() > 0;
@@ -166,11 +178,13 @@ impl DualPi2 {
         Some((Class::Classic, packet, earned))
     }
 
+    #[inline]
     fn judge<P: Packet>(&mut self, class: Class, now: Time, packet: Queued, store: &Store<P>) -> Verdict {
-        let is_short = (self.bytes() as f64) < 2.0 * FULL_PACKET_BYTES;
+        let is_short = self.bytes() < 2 * FULL_PACKET_BYTES;
         let base = if is_short { 0.0 } else { self.controller.probability };
         let coupled = base * f64::from(self.config.coupling);
         let is_overloaded = coupled > 1.0;
+        let is_spared = class == Class::LowLatency && self.spared.pop_front() == Some(true);
         match class {
             Class::Classic if !self.stream.chance(base * base) => Verdict::Accept,
             Class::Classic if is_overloaded || !store.is_ecn_capable(packet) => Verdict::Drop,
@@ -178,7 +192,7 @@ impl DualPi2 {
             // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
             Class::LowLatency if is_overloaded && self.stream.chance(base * base) => Verdict::Drop,
             Class::LowLatency if is_overloaded || self.stream.chance(coupled) => Verdict::Mark,
-            Class::LowLatency if now - packet.arrival > self.config.step => Verdict::Mark,
+            Class::LowLatency if now - packet.arrival > self.config.step && !is_spared => Verdict::Mark,
             Class::LowLatency => Verdict::Accept,
         }
     }
@@ -186,7 +200,7 @@ impl DualPi2 {
 
 /// Linux `dualpi2_reset_c_protection`: a full packet times the difference of the weights.
 fn initial_credit(classic_share: f64) -> f64 {
-    FULL_PACKET_BYTES * (classic_share - (1.0 - classic_share))
+    FULL_PACKET_BYTES as f64 * (classic_share - (1.0 - classic_share))
 }
 
 impl QueueDiscipline for DualPi2 {
@@ -213,6 +227,7 @@ impl QueueDiscipline for DualPi2 {
             controller: Controller { probability: 0.0, last_delay: 0.0 },
             next_update: Time::ZERO + config.update_interval,
             classic_credit: initial_credit(config.classic_protection.get()),
+            spared: VecDeque::new(),
             counts: ByClass::default(),
             stream,
         })
@@ -221,13 +236,17 @@ impl QueueDiscipline for DualPi2 {
     fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
         self.update_until(now);
         let class = if store.is_low_latency(packet) { Class::LowLatency } else { Class::Classic };
-        self.counts.of(class).arrived.add_packet(packet.wire_bytes);
         if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
             self.counts.of(class).dropped.add_packet(packet.wire_bytes);
             return store.drop_packet(DropCause::QueueFull, packet);
         }
         match class {
-            Class::LowLatency => self.low_latency.push(packet),
+            Class::LowLatency => {
+                if self.config.min_qlen_step > 0 {
+                    self.spared.push_back(self.low_latency.packets() < self.config.min_qlen_step);
+                }
+                self.low_latency.push(packet);
+            }
             Class::Classic => self.classic.push(packet),
         }
     }
@@ -260,7 +279,13 @@ impl QueueDiscipline for DualPi2 {
         self.low_latency.bytes() + self.classic.bytes()
     }
     fn classes(&self) -> Classes {
-        [Some(("low_latency", self.counts.low_latency)), Some(("classic", self.counts.classic))]
+        // What arrived is not counted for itself: it left, was dropped, or waits.
+        let with_arrived = |counts: ClassStats, queue: &Fifo| {
+            let waiting = Count { packets: u64::from(queue.packets()), bytes: queue.bytes() };
+            ClassStats { arrived: counts.sent + counts.dropped + waiting, ..counts }
+        };
+        let low_latency = with_arrived(self.counts.low_latency, &self.low_latency);
+        [Some(("low_latency", low_latency)), Some(("classic", with_arrived(self.counts.classic, &self.classic)))]
     }
 }
 

@@ -26,6 +26,7 @@ impl Fifo {
         Some(packet)
     }
     /// When the oldest packet came.
+    #[inline]
     pub(crate) fn oldest(&self) -> Option<Time> {
         self.entries.front().map(|packet| packet.arrival)
     }

@@ -34,6 +34,7 @@ impl Ours {
             update_eighths: 1,
         };
         let mut config = Config { datagram_bytes: DATAGRAM, send_buffer: 8 << 20, flow, ..Config::default() };
+        config.pacing.in_trains = true; // as quinn paces
         config.loss.undo = false;
         config.idle_timeout = Duration::from_secs(300);
         Ours {

@@ -1,7 +1,7 @@
 //! How a chunk of the data level becomes a record on a path.
 
-use crate::kept::Kept;
 use crate::record::{HEADER, MAX_PAYLOAD, Record};
+use crate::send_buffer::SendBuffer;
 use playpath_transport::mptcp::level::{Chunk, Paths};
 use playpath_transport::mptcp::scheduler::SubflowView;
 use playpath_units::{Duration, Time};
@@ -10,7 +10,7 @@ use playpath_units::{Duration, Time};
 pub(super) struct Wire<'a> {
     /// Of all paths, by index.
     pub(super) views: &'a [SubflowView],
-    pub(super) kept: &'a Kept,
+    pub(super) kept: &'a SendBuffer,
     pub(super) rto: Duration,
     pub(super) out: &'a mut Vec<u8>,
 }

@@ -11,7 +11,7 @@
 //!   data under a TCP checksum that fits, which ends it (RFC 8684 section 3.7), and the data comes over the first.
 //! - `against_kernel --wrap`: one MPTCP connection whose data sequence numbers pass 2^64, after 49 MB.
 //!
-//! `tests/testbed/test_wire.py` runs a few, docs/wire.md says what many gave.
+//! `tests/testbed/test_wire.py` runs a few, docs/manual/wire.md says what many gave.
 
 mod network;
 

@@ -3,9 +3,6 @@
 
 mod bulk;
 mod frames;
-mod http;
-mod http1;
-mod http3;
 mod on_off;
 mod session;
 mod setup;

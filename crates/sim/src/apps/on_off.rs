@@ -1,10 +1,10 @@
 //! A datagram source, on and off (model: `playpath_video::traffic`). It does not react to loss.
 
-use crate::endpoint::{DatagramEnd, Endpoint};
 use crate::engine::Owner;
 use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Routes, ecn_of};
 use playpath_link::EcnField;
-use playpath_transport::Ecn;
+use playpath_transport::transports::DatagramEnd;
+use playpath_transport::{Ecn, Endpoint};
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::traffic::{OnOffModel, OnOffSource as Model};
@@ -62,14 +62,14 @@ impl OnOffSource {
                 sender: None,
                 app: self.id,
                 is_bulk: true,
-                client: Endpoint::Datagram(DatagramEnd::default()),
-                server: Endpoint::Datagram(DatagramEnd::default()),
+                client: Endpoint::of(DatagramEnd::default()),
+                server: Endpoint::of(DatagramEnd::new(self.ecn)),
                 diary: None,
                 routes: self.routes.clone(),
             })
         });
         if let Some(bytes) = self.source.handle_timeout(net.now) {
-            net.send_datagram(flow, bytes, self.ecn);
+            net.send_datagram(flow, bytes);
         }
         net.arm(self.owner, self.source.poll_timeout().min(self.stop_at));
     }

@@ -1,21 +1,19 @@
 //! A video session: a player as HTTP client, and the HTTP server that answers it.
 //!
-//! HTTP is modelled by its bytes: a request is `request_header_bytes` from client to server, a response is its header bytes
-//! and its body; several on a connection follow one another ([`super::http1`]) or come side by side ([`http2`](playpath_video::http2), over
-//! QUIC [`super::http3`]). The server answers at once.
+//! HTTP is modelled by its bytes (`playpath-http`). The server answers at once.
 
-use super::http::Http;
 use super::socket_buffer::SocketBuffer;
-use crate::endpoint::Endpoint;
 use crate::engine::Owner;
-use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Routes, What};
+use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, Routes, What};
 use playpath_cc::AppParameters;
+use playpath_http::{Came, Carrier, Http};
 use playpath_scenario::SenderSpec;
+use playpath_transport::Transport;
+use playpath_transport::transports::Streams;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
 use playpath_video::cmsd::Cmsd;
-use playpath_video::http2::Came;
 use playpath_video::media::Media;
 use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request, RequestId, ServerPolicy};
 use std::sync::Arc;
@@ -59,6 +57,56 @@ impl HttpConnection {
     #[inline]
     fn has_unread(&self, net: &Network) -> bool {
         self.is_open && net.flows[self.flow as usize].end(End::Client).readable() > 0
+    }
+}
+
+/// A connection's flow, as HTTP needs it; `write` is how its server writes.
+struct Port<'a> {
+    net: &'a mut Network,
+    flow: FlowId,
+    lowat: Option<u64>,
+    write: Write,
+}
+
+impl HttpConnection {
+    fn port<'a>(&'a mut self, net: &'a mut Network, sender: &SenderSpec, write: Write) -> (&'a mut Http, Port<'a>) {
+        (&mut self.http, Port { net, flow: self.flow, lowat: sender.notsent_lowat, write })
+    }
+}
+
+impl Carrier for Port<'_> {
+    fn now(&self) -> Time {
+        self.net.now
+    }
+    fn write_at_client(&mut self, bytes: u64) {
+        self.net.write(self.flow, End::Client, bytes);
+    }
+    fn read_at_client(&mut self, most: u64) -> u64 {
+        self.net.read(self.flow, End::Client, most)
+    }
+    fn read_at_server(&mut self) -> u64 {
+        self.net.read(self.flow, End::Server, u64::MAX)
+    }
+    fn write_at_server(&mut self, bytes: u64) -> u64 {
+        (self.write)(self.net, self.flow, End::Server, bytes)
+    }
+    fn room(&self) -> u64 {
+        self.net.room_for(self.flow, self.lowat)
+    }
+    fn lowat(&self) -> Option<u64> {
+        self.lowat
+    }
+    fn tell_of_room(&mut self, is_waiting: bool) {
+        self.net.tell_of_room(self.flow, self.lowat.filter(|_| is_waiting));
+    }
+    fn at_client<T>(&mut self, act: impl FnOnce(&mut dyn Streams, Time) -> T) -> Option<T> {
+        self.net.on_streams(self.flow, End::Client, act)
+    }
+    fn at_server<T>(&mut self, act: impl FnOnce(&mut dyn Streams, Time) -> T) -> Option<T> {
+        self.net.on_streams(self.flow, End::Server, act)
+    }
+    fn count_read(&mut self, bytes: u64) {
+        self.net.flows[self.flow as usize].read_bytes += bytes;
     }
 }
 
@@ -155,9 +203,8 @@ impl VideoSession {
         match (notice.end, notice.what) {
             (End::Client, What::Connected) => {
                 self.tell_sender(net, index);
-                if let Http::Streams(http3) = &mut self.connections[index].http {
-                    http3.open_streams(net, notice.flow);
-                }
+                let (http, mut port) = self.connections[index].port(net, &self.sender, Network::write);
+                http.connected(&mut port);
                 self.player.handle_connected(net.now, ConnectionId(index as u32));
             }
             (End::Client, What::Closed) => self.connections[index].is_open = false,
@@ -255,23 +302,12 @@ impl VideoSession {
     fn open(&mut self, net: &mut Network) {
         let number = self.connections.len();
         let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
-        let diary = net.new_diary();
-        let (client, server) =
-            Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
-        let flow = net.open_flow(FlowConfig {
-            name,
-            sender: Some(self.sender.clone()),
-            app: self.id,
-            is_bulk: false,
-            client,
-            server,
-            diary,
-            routes: self.routes.clone(),
-        });
+        let (sender, routes) = (self.sender.clone(), self.routes.clone());
+        let flow = net.connect(name, self.id, sender, routes, &mut self.random, false);
         self.connections.push(HttpConnection {
             flow,
             is_open: true,
-            http: Http::new(self.sender.transport.is_quic()),
+            http: Http::new(self.sender.transport.has_streams()),
             socket: SocketBuffer::default(),
         });
     }
@@ -288,13 +324,8 @@ impl VideoSession {
             // The first response carries the whole file: where its pictures lie in the stream is known.
             watch.set_media(self.media.clone(), u64::from(request.response_header_bytes));
         }
-        let bytes = match &mut connection.http {
-            Http::Streams(http3) => return http3.send(net, flow, request),
-            Http::Ordered(http) => http.send(request),
-        };
-        if bytes > 0 {
-            net.write(flow, End::Client, bytes);
-        } else {
+        let (http, mut port) = connection.port(net, &self.sender, Network::write);
+        if !http.send(&mut port, request) {
             // Nothing to send: a server that writes of its own accord (the streaming agent's).
             self.receive_requests(net, index);
         }
@@ -318,26 +349,16 @@ impl VideoSession {
 
     fn abandon(&mut self, net: &mut Network, id: RequestId) {
         for connection in self.connections.iter_mut().filter(|connection| connection.is_open) {
-            match &mut connection.http {
-                Http::Streams(http3) => http3.abandon(net, connection.flow, id),
-                Http::Ordered(http) => {
-                    let bytes = http.abandon(id);
-                    if bytes > 0 {
-                        net.write(connection.flow, End::Client, bytes);
-                    }
-                }
-            }
+            let (http, mut port) = connection.port(net, &self.sender, Network::write);
+            http.abandon(&mut port, id);
         }
     }
 
     /// The server reads; every complete request is answered.
     fn receive_requests(&mut self, net: &mut Network, index: usize) {
         let flow = self.connections[index].flow;
-        let complete = match &mut self.connections[index].http {
-            Http::Streams(http3) => http3.receive(net, flow),
-            Http::Ordered(http) => http.handle_at_server(net.read(flow, End::Server, u64::MAX)),
-        };
-        for request in complete {
+        let (http, mut port) = self.connections[index].port(net, &self.sender, Network::write);
+        for request in http.receive(&mut port) {
             self.take_client_data(net, index, &request);
             let told = request.cmsd.map(|policy| server_data(net, flow, policy));
             self.connections[index].http.respond(net.now, &request, told);
@@ -347,23 +368,8 @@ impl VideoSession {
 
     /// The server's program produces due chunks and writes, by `write`, what the socket takes.
     fn serve(&mut self, net: &mut Network, index: usize, write: Write) {
-        let HttpConnection { flow, http, .. } = &mut self.connections[index];
-        let http = match http {
-            Http::Streams(http3) => return http3.serve(net, *flow, self.sender.notsent_lowat),
-            Http::Ordered(http) => http,
-        };
-        loop {
-            let wanted = http.poll_write(net.now);
-            let bytes = wanted.min(net.room_for(*flow, self.sender.notsent_lowat));
-            if bytes == 0 {
-                return net.tell_of_room(*flow, self.sender.notsent_lowat.filter(|_| wanted > 0));
-            }
-            let taken = write(net, *flow, End::Server, bytes);
-            http.wrote(taken);
-            if taken < bytes {
-                return;
-            }
-        }
+        let (http, mut port) = self.connections[index].port(net, &self.sender, write);
+        http.serve(&mut port);
     }
 
     /// Reads what the player wants from every connection; `true` if it got body bytes or a response became complete.
@@ -380,17 +386,8 @@ impl VideoSession {
                 Came::Told(told) => player.handle_server_data(now, id, &told),
                 Came::Body(body) => player.handle_body(now, id, body),
             };
-            has_progress |= match http {
-                Http::Streams(http3) => http3.read(net, *flow, limit, take),
-                Http::Ordered(http) => {
-                    let bytes = net.read(*flow, End::Client, http.read_limit(limit));
-                    let answer = if bytes > 0 { http.handle_at_client(bytes, take) } else { 0 };
-                    if answer > 0 {
-                        net.write(*flow, End::Client, answer);
-                    }
-                    bytes > 0
-                }
-            };
+            let lowat = self.sender.notsent_lowat;
+            has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
             if let Some(unread) = http.unread() {
                 let waiting = net.flows[*flow as usize].end(End::Client).readable();
                 let own =

@@ -1,7 +1,6 @@
 //! What a source needs to open its flow when its time comes.
 
-use crate::endpoint::Endpoint;
-use crate::network::{AppId, FlowConfig, FlowId, Network, Routes};
+use crate::network::{AppId, FlowId, Network, Routes};
 use playpath_scenario::SenderSpec;
 use playpath_units::random::Stream;
 use std::sync::Arc;
@@ -19,18 +18,6 @@ pub struct FlowSetup {
 impl FlowSetup {
     /// Opens it now; for `is_bulk` see [`FlowConfig`].
     pub fn open(mut self, net: &mut Network, is_bulk: bool) -> FlowId {
-        let diary = net.new_diary();
-        let (client, server) =
-            Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
-        net.open_flow(FlowConfig {
-            name: self.name,
-            sender: Some(self.sender),
-            app: self.app,
-            is_bulk,
-            client,
-            server,
-            diary,
-            routes: self.routes,
-        })
+        net.connect(self.name, self.app, self.sender, self.routes, &mut self.random, is_bulk)
     }
 }

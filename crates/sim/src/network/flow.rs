@@ -2,14 +2,13 @@
 
 use super::Routes;
 use crate::diary::Diary;
-use crate::endpoint::Endpoint;
 use crate::engine::Owner;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::packets::PacketLog;
 use playpath_link::EcnField;
 use playpath_scenario::SenderSpec;
-use playpath_transport::quic::packet::Datagram;
-use playpath_transport::{Ecn, Segment};
+use playpath_transport::transports::Packet;
+use playpath_transport::{Ecn, Endpoint};
 use playpath_units::Time;
 use std::sync::Arc;
 
@@ -31,55 +30,28 @@ impl End {
     }
 }
 
-/// A packet inside the simulator.
+/// A packet inside the simulator: that of a transport, and where it goes.
 #[derive(Clone, Copy, Debug)]
 pub struct SimPacket {
-    /// Of a datagram (UDP, QUIC) it has the ECN codepoint and, as payload, what it carries for the application.
-    pub(super) segment: Segment,
-    /// Of QUIC: where its datagram lies; else `NO_PLACE`.
-    pub(super) place: u32,
-    pub(super) wire_bytes: u32,
+    pub(super) packet: Packet,
     pub(super) flow: FlowId,
     /// Where it goes next: index into the network's hops.
     pub(super) hop: u32,
-    pub(super) path: u8,
     pub(super) to: End,
-}
-
-/// A packet that is not QUIC's.
-pub(super) const NO_PLACE: u32 = u32::MAX;
-
-impl SimPacket {
-    /// Of a datagram of QUIC that lies at `place`.
-    pub(super) fn of_datagram(datagram: &Datagram, flow: FlowId, to: End) -> SimPacket {
-        let payload_len = datagram.packets().map(|packet| packet.stream_bytes()).sum();
-        let segment = Segment { payload_len, ecn: datagram.ecn, ..Segment::default() };
-        SimPacket { segment, place: NO_PLACE, wire_bytes: datagram.wire_bytes(), flow, hop: 0, path: 0, to }
-    }
-
-    /// Where its datagram lies, if it is QUIC's.
-    pub(super) fn place(&self) -> Option<u32> {
-        (self.place != NO_PLACE).then_some(self.place)
-    }
-
-    /// It carries data of the application, new or sent again.
-    pub(super) fn has_data(&self) -> bool {
-        self.segment.payload_len > 0
-    }
 }
 
 impl playpath_link::Packet for SimPacket {
     fn wire_bytes(&self) -> u32 {
-        self.wire_bytes
+        self.packet.wire_bytes
     }
     fn flow_hash(&self) -> u64 {
         // Subflows are connections of their own. Both directions never share a link, so flow and path are enough; spread them
         // (Fibonacci hashing).
-        (u64::from(self.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        (u64::from(self.packet.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
     #[inline]
     fn ecn(&self) -> EcnField {
-        match self.segment.ecn {
+        match self.packet.ecn {
             Ecn::NotEct => EcnField::NotEct,
             Ecn::Ect1 => EcnField::Ect1,
             Ecn::Ect0 => EcnField::Ect0,
@@ -87,7 +59,7 @@ impl playpath_link::Packet for SimPacket {
         }
     }
     fn set_ecn(&mut self, field: EcnField) {
-        self.segment.ecn = ecn_of(field);
+        self.packet.set_ecn(ecn_of(field));
     }
 }
 

@@ -108,6 +108,7 @@ impl Arrivals {
     }
 
     /// The frame as of now (§13.2.5: ACK Delay is that of the largest).
+    #[inline]
     pub fn frame(&self, now: Time, exponent: u8) -> Option<Ack> {
         let held = now.saturating_since(self.largest?.1);
         let delay = (held.as_nanos() / 1000) >> exponent;

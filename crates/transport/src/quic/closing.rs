@@ -83,17 +83,21 @@ impl Connection {
     }
 
     /// CONNECTION_CLOSE in the highest space that there are keys for.
-    pub(super) fn poll_close(&mut self, now: Time) -> Option<Datagram> {
-        let State::Closing { code, is_due, .. } = &mut self.state else { return None };
+    pub(super) fn poll_close(&mut self, now: Time, out: &mut Datagram) -> bool {
+        let State::Closing { code, is_due, .. } = &mut self.state else { return false };
         if !std::mem::take(is_due) {
-            return None;
+            return false;
         }
         let code = *code;
-        let space = Space::ALL.into_iter().rev().find(|&space| self.handshake.sends(space).is_some())?;
-        let mut packet = self.blank(space)?;
-        packet.frames.push(Frame::Close { code });
-        packet.bytes += Frame::Close { code }.bytes(false);
-        self.record(now, &packet, false, false);
-        Some(self.wrap(now, packet))
+        let Some(kind) = Space::ALL.into_iter().rev().find_map(|space| self.handshake.sends(space)) else {
+            return false;
+        };
+        out.coalesced.clear();
+        self.start_packet(kind, &mut out.packet);
+        out.packet.frames.push(Frame::Close { code });
+        out.packet.bytes += Frame::Close { code }.bytes(false);
+        self.record(now, &out.packet, false, false);
+        self.address(out);
+        true
     }
 }

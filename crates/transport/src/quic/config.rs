@@ -111,6 +111,9 @@ pub struct Pacing {
     pub min_burst: u32,
     /// Greatest burst, in datagrams.
     pub max_burst: u32,
+    /// An empty bucket waits until it holds a burst again, which then leaves at once (quinn, for segmentation offload); without, a
+    /// datagram leaves as soon as there are tokens for it, as a leaky bucket does (§7.7).
+    pub in_trains: bool,
 }
 
 impl Default for Config {
@@ -149,7 +152,13 @@ impl Default for Config {
                 persistent_threshold: 3,
                 undo: true,
             },
-            pacing: Pacing { gain: 1.25, burst_interval: Duration::from_millis(2), min_burst: 10, max_burst: 256 },
+            pacing: Pacing {
+                gain: 1.25,
+                burst_interval: Duration::from_millis(2),
+                min_burst: 10,
+                max_burst: 256,
+                in_trains: false,
+            },
             marking: Ecn::NotEct,
             initial_window: 10.0,
         }

@@ -99,7 +99,6 @@ impl Connection {
     /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count.
     pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         self.handle_packet(now, packet, frames, arrival);
-        self.set_loss_timer(now);
     }
 
     /// The peer broke a rule that only the bytes show: close with this code of RFC 9000 §20.1.

@@ -10,7 +10,7 @@
 //!
 //! Tested by `tests/quic_rules.rs`.
 
-use super::packet::{Address, Datagram, Frame, Space};
+use super::packet::{Address, Datagram, Frame, Kind, Space};
 use super::{Connection, Event, Reason};
 use crate::mptcp::keys::{first, hmac};
 use playpath_units::{Duration, Time};
@@ -51,6 +51,7 @@ pub(crate) struct Route {
     secret: Option<u64>,
     /// Token, where to, and how many bytes may go there (§8.2.2).
     responses: [Option<(u64, Address, u64)>; MAX_RESPONSES],
+    owes_responses: bool,
 }
 
 impl Route {
@@ -74,6 +75,7 @@ impl Route {
             next_token: 1,
             secret: None,
             responses: [None; MAX_RESPONSES],
+            owes_responses: false,
         }
     }
 
@@ -100,7 +102,17 @@ impl Route {
     pub fn owe_response(&mut self, token: u64, to: Address, bytes: u32) {
         if let Some(slot) = self.responses.iter_mut().find(|slot| slot.is_none()) {
             *slot = Some((token, to, 3 * u64::from(bytes)));
+            self.owes_responses = true;
         }
+    }
+    fn next_response(&mut self) -> Option<(u64, Address, u64)> {
+        let next = self.responses.iter_mut().find_map(Option::take);
+        self.owes_responses = next.is_some();
+        next
+    }
+    /// A challenge or a response may have to leave.
+    pub fn owes_frames(&self) -> bool {
+        self.owes_responses || self.validation.is_some()
     }
     /// Tokens of challenges follow from this, too.
     pub fn keep_secret(&mut self, secret: u64) {
@@ -182,39 +194,46 @@ impl Connection {
     }
 
     /// PATH_CHALLENGE and PATH_RESPONSE, in datagrams of their own, padded as far as the address may be sent (§8.2.1, §8.2.2).
-    pub(super) fn poll_path_frames(&mut self, now: Time) -> Option<Datagram> {
-        self.handshake.has(Space::Data).then_some(())?;
-        if let Some(slot) = self.route.responses.iter_mut().find(|slot| slot.is_some()) {
-            let (token, to, most) = slot.take()?;
+    pub(super) fn poll_path_frames(&mut self, now: Time, out: &mut Datagram) -> bool {
+        let Some(kind @ Kind::OneRtt) = self.handshake.sends(Space::Data) else { return false };
+        if let Some((token, to, most)) = self.route.next_response() {
             let allowed = if to == self.route.remote { self.route.allowance() } else { most };
-            return self.path_datagram(now, Frame::PathResponse(token), to, allowed);
+            self.path_datagram(now, (kind, Frame::PathResponse(token)), (to, allowed), out);
+            return true;
         }
         let may_challenge = self.route.allowance() >= LEAST_DATAGRAM;
-        let validation = self.route.validation.as_mut().filter(|_| may_challenge)?;
+        let wait = self.pto();
+        let Some(validation) = self.route.validation.as_mut().filter(|_| may_challenge) else { return false };
         if validation.sent >= MAX_CHALLENGES || validation.next_at > now {
-            return None;
+            return false;
         }
         validation.sent += 1;
+        validation.next_at = now + wait;
         let token = validation.token;
-        let wait = self.pto();
-        if let Some(validation) = self.route.validation.as_mut() {
-            validation.next_at = now + wait;
-        }
-        let (to, allowed) = (self.route.remote, self.route.allowance());
-        self.path_datagram(now, Frame::PathChallenge(token), to, allowed)
+        let to = (self.route.remote, self.route.allowance());
+        self.path_datagram(now, (kind, Frame::PathChallenge(token)), to, out);
+        true
     }
 
-    fn path_datagram(&mut self, now: Time, frame: Frame, to: Address, allowed: u64) -> Option<Datagram> {
-        let mut packet = self.blank(Space::Data)?;
+    /// `to`: the address, and how many bytes may go there.
+    fn path_datagram(
+        &mut self,
+        now: Time,
+        (kind, frame): (Kind, Frame),
+        (to, allowed): (Address, u64),
+        out: &mut Datagram,
+    ) {
+        out.coalesced.clear();
+        let packet = &mut out.packet;
+        self.start_packet(kind, packet);
         packet.frames.push(frame);
         packet.bytes += frame.bytes(false);
         let padded = u64::from(self.config.initial_bytes).min(allowed) as u32;
         packet.padding = padded.saturating_sub(packet.bytes);
         packet.bytes += packet.padding;
-        self.record(now, &packet, false, false);
-        let mut datagram = self.wrap(now, packet);
-        datagram.to = to;
-        Some(datagram)
+        self.record(now, packet, false, false);
+        self.address(out);
+        out.to = to;
     }
 }
 

@@ -149,6 +149,7 @@ pub enum Frame {
 
 impl Frame {
     /// Bytes. `fills`: the packet ends with it, so a STREAM frame needs no Length (§19.8).
+    #[inline]
     pub const fn bytes(&self, fills: bool) -> u32 {
         match *self {
             Frame::Ping | Frame::HandshakeDone => 1,
@@ -185,9 +186,10 @@ impl Frame {
 
 /// A short list of frames, inline.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct FrameList {
-    frames: [Frame; FrameList::CAPACITY],
     len: u8,
+    frames: [Frame; FrameList::CAPACITY],
 }
 
 impl Default for FrameList {
@@ -268,6 +270,7 @@ impl Ack {
     pub const CAPACITY: usize = 32;
 
     /// Of the ranges `first..end` in falling order; `None` if there is none.
+    #[inline]
     pub fn new<'a>(
         ranges: impl Iterator<Item = &'a std::ops::Range<u64>>,
         delay: u64,
@@ -329,23 +332,24 @@ pub struct TransportParameters {
     pub accepts_early_data: bool,
 }
 
-/// One packet.
+/// One packet. In this order: most have one frame and no ACK, and lie in two lines of the processor's cache.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Packet {
-    /// Header.
-    pub kind: Kind,
     /// Packet number.
     pub number: u64,
-    /// ACK frame.
-    pub ack: Option<Ack>,
-    /// The other frames.
-    pub frames: FrameList,
-    /// PADDING frames.
-    pub padding: u32,
-    /// All of it: header, frames, tag.
-    pub bytes: u32,
     /// Rides with the CRYPTO frame that ends the flight which holds them.
     pub parameters: Option<Box<TransportParameters>>,
+    /// All of it: header, frames, tag.
+    pub bytes: u32,
+    /// PADDING frames.
+    pub padding: u32,
+    /// Header.
+    pub kind: Kind,
+    /// The frames but ACK.
+    pub frames: FrameList,
+    /// ACK frame.
+    pub ack: Option<Ack>,
 }
 
 impl Packet {
@@ -373,8 +377,9 @@ pub struct Address {
     pub port: u16,
 }
 
-/// A UDP datagram with its packets.
+/// A UDP datagram with its packets. In this order, as [`Packet`].
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Datagram {
     /// The sender's address, as the receiver sees it: a NAT on the way may change it.
     pub from: Address,
@@ -382,10 +387,10 @@ pub struct Datagram {
     pub to: Address,
     /// ECN codepoint of the IP header.
     pub ecn: Ecn,
+    /// Packets coalesced with the first (§12.2): only in the handshake.
+    pub coalesced: Vec<Packet>,
     /// First packet.
     pub packet: Packet,
-    /// Packets coalesced with it (§12.2): only in the handshake.
-    pub coalesced: Vec<Packet>,
 }
 
 impl Datagram {
@@ -395,7 +400,7 @@ impl Datagram {
     }
     /// Bytes of UDP payload.
     pub fn payload_bytes(&self) -> u32 {
-        self.packets().map(|packet| packet.bytes).sum()
+        self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
     }
     /// Bytes on the wire over IPv4.
     pub fn wire_bytes(&self) -> u32 {

@@ -173,15 +173,17 @@ impl Path {
         (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64
     }
     /// A full datagram may leave by the window.
+    #[inline]
     pub fn has_room(&self) -> bool {
-        self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window()
+        // With nothing in flight it may: the window is never below two.
+        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window()
     }
     /// It may leave then by pacing.
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
         match self.pacing_rate(pacing) {
             Some(rate) => {
                 let burst = self.burst(rate, pacing);
-                self.pacer.departs_at(now, self.datagram_bytes, rate, burst)
+                self.pacer.departs_at(now, self.datagram_bytes, rate, burst, pacing.in_trains)
             }
             None => now,
         }
@@ -192,8 +194,13 @@ impl Path {
         self.control.pacing_rate().or_else(|| {
             let srtt = self.rtt.measured();
             let bits = pacing.gain * self.window() as f64 * 8.0;
-            (pacing.gain > 0.0 && !srtt.is_zero()).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
+            self.paces_by_window(pacing).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
         })
+    }
+
+    /// Where the control has no rate of its own.
+    fn paces_by_window(&self, pacing: &Pacing) -> bool {
+        pacing.gain > 0.0 && !self.rtt.measured().is_zero()
     }
 
     fn burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
@@ -261,7 +268,7 @@ impl Path {
         if self.recovery.is_open && is_retransmission {
             self.recovery.retransmitted += 1;
         }
-        if self.pacing_rate(pacing).is_some() {
+        if self.paces_by_window(pacing) || self.control.pacing_rate().is_some() {
             self.pacer.on_sent(bytes);
         }
         let stamp = Stamp {
@@ -514,12 +521,13 @@ impl Pacer {
         self.tokens = (self.tokens + new).min(burst as f64);
     }
 
-    /// A datagram may leave then. An empty bucket waits until it holds a burst again, which is what GSO sends at once.
-    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64) -> Time {
+    /// A datagram may leave then; see [`Pacing::in_trains`].
+    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
         self.fill(now, rate, burst);
         self.next = now;
         if self.tokens < f64::from(bytes) {
-            let missing = burst.max(u64::from(bytes)) as f64 - self.tokens;
+            let awaited = if in_trains { burst.max(u64::from(bytes)) } else { u64::from(bytes) };
+            let missing = awaited as f64 - self.tokens;
             self.next = now + rate.time_to_send(missing.ceil() as u64).max(Duration::from_nanos(1));
         }
         self.next

@@ -19,17 +19,21 @@ pub struct RangeSet {
 
 impl RangeSet {
     /// Add `range`; `false`: there is no room for one more hole, nothing was added.
+    #[inline]
     pub fn insert(&mut self, range: Range<u64>) -> bool {
-        if range.is_empty() {
-            return true;
-        }
         // In order: the common case.
         if let Some(last) = self.ranges.last_mut()
-            && (last.start..=last.end).contains(&range.start)
+            && last.start <= range.start
+            && range.start <= last.end
         {
             last.end = last.end.max(range.end);
             return true;
         }
+        range.is_empty() || self.insert_apart(range)
+    }
+
+    /// A range that does not follow the last one.
+    fn insert_apart(&mut self, range: Range<u64>) -> bool {
         let from = self.ranges.partition_point(|r| r.end < range.start);
         let to = self.ranges.partition_point(|r| r.start <= range.end);
         if from == to {
@@ -82,12 +86,17 @@ impl RangeSet {
         range.is_empty() || self.ranges.get(index).is_some_and(|r| r.start <= range.start)
     }
     /// Is `value` in the set?
+    #[inline]
     pub fn contains(&self, value: u64) -> bool {
-        self.covers(&(value..value + 1))
+        self.ranges.last().is_some_and(|last| value < last.end) && self.covers(&(value..value + 1))
     }
 
     /// How many integers of `range` are in the set.
+    #[inline]
     pub fn overlap(&self, range: &Range<u64>) -> u64 {
+        if self.ranges.last().is_none_or(|last| last.end <= range.start) {
+            return 0;
+        }
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
         inside.map(|r| r.end.min(range.end) - r.start.max(range.start)).sum()

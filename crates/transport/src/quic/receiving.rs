@@ -34,7 +34,6 @@ impl Connection {
         for packet in datagram.packets() {
             self.handle_packet(now, packet, packet.frames.as_slice(), arrival);
         }
-        self.set_loss_timer(now);
     }
 
     /// A datagram arrived, whose packets follow one by one; `false`: they change nothing.
@@ -93,9 +92,9 @@ impl Connection {
         if is_eliciting && self.handshake.receives(packet.kind) {
             self.owe_ack(now, packet, arrival.ecn);
         }
-        let is_probing = packet.ack.is_none() && frames.iter().all(Frame::is_probing);
-        let has_moved = !self.is_client && is_highest && !is_probing && arrival.from != self.route.remote;
-        if has_moved && self.handshake.is_confirmed() && self.state == State::Open {
+        let is_elsewhere = !self.is_client && arrival.from != self.route.remote;
+        let is_probing = || packet.ack.is_none() && frames.iter().all(Frame::is_probing);
+        if is_elsewhere && is_highest && !is_probing() && self.handshake.is_confirmed() && self.state == State::Open {
             self.follow_peer(now, arrival.from, arrival.bytes);
         }
         Ok(())

@@ -10,7 +10,6 @@
 //! Tested by `tests/quic_rules.rs`.
 
 use super::closing::State;
-use super::config::Config;
 use super::ecn::Verdict;
 use super::packet::{Ack, Frame, Space};
 use super::path::{Delivery, Sign};
@@ -92,33 +91,42 @@ impl Connection {
                 } else if sent.is_in_flight {
                     self.path.leave(sent.bytes);
                 }
-                self.settle_frames(space, &sent);
+                for index in 0..sent.frames.1 {
+                    let frame = self.spaces[space as usize].board.frame(&sent, index);
+                    self.settle_frame(space, &frame);
+                }
+                self.settle_ack(space, &sent);
             }
         }
         found
     }
 
     fn take_late(&mut self, space: Space, ack: &Ack) {
-        let mut board = std::mem::take(&mut self.numbers(space).board);
-        board.acknowledge_late(ack, |sent| {
+        if self.spaces[space as usize].board.given_up.is_empty() {
+            return;
+        }
+        let mut given_up = std::mem::take(&mut self.numbers(space).board.given_up);
+        given_up.acknowledge(ack, |sent, frames| {
             self.stats.spurious_losses += 1;
             if sent.path == self.route.number && self.config.loss.undo {
                 self.path.on_spurious(sent);
             }
-            self.settle_frames(space, sent);
+            frames.iter().for_each(|frame| self.settle_frame(space, frame));
+            self.settle_ack(space, sent);
         });
-        self.numbers(space).board = board;
+        self.numbers(space).board.given_up = given_up;
     }
 
-    fn settle_frames(&mut self, space: Space, sent: &Sent) {
-        for frame in sent.frames.as_slice() {
-            match *frame {
-                Frame::Crypto { offset, len, .. } => {
-                    self.handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
-                }
-                _ => self.streams.on_frame_acked(frame),
+    fn settle_frame(&mut self, space: Space, frame: &Frame) {
+        match *frame {
+            Frame::Crypto { offset, len, .. } => {
+                self.handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
             }
+            _ => self.streams.on_frame_acked(frame),
         }
+    }
+
+    fn settle_ack(&mut self, space: Space, sent: &Sent) {
         if let Some(largest) = sent.acked_up_to {
             self.numbers(space).arrivals.on_ack_acked(largest);
         }
@@ -162,10 +170,9 @@ impl Connection {
 
     /// §6.1; returns how many in-flight packets are given up.
     fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32) -> u32 {
-        let config = self.config.clone();
-        let delay = self.path.rtt.loss_delay(&config.loss);
+        let delay = self.path.rtt.loss_delay(&self.config.loss);
         let mut losses = Losses::default();
-        while let Some(sent) = self.numbers(space).board.next_lost(now, delay, &config.loss) {
+        while let Some(sent) = self.spaces[space as usize].board.next_lost(now, delay, &self.config.loss) {
             self.requeue(space, &sent);
             self.lost.iter_mut().for_each(|lost| lost.push((space, sent.number)));
             if sent.path != self.route.number {
@@ -174,8 +181,9 @@ impl Connection {
                 }
                 continue;
             }
-            self.path.on_lost(now, &sent, first_offset(&sent));
-            self.follow_run(space, &sent, &config, &mut losses);
+            let offset = first_offset(self.spaces[space as usize].board.frames_of(&sent));
+            self.path.on_lost(now, &sent, offset);
+            self.follow_run(space, &sent, &mut losses);
             if sent.is_in_flight {
                 losses.newest = sent.stamp.sent_at;
                 if losses.count == 0 {
@@ -202,8 +210,8 @@ impl Connection {
     }
 
     /// §7.6: the run of lost packets without one that was acknowledged between.
-    fn follow_run(&mut self, space: Space, sent: &Sent, config: &Config, losses: &mut Losses) {
-        let duration = self.path.persistent_duration(&config.loss, self.peer_delay());
+    fn follow_run(&mut self, space: Space, sent: &Sent, losses: &mut Losses) {
+        let duration = self.path.persistent_duration(&self.config.loss, self.peer_delay());
         let is_sampled = self.path.rtt.first_sample_at().is_some_and(|first| sent.stamp.sent_at > first);
         let run = &mut self.numbers(space).run;
         let follows = run.is_some_and(|(_, last)| last + 1 == sent.number);
@@ -218,27 +226,25 @@ impl Connection {
 
     /// Its frames go again (RFC 9000 §13.3).
     fn requeue(&mut self, space: Space, sent: &Sent) {
-        for frame in sent.frames.as_slice() {
-            match *frame {
+        for index in 0..sent.frames.1 {
+            match self.spaces[space as usize].board.frame(sent, index) {
                 Frame::Crypto { offset, len, .. } => {
                     self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
                 }
                 Frame::HandshakeDone => self.handshake.done_due = true,
-                _ => self.streams.on_frame_lost(frame),
+                frame => self.streams.on_frame_lost(&frame),
             }
         }
     }
 
     /// What was sent in 0-RTT packets goes again in 1-RTT packets, and no congestion is seen in it (RFC 9001 §4.6.2).
     pub(super) fn reject_early_data(&mut self) {
-        let mut board = std::mem::take(&mut self.numbers(Space::Data).board);
-        board.give_up_all(|sent| {
+        for sent in self.numbers(Space::Data).board.give_up_all() {
             if sent.is_in_flight {
                 self.path.leave(sent.bytes);
             }
-            self.requeue(Space::Data, sent);
-        });
-        self.numbers(Space::Data).board = board;
+            self.requeue(Space::Data, &sent);
+        }
         self.tell(Event::EarlyDataRejected);
     }
 
@@ -261,13 +267,15 @@ impl Connection {
 
     /// SetLossDetectionTimer (appendix A.8).
     pub(super) fn set_loss_timer(&mut self, now: Time) {
-        let loss = self.spaces.iter().map(|space| space.board.loss_time()).min().unwrap_or(Time::MAX);
+        let loss = self.spaces.iter().fold(Time::MAX, |least, space| least.min(space.board.loss_time()));
+        let is_out = self.spaces.iter().any(|space| space.board.eliciting_in_flight() > 0);
+        let probes = is_out || !self.is_address_validated();
         self.loss_timer = if self.state != State::Open {
             Time::MAX
         } else if loss < Time::MAX {
             loss
-        } else if self.allowed_size().is_none() {
-            Time::MAX // §6.2.2.1: nothing could be sent
+        } else if !probes || self.allowed_size().is_none() {
+            Time::MAX // nothing to probe for, or nothing could be sent (§6.2.2.1)
         } else {
             // A round trip that came out shorter may have it due in the past.
             self.next_pto(now).map_or(Time::MAX, |(at, _)| at.max(now))
@@ -340,7 +348,7 @@ impl Connection {
 }
 
 /// Stream offset of the packet's first byte, for controls that look at what is lost.
-fn first_offset(sent: &Sent) -> u64 {
+fn first_offset<'a>(mut frames: impl Iterator<Item = &'a Frame>) -> u64 {
     let offset = |frame: &Frame| if let Frame::Stream { offset, .. } = frame { Some(*offset) } else { None };
-    sent.frames.as_slice().iter().find_map(offset).unwrap_or(0)
+    frames.find_map(offset).unwrap_or(0)
 }

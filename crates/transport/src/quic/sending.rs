@@ -9,7 +9,7 @@
 
 use super::closing::State;
 use super::migration::LEAST_DATAGRAM;
-use super::packet::{Datagram, Frame, Kind, Packet, Space};
+use super::packet::{Ack, Datagram, Frame, Kind, Packet, Space};
 use super::path::Stamp;
 use super::sent::{Fate, Sent};
 use super::{Connection, varint};
@@ -17,6 +17,16 @@ use playpath_units::Time;
 
 /// Room that is not worth a frame.
 const LEAST_ROOM: u32 = 32;
+
+/// What window and pacing say of a full datagram.
+#[derive(Clone, Copy)]
+enum May {
+    Wait,
+    /// It may go; `has_data`: as [`Connection::has_data`] says.
+    Send {
+        has_data: bool,
+    },
+}
 
 /// A packet in the making, in its place: what is not used of it is not touched.
 struct Draft<'p> {
@@ -27,9 +37,13 @@ struct Draft<'p> {
 
 impl Draft<'_> {
     fn push(&mut self, frame: Frame) {
-        let bytes = match frame.bytes(false) {
-            bytes if bytes <= self.room => bytes,
-            _ => frame.bytes(true),
+        let bytes = match frame {
+            // The most frequent one, written out here.
+            Frame::Stream { id, offset, len, .. } => {
+                let full = Frame::stream_overhead(id, offset, len, false) + len;
+                if full <= self.room { full } else { full - varint::size(u64::from(len)) }
+            }
+            _ => frame.bytes(false),
         };
         self.room -= bytes;
         self.packet.bytes += bytes;
@@ -47,19 +61,16 @@ impl Connection {
         self.poll_transmit_into(now, &mut out).then_some(out)
     }
 
-    /// The same in a place that is there; `false`: nothing leaves, and what is in the place has no meaning.
+    /// The same in a place that is there; `false`: nothing leaves, what is in the place has no meaning, and the timers are set.
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Datagram) -> bool {
-        let special = match self.state {
-            State::Open => self.poll_path_frames(now),
-            State::Closing { .. } => self.poll_close(now),
-            State::Draining { .. } | State::Closed => None,
+        let is_sent = match self.state {
+            State::Open => {
+                (self.route.owes_frames() && self.poll_path_frames(now, out))
+                    || self.allowed_size().is_some_and(|size| self.assemble(now, size, out))
+            }
+            State::Closing { .. } => self.poll_close(now, out),
+            State::Draining { .. } | State::Closed => false,
         };
-        if let Some(datagram) = special {
-            *out = datagram;
-            return true;
-        }
-        let Some(size) = self.allowed_size().filter(|_| self.state == State::Open) else { return false };
-        let is_sent = self.assemble(now, size, out);
         if !is_sent {
             self.set_loss_timer(now);
         }
@@ -81,14 +92,16 @@ impl Connection {
         let (mut again, mut count, mut room) = ([false; 3], 0, size);
         let mut needs_padding = false;
         for space in Space::ALL {
-            let may_send = may_send || self.spaces[space as usize].probes > 0;
-            let mut further = None;
-            let packet = if count == 0 { &mut out.packet } else { further.insert(Packet::default()) };
-            let Some(is_again) = self.draft(now, space, room, may_send, packet) else { continue };
+            let Some(kind) = self.handshake.sends(space) else { continue };
+            let draft = match count {
+                0 => self.draft(now, kind, room, may_send, &mut out.packet),
+                _ => self.draft_further(now, kind, room, may_send, &mut out.coalesced),
+            };
+            let Some(is_again) = draft else { continue };
+            let packet = out.coalesced.last().unwrap_or(&out.packet);
             room -= packet.bytes;
             needs_padding |= space == Space::Initial && (self.is_client || packet.is_ack_eliciting());
             let is_last = space == Space::Data || room < LEAST_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
-            out.coalesced.extend(further);
             again[count] = is_again;
             count += 1;
             if is_last {
@@ -101,30 +114,46 @@ impl Connection {
         count > 0
     }
 
-    /// Window and pacing let a full datagram go.
-    fn may_send(&mut self, now: Time) -> bool {
+    /// A packet behind others, as only the handshake has them.
+    #[cold]
+    fn draft_further(
+        &mut self,
+        now: Time,
+        kind: Kind,
+        room: u32,
+        may_send: May,
+        packets: &mut Vec<Packet>,
+    ) -> Option<bool> {
+        let mut packet = Packet::default();
+        let is_again = self.draft(now, kind, room, may_send, &mut packet)?;
+        packets.push(packet);
+        Some(is_again)
+    }
+
+    /// Do window and pacing let a full datagram go?
+    fn may_send(&mut self, now: Time) -> May {
         if !self.path.has_room() {
             self.path.note_pause(true);
-            return false;
+            return May::Wait;
         }
+        let has_data = self.has_data();
         // Without room in the peer's flow control the window is not used either (RFC 9002 §7.8).
-        if !self.has_data() {
+        if !has_data && !self.has_crypto(Space::Initial) && !self.has_crypto(Space::Handshake) {
             self.path.note_pause(false);
-            return true;
+            return May::Send { has_data };
         }
         let at = self.path.departs_at(now, &self.config.pacing);
         if at > now {
             self.departs_at = at;
             self.path.note_pause(true);
-            return false;
+            return May::Wait;
         }
-        true
+        May::Send { has_data }
     }
 
+    /// Something waits for a packet of the data's space.
     fn has_data(&self) -> bool {
-        self.streams.has_frames()
-            || self.handshake.done_due
-            || Space::ALL.into_iter().any(|space| self.has_crypto(space))
+        self.streams.has_frames() || self.handshake.done_due || self.has_crypto(Space::Data)
     }
 
     fn has_crypto(&self, space: Space) -> bool {
@@ -135,45 +164,52 @@ impl Connection {
         (self.config.peer_cid_bytes, self.config.cid_bytes)
     }
 
-    /// An empty packet with the next number of `space`.
-    pub(super) fn blank(&self, space: Space) -> Option<Packet> {
-        let mut packet = Packet::default();
-        self.start_packet(space, &mut packet).then_some(packet)
-    }
-
-    /// The packet in this place becomes an empty one with the next number of `space`; `false`: there are no keys for it.
-    fn start_packet(&self, space: Space, packet: &mut Packet) -> bool {
-        let Some(kind) = self.handshake.sends(space) else { return false };
-        let board = &self.spaces[space as usize].board;
+    /// The packet in this place becomes an empty one with the next number of its space.
+    pub(super) fn start_packet(&self, kind: Kind, packet: &mut Packet) {
+        let board = &self.spaces[kind.space() as usize].board;
         (packet.kind, packet.number) = (kind, board.next_number());
         let number_bytes = varint::packet_number_size(packet.number, board.largest_acked());
         packet.bytes = kind.overhead(self.cids(), number_bytes);
         packet.frames.clear();
         (packet.ack, packet.padding, packet.parameters) = (None, 0, None);
-        true
     }
 
-    /// Fills `packet` with what `space` has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
-    fn draft(&mut self, now: Time, space: Space, room: u32, may_send: bool, packet: &mut Packet) -> Option<bool> {
-        let kind = self.handshake.sends(space)?;
+    /// Fills `packet` with what a space has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
+    #[inline(always)]
+    fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<bool> {
+        let space = kind.space();
         let arrivals = &self.spaces[space as usize].arrivals;
         let is_ack_due = arrivals.is_due(now) && kind != Kind::ZeroRtt;
         let probes = self.spaces[space as usize].probes > 0;
-        let has_data = match space {
-            Space::Data => self.streams.has_frames() || self.handshake.done_due || self.has_crypto(space),
-            Space::Initial | Space::Handshake => self.has_crypto(space),
+        let has_data = match (may_send, space) {
+            (May::Wait, _) if !probes => false,
+            (May::Send { has_data }, Space::Data) => has_data,
+            (May::Wait, Space::Data) => self.has_data(),
+            (_, Space::Initial | Space::Handshake) => self.has_crypto(space),
         };
-        let wants = may_send && (probes || has_data);
-        if !is_ack_due && !wants {
+        if !is_ack_due && !probes && !has_data {
             return None;
         }
-        self.start_packet(space, packet);
+        self.fill(now, kind, room, (probes, has_data), packet)
+    }
+
+    /// As [`draft`](Self::draft), where something is due: probes, data, or an ACK alone.
+    fn fill(
+        &mut self,
+        now: Time,
+        kind: Kind,
+        room: u32,
+        (probes, has_data): (bool, bool),
+        packet: &mut Packet,
+    ) -> Option<bool> {
+        let space = kind.space();
+        self.start_packet(kind, packet);
         let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
         let mut draft = Draft { packet, room, is_retransmission: false };
         if kind != Kind::ZeroRtt && self.spaces[space as usize].arrivals.is_pending() {
             self.add_ack(now, space, &mut draft);
         }
-        if wants {
+        if probes || has_data {
             if probes && !has_data {
                 self.queue_probe(space);
             }
@@ -188,12 +224,14 @@ impl Connection {
 
     fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
         let exponent = self.config.ack.exponent;
-        let Some(ack) = self.spaces[space as usize].arrivals.frame(now, exponent) else { return };
-        let bytes = ack.bytes();
-        if bytes <= draft.room {
+        // Written where it stays: it is the largest part of a packet.
+        draft.packet.ack = self.spaces[space as usize].arrivals.frame(now, exponent);
+        let bytes = draft.packet.ack.as_ref().map_or(0, Ack::bytes);
+        if bytes > draft.room {
+            draft.packet.ack = None;
+        } else if bytes > 0 {
             draft.room -= bytes;
             draft.packet.bytes += bytes;
-            draft.packet.ack = Some(ack);
             self.numbers(space).arrivals.on_ack_sent();
             self.stats.acks_sent += 1;
         }
@@ -249,7 +287,7 @@ impl Connection {
         for (packet, is_again) in out.packets().zip(again) {
             self.record(now, packet, is_again, true);
         }
-        self.address(now, out);
+        self.address(out);
     }
 
     /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
@@ -279,7 +317,7 @@ impl Connection {
         if is_eliciting {
             numbers.probes = numbers.probes.saturating_sub(1);
         }
-        numbers.board.push(Sent {
+        let sent = Sent {
             number: packet.number,
             stamp,
             bytes: packet.bytes,
@@ -289,9 +327,10 @@ impl Connection {
             is_in_flight,
             is_ect,
             path,
-            frames: packet.frames,
-            acked_up_to: packet.ack.map(|ack| ack.largest),
-        });
+            frames: (0, 0),
+            acked_up_to: packet.ack.as_ref().map(|ack| ack.largest),
+        };
+        numbers.board.push(sent, packet.frames.as_slice());
         if is_eliciting && !std::mem::replace(&mut self.has_sent_since_arrival, true) {
             self.restart_idle(now); // §10.1
         }
@@ -301,20 +340,12 @@ impl Connection {
         }
     }
 
-    /// The datagram around a packet.
-    pub(super) fn wrap(&mut self, now: Time, packet: Packet) -> Datagram {
-        let mut datagram = Datagram { packet, ..Datagram::default() };
-        self.address(now, &mut datagram);
-        datagram
-    }
-
     /// A datagram gets its addresses and mark, and leaves.
-    fn address(&mut self, now: Time, out: &mut Datagram) {
+    pub(super) fn address(&mut self, out: &mut Datagram) {
         out.ecn = self.path.ecn.codepoint();
         (out.from, out.to) = (self.route.local, self.route.remote);
         self.route.on_sent(out.payload_bytes());
         self.stats.datagrams_sent += 1;
         self.stats.wire_bytes_sent += u64::from(out.wire_bytes());
-        self.set_loss_timer(now);
     }
 }

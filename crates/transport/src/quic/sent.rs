@@ -9,7 +9,7 @@
 //! Tested here and by `tests/quic_rules.rs`.
 
 use super::config::LossConfig;
-use super::packet::{Ack, FrameList};
+use super::packet::{Ack, Frame, FrameList};
 use super::path::Stamp;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub(crate) enum Fate {
     Settled,
 }
 
-/// A packet that was sent.
+/// A packet that was sent; its frames lie in the [`Scoreboard`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub number: u64,
@@ -37,19 +37,60 @@ pub(crate) struct Sent {
     pub is_ect: bool,
     /// Number of the path it left on.
     pub path: u32,
-    pub frames: FrameList,
+    /// Where its frames begin among all that the space ever sent, and how many they are: [`Scoreboard::push`] says.
+    pub frames: (u64, u8),
     /// Largest Acknowledged of the ACK frame in it.
     pub acked_up_to: Option<u64>,
 }
 
+/// Packets that were given up, in rising order; an ACK may still come.
+#[derive(Debug, Default)]
+pub(crate) struct GivenUp(VecDeque<(Sent, FrameList)>);
+
 /// Most lost packets that are remembered.
 const MAX_REMEMBERED: usize = 1024;
+
+impl GivenUp {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn push(&mut self, sent: Sent, frames: FrameList) {
+        if self.0.len() >= MAX_REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back((sent, frames));
+    }
+
+    /// Those that the ACK names after all.
+    pub fn acknowledge(&mut self, ack: &Ack, mut each: impl FnMut(&Sent, &[Frame])) {
+        let mut ranges = ack.ranges();
+        let mut range = ranges.next();
+        for (sent, frames) in self.0.iter_mut().rev() {
+            while range.is_some_and(|(low, _)| sent.number < low) {
+                range = ranges.next();
+            }
+            if range.is_some_and(|(_, high)| sent.number <= high) && sent.fate == Fate::Lost {
+                sent.fate = Fate::Settled;
+                each(sent, frames.as_slice());
+            }
+        }
+    }
+
+    fn trim(&mut self, horizon: Time) {
+        while self.0.front().is_some_and(|(front, _)| front.stamp.sent_at < horizon) {
+            self.0.pop_front();
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
     queue: VecDeque<Sent>,
-    /// Given up, in rising order; an ACK may still come.
-    given_up: VecDeque<Sent>,
+    /// The frames of the packets in the queue one after the other, and how many there were before them.
+    frames: VecDeque<Frame>,
+    frames_before: u64,
+    pub given_up: GivenUp,
     /// Number of the first in the queue.
     base: u64,
     next: u64,
@@ -66,7 +107,9 @@ impl Default for Scoreboard {
     fn default() -> Scoreboard {
         Scoreboard {
             queue: VecDeque::new(),
-            given_up: VecDeque::new(),
+            frames: VecDeque::new(),
+            frames_before: 0,
+            given_up: GivenUp::default(),
             base: 0,
             next: 0,
             settled: 0,
@@ -101,14 +144,28 @@ impl Scoreboard {
         self.loss_time
     }
 
-    pub fn push(&mut self, sent: Sent) {
+    #[inline]
+    pub fn push(&mut self, mut sent: Sent, frames: &[Frame]) {
         debug_assert_eq!(sent.number, self.next);
+        sent.frames = (self.frames_before + self.frames.len() as u64, frames.len() as u8);
+        frames.iter().for_each(|frame| self.frames.push_back(*frame));
         if sent.is_eliciting {
             self.last_eliciting_at = sent.stamp.sent_at;
             self.eliciting_in_flight += 1;
         }
         self.next += 1;
         self.queue.push_back(sent);
+    }
+
+    /// The frames of a packet that is in the queue.
+    pub fn frames_of(&self, sent: &Sent) -> impl Iterator<Item = &Frame> {
+        let (first, count) = sent.frames;
+        let first = (first - self.frames_before) as usize;
+        (first..first + usize::from(count)).map(|index| &self.frames[index])
+    }
+    /// One of them.
+    pub fn frame(&self, sent: &Sent, index: u8) -> Frame {
+        self.frames[(sent.frames.0 - self.frames_before) as usize + usize::from(index)]
     }
 
     fn slot(&mut self, number: u64) -> Option<&mut Sent> {
@@ -129,21 +186,6 @@ impl Scoreboard {
             self.eliciting_in_flight -= 1;
         }
         Some(sent)
-    }
-
-    /// Packets of the ACK that had been given up.
-    pub fn acknowledge_late(&mut self, ack: &Ack, mut each: impl FnMut(&Sent)) {
-        let mut ranges = ack.ranges();
-        let mut range = ranges.next();
-        for sent in self.given_up.iter_mut().rev() {
-            while range.is_some_and(|(low, _)| sent.number < low) {
-                range = ranges.next();
-            }
-            if range.is_some_and(|(_, high)| sent.number <= high) && sent.fate == Fate::Lost {
-                sent.fate = Fate::Settled;
-                each(sent);
-            }
-        }
     }
 
     /// The largest number of an ACK. `true`: larger than all before.
@@ -181,10 +223,9 @@ impl Scoreboard {
                 if sent.is_eliciting {
                     self.eliciting_in_flight -= 1;
                 }
-                if self.given_up.len() >= MAX_REMEMBERED {
-                    self.given_up.pop_front();
-                }
-                self.given_up.push_back(sent);
+                let mut frames = FrameList::default();
+                self.frames_of(&sent).for_each(|frame| frames.push(*frame));
+                self.given_up.push(sent, frames);
                 return Some(sent);
             }
             is_front = false;
@@ -195,13 +236,18 @@ impl Scoreboard {
 
     /// Forget what is settled, and lost packets that were sent before `horizon`.
     pub fn trim(&mut self, horizon: Time) {
-        while self.queue.front().is_some_and(|front| front.fate != Fate::Outstanding) {
+        while let Some(front) = self.queue.front()
+            && front.fate != Fate::Outstanding
+        {
+            let (first, count) = front.frames;
+            for _ in 0..count {
+                self.frames.pop_front();
+            }
+            self.frames_before = first + u64::from(count);
             self.queue.pop_front();
             self.base += 1;
         }
-        while self.given_up.front().is_some_and(|front| front.stamp.sent_at < horizon) {
-            self.given_up.pop_front();
-        }
+        self.given_up.trim(horizon);
     }
 
     /// The oldest packet that may have to be sent again by a probe.
@@ -219,20 +265,18 @@ impl Scoreboard {
         let in_flight = self.outstanding().filter(|sent| sent.is_in_flight);
         let sum = in_flight.fold((0, 0), |(bytes, packets), sent| (bytes + u64::from(sent.bytes), packets + 1));
         self.base = self.next;
-        (self.queue, self.given_up) = (VecDeque::new(), VecDeque::new());
+        self.frames_before += self.frames.len() as u64;
+        (self.queue, self.frames, self.given_up) = (VecDeque::new(), VecDeque::new(), GivenUp::default());
         (self.eliciting_in_flight, self.loss_time) = (0, Time::MAX);
         sum
     }
 
     /// 0-RTT was rejected: packets `0..next` are taken as lost, without what losses bring (RFC 9001 §4.6.2).
-    pub fn give_up_all(&mut self, mut each: impl FnMut(&Sent)) {
-        for sent in &mut self.queue {
-            if sent.fate == Fate::Outstanding {
-                sent.fate = Fate::Settled;
-                each(sent);
-            }
-        }
+    pub fn give_up_all(&mut self) -> Vec<Sent> {
+        let given_up = self.outstanding().copied().collect();
+        self.queue.iter_mut().filter(|sent| sent.fate == Fate::Outstanding).for_each(|sent| sent.fate = Fate::Settled);
         self.eliciting_in_flight = 0;
+        given_up
     }
 }
 
@@ -245,7 +289,7 @@ mod tests {
         let mut board = Scoreboard::default();
         for number in 0..count {
             let stamp = Stamp::at(Time::from_millis(number));
-            board.push(Sent {
+            let sent = Sent {
                 number,
                 stamp,
                 bytes: 1200,
@@ -255,9 +299,10 @@ mod tests {
                 is_in_flight: true,
                 is_ect: false,
                 path: 0,
-                frames: FrameList::default(),
+                frames: (0, 0),
                 acked_up_to: None,
-            });
+            };
+            board.push(sent, &[Frame::MaxData(number), Frame::Ping]);
         }
         board
     }
@@ -291,10 +336,10 @@ mod tests {
         let late = |board: &mut Scoreboard| {
             let mut found = vec![];
             let ack = Ack::new([4..5, 0..1].iter(), 0, None).unwrap();
-            board.acknowledge_late(&ack, |sent| found.push(sent.number));
+            board.given_up.acknowledge(&ack, |sent, frames| found.push((sent.number, frames[0])));
             found
         };
-        assert_eq!((late(&mut board), late(&mut board)), (vec![0], vec![]));
+        assert_eq!((late(&mut board), late(&mut board)), (vec![(0, Frame::MaxData(0))], vec![]));
         board.trim(Time::from_millis(2));
         assert!(board.given_up.is_empty());
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import Any
 
@@ -82,6 +83,9 @@ class Commands(TyperGroup):
         # A callback makes it a group, whatever it holds.
         app.callback()(lambda: None)
         import_module(f"{__name__}.{cmd_name}").register(app)
+        if not gc.isenabled():  # `__main__` lets it rest
+            gc.freeze()  # no later collection looks for garbage among what was imported
+            gc.enable()
         return typer.main.get_group(app).commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

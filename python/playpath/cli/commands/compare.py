@@ -18,13 +18,17 @@ from playpath.base.signals import spare_next_ctrl_c
 from playpath.cli.commands import options
 from playpath.cli.commands.results import results_folder
 from playpath.results.comparison import Comparison
+from playpath.results.sensitivity import Sensitivity
 from playpath.run import worlds
 from playpath.run.compare import compare
 from playpath.run.sanity import doubts, inert
+from playpath.run.sensitivity import MOST_SEEDS, check, sensitivity
 from playpath.scenario import load
 from playpath.show import console
 
 INTERRUPTED = 130
+_MOST_CAUSES = 3
+"""From the best on; the last is told in any case."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,6 +53,7 @@ def command(
     player: options.Player = None,
     tolerance: options.Tolerance = None,
     price_per_gb: options.PricePerGb = None,
+    sensitive: options.Sensitivity = False,
     latex: options.Latex = None,
     out: options.Out = None,
     resume: Annotated[
@@ -81,6 +86,9 @@ def command(
         raise InputError(f"--price-per-gb {price_per_gb}: give a number, for example 0.02")
     if latex is not None:
         check_file(latex, "--latex")
+    if sensitive:
+        count = check(loaded, worlds.world(place).name)
+        console.message(f"sensitivity: {count} variations of the path follow, each with {MOST_SEEDS} seeds at most")
     name = worlds.world(place).name
     question = {"world": name, "manifest": manifest(loaded, name, loaded.seeds)}
     where = results_folder(out, loaded.name, "comparison.json", question)
@@ -103,6 +111,10 @@ def command(
                 on_stopped=spare_next_ctrl_c,
                 meanwhile=lambda result: None if results is None else results.begin(result),
             )
+        if sensitive and not result.interrupted:
+            with console.progress("sessions of variations") as progress:
+                found = sensitivity(result, jobs=jobs, progress=progress, on_interrupt=_tell_interrupt)
+            result = result.with_sensitivity(found)
         if results is not None:
             results.finish(result)
     if latex is not None:
@@ -124,14 +136,16 @@ def command(
 
 
 def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
-    """What an hour costs, where a price is given, what is left to others on the path, and how many viewers a real trial needs."""
-    if price_per_gb is not None and (costs := result.costs(price_per_gb)):
+    """What an hour costs, what is left to others on the path, what held the rate, what the answer hangs on, and how large a real
+    trial must be.
+    """
+    if costs := result.costs(price_per_gb):
         rows = [
             {
                 "sender": cost.sender,
                 "sent (GB)": format_value(cost.sent_gb),
                 "sent again (GB)": format_value(cost.retransmitted_gb),
-                "price": format_value(cost.price),
+                **({} if price_per_gb is None else {"price": format_value(cost.price)}),
             }
             for cost in costs
         ]
@@ -146,6 +160,12 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             for found in result.neighbours
         ]
         console.print_records("beside it, the others on the path", rows)
+    if result.causes:
+        console.out.print("\nwhat held the rate")
+        for cause in dict.fromkeys([*result.causes[:_MOST_CAUSES], result.causes[-1]]):
+            console.out.print(console.plain(f" {cause.sender}: {cause.told}"), soft_wrap=not console.out.is_terminal)
+    if result.sensitivity is not None:
+        _print_sensitivity(result.sensitivity)
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
         console.out.print(
             console.plain(
@@ -154,6 +174,24 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             ),
             soft_wrap=True,
         )
+
+
+def _print_sensitivity(found: Sensitivity) -> None:
+    rows = [
+        {
+            "setting": shift.setting,
+            "from": shift.was,
+            "to": shift.now,
+            "leads": shift.leads,
+            f"{found.rival} - {found.best}": found.told(shift),
+        }
+        for shift in found.shifts
+    ]
+    entry = metric(found.metric).label
+    title = f"{entry} at variations of the path, {found.seeds} seeds each, {found.sessions} sessions in all"
+    if rows:
+        console.print_records(title, rows)
+    console.out.print(f"[bold]{console.plain(found.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
 
 
 def sessions(count: int) -> str:
@@ -177,7 +215,7 @@ class _Results:
         self._is_saved = True
 
     def finish(self, result: Comparison) -> None:
-        if self._is_saved:
+        if self._is_saved and result.sensitivity is None:
             result.save_timelines(self._folder)
         else:
             result.save(self._folder)

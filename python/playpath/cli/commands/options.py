@@ -92,6 +92,13 @@ PricePerGb = Annotated[
         "--price-per-gb", metavar="PRICE", min=0, help="Tell what an hour of video costs at this price for 10^9 bytes."
     ),
 ]
+Sensitivity = Annotated[
+    bool,
+    typer.Option(
+        "--sensitivity",
+        help="Also tell to which settings of the path the answer is most sensitive: takes some eight times as long.",
+    ),
+]
 Latex = Annotated[
     Path | None, typer.Option("--latex", metavar="FILE", help="Also write the ranking as a LaTeX table (booktabs).")
 ]

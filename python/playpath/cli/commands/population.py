@@ -10,7 +10,8 @@ import typer
 from rich.table import Table
 
 from playpath.base.files import check_file, write_text
-from playpath.base.metrics import format_value
+from playpath.base.manifest import compared
+from playpath.base.metrics import about_runs, format_value, metric
 from playpath.cli.commands import options
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
@@ -61,13 +62,18 @@ def compare(
         typer.Option("--group", metavar="LIST", help='Columns to tell viewers apart by, too: "country,device".'),
     ] = None,
     until_decided: Annotated[
-        bool, typer.Option("--until-decided", help="Add paths until the best is decided.")
+        bool,
+        typer.Option(
+            "--until-decided", help="Add paths until the best is decided; who is proven to be worse plays no more."
+        ),
     ] = False,
     most: Annotated[
         int | None,
         typer.Option("--most", metavar="N", min=2, help="With --until-decided: at most N paths; 320 by default."),
     ] = None,
     setting: options.Set = None,
+    vary: options.Vary = None,
+    prefer: options.Prefer = None,
     executor: Executor = "local",
     jobs: options.Jobs = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip sessions that the store holds.")] = True,
@@ -88,17 +94,27 @@ def compare(
         cc=options.choices(cc, "--cc"),
         scheduler=options.choices(scheduler, "--scheduler"),
         abr=options.choices(abr, "--abr"),
-        set=options.settings(setting),
+        vary=options.varied(vary),
+        set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
         paths=paths,
         sessions=sessions,
         baseline=baseline,
         group=options.choices(group, "--group"),
     )
     console.warn(doubts_of_population(loaded))
-    told = {"scenario": loaded.base.resolved, "population": loaded.source}
+    told = {"scenario": loaded.base.resolved, "population": loaded.source, **compared(loaded.base)}
     question = {"manifest": told, "baseline": loaded.baseline}
     bound = options.until_decided(until_decided, most)
-    run = partial(population, loaded, until_decided=bound, executor=executor, jobs=jobs, resume=resume)
+    run = partial(
+        population,
+        loaded,
+        paths=paths,  # a race refuses these two
+        sessions=sessions,
+        until_decided=bound,
+        executor=executor,
+        jobs=jobs,
+        resume=resume,
+    )
     answer(
         loaded.name,
         "population.json",
@@ -124,6 +140,12 @@ def print_population(result: PopulationResult) -> None:
         console.out.print(f"\n[dim]{console.plain(title)}[/dim]", soft_wrap=True)
         console.print_table(_by_group(result, name), below="")
     console.out.print()
+    if (trial := result.trial) is not None:
+        told = (
+            f"A real trial that tells {trial.sender} from {trial.best} by {metric(trial.metric).label} needs about "
+            f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if viewers differ as these sessions do."
+        )
+        console.out.print(console.plain(told), soft_wrap=not console.out.is_terminal)
     console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
     console.warn(result.warnings)
 

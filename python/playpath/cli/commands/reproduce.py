@@ -20,10 +20,10 @@ from playpath.cli.commands import options
 from playpath.cli.commands.compare import INTERRUPTED, sessions
 from playpath.cli.commands.results import results_folder
 from playpath.papers import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
-from playpath.papers.beside import WORLDS, SideBySide, run_beside
-from playpath.papers.joint import Joint, run_joint, sentences
+from playpath.papers.joint_space import Joint, run_joint, sentences
 from playpath.papers.sensitivity import summary
 from playpath.papers.study import Settings
+from playpath.papers.two_worlds import WORLDS, SideBySide, run_beside
 from playpath.run.worlds import SimWorld
 from playpath.show import console
 

@@ -26,8 +26,8 @@ Question = Mapping[str, Any]
 _PARTS = {
     "comparison.json": ("manifest.scenario", "manifest.choices", "world"),
     "record.json": ("manifest.scenario", "sender", "world"),
-    "sweep.json": ("manifest.scenario", "manifest.design"),
-    "population.json": ("manifest.scenario", "manifest.population", "baseline"),
+    "sweep.json": ("manifest.scenario", "manifest.choices", "manifest.design"),
+    "population.json": ("manifest.scenario", "manifest.choices", "manifest.population", "baseline"),
     "tune.json": ("params", "scenarios"),
     "twin.json": ("sim.manifest.scenario",),
     "claims.json": ("study", "media_share"),

@@ -74,9 +74,9 @@ def command(
     if pcap is not None:
         pcap.parent.mkdir(parents=True, exist_ok=True)
     name = pick_sender(loaded, sender)
-    if pcap is not None and worlds.speaks_quic(loaded.sender(name)):
+    if pcap is not None and (spoken := worlds.transport_of(loaded.sender(name))) != "tcp":
         raise InputError(
-            f"--pcap: sender '{name}' speaks QUIC, whose packets are not captured; --trace keeps its time series"
+            f"--pcap: sender '{name}' speaks {spoken.upper()}, whose packets are not captured; --trace keeps its time series"
         )
     question = {"world": worlds.world(place).name, "sender": name, "manifest": {"scenario": loaded.resolved}}
     where = results_folder(trace, "", "record.json", question, "--trace")

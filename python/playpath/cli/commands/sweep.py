@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from playpath.base.metrics import format_more_runs, format_value, metric
+from playpath.base.manifest import compared
+from playpath.base.metrics import format_difference, format_more_runs, format_value, metric
 from playpath.cli.commands import options
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.run.sanity import doubts_of_design
@@ -37,6 +38,7 @@ def command(
     executor: Executor = "local",
     cc: options.Cc = None,
     abr: options.Abr = None,
+    vary: options.Vary = None,
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     until_decided: options.UntilDecided = False,
@@ -54,13 +56,20 @@ def command(
     Results go to --out, by default out/NAME; cells to --store, by default the folder store in that.
     """
     check_executor(executor)
-    loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"), abr=options.choices(abr, "--abr"))
+    loaded = load_design(
+        design,
+        seeds=seeds,
+        cc=options.choices(cc, "--cc"),
+        abr=options.choices(abr, "--abr"),
+        vary=options.varied(vary),
+    )
     console.warn(doubts_of_design(loaded))
     if dry_run:
         _print_estimate(estimate(loaded, jobs), json)
         return
     bound = options.until_decided(until_decided, most)
-    question = {"manifest": {"scenario": loaded.base.resolved, "design": loaded.source}}
+    told = {"scenario": loaded.base.resolved, "design": loaded.source}
+    question = {"manifest": {**told, **compared(loaded.base)}}
     run = partial(sweep, loaded, executor=executor, jobs=jobs, until_decided=bound, resume=resume)
     answer(loaded.name, "sweep.json", question, run, print_sweep, unit="cells", store=store, out=out, json=json)
 
@@ -88,12 +97,14 @@ def _short(keys: Sequence[str]) -> list[str]:
 
 
 def print_sweep(result: SweepResult) -> None:
-    """The decision table; of a sender alone its means."""
-    if result.is_comparison:
-        _print_decisions(result)
-    else:
-        console.out.print(console.plain(result.alone), soft_wrap=not console.out.is_terminal)
+    """The headline; the decision table, of choices what they do for whom, of a sender alone its means."""
+    console.out.print(f"[bold]{console.plain(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
+    if not result.is_comparison:
         _print_means(result)
+    elif result.base.asks_for_whom:
+        _print_effects(result)
+    else:
+        _print_decisions(result)
     if result.errors.height:
         first = result.errors["error"][0]
         console.err.print(
@@ -116,6 +127,26 @@ def _print_means(result: SweepResult) -> None:
     _print_left(means.height)
 
 
+def _print_effects(result: SweepResult) -> None:
+    """A row for each point and value, a column for each sender."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for key in _short(result.keys):
+        table.add_column(console.plain(key), no_wrap=True)
+    senders = list(dict.fromkeys(choice.sender for choice in result.base.choices.values()))
+    for title in ("value", "against", *(f"for {sender}" for sender in senders)):
+        table.add_column(console.plain(title))
+    for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
+        at_point: dict[tuple[str, str], dict[str, str]] = {}
+        for e in result.effects[row["point"]]:
+            outcome = f"{e.outcome} ({e.detail})" if e.detail else e.outcome
+            at_point.setdefault((e.value, e.against), {})[e.sender] = outcome
+        for named, told in at_point.items():
+            cells = (str(row[key]) for key in result.keys)
+            table.add_row(*map(console.plain, (*cells, *named)), *(console.plain(told.get(s, "–")) for s in senders))
+    console.print_table(table)
+    _print_left(result.decisions.height)
+
+
 def _print_left(points: int) -> None:
     if points > _MOST_ROWS:
         console.out.print(f"[dim]… and {points - _MOST_ROWS} more points in the report[/dim]")
@@ -128,7 +159,11 @@ def _print_decisions(result: SweepResult) -> None:
     for title in ("best", "decided", "seeds", "second", "criterion", "second\nminus best"):
         table.add_column(title)
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
-        gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
+        gap = (
+            "–"
+            if row["difference"] is None
+            else f"{format_difference(row['difference'])} {metric(row['criterion']).unit}".strip()
+        )
         more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
         decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
         names = [console.plain(str(row[key])) for key in result.keys]

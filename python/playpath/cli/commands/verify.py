@@ -51,7 +51,9 @@ def command(
 
 def _print(found: Finding, digest: str) -> None:
     if found.is_same:
-        console.out.print(f"same: {found.sessions} sessions played again, digest {digest}", soft_wrap=True)
+        console.out.print(
+            f"same: {found.sessions} sessions played again, digest {console.plain(digest)}", soft_wrap=True
+        )
     else:
         statements = (
             f"; {found.wrong} statement{'s do' if found.wrong > 1 else ' does'} not follow" if found.wrong else ""

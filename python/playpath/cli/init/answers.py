@@ -29,7 +29,7 @@ DEFAULTS = {
     "loss": "0 %",
     "queue": "1 bdp",
     "cc": "cubic, bbr, newreno",
-    "seeds": "10",
+    "seeds": "",
 }
 FIGURES = ("rate", "rtt", "loss", "queue")
 MANIFESTS = (".mpd", ".m3u8")
@@ -106,8 +106,12 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
         There is no shipped scenario of the name in `like`.
     """
     given = {**DEFAULTS, **answers}
-    run = _block(
-        "[run]", [("seeds", int(given["seeds"]), "with fewer than 8 nothing is decided; --until-decided adds some")]
+    run = (
+        _block(
+            "[run]", [("seeds", int(given["seeds"]), "with fewer than 8 nothing is decided; --until-decided adds some")]
+        )
+        if given["seeds"]
+        else ["# No number of seeds: `playpath compare` adds some until it is decided. A number: [run] seeds = 10"]
     )
     blocks = (
         [f"# Made by `playpath init`; ask it: playpath compare {name}.toml", f"name = {_toml(name)}"],

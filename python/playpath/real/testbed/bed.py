@@ -21,8 +21,8 @@ from playpath.real.testbed.emulator import Emulator, PathEnds
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.processes import Child, identify
 from playpath.real.testbed.server import WebServer
+from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.real.testbed.sockdiag import Diag
-from playpath.real.testbed.talk import REPORTS, Talk
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -253,21 +253,21 @@ class Testbed:
         self._state.note(child.identity)
 
     def start_server(
-        self, *, bridge_to: ProvidedControl | None = None, talk: Talk | None = None, mptcp: bool = False
+        self, *, bridge_to: ProvidedControl | None = None, signalling: Signalling | None = None, mptcp: bool = False
     ) -> WebServer:
         """Start the web server; `mptcp`: it listens for MPTCP too.
 
-        `talk`: what is told beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
+        `signalling`: what is told beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
         """
-        talk = talk or Talk(requests=bridge_to is not None)
-        if talk:
+        signalling = signalling or Signalling(requests=bridge_to is not None)
+        if signalling:
             self.bridge = self.folder / "agent.sock"
-            options = ["--socket", str(self.bridge), *talk.server_data_options]
-            if talk.reports:
+            options = ["--socket", str(self.bridge), *signalling.server_data_options]
+            if signalling.reports:
                 options += ["--reports", str(self.folder / REPORTS)]
             told = [] if bridge_to is None else [bridge_to.name]
             self.start("agent", "server", [controls.loader(), "agent", *told, *options])
-        server = WebServer(self.server, self.folder, bridge=self.bridge, talk=talk, mptcp=mptcp)
+        server = WebServer(self.server, self.folder, bridge=self.bridge, signalling=signalling, mptcp=mptcp)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)

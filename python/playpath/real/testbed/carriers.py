@@ -16,7 +16,7 @@ from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.real.testbed.sampling import Flow
 from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
-from playpath.real.testbed.talk import COLLECTOR_PORT, Talk
+from playpath.real.testbed.signalling import COLLECTOR_PORT, Signalling
 from playpath.results.measured import PathCounts, Subflow
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Way:
+class VideoAddress:
     """What the player and the sampler need to know.
 
     Attributes
@@ -100,8 +100,10 @@ class Carrier(Protocol):
         """Addresses, limits, endpoints."""
         ...
 
-    def serve(self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk) -> tuple[Server, str]:
-        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `talk`: what player and
+    def serve(
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
+    ) -> tuple[Server, str]:
+        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `signalling`: what player and
         server tell one another.
         """
         ...
@@ -110,7 +112,7 @@ class Carrier(Protocol):
         """Address and port where players' reports go."""
         ...
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """The way to the server's `port`, over connections that use `control`."""
         ...
 
@@ -144,13 +146,15 @@ class _OfKernel:
             raise UnsupportedError(missing)
         return sending
 
-    def serve(self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk) -> tuple[Server, str]:
+    def serve(
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
+    ) -> tuple[Server, str]:
         """nginx, where players report with the bridge that tells the control."""
-        told = {} if talk.requests else of_the_video(sending, described)
+        told = {} if signalling.requests else of_the_video(sending, described)
         parameters = sending.parameters | told
         control = bed.use_control(sending.cc, parameters, by_route=self.uses_route, route=sending.route)
-        listens = control if talk.requests else None
-        return bed.start_server(bridge_to=listens, talk=talk, mptcp=self.serves_mptcp), control.name
+        listens = control if signalling.requests else None
+        return bed.start_server(bridge_to=listens, signalling=signalling, mptcp=self.serves_mptcp), control.name
 
     def collector(self, bed: Testbed) -> str:
         """nginx, over the first path."""
@@ -170,9 +174,9 @@ class Tcp(_OfKernel):
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """Straight to the server."""
-        return Way(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
+        return VideoAddress(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
 
     def words(self) -> str:
         """It has no programs."""
@@ -219,9 +223,9 @@ class KernelMptcp(_OfKernel):
         mptcp.announce_paths(bed)
         namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To the server's first address; the other paths join."""
-        return Way(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
+        return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
 
     def words(self) -> str:
         """It has no programs."""
@@ -241,7 +245,7 @@ class KernelMptcp(_OfKernel):
 
 
 class OverRelay(_OfKernel):
-    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/relay.md)."""
+    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/manual/relay.md)."""
 
     uses_route = False
 
@@ -257,10 +261,10 @@ class OverRelay(_OfKernel):
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To the relay beside the player."""
         self._pair = relay.start(bed, self._sender, control, port)
-        return Way(self._pair.address, "tcp", {relay.PORT: "video"})
+        return VideoAddress(self._pair.address, "tcp", {relay.PORT: "video"})
 
     def words(self) -> str:
         """Of both relays."""

@@ -1,6 +1,6 @@
 """The relay pair of a run: `playpath-relay` on both sides of the emulated paths, between nginx and the player.
 
-Striping over TCP, not MPTCP: one ordinary kernel connection per path, the project's own schedulers above (docs/relay.md).
+Striping over TCP, not MPTCP: one ordinary kernel connection per path, the project's own schedulers above (docs/manual/relay.md).
 """
 
 from __future__ import annotations

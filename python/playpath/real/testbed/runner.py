@@ -18,9 +18,9 @@ from playpath.base.engine import number
 from playpath.base.errors import RunError
 from playpath.base.files import write_text
 from playpath.base.manifest import RunManifest
-from playpath.real.testbed import crosstraffic, namespaces, players, talk
+from playpath.real.testbed import crosstraffic, namespaces, players, signalling
 from playpath.real.testbed.bed import Testbed
-from playpath.real.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
+from playpath.real.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, VideoAddress
 from playpath.real.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
 from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.plan import FILE, Plan
@@ -31,9 +31,9 @@ from playpath.real.testbed.records import Columns, InvalidLinkError, Measured, r
 from playpath.real.testbed.sampling import INTERVAL, Sampler
 from playpath.real.testbed.senders import Sending, of_the_video, translate
 from playpath.real.testbed.server import PORT
-from playpath.real.testbed.talk import COLLECTOR_PATH, Talk, beyond_nginx
+from playpath.real.testbed.signalling import COLLECTOR_PATH, Signalling, beyond_nginx
 from playpath.real.testbed.wire import Wire, WireQuic
-from playpath.run.worlds import speaks_quic
+from playpath.run.worlds import transport_of
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -120,7 +120,7 @@ def run_kernel(
     p1203 : path, optional
         File for the session as input of ITU-T P.1203 tools.
     world : str
-        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/wire.md).
+        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/manual/wire.md).
 
     Returns
     -------
@@ -253,7 +253,7 @@ class _Session:
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
-        talk.check(scenario, player, self._carrier.world, len(self.used))
+        signalling.check(scenario, player, self._carrier.world, len(self.used))
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
             raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
         self._carrier.check(scenario, sender)
@@ -287,7 +287,7 @@ class _Session:
             )
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
-        if speaks_quic(self.sender):
+        if transport_of(self.sender) == "quic":
             return self._own_quic()
         if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
             raise UnsupportedError(
@@ -367,7 +367,7 @@ class _Session:
             traffic.serve(scene.settings)
         return self._measure(scene, url, way, traffic, start)
 
-    def _measure(self, scene: Scene, url: str, way: Way, traffic: CrossTraffic, start: float) -> Measured:
+    def _measure(self, scene: Scene, url: str, way: VideoAddress, traffic: CrossTraffic, start: float) -> Measured:
         bed = scene.bed
         paths = {end.server_address: end.name for end in bed.ends}
         own = {} if self._carrier.world == "wire" else way.ports
@@ -388,7 +388,7 @@ class _Session:
             sampled = sampler.stop()
         video = [flow for flow in sampled if flow.local[1] in way.ports]
         carried = self._carrier.close(bed, video, self._described, start) if self.has_player else Carried()
-        self.warnings += [*carried.warnings, *talk.not_believed(bed)]
+        self.warnings += [*carried.warnings, *signalling.not_believed(bed)]
         sampled = [*carried.flows, *sampled]
         told = traffic.stop()
         hidden = bed.hidden_drops()
@@ -412,9 +412,9 @@ class _Session:
         """Something that nginx does not write."""
         return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
 
-    def _talk(self) -> Talk:
+    def _talk(self) -> Signalling:
         """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
-        return talk.talk_of(self.scenario, self.player, listens=self._listens and not self._unheard)
+        return signalling.signalling_of(self.scenario, self.player, listens=self._listens and not self._unheard)
 
     @property
     def _listens(self) -> bool:
@@ -422,7 +422,7 @@ class _Session:
 
     @property
     def _unheard(self) -> str:
-        return talk.unheard(self.scenario, self.player)
+        return signalling.unheard(self.scenario, self.player)
 
     def _shared_sysctls(self) -> list[str]:
         """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""
@@ -435,7 +435,7 @@ class _Session:
             if sysctls != self.sending.sysctls
         ]
 
-    def _write_plan(self, bed: Testbed, way: Way, traffic: CrossTraffic) -> float:
+    def _write_plan(self, bed: Testbed, way: VideoAddress, traffic: CrossTraffic) -> float:
         """Set the run's start, a moment from now; tell the emulator, and write the plan for the other programs."""
         start = time.monotonic() + _HEADSTART_S
         bed.emulator.begin_at(start)

@@ -107,7 +107,7 @@ def _both_ends(sender: resolved.Sender) -> dict[str, str]:
 
 
 def send_buffer_warning(sender: resolved.Sender) -> list[str]:
-    """A web server's socket is not held to a small send buffer: nginx was seen to fill several times tcp_wmem (docs/kernel.md)."""
+    """A web server's socket is not held to a small send buffer: nginx was seen to fill several times tcp_wmem (docs/manual/kernel.md)."""
     asked = sender.get("send_buffer")
     if asked is None or number(asked) >= number(_usual("cubic")["send_buffer"]):
         return []

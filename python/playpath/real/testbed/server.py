@@ -11,7 +11,7 @@ from pathlib import Path
 from playpath.real.testbed import namespaces
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.processes import Child
-from playpath.real.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, Talk
+from playpath.real.testbed.signalling import COLLECTOR_PATH, COLLECTOR_PORT, Signalling
 
 PORT = 8080
 
@@ -101,14 +101,14 @@ _COLLECTOR = """    server {{
 """
 
 
-_SILENCE = Talk()
+_SILENCE = Signalling()
 
 
 class WebServer:
     """nginx, started and answering.
 
-    `bridge`: socket of the CMCD bridge that it asks before each response, about `talk`. `mptcp`: its listener is of MPTCP; clients without
-    are served by TCP.
+    `bridge`: socket of the CMCD bridge that it asks before each response, about `signalling`. `mptcp`: its listener is of
+    MPTCP; clients without are served by TCP.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class WebServer:
         address: str = "0.0.0.0",
         port: int = PORT,
         bridge: Path | None = None,
-        talk: Talk = _SILENCE,
+        signalling: Signalling = _SILENCE,
         mptcp: bool = False,
     ) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
@@ -136,9 +136,9 @@ class WebServer:
                 folder=folder,
                 address=address,
                 port=port,
-                bridge="" if bridge is None else _asking(bridge, talk),
+                bridge="" if bridge is None else _asking(bridge, signalling),
                 collector=_COLLECTOR.format(address=address, port=COLLECTOR_PORT, path=COLLECTOR_PATH, socket=bridge)
-                if talk.reports
+                if signalling.reports
                 else "",
             )
         )
@@ -167,8 +167,8 @@ class WebServer:
             file.truncate(size)
 
 
-def _asking(bridge: Path, talk: Talk) -> str:
-    return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if talk.server_data else "")
+def _asking(bridge: Path, signalling: Signalling) -> str:
+    return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if signalling.server_data else "")
 
 
 def over_mptcp(wanted: bool) -> list[str]:

@@ -156,7 +156,7 @@ class Calibration:
 
     @property
     def problems(self) -> list[str]:
-        """In what the link is not what it should be: see the row *wanted* of docs/kernel-results.md."""
+        """In what the link is not what it should be: see the row *wanted* of docs/appendix/kernel-results.md."""
         found = []
         if abs(self.goodput_share - 1) > _WANTED_SHARE:
             found.append(f"payload {100 * (self.goodput_share - 1):+.1f} %")

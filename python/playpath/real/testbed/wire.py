@@ -1,4 +1,4 @@
-"""The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP, MPTCP and QUIC (docs/wire.md).
+"""The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP, MPTCP and QUIC (docs/manual/wire.md).
 
 Over TCP its device stands in the server's namespace, behind the ends of the emulated paths, and that namespace forwards:
 `10.77.N.1` is the kernel's end of path N, `10.78.N.1` the endpoint's address on it. Over QUIC it is a UDP socket on `10.77.0.1`.
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, cast
 from playpath.base.engine import number
 from playpath.real.testbed import mptcp, namespaces, programs, relay
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER, Testbed
-from playpath.real.testbed.carriers import Carried, Way
+from playpath.real.testbed.carriers import Carried, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.programs import Told
 from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
-from playpath.real.testbed.talk import REPORTS, Talk
+from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.results.measured import PathCounts, Subflow
 
 if TYPE_CHECKING:
@@ -113,15 +113,17 @@ class _Own:
         sysctls = translate(self._traffic[0]).sysctls if self._traffic else {}
         return Sending("own", {}, sysctls, [], (), of_the_client(sender))
 
-    def _start(self, bed: Testbed, where: Sequence[str], described: Mapping[str, float], talk: Talk) -> OwnServer:
+    def _start(
+        self, bed: Testbed, where: Sequence[str], described: Mapping[str, float], signalling: Signalling
+    ) -> OwnServer:
         """Start it; what the player does not report of the video is told at the start, as in the simulator."""
         file = bed.folder / "sender.json"
         file.write_text(json.dumps({key: value for key, value in self._sender.items() if key != "paths"}))
         arguments = ["--sender", str(file), "--sample", f"{round(self._interval * 1e9)} ns"]
-        arguments += ["--idle-timeout", "600 s", *where, *talk.server_data_options]
-        if talk.reports:
+        arguments += ["--idle-timeout", "600 s", *where, *signalling.server_data_options]
+        if signalling.reports:
             arguments += ["--reports", str(bed.folder / REPORTS)]
-        if not talk.requests and described.get("video_kbps"):
+        if not signalling.requests and described.get("video_kbps"):
             arguments += ["--playout-buffer", f"{round(described['playout_buffer_bytes'])} B"]
             arguments += ["--video-rate", f"{described['video_kbps']:.3f} kbit/s"]
         self._server = OwnServer(bed, arguments)
@@ -168,13 +170,13 @@ class Wire(_Own):
             mptcp.accept_paths(bed.client)
 
     def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[OwnServer, str]:
         """On a device of its own, which the client has a route to over each path."""
         where = ["--tun", _DEVICE, *(word for end in bed.ends for word in ("--address", address_on(end)))]
         where += ["--no-mptcp"] if len(bed.ends) == 1 else []
         where += ["--name", address_on(bed.ends[0])] if self.has_tls else []
-        server = self._start(bed, where, described, talk)
+        server = self._start(bed, where, described, signalling)
         for end in bed.ends:
             way = ("dev", end.client_device, "src", end.client_address)
             namespaces.run_ip("-n", bed.client, "route", "replace", address_on(end), *way)
@@ -184,12 +186,12 @@ class Wire(_Own):
         """The endpoint itself: it takes reports on any connection."""
         return f"{address_on(bed.ends[0])}:{PORT}"
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To its first address; the other paths join."""
         assert self._server is not None
         protocol = "tcp" if len(bed.ends) == 1 else "mptcp"
         key = self._server.said()["spki"] if self.has_tls else ""
-        return Way(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"}, key)
+        return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"}, key)
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """End it: the time series of its connections, and what they did with the paths."""
@@ -212,21 +214,21 @@ class WireQuic(_Own):
         """Nothing to do."""
 
     def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[OwnServer, str]:
         """At the server's end of the path, which is also its name."""
         address = bed.ends[0].server_address
         where = ["--transport", "quic", "--address", address, "--name", address]
-        return self._start(bed, where, described, talk), "own"
+        return self._start(bed, where, described, signalling), "own"
 
     def collector(self, bed: Testbed) -> str:
         """The endpoint itself."""
         return f"{bed.ends[0].server_address}:{PORT}"
 
-    def open(self, bed: Testbed, port: int, control: str) -> Way:
+    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To its socket, whose certificate nobody has signed."""
         assert self._server is not None
-        return Way(self.collector(bed), "quic", {PORT: "video"}, self._server.said()["spki"])
+        return VideoAddress(self.collector(bed), "quic", {PORT: "video"}, self._server.said()["spki"])
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """End it: the time series of its connections."""

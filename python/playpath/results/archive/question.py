@@ -41,7 +41,7 @@ class Question:
     written : Written, optional
         The scenario without its defaults, which points change.
     choices : dict
-        Of a comparison of other choices than senders: name → the resolved scenario that plays under it.
+        Where other choices than senders are compared: name → the resolved scenario that plays under it, before points change it.
     """
 
     kind: str
@@ -132,8 +132,7 @@ def question_of(result: Result, source: Path | None) -> Question:
             raise InputError(
                 "this comparison varies its scenario, and was made before archives held that; run it again"
             )
-        variants = {name: dict(variant.resolved) for name, variant in scenario.variants.items()}
-        return Question("comparison", dict(scenario.resolved), choices=variants)
+        return Question("comparison", dict(scenario.resolved), choices=_compared(scenario))
     question = _of_sweep(result) if isinstance(result, SweepResult) else _of_population(result, source)
     _check_cells(question, result)
     return question
@@ -143,9 +142,8 @@ def _of_sweep(result: SweepResult) -> Question:
     own = {key: value for key, value in result.source.items() if key in ("name", "axis", "sample")}
     design = load_design({**own, "scenario": result.base})
     points = dict(enumerate(design.points()))
-    return Question(
-        "sweep", dict(result.base.resolved), points, _contents(result.base, points.values()), result.base.written
-    )
+    contents = _contents(result.base, points.values())
+    return Question("sweep", dict(result.base.resolved), points, contents, result.base.written, _compared(result.base))
 
 
 def _of_population(result: PopulationResult, source: Path | None) -> Question:
@@ -156,12 +154,22 @@ def _of_population(result: PopulationResult, source: Path | None) -> Question:
         if source is not None:
             raise
         raise InputError(f"{error}; name the population's file: --population FILE") from None
-    drawn = replace(found, base=told.base, paths=told.paths, sessions=told.sessions, seed=told.seed)
+    drawn = replace(
+        found,
+        base=told.base,
+        paths=told.paths,
+        sessions=told.sessions,
+        seed=told.seed,
+        is_shuffled=result.most is not None,
+    )
     numbers = sorted(set(result.table["path"].to_list()))
     points = {number: dict(drawn.path(number).settings) for number in numbers}
-    return Question(
-        "population", dict(told.base.resolved), points, _contents(told.base, points.values()), told.base.written
-    )
+    contents = _contents(told.base, points.values())
+    return Question("population", dict(told.base.resolved), points, contents, told.base.written, _compared(told.base))
+
+
+def _compared(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
+    return {name: dict(variant.resolved) for name, variant in scenario.variants.items()}
 
 
 def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, object]]:

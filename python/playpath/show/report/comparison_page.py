@@ -13,8 +13,12 @@ from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_r
 from playpath.judge.ranking import Difference, is_clear
 from playpath.results.comparison import Comparison, format_summary
 from playpath.results.packets import Window
+from playpath.results.paths import subflows
 from playpath.show.report import html
-from playpath.show.report.rows import differences_figure, swatch, values_figure
+from playpath.show.report.component import swatch
+from playpath.show.report.effects_section import effects_section
+from playpath.show.report.paths_section import paths_section
+from playpath.show.report.rows import differences_figure, values_figure
 from playpath.show.report.sessions import sessions_section
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
@@ -25,11 +29,17 @@ _MOST_ROWS = 200
 def comparison_page(result: Comparison, window: Window | None = None) -> str:
     """The whole page as text; `window` (begin and end in seconds) is what is shown packet by packet."""
     sections = [
-        _head(result), _ranking(result), _effects(result), _choices(result), _failures(result), _timelines(result, window),
-        _viewer_figures(result), _differences(result), _paths(result, window), _network_figures(result), _flows(result),
-        _all_metrics(result), _manifest(result),
+        _head(result), _ranking(result), effects_section(result.effects, "seed"), _choices(result), _failures(result),
+        _timelines(result, window),
+        _viewer_figures(result), _causes(result), _sensitivity(result), _differences(result), _paths(result, window),
+        _network_figures(result), _costs(result), _flows(result), _all_metrics(result), _manifest(result),
     ]  # fmt: skip
-    return html.page(f"{result.scenario.name}: which sender keeps the video playing?", sections)
+    return html.page(f"{result.scenario.name}: which {_what(result)} keeps the video playing?", sections)
+
+
+def _what(result: Comparison) -> str:
+    """What is compared."""
+    return "choice" if result.scenario.choices else "sender"
 
 
 def _head(result: Comparison) -> str:
@@ -39,9 +49,9 @@ def _head(result: Comparison) -> str:
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
     rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
     fewer = "".join(f", {sender} left after {count}" for sender, count in result.left.items())
-    facts = (
-        f"{len(result.senders)} senders, {len(result.seeds)} seeds each{escape(fewer)}, world {escape(result.world)}"
-    )
+    raced = "" if result.most is None else f", a race of {result.table.height} sessions, {result.most} seeds at most"
+    played = f"{len(result.senders)} {_what(result)}s, {len(result.seeds)} seeds each{escape(fewer)}{raced}"
+    facts = f"{played}, world {escape(result.world)}"
     return (
         f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
         f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"
@@ -53,7 +63,7 @@ def _ranking(result: Comparison) -> str:
     names = [n for n in result.shown_criteria if n not in _NETWORK] or result.shown_criteria
     network = [n for n in _NETWORK[:-1] if n in result.metric_names and n not in names]
     shown = [*names, *network]
-    head = ["sender", "against the best", *(_column_head(n) for n in shown)]
+    head = [_what(result), "against the best", *(_column_head(n) for n in shown)]
     rows = [
         [_sender(result, s), escape(against_best(result, s)), *(_mean(result, s, n) for n in shown)]
         for s in result.ranking
@@ -73,20 +83,6 @@ def _choices(result: Comparison) -> str:
     ]
     table = html.table(["choice", "sender", "settings"], rows, classes="cards words")
     return html.section("What each name stands for", table, anchor="choices") if rows else ""
-
-
-def _effects(result: Comparison) -> str:
-    """What each value does for each sender."""
-    rows = [
-        [escape(effect.value), escape(effect.against), escape(effect.sender), effect.outcome, escape(effect.told)]
-        for effect in result.effects
-    ]
-    note = (
-        "Each value against the first, sender by sender, paired by seed. Alike: no difference that a viewer would notice "
-        "is left; open: not proven either way."
-    )
-    table = html.table(["value", "against", "for sender", "outcome", "in words"], rows, classes="cards words")
-    return html.section("What a value does for whom", table, note=note, anchor="effects") if rows else ""
 
 
 def _written(settings: Mapping[str, object]) -> str:
@@ -166,9 +162,6 @@ def _paths(result: Comparison, window: Window | None) -> str:
     """Of the senders over several paths: the best, and the last."""
     if len(result.scenario.resolved.get("path") or []) < 2:
         return ""
-    from playpath.plots.paths import subflows  # matplotlib takes its time
-    from playpath.show.report.paths_section import paths_section
-
     traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
     several = [session for session in traced if subflows(session)]
     return paths_section(several if len(several) < 3 else [several[0], several[-1]], window)
@@ -178,6 +171,58 @@ def _network_figures(result: Comparison) -> str:
     parts = [values_figure(result, name, "dot") for name in _NETWORK if name in result.metric_names]
     note = "Discs: means; whiskers: 95 % intervals of the median; dots below: single seeds. The axes need not begin at zero."
     return html.section("What it costs the network", html.figures(parts), note=note, anchor="network") if parts else ""
+
+
+def _costs(result: Comparison) -> str:
+    """What an hour shown takes, and what is left to the others on the path."""
+    beside = {found.sender: found for found in result.neighbours}
+    head = [_what(result), "sent<br><small>GB</small>", "sent again<br><small>GB</small>"]
+    head += ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if beside else []
+    rows = []
+    for cost in result.costs():
+        row = [_sender(result, cost.sender), format_value(cost.sent_gb), format_value(cost.retransmitted_gb)]
+        if beside:
+            other = beside.get(cost.sender)
+            row += (
+                ["–", "–"]
+                if other is None
+                else [format_value(other.goodput_mbps), format_value(100 * other.loss_ratio)]
+            )
+        rows.append(row)
+    note = "Bytes that leave the server for each hour of video shown; and those of them that were sent again. 1 GB is 10^9 bytes."
+    table = html.table(head, rows, classes="cards")
+    return html.section("What an hour shown takes", table, note=note, anchor="costs") if rows else ""
+
+
+def _causes(result: Comparison) -> str:
+    """One line for each sender."""
+    rows = [[_sender(result, cause.sender), escape(cause.told)] for cause in result.causes]
+    note = "Means over all sessions, as measured on the path."
+    table = html.table([_what(result), "measured"], rows, classes="cards words")
+    return html.section("What held the rate", table, note=note, anchor="causes") if rows else ""
+
+
+def _sensitivity(result: Comparison) -> str:
+    """The answer at variations of the path."""
+    found = result.sensitivity
+    if found is None:
+        return ""
+    rows = [
+        [*map(escape, (shift.setting, shift.was, shift.now, shift.leads)), escape(found.told(shift))]
+        for shift in found.shifts
+    ]
+    entry = metric(found.metric)
+    head = [
+        "setting",
+        "from",
+        "to",
+        "leads",
+        f"{escape(entry.label)}, {escape(found.rival)} minus {escape(found.best)}",
+    ]
+    note = f"{found.sentence} One setting at a time, {found.seeds} seeds each, the same as here."
+    return html.section(
+        "What the answer hangs on", html.table(head, rows, classes="cards"), note=note, anchor="sensitivity"
+    )
 
 
 def _flows(result: Comparison) -> str:
@@ -231,7 +276,8 @@ def _manifest(result: Comparison) -> str:
 
 def _sender(result: Comparison, sender: str) -> str:
     place = result.decision.place(sender) if sender in result.ranking else "–"
-    disc = swatch(result, sender) if sender in result.senders else ""  # none of its sessions may have ended well
+    # None of its sessions may have ended well.
+    disc = swatch(result.senders, sender) if sender in result.senders else ""
     return f"<span class='rank'>{place}</span>{disc}{escape(sender)}"
 
 

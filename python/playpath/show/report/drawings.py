@@ -1,12 +1,8 @@
-"""Matplotlib's figures as inline SVG, whose colours and font follow the page, with what the page tells of them.
-
-Apart from `html`, since matplotlib takes its time to load: a comparison's page has no use for it.
-"""
+"""Matplotlib's figures as inline SVG: those of the papers on the page of a study, and figures in a notebook."""
 
 from __future__ import annotations
 
 import io
-import json
 import re
 import warnings
 from collections.abc import Iterator
@@ -19,7 +15,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from playpath.plots.style import COLOURS, GRID, INK, MUTED, PAPER, STALL, take_literally
-from playpath.show.report.figure_data import figure_data
 
 _SVG_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "playpath", "font.family": "sans-serif"}
 # Of web/src/tokens.css.
@@ -32,17 +27,14 @@ _PAINT = re.compile(r'(?<= )(fill|stroke)="(#[0-9a-f]{6})"')
 
 
 def figure_svg(figure: Figure, description: str, *, is_full: bool = False) -> str:
-    """A figure as inline SVG whose colours and font follow the page, in light and dark, with what the page tells of it.
+    """A figure as inline SVG whose colours and font follow the page, in light and dark.
 
     With `is_full` it takes the page's width, and scrolls on a phone: for figures full of text.
     """
     svg = _TAG.sub(_follow_page, plain_svg(figure))
     svg = svg.replace("<svg ", f"<svg role='img' aria-label='{escape(description, quote=True)}' ", 1)
-    told = json.dumps(figure_data(figure, description), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    data = "<script type='application/json'>" + told.replace("<", "\\u003c") + "</script>"
-    kind = " full" if is_full else ""
     scroller = "<div class='scroller' tabindex='0'>" if is_full else "<div class='scroller'>"
-    return f"<figure class='drawn{kind}'>{scroller}{_unique_ids(svg, description)}</div>{data}</figure>"
+    return f"<figure class='drawn{' full' if is_full else ''}'>{scroller}{_unique_ids(svg, description)}</div></figure>"
 
 
 def plain_svg(figure: Figure) -> str:
@@ -75,14 +67,14 @@ def _laid_out(figure: Figure) -> Iterator[None]:
         figure.set_layout_engine(engine)
 
 
-def themed(colour: str) -> str:
-    """A figure's colour as the page's, which follows light and dark."""
-    return f"var(--{_TOKENS[colour]})" if colour in _TOKENS else colour
-
-
 def _follow_page(tag: re.Match[str]) -> str:
     plain = _STYLE.sub(_attributes, tag[0])
-    return _PAINT.sub(lambda paint: f'{paint[1]}="{themed(paint[2])}"', plain)
+    return _PAINT.sub(lambda paint: f'{paint[1]}="{_themed(paint[2])}"', plain)
+
+
+def _themed(colour: str) -> str:
+    """A figure's colour as the page's, which follows light and dark."""
+    return f"var(--{_TOKENS[colour]})" if colour in _TOKENS else colour
 
 
 def _attributes(style: re.Match[str]) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import pairwise
 
-from playpath.plots import figure, packet_timeline, path_timeline, stacked_throughput
-from playpath.plots.paths import runs, subflows, switch_reasons
-from playpath.results.packets import SERIES, Window
+import numpy as np
+
+from playpath.results.packets import COPY, RETRANSMISSION, SERIES, Window, shown_window
+from playpath.results.paths import Run, binned_goodput, runs, shown_runs, subflows, switch_reasons
 from playpath.results.record import Session
+from playpath.results.stalls import stalls
 from playpath.show.report import html
-from playpath.show.report.drawings import figure_svg
+from playpath.show.report.component import component
 
 _NOTE = (
     "Stacked: goodput over each path, red bands where playback stands still. Lanes: packets of new data in a row on a path, "
@@ -24,6 +27,10 @@ _ZOOM = (
 )
 
 
+_BINS = 160
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
 def paths_section(sessions: Sequence[Session], window: Window | None = None) -> str:
     """Figures and the switches by reason for each traced session over several paths; empty if there is none."""
     several = [session for session in sessions if subflows(session)]
@@ -34,18 +41,109 @@ def paths_section(sessions: Sequence[Session], window: Window | None = None) -> 
 
 def _session(session: Session, is_named: bool, window: Window | None) -> str:
     name = f"<h3>{escape(session.sender)}</h3>" if is_named else ""
-    drawn, ax = figure(height=2.6)
-    stacked_throughput(session, ax)
-    parts = [figure_svg(drawn, f"{session.sender}: goodput of the subflows, stacked")]
+    parts = [_stacked(session)]
     if runs(session):
-        drawn, ax = figure(height=0.9 + 0.55 * len(subflows(session)))
-        path_timeline(session, ax)
-        parts.append(figure_svg(drawn, f"{session.sender}: packets on each path with the switches"))
+        parts.append(_runs_figure(session))
     if SERIES in session.series:
-        drawn, ax = figure(9.0, 0.9 + 0.5 * len(subflows(session)))
-        packet_timeline(session, ax, window=window)
-        parts.append(figure_svg(drawn, f"{session.sender}: single packets on each path", is_full=True))
+        parts.append(_packets_figure(session, window))
     return name + html.figures(parts) + _reasons(session)
+
+
+def _stacked(session: Session) -> str:
+    """Goodput of the subflows on top of one another, and where the picture stands still."""
+    found = subflows(session)
+    end = max(float(columns["time_s"][-1]) for columns in found.values() if len(columns["time_s"]))
+    edges = np.linspace(0.0, end, _BINS + 1)
+    middle = (edges[1:] + edges[:-1]) / 2
+    base = np.zeros(_BINS)
+    series = []
+    for place, (path, columns) in enumerate(found.items()):
+        top = base + binned_goodput(columns, edges)
+        points = np.stack([middle, top, base, top], axis=1).round(4).tolist()
+        series.append({"name": path, "place": place, "points": points, "isLine": True, "marked": []})
+        base = top
+    given = {
+        "x": {"label": "time", "unit": "", "isTime": True, "range": [0, end]},
+        "y": {"label": "goodput", "unit": "Mbit/s"},
+        "spread": "layer",
+        "series": series,
+        "stops": stalls(session),
+    }
+    return component("plane", f"{session.sender}: goodput over each path, stacked", given)
+
+
+def _runs_figure(session: Session) -> str:
+    """Some changes of path: packets in a row as bars."""
+    shown = shown_runs(session)
+    lanes = list(subflows(session))
+    most = max(run.packets for run in shown)
+    bars = [
+        {
+            "lane": lanes.index(run.path),
+            "from": run.begin_s,
+            "until": run.end_s,
+            "share": min(run.packets / most, 1.0),
+            "isOwn": not run.is_forced,
+            "told": _told(run),
+        }
+        for run in shown
+    ]
+    given = {"lanes": lanes, "view": [shown[0].begin_s, shown[-1].end_s], "bars": bars, "strokes": []}
+    title = f"{session.sender}: packets in a row on each path, at most {most:.0f}"
+    return component("lanes", title, {**given, "changes": _between(shown, lanes), "letters": {}})
+
+
+def _between(shown: Sequence[Run], lanes: list[str]) -> list[dict[str, object]]:
+    return [
+        {
+            **_change(lanes, before.path, before.end_s, after.path, after.begin_s),
+            "letter": "",
+            "isOwn": False,
+            "told": _told(after),
+        }
+        for before, after in pairwise(shown)
+    ]
+
+
+def _change(lanes: list[str], left: str, left_s: float, entered: str, entered_s: float) -> dict[str, object]:
+    return {"from": lanes.index(left), "left": left_s, "to": lanes.index(entered), "entered": entered_s}
+
+
+def _told(run: Run) -> str:
+    room = "no room on the path before" if run.is_forced else "the path before had room"
+    return f"{run.packets:.0f} packets on {run.path}: {run.reason}; {room}"
+
+
+def _packets_figure(session: Session, window: Window | None) -> str:
+    """Every data packet that the server sent in a window, and the changes of path with their reasons."""
+    begin, end = shown_window(session, window)
+    lanes = list(subflows(session))
+    packets = session.series[SERIES]
+    inside = (packets["time_s"] >= begin) & (packets["time_s"] <= end)
+    rows = zip(*(np.asarray(packets[name])[inside].tolist() for name in ("path", "time_s", "kind")), strict=True)
+    kinds = {RETRANSMISSION: "retransmission", COPY: "copy"}
+    strokes = [{"lane": int(path), "time": at, "kind": kinds.get(int(kind), "packet")} for path, at, kind in rows]
+    letters: dict[str, str] = {}
+    changes = _changes(session, (begin, end), lanes, letters)
+    given = {"lanes": lanes, "view": [begin, end], "bars": [], "strokes": strokes, "changes": changes}
+    told = {letter: why for why, letter in letters.items()}
+    return component("lanes", f"{session.sender}: single packets on each path", {**given, "letters": told}, full=True)
+
+
+def _changes(session: Session, view: Window, lanes: list[str], letters: dict[str, str]) -> list[dict[str, object]]:
+    """The changes of path within a view; gives each reason a letter."""
+    switches = session.series.get("switches.video")
+    if switches is None:
+        return []
+    columns = (switches[name] for name in ("time_s", "last_before_s", "from", "to", "reason", "is_forced"))
+    found = []
+    for at, before, left, entered, why, forced in zip(*columns, strict=True):
+        if view[0] <= float(at) <= view[1]:
+            letter = letters.setdefault(str(why), _LETTERS[len(letters) % len(_LETTERS)])
+            change = _change(lanes, str(left), max(float(before), view[0]), str(entered), float(at))
+            room = "no room on the path before" if forced else "the path before had room"
+            found.append({**change, "letter": letter, "isOwn": not forced, "told": f"{why}; {room}"})
+    return found
 
 
 def _reasons(session: Session) -> str:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import json
 from html import escape
 
+import numpy as np
+
 from playpath.base.metrics import format_interval, format_value, metric
-from playpath.plots import figure
-from playpath.plots.population import distribution, group_title, groups, helped_and_harmed, turning
 from playpath.population.answer import PopulationResult
-from playpath.population.groups import group_labels
+from playpath.population.groups import group_title
 from playpath.population.headline import neighbours
 from playpath.population.intervals import Estimate
 from playpath.population.versus import Versus
 from playpath.show.report import html
-from playpath.show.report.drawings import figure_svg
+from playpath.show.report.component import colour_place, component
+from playpath.show.report.effects_section import effects_section
 
 _MOST_FIGURES = 4
-_ROW_HEIGHT = 0.3
+_LEVELS = np.linspace(0.005, 0.995, 100)
+_MARKED = np.searchsorted(_LEVELS, [0.25, 0.5, 0.75, 0.95]).tolist()
+_HELPED, _HARMED = 2, 1
+"""Numbers of the colours of those who are served better and worse."""
+_ALIKE = 5.0
+"""Points of net benefit that count as none."""
 _NEIGHBOURS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets", "neighbours_stall_time_s")
+_LOG_FROM = 8
+"""An axis whose largest value is so many times its smallest is one of factors."""
 _RELATIONS = {"better": "better", "worse": "worse", "alike": "alike", "open": "undecided"}
 
 
@@ -27,6 +35,7 @@ def population_page(result: PopulationResult) -> str:
     is_compared = len(result.senders) > 1
     sections = [
         _head(result),
+        effects_section(result.effects, "viewer"),
         _shares(result) if is_compared else "",
         _distributions(result),
         _groups(result) if is_compared else "",
@@ -50,8 +59,6 @@ def _shares(result: PopulationResult) -> str:
     versus = result.against_baseline
     if not versus:
         return ""
-    drawn, ax = figure(5.2, 0.9 + 0.42 * len(versus))
-    helped_and_harmed(result, ax)
     head = ["sender", "better served", "worse served", "helped minus harmed", "network", "retransmits", "decided"]
     rows = [[escape(name), *_share_cells(v)] for name, v in versus.items()]
     if any(v.neighbours for v in versus.values()):
@@ -60,8 +67,27 @@ def _shares(result: PopulationResult) -> str:
     note = (
         f"Every viewer once with {result.baseline} and once with the other sender, on the same path at the same moment."
     )
-    body = html.figures([figure_svg(drawn, "helped and harmed")]) + html.table(head, rows, classes="cards")
+    body = html.figures([_shares_figure(result)]) + html.table(head, rows, classes="cards")
     return html.section(f"Whom each sender helps and harms, against {result.baseline}", body, note=note)
+
+
+def _shares_figure(result: PopulationResult) -> str:
+    """Of every sender the shares of viewers whom it serves better and worse than the baseline."""
+    rows = []
+    for name, versus in result.against_baseline.items():
+        better, worse = _in_percent(versus.helped), _in_percent(versus.harmed, sign=-1)
+        told = [
+            f"{name}: {word} served {html.typeset(f'{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})')}"
+            for word, share in (("better", versus.helped), ("worse", versus.harmed))
+        ]
+        rows.append({"name": name, "place": 0, **better, "seeds": [], "second": worse, "told": told})
+    title = f"Viewers served worse (left) and better (right) than by {result.baseline}"
+    return component("rows", title, {"unit": "%", "kind": "shares", "least": 5, "rows": rows})
+
+
+def _in_percent(share: Estimate, sign: int = 1) -> dict[str, object]:
+    ends = sorted((100 * sign * share.low, 100 * sign * share.high))
+    return {"mean": 100 * sign * share.value, "ci95": ends}
 
 
 def _share_cells(versus: Versus) -> list[str]:
@@ -84,18 +110,38 @@ def _percent(share: Estimate) -> str:
 
 
 def _points(net: Estimate) -> str:
-    return f"{100 * net.value:+.0f}<br><small>{100 * net.low:+.0f} to {100 * net.high:+.0f}</small>"
+    return f"{signed(100 * net.value)}<br><small>{signed(100 * net.low)} to {signed(100 * net.high)}</small>"
+
+
+def signed(value: float) -> str:
+    """A whole number with its sign; none has none.
+
+    >>> signed(3.2), signed(-0.2), signed(-7)
+    ('+3', '0', '-7')
+    """
+    return f"{value:+.0f}" if round(value) else "0"
 
 
 def _distributions(result: PopulationResult) -> str:
     names = [n for n in result.viewer_criteria if n != "played_s" and _varies(result, n)][:_MOST_FIGURES]
-    parts = []
-    for name in names:
-        drawn, ax = figure(4.6, 3.1)
-        distribution(result, name, ax)
-        parts.append(figure_svg(drawn, f"distribution of {metric(name).label}"))
+    parts = [_distribution(result, name) for name in names]
     note = "Marks: 25, 50, 75 and 95 % of viewers. Bands: 95 %, over links or users."
     return html.section("How viewers differ", html.figures(parts), note=note) if parts else ""
+
+
+def _distribution(result: PopulationResult, name: str) -> str:
+    """The share of viewers who have at most this much of a metric, under the best sender and the baseline."""
+    series = []
+    for sender in dict.fromkeys([result.best, result.baseline]):
+        found = result.quantiles(sender, name, _LEVELS)
+        if found is not None:
+            points = [list(map(float, row)) for row in zip(found[0], 100 * _LEVELS, found[1], found[2], strict=True)]
+            place = colour_place(result.senders, sender)
+            series.append({"name": sender, "place": place, "points": points, "isLine": True, "marked": _MARKED})
+    entry = metric(name)
+    y = {"label": "viewers with at most this", "unit": "%", "range": [0, 100]}
+    given = {"x": {"label": entry.label, "unit": entry.unit}, "y": y, "spread": "band", "series": series}
+    return component("plane", f"{entry.label} over viewers", given)
 
 
 def _varies(result: PopulationResult, name: str) -> bool:
@@ -103,12 +149,7 @@ def _varies(result: PopulationResult, name: str) -> bool:
 
 
 def _groups(result: PopulationResult) -> str:
-    parts = []
-    for column in result.group_columns():
-        rows = group_labels(result.paths, column)["label"].n_unique()
-        drawn, ax = figure(4.6, max(2.6, 0.9 + _ROW_HEIGHT * rows))
-        groups(result, column, ax)
-        parts.append(figure_svg(drawn, f"groups by {group_title(column)}"))
+    parts = [_groups_figure(result, column) for column in result.group_columns()]
     note = (
         f"{result.contender} against {result.baseline}; in brackets how many links or users. Filled: the interval is on one side of zero. "
         "Grey: alike. Intervals are for each group by itself, not corrected for their number."
@@ -119,6 +160,31 @@ def _groups(result: PopulationResult) -> str:
             f"<p class='note'>Each sender against {escape(result.baseline)}, helped minus harmed, points:</p>{tables}"
         )
     return html.section("Which viewers", html.figures(parts) + tables, note=note) if parts else ""
+
+
+def _groups_figure(result: PopulationResult, column: str) -> str:
+    """Helped minus harmed in each group of viewers."""
+    rows = []
+    for label, units, _, _, net in result.by_group(column, result.contender, result.baseline):
+        is_clear = net.low > 0 or net.high < 0
+        told = [
+            f"{label}: {html.typeset(signed(100 * net.value))} points",
+            html.typeset(f"95 % interval: {signed(100 * net.low)} to {signed(100 * net.high)}"),
+            f"{units} {result.population.unit_word}",
+        ]
+        rows.append(
+            {
+                "name": f"{label} ({units})",
+                "place": _HARMED if net.high < 0 else _HELPED,
+                **_in_percent(net),
+                "seeds": [],
+                "state": "proven" if is_clear else "open",
+                "margin": _ALIKE,
+                "told": told,
+            }
+        )
+    title = f"Helped minus harmed in points, by {group_title(column)}"
+    return component("rows", title, {"unit": "", "kind": "difference", "least": 5, "of": "group", "rows": rows})
 
 
 def _group_table(result: PopulationResult, column: str) -> str:
@@ -133,20 +199,57 @@ def _group_table(result: PopulationResult, column: str) -> str:
 
 def _turning(result: PopulationResult) -> str:
     worst = result.worst_paths(result.best, result.baseline)
-    parts = []
-    if "rate_mbps" in result.paths.columns and result.paths["rate_mbps"].null_count() == 0:
-        drawn, ax = figure(4.6, 3.1)
-        turning(result, ax)
-        parts.append(figure_svg(drawn, "net benefit against rate"))
+    has_rates = "rate_mbps" in result.paths.columns and result.paths["rate_mbps"].null_count() == 0
+    parts = [_turning_figure(result)] if has_rates else []
     told = [n for n in worst.columns if n not in ("path", "unit", "weight", "net", "name")]
     head = ["path", f"{escape(result.best)} better minus worse", *(escape(_column_title(n)) for n in told)]
     rows = [
-        [escape(str(row["name"])), f"{100 * row['net']:+.0f}", *(escape(_cell(row[n])) for n in told)]
+        [escape(str(row["name"])), signed(100 * row["net"]), *(escape(_cell(row[n])) for n in told)]
         for row in worst.iter_rows(named=True)
     ]
     body = html.figures(parts) + (html.table(head, rows, classes="cards") if rows else "<p>There is no such path.</p>")
     note = f"Paths where {result.baseline} serves more of the viewers better; the metrics are {result.best} minus {result.baseline}."
     return html.section("Where the answer turns", body, note=note)
+
+
+def _turning_figure(result: PopulationResult) -> str:
+    """Each path's net benefit of the best sender over the baseline against its mean rate."""
+    scores = result.judged(result.best, result.baseline).score
+    means = (
+        result.keys.head(len(scores))
+        .with_columns(net=scores.astype(float))
+        .group_by("path", maintain_order=True)
+        .mean()
+    )
+    frame = result.paths.join(means.select("path", "net"), on="path", how="left", maintain_order="left")
+    rate, net = frame["rate_mbps"].to_numpy(), 100 * frame["net"].to_numpy()
+    kinds = (
+        (net > 0, "more served better", _HELPED),
+        (net < 0, "more served worse", _HARMED),
+        (net == 0, "as many", None),
+    )
+    series = [
+        {
+            "name": name,
+            "place": place,
+            "points": [[float(a), float(b), None, None] for a, b in zip(rate[wanted], net[wanted], strict=True)],
+            "isLine": False,
+            "isHollow": place is None,
+            "names": [f"path {path}" for path in frame.filter(wanted)["path"].to_list()],
+        }
+        for wanted, name, place in kinds
+        if wanted.any()
+    ]
+    is_log = bool(rate.min() > 0 and rate.max() > _LOG_FROM * rate.min())
+    y = {
+        "label": f"{result.best} better minus worse",
+        "unit": "points",
+        "range": [-108, 108],
+        "ticks": [-100, -50, 0, 50, 100],
+    }
+    x = {"label": "mean rate of the path", "unit": "Mbit/s", "isLog": is_log}
+    title = f"{result.best} against {result.baseline}, by the path's rate"
+    return component("plane", title, {"x": x, "y": y, "spread": "interval", "series": series})
 
 
 def _column_title(name: str) -> str:

@@ -1,15 +1,13 @@
-"""A metric of every sender for the page's script, which draws a row for each (web/src/view/rows.ts)."""
+"""A metric of every sender of a comparison, a row each (web/src/view/rows.ts)."""
 
 from __future__ import annotations
 
-import json
 from typing import Literal
 
 from playpath.base.metrics import metric
 from playpath.judge.ranking import is_clear
 from playpath.results.comparison import Comparison
-
-_COLOURS = 8  # of web/src/tokens.css
+from playpath.show.report.component import colour_place, component
 
 
 def values_figure(result: Comparison, name: str, kind: Literal["bar", "dot"]) -> str:
@@ -47,27 +45,14 @@ def differences_figure(result: Comparison, name: str) -> str:
                 "margin": margin,
             }
         )
-    return _figure(f"{name}-differences", f"{metric(name).label}, minus that of {best}", "difference", rows, name)
-
-
-def swatch(result: Comparison, sender: str) -> str:
-    """A sender's colour as a small disc, the same as in the figures."""
-    return (
-        "<svg class='marker' viewBox='0 0 12 12' width='12' height='12' aria-hidden='true'>"
-        f"<circle cx='6' cy='6' r='5' fill='var(--sender{_place(result, sender)})'/></svg>"
-    )
+    return _figure(name, f"{metric(name).label}, minus that of {best}", "difference", rows)
 
 
 def _row(result: Comparison, sender: str) -> dict[str, object]:
-    return {"name": sender, "place": _place(result, sender)}
+    return {"name": sender, "place": colour_place(result.senders, sender)}
 
 
-def _place(result: Comparison, sender: str) -> int:
-    return result.senders.index(sender) % _COLOURS
-
-
-def _figure(id_: str, title: str, kind: str, rows: list[dict[str, object]], name: str | None = None) -> str:
-    entry = metric(name or id_)
-    given = {"id": id_, "title": title, "unit": entry.unit, "kind": kind, "least": entry.least, "rows": rows}
-    text = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return f"<div data-rows><script type='application/json'>{text}</script></div>"
+def _figure(name: str, title: str, kind: str, rows: list[dict[str, object]]) -> str:
+    entry = metric(name)
+    id_ = f"{name}-differences" if kind == "difference" else name
+    return component("rows", title, {"id": id_, "unit": entry.unit, "kind": kind, "least": entry.least, "rows": rows})

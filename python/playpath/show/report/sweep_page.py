@@ -11,24 +11,30 @@ import polars as pl
 from playpath.base.metrics import about_runs, format_value, metric
 from playpath.base.tabular import Named
 from playpath.base.words import listing
-from playpath.plots import figure, sender_styles
-from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
+from playpath.judge import stats
 from playpath.show.report import html
-from playpath.show.report.drawings import figure_svg
-from playpath.show.report.marker import marker_svg
+from playpath.show.report.component import colour_place, component, swatch
 from playpath.sweep.design import Point
+from playpath.sweep.headline import counts
+from playpath.sweep.levels import at_values, bare, is_numeric, levels, number, unit
 from playpath.sweep.result import SweepResult
 
 _MOST_FACETS = 6
 _MOST_CURVES = 3
+_MOST_AT_ONCE = 9
+"""With more figures than that, those of all metrics but the first are folded."""
+_MOST_LEVELS = 12
 _MOST_ROWS = 300
-_TILE_WIDTH, _TILE_HEIGHT = 0.95, 0.5
+_MANY_COLUMNS = 4
+_LOG_FROM = 20
+"""An axis whose largest value is so many times its smallest is one of factors."""
 
 
 def sweep_page(result: SweepResult) -> str:
     """The whole page as text."""
     sections = [
         _head(result),
+        _effects(result),
         *((_wins(result), _maps(result)) if result.is_comparison else ()),
         _curves(result),
         _table(result) if result.is_comparison else _means(result),
@@ -40,56 +46,40 @@ def sweep_page(result: SweepResult) -> str:
 
 
 def _head(result: SweepResult) -> str:
-    decided = result.decisions["is_decided"].sum() if result.decisions.height else 0
-    total = result.decisions.height
-    told = f"{_leader(result)} Decided at {decided} of {total} points."
-    verdict = told if result.is_comparison else f"{result.alone}."
     missing = (
         "<p class='note'>Interrupted: cells are missing; run the same sweep again to go on.</p>"
         if result.interrupted
         else ""
     )
     facts = f"{result.table.height} cells, {result.errors.height} of them failed; settings: {', '.join(result.keys)}"
-    state = "decided" if decided == total else "undecided"
+    state = "undecided" if result.open_points() else "decided"
     return (
         f"<header><p class='kicker'>playpath sweep</p><h1>{escape(result.name)}</h1>"
-        f"<p class='verdict {state}'>{escape(verdict)}</p><p class='note'>{escape(facts)}</p>{missing}</header>"
+        f"<p class='verdict {state}'>{escape(result.headline)}</p><p class='note'>{escape(facts)}</p>{missing}</header>"
     )
 
 
-def _leader(result: SweepResult) -> str:
-    counts = _counts(result)
-    if not counts:
-        return "No point has a result."
-    best, (felt, unfelt, _) = max(counts.items(), key=lambda item: item[1])
-    if felt:
-        return (
-            f"{best} wins most often where the viewer feels it: at {felt} point{'' if felt == 1 else 's'} for certain."
-        )
-    if unfelt:
-        return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
-    leaders = [sender for sender, (*_, open_) in counts.items() if open_ == counts[best][2]]
-    if len(leaders) > 1:
-        return f"{listing(leaders)} lead equally often; nobody wins anywhere for certain."
-    return f"{best} leads most often, but wins nowhere for certain."
-
-
-def _counts(result: SweepResult) -> dict[str, tuple[int, int, int]]:
-    """For each sender the points it wins and the viewer feels it, those it wins otherwise, and those where it only leads."""
-    found: dict[str, tuple[int, int, int]] = {}
-    for row in result.decisions.iter_rows(named=True):
-        for sender in row["winners"]:
-            felt, unfelt, open_ = found.get(sender, (0, 0, 0))
-            is_felt = row["is_decided"] and row["level"] == "viewer"
-            is_unfelt = row["is_decided"] and not is_felt
-            found[sender] = (felt + is_felt, unfelt + is_unfelt, open_ + (not row["is_decided"]))
-    return found
+def _effects(result: SweepResult) -> str:
+    """What each value does for each sender, point by point."""
+    if not result.base.asks_for_whom:
+        return ""
+    rows = [
+        [
+            *(escape(str(row[key])) for key in result.keys),
+            *map(escape, (effect.value, effect.against, effect.sender, effect.outcome, effect.detail)),
+        ]
+        for row in result.decisions.iter_rows(named=True)
+        for effect in result.effects[row["point"]]
+    ]
+    head = [*map(escape, result.keys), "value", "against", "for sender", "outcome", "by"]
+    left = f"{len(rows) - _MOST_ROWS} more rows are in sweep.json." if len(rows) > _MOST_ROWS else ""
+    return html.section("What a value does for whom", html.table(head, rows[:_MOST_ROWS], classes="cards"), note=left)
 
 
 def _wins(result: SweepResult) -> str:
-    styles = sender_styles(result.base.senders)
-    counts = sorted(_counts(result).items(), key=lambda item: item[1], reverse=True)
-    rows = [[marker_svg(styles[s]) + escape(s), *map(str, numbers)] for s, numbers in counts if s in styles]
+    senders = result.base.senders
+    found = sorted(counts(result).items(), key=lambda item: item[1], reverse=True)
+    rows = [[swatch(senders, s) + escape(s), *map(str, numbers)] for s, numbers in found if s in senders]
     head = ["sender", "wins that the viewer feels", "wins by the network's cost, or all alike", "leads, undecided"]
     note = "A win that several share counts for each."
     return html.section("How often each wins", html.table(head, rows, classes="cards"), note=note) if rows else ""
@@ -100,25 +90,66 @@ def _maps(result: SweepResult) -> str:
     if len(keys) < 2:
         return ""
     x, y, *others = keys
+    if result.decisions.height < result.decisions[x].n_unique() * result.decisions[y].n_unique():
+        note = "Mark: the winner at each drawn point; filled: decided, and the viewer feels it."
+        return html.section("Who wins where", html.figures([_cloud(result, x, y)]), note=note)
     note = (
         "Colour and name: the winner. Filled: the viewer feels it. Outlined: the viewer does not; the winner costs the network "
         "least, or all are alike. Pale with a question mark: undecided. In brackets: nothing is random there, one run tells "
         "all. Below the name: by how much it wins."
     )
-    if result.decisions.height < result.decisions[x].n_unique() * result.decisions[y].n_unique():
-        drawn, ax = figure(4.8, 3.8)
-        winner_points(result, x, y, ax)
-        note = "Marker: the winner at each drawn point; filled: decided, and the viewer feels it."
-        return html.section("Who wins where", html.figures([figure_svg(drawn, "winners")]), note=note)
-    width = max(3.2, 1.0 + _TILE_WIDTH * len(levels(result.decisions, x)))
-    height = max(2.2, 0.8 + _TILE_HEIGHT * len(levels(result.decisions, y)))
-    parts = []
-    for where in _facets(result, others):
-        drawn, ax = figure(width, height)
-        winner_map(result, x, y, ax, where=where)
-        ax.set_title(_facet_title(where), fontsize=9, loc="left")
-        parts.append(figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3))
+    parts = [_field(result, x, y, where) for where in _facets(result, others)]
     return html.section("Who wins where", html.figures(parts), note=note)
+
+
+def _field(result: SweepResult, x: str, y: str, where: Point) -> str:
+    """Who wins at each point of two settings, the others being `where`."""
+    decisions = at_values(result.decisions, where)
+    columns, rows = levels(decisions, x), levels(decisions, y)
+    given = {
+        "x": x,
+        "y": y,
+        "columns": [str(value) for value in columns],
+        "rows": [str(value) for value in rows],
+        "tiles": [
+            {"column": columns.index(row[x]), "row": rows.index(row[y]), **_tile(result, row)}
+            for row in decisions.iter_rows(named=True)
+        ],
+        "head": [x, y, "winner", "by", "state"],
+    }
+    title = f"Winner, {_facet_title(where)}" if where else "Winner"
+    return component("field", title, given, full=len(columns) > _MANY_COLUMNS)
+
+
+def _tile(result: SweepResult, row: Named) -> dict[str, object]:
+    others = len(row["winners"]) - 1
+    name = row["best"] if others == 0 else f"{row['best']} + {others} alike"
+    name = name if row["is_random"] else f"({name})"
+    state = ("felt" if row["level"] == "viewer" else "unfelt") if row["is_decided"] else "open"
+    return {
+        "name": name if row["is_decided"] else f"{name} ?",
+        "more": _gap(row) if row["difference"] else "",
+        "place": colour_place(result.base.senders, row["best"]),
+        "state": state,
+    }
+
+
+def _gap(row: Named) -> str:
+    return f"by {format_value(abs(row['difference']), 2)} {metric(row['criterion']).unit}".strip()
+
+
+def _cloud(result: SweepResult, x: str, y: str) -> str:
+    """Who wins at each drawn point of two settings, hollow where no win is decided that the viewer feels."""
+    series = []
+    for sender, is_felt in itertools.product(result.base.senders, (True, False)):
+        felt = pl.col("is_decided") & pl.col("level").eq_missing("viewer")
+        rows = result.decisions.filter((pl.col("best") == sender) & (felt == is_felt))
+        points = [[number(a), number(b), None, None] for a, b in rows.select(x, y).iter_rows()]
+        place = colour_place(result.base.senders, sender)
+        name = sender if is_felt else f"{sender}, not felt or open"
+        series.append({"name": name, "place": place, "points": points, "isLine": False, "isHollow": not is_felt})
+    axes = {name: {"label": key, "unit": unit(result.decisions[key][0])} for name, key in (("x", x), ("y", y))}
+    return component("plane", "Winner", {**axes, "spread": "interval", "series": [s for s in series if s["points"]]})
 
 
 def _facets(result: SweepResult, keys: list[str]) -> list[Point]:
@@ -135,15 +166,59 @@ def _facet_title(where: Point) -> str:
 def _curves(result: SweepResult) -> str:
     keys = [k for k in result.keys if result.table[k].n_unique() > 1 and is_numeric(result.table, k)]
     keys = [k for k in keys if result.table[k].n_unique() * 4 <= max(8, result.table["point"].n_unique() * 4)]
-    parts = []
-    for key, name in itertools.product(keys[:3], _shown_metrics(result)):
-        if result.table[key].n_unique() > 12:
+    shown: dict[str, list[str]] = {name: [] for name in _shown_metrics(result)}
+    pooled: set[str] = set()
+    for key, name in itertools.product(keys[:3], shown):
+        if result.table[key].n_unique() > _MOST_LEVELS:
             continue
-        drawn, ax = figure(4.6, 3.1)
-        response(result, name, key, ax)
-        parts.append(figure_svg(drawn, f"{metric(name).label} against {key}"))
-    note = "Means, with 95 % intervals of the median; seeds and all other settings are taken together."
-    return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
+        split = _split_by(result, key)
+        pooled.update(k for k in result.keys if k not in (key, *split) and result.table[k].n_unique() > 1)
+        shown[name] += [_response(result, name, key, where) for where in _facets(result, split)]
+    first, *others = shown.values() if shown else [[]]
+    rest = [figure for own in others for figure in own]
+    is_long = len(first) + len(rest) > _MOST_AT_ONCE
+    body = html.figures(first if is_long else first + rest)
+    body += html.details("The other metrics", html.figures(rest)) if is_long and rest else ""
+    together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
+    note = f"Means, with 95 % intervals of the median; {together} taken together."
+    return html.section("How the metrics respond", body, note=note) if first or rest else ""
+
+
+def _split_by(result: SweepResult, x: str) -> list[str]:
+    """The other settings that a figure over `x` is split by: all, as long as there are no more figures than `_MOST_FACETS`."""
+    found: list[str] = []
+    count = 1
+    for key in result.keys:
+        values = result.table[key].n_unique()
+        if key != x and values > 1 and count * values <= _MOST_FACETS:
+            found.append(key)
+            count *= values
+    return found
+
+
+def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
+    """A metric of every sender against a setting, others being `where`."""
+    table = at_values(result.table, where)
+    places = levels(table, key)
+    numbers = [number(value) for value in places]
+    series = []
+    for sender in result.base.senders:
+        part = table.filter(pl.col("sender") == sender)
+        found = [stats.summarise(part.filter(pl.col(key) == v)[name].drop_nulls().to_list()) for v in places]
+        points = [
+            [at, one.mean, *(one.ci95 or (None, None))]
+            for at, one in zip(numbers, found, strict=True)
+            if one is not None
+        ]
+        if points:
+            place = colour_place(result.base.senders, sender)
+            series.append({"name": sender, "place": place, "points": points, "isLine": True})
+    is_log = min(numbers) > 0 and max(numbers) / min(numbers) >= _LOG_FROM
+    entry = metric(name)
+    x = {"label": key, "unit": unit(places[0]), "isLog": is_log, "ticks": numbers, "words": [bare(v) for v in places]}
+    given = {"x": x, "y": {"label": entry.label, "unit": entry.unit}, "spread": "interval", "series": series}
+    title = f"{entry.label} against {key}"
+    return component("plane", f"{title}, {_facet_title(where)}" if where else title, given)
 
 
 def _shown_metrics(result: SweepResult) -> list[str]:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from html import escape
 
 from playpath.base.metrics import format_value, metric
-from playpath.plots.dumbbell import dumbbell
+from playpath.judge.stats import Summary
 from playpath.real.twin import SHARES, MetricTwin, Twin
 from playpath.results.comparison import format_summary
 from playpath.show.report import html
-from playpath.show.report.drawings import figure_svg
+from playpath.show.report.component import colour_place, component
 
 _FIGURES = ("stall_time_s", "discarded_pictures", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 
@@ -41,14 +41,7 @@ def _head(result: Twin) -> str:
 
 
 def _figures(result: Twin) -> str:
-    shown = [name for name in _FIGURES if result.of(name)]
-    parts = [
-        figure_svg(
-            dumbbell(result, name).figure,  # type: ignore[arg-type]
-            f"{metric(name).axis} of each {_what(result)} in the simulator and in world {result.kernel.world}",
-        )
-        for name in shown
-    ]
+    parts = [_pair_figure(result, name) for name in _FIGURES if result.of(name)]
     note = (
         f"Open circle: simulator; filled square: {result.kernel.world}; whiskers: 95 % interval of the median; at the right "
         "the verdict."
@@ -56,6 +49,35 @@ def _figures(result: Twin) -> str:
     if result.judges_traffic:
         note += " A group of traffic is shown by the mean of its flows."
     return html.section("Both worlds", html.figures(parts), note=note)
+
+
+def _pair_figure(result: Twin, name: str) -> str:
+    """A metric in both worlds, a row each for the senders."""
+    found = result.of(name)
+    senders = list(dict.fromkeys([*result.senders, *(row.sender for row in found)]))
+    entry = metric(name)
+    rows = [
+        {
+            "name": row.sender,
+            "place": colour_place(senders, row.sender),
+            **_measured(row.sim),
+            "seeds": [],
+            "second": None if row.kernel is None else _measured(row.kernel),
+            "verdict": row.verdict,
+            "told": [
+                f"{row.sender}: {row.verdict}",
+                html.typeset(f"simulator {format_summary(row.sim)} {entry.unit}"),
+                html.typeset(f"{result.kernel.world} {format_summary(row.kernel)} {entry.unit}"),
+            ],
+        }
+        for row in found
+    ]
+    given = {"unit": entry.unit, "kind": "pair", "least": entry.least, "of": _what(result), "rows": rows}
+    return component("rows", entry.label, {"id": name, **given})
+
+
+def _measured(found: Summary | None) -> dict[str, object]:
+    return {"mean": found and found.mean, "ci95": found and found.ci95}
 
 
 def _what(result: Twin) -> str:
@@ -68,7 +90,7 @@ def _pairs(result: Twin) -> str:
     rows = [[f"{escape(p.first)}, {escape(p.second)}", _order(p.sim), _order(p.kernel), p.order] for p in result.pairs]
     what = "groups of traffic" if result.judges_traffic else "senders"
     note = f"Who is better of each pair of {what}, by {metric(result.criterion).label}, in each world."
-    table = html.table(["pair", "simulator", result.kernel.world, "the worlds"], rows)
+    table = html.table(["pair", "simulator", result.kernel.world, "the worlds"], rows, classes="cards")
     return html.section(f"Ranking: {result.ranking_verdict}", html.details("All pairs", table), note=note)
 
 
@@ -97,7 +119,7 @@ def _cross_traffic(result: Twin) -> str:
 
 def _table(rows: Sequence[MetricTwin], what: str, world: str) -> str:
     head = [what, "metric", "simulator", world, "difference", "95 % interval", "margin", "verdict"]
-    return html.table(head, [_row(m) for m in rows])
+    return html.table(head, [_row(m) for m in rows], classes="cards")
 
 
 def _row(found: MetricTwin) -> list[str]:

@@ -12,7 +12,7 @@
 //! 2. `delay_min` is the connection's `min_rtt`; Linux forgets its own at a timeout.
 //! 3. The cube root is exact, where Linux's errs by up to 0.2 %.
 //!
-//! Units: packets, time in 1/1024 s. Tested here by worked examples; against the kernel's own by `docs/twin.md`.
+//! Units: packets, time in 1/1024 s. Tested here by worked examples; against the kernel's own by `docs/appendix/twin.md`.
 
 use playpath_units::{Duration, Time};
 

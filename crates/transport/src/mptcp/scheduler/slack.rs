@@ -1,6 +1,6 @@
 //! Slack over several paths: one path while the viewer has time, all as the deadline nears, copies when it is there.
 //!
-//! Reference: none; docs/slack.md. The urgency is that of the congestion control `slack`, reckoned once for the connection: from what the
+//! Reference: none; docs/models/cc-slack.md. The urgency is that of the congestion control `slack`, reckoned once for the connection: from what the
 //! player told (CMCD, or a scenario), and what the receiver has acknowledged since. What to send twice is XLINK's question (Zheng et al.,
 //! SIGCOMM 2021, algorithm 1), with the time left as it is now in place of the last report.
 //!
@@ -25,7 +25,7 @@ use playpath_units::{Duration, Time};
 pub(super) static ENTRY: Entry = Entry {
     name: "slack",
     summary: "one path while the viewer has time, more as the deadline nears; then what is under way is sent again, too",
-    reference: "docs/slack.md",
+    reference: "docs/models/cc-slack.md",
     params: &[
         ParamSpec::number(
             "calm",

@@ -10,10 +10,12 @@ use playpath_units::{Duration, Time};
 
 impl Streams {
     /// The stream that a frame of the peer names; opened if the peer may (§3.2, §4.6). `Ok(false)`: it is over.
+    #[inline]
     fn admit(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
-        if self.map.contains_key(&id) {
-            return Ok(true);
-        }
+        if self.map.get(id).is_some() { Ok(true) } else { self.admit_new(id, config) }
+    }
+
+    fn admit_new(&mut self, id: u64, config: &Config) -> Result<bool, Violation> {
         let index = id >> 2;
         if id & 2 != 0 {
             return self.admit_uni(id, config);
@@ -67,7 +69,7 @@ impl Streams {
             return Ok(News::Nothing);
         }
         let end = offset + u64::from(len);
-        let Some(stream) = self.map.get_mut(&id) else { return Ok(News::Nothing) };
+        let Some(stream) = self.map.get_mut(id) else { return Ok(News::Nothing) };
         let receive = &mut stream.receive;
         if end > receive.grant.limit() {
             return Err(Violation::FlowControl);
@@ -99,7 +101,7 @@ impl Streams {
         if !self.admit(id, config)? {
             return Ok(News::Nothing);
         }
-        let Some(stream) = self.map.get_mut(&id) else { return Ok(News::Nothing) };
+        let Some(stream) = self.map.get_mut(id) else { return Ok(News::Nothing) };
         let receive = &mut stream.receive;
         if final_size > receive.grant.limit() {
             return Err(Violation::FlowControl);
@@ -133,7 +135,7 @@ impl Streams {
     }
     pub fn on_max_stream_data(&mut self, id: u64, max: u64, config: &Config) -> Result<(), Violation> {
         if self.admit(id, config)?
-            && let Some(stream) = self.map.get_mut(&id)
+            && let Some(stream) = self.map.get_mut(id)
             && max > stream.send.limit
         {
             (stream.send.limit, stream.send.blocked) = (max, Pending::Idle);
@@ -150,7 +152,7 @@ impl Streams {
             Frame::Stream { id, .. } | Frame::ResetStream { id, .. } => id,
             _ => return,
         };
-        let Some(stream) = self.map.get_mut(&id) else { return };
+        let Some(stream) = self.map.get_mut(id) else { return };
         match *frame {
             Frame::Stream { offset, len, fin, .. } => {
                 self.acked_bytes += stream.send.buffer.on_acked(offset..offset + u64::from(len));
@@ -158,13 +160,15 @@ impl Streams {
             }
             _ => stream.send.fin_acked = true,
         }
-        self.forget_if_over(id);
+        if stream.is_over() {
+            self.forget_if_over(id);
+        }
     }
 
     pub fn on_frame_lost(&mut self, frame: &Frame) {
         match *frame {
             Frame::Stream { id, offset, len, fin } => {
-                let Some(stream) = self.map.get_mut(&id) else { return };
+                let Some(stream) = self.map.get_mut(id) else { return };
                 if stream.send.reset.is_none() {
                     stream.send.buffer.on_lost(offset..offset + u64::from(len));
                     stream.send.fin_sent &= !fin || stream.send.fin_acked;
@@ -172,7 +176,7 @@ impl Streams {
                 }
             }
             Frame::ResetStream { id, .. } => {
-                if let Some(stream) = self.map.get_mut(&id) {
+                if let Some(stream) = self.map.get_mut(id) {
                     stream.send.reset = Some(Pending::Due);
                     Self::wake(&mut self.ready, id);
                 }
@@ -180,7 +184,7 @@ impl Streams {
             Frame::MaxData(_) => self.grant.tell_again(),
             Frame::MaxStreams(_) => self.max_streams_due = true,
             Frame::MaxStreamData { id, .. } => {
-                if let Some(stream) = self.map.get_mut(&id)
+                if let Some(stream) = self.map.get_mut(id)
                     && stream.receive.final_size.is_none()
                 {
                     stream.receive.grant.tell_again();
@@ -188,7 +192,7 @@ impl Streams {
                 }
             }
             Frame::StopSending { id } => {
-                if let Some(stream) = self.map.get_mut(&id)
+                if let Some(stream) = self.map.get_mut(id)
                     && stream.receive.final_size.is_none()
                 {
                     stream.receive.stop = Pending::Due;
@@ -197,7 +201,7 @@ impl Streams {
             }
             Frame::DataBlocked(limit) if limit == self.limit => self.data_blocked = Pending::Due,
             Frame::StreamDataBlocked { id, limit } => {
-                if let Some(stream) = self.map.get_mut(&id)
+                if let Some(stream) = self.map.get_mut(id)
                     && stream.send.limit == limit
                 {
                     stream.send.blocked = Pending::Due;
@@ -209,9 +213,9 @@ impl Streams {
     }
 
     pub(super) fn forget_if_over(&mut self, id: u64) {
-        let is_over = self.map.get(&id).is_some_and(Stream::is_over);
+        let is_over = self.map.get(id).is_some_and(Stream::is_over);
         if is_over {
-            self.map.remove(&id);
+            self.map.remove(id);
             self.ready.retain(|&ready| ready != id);
             if !self.is_own(id) && id & 2 == 0 {
                 self.peer_may_open += 1;

@@ -12,7 +12,7 @@ impl Streams {
         self.grant.is_pending()
             || self.max_streams_due
             || self.data_blocked == Pending::Due
-            || self.ready.iter().any(|id| self.map.get(id).is_some_and(|stream| self.sends(stream)))
+            || self.ready.iter().any(|&id| self.map.get(id).is_some_and(|stream| self.sends(stream)))
     }
 
     fn sends(&self, stream: &Stream) -> bool {
@@ -38,7 +38,7 @@ impl Streams {
         let mut index = 0;
         while let Some(&id) = self.ready.get(index) {
             self.note_blocked(id);
-            let Some(stream) = self.map.get(&id) else { break };
+            let Some(stream) = self.map.get(id) else { break };
             let (waits, sends) = (stream.send.buffer.unsent() > 0, self.sends(stream));
             if !waits && !sends {
                 self.ready.remove(index);
@@ -74,7 +74,7 @@ impl Streams {
     /// A stream waits for the peer's limits: it is told once each (§4.1).
     fn note_blocked(&mut self, id: u64) {
         let (limit, sent) = (self.limit, self.sent);
-        let Some(send) = self.map.get_mut(&id).map(|stream| &mut stream.send) else { return };
+        let Some(send) = self.map.get_mut(id).map(|stream| &mut stream.send) else { return };
         if send.buffer.unsent() == 0 || send.reset.is_some() {
             return;
         }
@@ -88,7 +88,7 @@ impl Streams {
     fn next_of_stream(&mut self, id: u64, room: u32) -> Option<(Frame, bool)> {
         let connection_room = self.limit - self.sent;
         let turn = self.turn;
-        let stream = self.map.get_mut(&id)?;
+        let stream = self.map.get_mut(id)?;
         let send = &mut stream.send;
         if stream.receive.grant.is_pending() && room >= 17 {
             return Some((Frame::MaxStreamData { id, max: stream.receive.grant.tell() }, false));

@@ -12,6 +12,7 @@
 mod arriving;
 mod halves;
 mod leaving;
+mod table;
 
 use super::config::Config;
 use super::flow::Grant;
@@ -20,7 +21,7 @@ use super::ranges::RangeSet;
 use super::send_buffer::SendBuffer;
 use halves::{Incoming, Outgoing, Pending, Stream};
 use playpath_units::{Duration, Time};
-use std::collections::BTreeMap;
+use table::Table;
 
 /// A peer broke a rule: the connection closes with this code (RFC 9000 §20.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ pub(crate) enum News {
 #[derive(Debug)]
 pub(crate) struct Streams {
     is_client: bool,
-    map: BTreeMap<u64, Stream>,
+    map: Table,
     /// Streams with something to send, lowest id first.
     ready: Vec<u64>,
     opened: u64,
@@ -108,7 +109,7 @@ impl Streams {
     pub fn new(is_client: bool, config: &Config) -> Streams {
         Streams {
             is_client,
-            map: BTreeMap::new(),
+            map: Table::default(),
             ready: vec![],
             opened: 0,
             may_open: 0,
@@ -135,7 +136,7 @@ impl Streams {
         self.limit = self.limit.max(parameters.initial_max_data);
         self.may_open = self.may_open.max(parameters.initial_max_streams);
         self.peer_stream_limit = self.peer_stream_limit.max(parameters.initial_max_stream_data);
-        for (&id, stream) in &mut self.map {
+        for (id, stream) in self.map.iter_mut() {
             stream.send.limit = stream.send.limit.max(self.peer_stream_limit);
             Self::wake(&mut self.ready, id);
         }
@@ -199,7 +200,7 @@ impl Streams {
     }
     /// Bytes that [`write`](Self::write) would take.
     pub fn send_space(&self, id: u64, config: &Config) -> u64 {
-        let Some(send) = self.map.get(&id).map(|stream| &stream.send) else { return 0 };
+        let Some(send) = self.map.get(id).map(|stream| &stream.send) else { return 0 };
         if send.is_finished || send.reset.is_some() {
             return 0;
         }
@@ -207,12 +208,12 @@ impl Streams {
     }
     /// Neither finished nor reset.
     pub fn is_writable(&self, id: u64) -> bool {
-        self.map.get(&id).is_some_and(|stream| !stream.send.is_finished && stream.send.reset.is_none())
+        self.map.get(id).is_some_and(|stream| !stream.send.is_finished && stream.send.reset.is_none())
     }
     pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.send_space(id, config));
         if taken > 0
-            && let Some(stream) = self.map.get_mut(&id)
+            && let Some(stream) = self.map.get_mut(id)
         {
             stream.send.buffer.write(taken);
             Self::wake(&mut self.ready, id);
@@ -220,14 +221,14 @@ impl Streams {
         taken
     }
     pub fn finish(&mut self, id: u64) {
-        if let Some(stream) = self.map.get_mut(&id) {
+        if let Some(stream) = self.map.get_mut(id) {
             stream.send.is_finished = true;
             Self::wake(&mut self.ready, id);
         }
     }
     /// RESET_STREAM: nothing more of it is sent (§3.1).
     pub fn reset(&mut self, id: u64) {
-        if let Some(stream) = self.map.get_mut(&id)
+        if let Some(stream) = self.map.get_mut(id)
             && stream.send.reset.is_none()
             && !stream.send.fin_acked
         {
@@ -236,33 +237,32 @@ impl Streams {
         }
     }
     pub fn set_priority(&mut self, id: u64, priority: Priority) {
-        if let Some(stream) = self.map.get_mut(&id) {
+        if let Some(stream) = self.map.get_mut(id) {
             stream.send.priority = priority;
         }
     }
     /// Bytes in order that wait for the reader.
     pub fn readable(&self, id: u64) -> u64 {
-        self.map.get(&id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
+        self.map.get(id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
     }
     /// All bytes of the stream were read, and it ended.
     pub fn is_read_to_end(&self, id: u64) -> bool {
-        self.map.get(&id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
+        self.map.get(id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
     }
     /// All of it was sent, its end too, and nothing of it is known to be lost.
     pub fn is_sent(&self, id: u64) -> bool {
-        let send = self.map.get(&id).map(|stream| &stream.send);
+        let send = self.map.get(id).map(|stream| &stream.send);
         send.is_none_or(|send| send.fin_sent && send.buffer.unsent() == 0 && !send.buffer.has_lost())
     }
     /// Behind the next `bytes` it ends.
     pub fn ends_after(&self, id: u64, bytes: u64) -> bool {
-        let receive = self.map.get(&id).map(|stream| &stream.receive);
+        let receive = self.map.get(id).map(|stream| &stream.receive);
         receive.is_some_and(|receive| receive.final_size == Some(receive.read + bytes))
     }
     pub fn read(&mut self, now: Time, id: u64, most: u64, srtt: Duration, config: &Config) -> u64 {
-        let bytes = self.readable(id).min(most);
-        if let Some(stream) = self.map.get_mut(&id)
-            && bytes > 0
-        {
+        let Some(stream) = self.map.get_mut(id) else { return 0 };
+        let bytes = (stream.receive.in_order() - stream.receive.read).min(most);
+        if bytes > 0 {
             stream.receive.read += bytes;
             self.read_bytes += bytes;
             self.unread -= bytes;
@@ -274,16 +274,18 @@ impl Streams {
                 }
             }
         }
-        self.forget_if_over(id);
+        if stream.is_over() {
+            self.forget_if_over(id);
+        }
         bytes
     }
     /// Everything below was acknowledged; `None`: the stream is over.
     pub fn acked_up_to(&self, id: u64) -> Option<u64> {
-        self.map.get(&id).map(|stream| stream.send.buffer.acked_up_to())
+        self.map.get(id).map(|stream| stream.send.buffer.acked_up_to())
     }
     /// STOP_SENDING: what still comes is not wanted (§3.5).
     pub fn stop(&mut self, id: u64) {
-        if let Some(stream) = self.map.get_mut(&id)
+        if let Some(stream) = self.map.get_mut(id)
             && stream.receive.final_size.is_none()
             && stream.receive.stop == Pending::Idle
         {
@@ -303,6 +305,6 @@ impl Streams {
     }
     /// Bytes written and not sent, on all streams.
     pub fn unsent(&self) -> u64 {
-        self.ready.iter().filter_map(|id| self.map.get(id)).map(|stream| stream.send.buffer.unsent()).sum()
+        self.ready.iter().filter_map(|&id| self.map.get(id)).map(|stream| stream.send.buffer.unsent()).sum()
     }
 }

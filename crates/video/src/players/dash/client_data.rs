@@ -1,6 +1,6 @@
 //! What the client tells with each request (CTA-5004; choices as dash.js makes them).
 
-use super::config::{Claim, CmcdMode, Way};
+use super::config::{Claim, CmcdMode, LiveDelivery};
 use super::moment::Moment;
 use super::reports::Occasion;
 use super::track::Track;
@@ -10,9 +10,9 @@ use crate::abr::PlayState;
 use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
 use playpath_units::{Duration, Time};
 
-/// What a request told of the buffer.
+/// What a request reported of the buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct ReportedBuffer {
     at: Time,
     level_ms: u64,
     is_starved: bool,
@@ -37,7 +37,7 @@ impl Track {
             ..of_session(at)
         };
         if let What::Segment { segment, representation } | What::Part { segment, representation, .. } = what {
-            let pieces = at.pieces(Way::Parts, self.ladder(), segment);
+            let pieces = at.pieces(LiveDelivery::Parts, self.ladder(), segment);
             let duration = pieces.map_or(self.ladder().duration_of(segment), |pieces| pieces.each);
             let level = self.appended_end().saturating_sub(position);
             let told = self.told(at, millis(level));
@@ -83,7 +83,7 @@ impl Track {
         representation: usize,
         duration: Duration,
         bytes: u64,
-        told: Option<Told>,
+        told: Option<ReportedBuffer>,
     ) {
         let ladder = self.ladder();
         cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
@@ -99,19 +99,19 @@ impl Track {
     }
 
     /// What is claimed of the buffer: honest and without delay what is true; late, what the last request so long before told.
-    fn told(&mut self, at: &Moment, level_ms: u64) -> Option<Told> {
+    fn told(&mut self, at: &Moment, level_ms: u64) -> Option<ReportedBuffer> {
         let (is_starved, _) = (std::mem::take(&mut self.starved), std::mem::take(&mut self.urgent));
         self.claim(at, level_ms, is_starved)
     }
 
-    fn claim(&mut self, at: &Moment, level_ms: u64, is_starved: bool) -> Option<Told> {
+    fn claim(&mut self, at: &Moment, level_ms: u64, is_starved: bool) -> Option<ReportedBuffer> {
         let told = match at.config.cmcd_claim {
-            Claim::Honest => Told { at: at.now, level_ms, is_starved },
-            Claim::Empty => Told { at: at.now, level_ms: 0, is_starved: true },
-            Claim::Full => Told { at: at.now, level_ms: millis(at.config.full_level), is_starved: false },
+            Claim::Honest => ReportedBuffer { at: at.now, level_ms, is_starved },
+            Claim::Empty => ReportedBuffer { at: at.now, level_ms: 0, is_starved: true },
+            Claim::Full => ReportedBuffer { at: at.now, level_ms: millis(at.config.full_level), is_starved: false },
         };
         self.claims.push_back(told);
-        let is_due = |told: &Told| told.at + at.config.cmcd_lag <= at.now;
+        let is_due = |told: &ReportedBuffer| told.at + at.config.cmcd_lag <= at.now;
         while self.claims.get(1).is_some_and(is_due) {
             self.claims.pop_front();
         }

@@ -270,16 +270,16 @@ impl Live {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowLatency {
     /// How.
-    pub way: Way,
+    pub way: LiveDelivery,
     /// Duration of a piece: a CMAF chunk, a part. Segments are divided evenly into pieces of about this length.
     pub piece: Duration,
-    /// Bytes of a playlist ([`Way::Parts`]).
+    /// Bytes of a playlist ([`LiveDelivery::Parts`]).
     pub playlist_bytes: u64,
 }
 
 /// How a segment under construction is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum LiveDelivery {
     /// LL-DASH: the segment is asked for once its first chunk exists (`availabilityTimeOffset`); the server sends each chunk when
     /// it exists.
     Chunks,

@@ -32,7 +32,8 @@ mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, Behind, Claim, CmcdMode, ConfigError, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
+    Asks, Behind, Claim, CmcdMode, ConfigError, DashConfig, Goal, HttpSizes, Live, LiveDelivery, Look, LowLatency,
+    PRESETS, Room,
 };
 pub use connections::{Connections, Protocol};
 pub use retry::{Backoff, Retries};

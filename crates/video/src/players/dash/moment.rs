@@ -1,6 +1,6 @@
 //! The state of the session that a track may look at.
 
-use super::config::{DashConfig, LowLatency, Way};
+use super::config::{DashConfig, LiveDelivery, LowLatency};
 use super::pieces::Pieces;
 use super::playback::Playback;
 use crate::Delivery;
@@ -27,7 +27,7 @@ impl Moment<'_> {
     }
 
     /// The pieces of a segment that can be had one by one in this way.
-    pub fn pieces(&self, way: Way, ladder: &Ladder, segment: usize) -> Option<Pieces> {
+    pub fn pieces(&self, way: LiveDelivery, ladder: &Ladder, segment: usize) -> Option<Pieces> {
         let low_latency = self.low_latency().filter(|low_latency| low_latency.way == way)?;
         Some(Pieces::of(ladder.duration_of(segment), low_latency))
     }
@@ -46,8 +46,8 @@ impl Moment<'_> {
     pub fn available_at(&self, ladder: &Ladder, segment: usize) -> Time {
         match self.config.live {
             None => Time::ZERO,
-            Some(_) if self.pieces(Way::Parts, ladder, segment).is_some() => Time::ZERO,
-            Some(_) => match self.pieces(Way::Chunks, ladder, segment) {
+            Some(_) if self.pieces(LiveDelivery::Parts, ladder, segment).is_some() => Time::ZERO,
+            Some(_) => match self.pieces(LiveDelivery::Chunks, ladder, segment) {
                 Some(pieces) => self.exists_at(ladder.start_of(segment) + pieces.each),
                 None => self.exists_at(ladder.start_of(segment + 1)),
             },
@@ -56,7 +56,9 @@ impl Moment<'_> {
 
     /// How the server sends a segment that is asked for now: chunk by chunk as long as it is under construction.
     pub fn delivery(&self, ladder: &Ladder, segment: usize) -> Delivery {
-        let Some(pieces) = self.pieces(Way::Chunks, ladder, segment) else { return Delivery::AsFastAsPossible };
+        let Some(pieces) = self.pieces(LiveDelivery::Chunks, ladder, segment) else {
+            return Delivery::AsFastAsPossible;
+        };
         let start = ladder.start_of(segment);
         let encoded = self.edge(self.now).saturating_sub(start).as_nanos() / pieces.each.as_nanos().max(1);
         let encoded = encoded.min(u64::from(pieces.count)) as u32;

@@ -2,13 +2,13 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LowLatency, PRESETS, Room, ServerData, Way};
+use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LiveDelivery, LowLatency, PRESETS, Room, ServerData};
 use super::connections::{Connections, Protocol};
 use super::retry::Retries;
+use crate::Priority;
 use crate::ServerPolicy;
 use crate::abr;
 use crate::cmcd::Event;
-use crate::http2::Priority;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::quality::{Measure, score_rungs};
 use crate::registry::{INTERVAL, PlayerContext};
@@ -443,8 +443,8 @@ fn live(context: &PlayerContext, settings: &Params, video: &Ladder) -> Result<Op
 
 fn low_latency(settings: &Params) -> Option<LowLatency> {
     let way = match settings.word("low_latency") {
-        "chunks" => Way::Chunks,
-        "parts" => Way::Parts,
+        "chunks" => LiveDelivery::Chunks,
+        "parts" => LiveDelivery::Parts,
         _ => return None,
     };
     Some(LowLatency {

@@ -5,8 +5,8 @@ mod seeking;
 mod sending;
 mod turn;
 
-use super::client_data::Told;
-use super::config::{Behind, DashConfig, Way};
+use super::client_data::ReportedBuffer;
+use super::config::{Behind, DashConfig, LiveDelivery};
 use super::connections::{Io, Lines};
 use super::moment::{Moment, NOT_CHOSEN};
 use super::parts::Parts;
@@ -56,7 +56,7 @@ pub(super) struct Track {
     /// Client data sent once: starved, start-up, start-up delay.
     pub starved: bool,
     /// What was told of the buffer, from the latest report that may be known on.
-    pub claims: VecDeque<Told>,
+    pub claims: VecDeque<ReportedBuffer>,
     pub urgent: bool,
     pub last_estimate: Option<playpath_units::Rate>,
     /// Highest representation that the server suggests.
@@ -272,11 +272,11 @@ impl Track {
             What::Init(representation) => self.inits |= 1 << representation,
             What::Segment { .. } => self.complete(&download?, request, at, io),
             What::Playlist { segment, part } => {
-                let pieces = at.pieces(Way::Parts, &self.ladder, segment)?;
+                let pieces = at.pieces(LiveDelivery::Parts, &self.ladder, segment)?;
                 self.parts.handle_playlist(segment, part, transfer.requested_at, &self.ladder, at, pieces);
             }
             What::Part { segment, part, .. } => {
-                let pieces = at.pieces(Way::Parts, &self.ladder, segment)?;
+                let pieces = at.pieces(LiveDelivery::Parts, &self.ladder, segment)?;
                 download = self.parts.handle_part(part, pieces, &transfer, now, level);
                 match &download {
                     Some(whole) => self.complete(whole, request, at, io),

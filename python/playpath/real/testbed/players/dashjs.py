@@ -33,7 +33,7 @@ from playpath.real.testbed.players.following import Following
 from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.programs import Told
-from playpath.real.testbed.talk import COLLECTOR_PATH
+from playpath.real.testbed.signalling import COLLECTOR_PATH
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved

@@ -1,7 +1,7 @@
 //! Whose connections they are, and how they are used.
 
 use crate::ObjectKind;
-use crate::http2::Priority;
+use crate::Priority;
 use playpath_units::Duration;
 use std::str::FromStr;
 

@@ -143,7 +143,7 @@ impl Io {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http2::Priority;
+    use crate::Priority;
     use crate::players::dash::config::DashConfig;
 
     const HTTP2: Protocol = Protocol::Http2 { video: Priority::UNSAID, audio: Priority::UNSAID };

@@ -3,7 +3,7 @@
 use super::Track;
 use crate::abr::Reports;
 use crate::origin::ERROR_BYTES;
-use crate::players::dash::config::{CmcdMode, Way};
+use crate::players::dash::config::{CmcdMode, LiveDelivery};
 use crate::players::dash::connections::Io;
 use crate::players::dash::moment::Moment;
 use crate::players::dash::parts;
@@ -22,7 +22,7 @@ impl Track {
             What::Playlist { .. } => at.low_latency().map_or(0, |low_latency| low_latency.playlist_bytes),
             What::Part { segment, part, representation } => {
                 let bytes = self.ladder.bytes(segment, representation);
-                at.pieces(Way::Parts, &self.ladder, segment)
+                at.pieces(LiveDelivery::Parts, &self.ladder, segment)
                     .map_or(bytes, |pieces| parts::part_bytes(bytes, pieces, part))
             }
         };
@@ -67,7 +67,9 @@ impl Track {
             told: None,
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
             arrivals: match what {
-                What::Segment { segment, .. } => at.pieces(Way::Chunks, &self.ladder, segment).map(Arrivals::new),
+                What::Segment { segment, .. } => {
+                    at.pieces(LiveDelivery::Chunks, &self.ladder, segment).map(Arrivals::new)
+                }
                 _ => None,
             },
         });
@@ -78,7 +80,7 @@ impl Track {
     fn delivery(&self, what: What, at: &Moment) -> Delivery {
         match what {
             What::Segment { segment, .. } => at.delivery(&self.ladder, segment),
-            What::Playlist { segment, part } => match at.pieces(Way::Parts, &self.ladder, segment) {
+            What::Playlist { segment, part } => match at.pieces(LiveDelivery::Parts, &self.ladder, segment) {
                 Some(pieces) => parts::blocking(&self.ladder, at, pieces, segment, part),
                 None => Delivery::AsFastAsPossible,
             },

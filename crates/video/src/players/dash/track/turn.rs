@@ -3,7 +3,7 @@
 use super::Track;
 use crate::EventKind;
 use crate::abr::{Choice, Decision};
-use crate::players::dash::config::{Asks, DashConfig, Room, Way};
+use crate::players::dash::config::{Asks, DashConfig, LiveDelivery, Room};
 use crate::players::dash::connections::Io;
 use crate::players::dash::moment::Moment;
 use crate::players::dash::parts::Next;
@@ -16,9 +16,9 @@ impl Track {
         if let Some(what) = self.after_init.take() {
             return Some(what);
         }
-        let by_parts = at.low_latency().is_some_and(|low_latency| low_latency.way == Way::Parts);
+        let by_parts = at.low_latency().is_some_and(|low_latency| low_latency.way == LiveDelivery::Parts);
         if by_parts {
-            let pieces = |segment| at.pieces(Way::Parts, &self.ladder, segment);
+            let pieces = |segment| at.pieces(LiveDelivery::Parts, &self.ladder, segment);
             if let Next::Order(what) = self.parts.next(&self.ladder, pieces, self.next_segment)? {
                 return Some(what);
             }

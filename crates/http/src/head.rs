@@ -1,0 +1,107 @@
+//! Heads of HTTP/1.1 messages, as bytes of a real socket (RFC 9112 §2.1, by the crate `httparse`).
+
+use std::fmt;
+
+/// Most bytes of a head.
+pub const MOST_HEAD_BYTES: usize = 16 * 1024;
+const MOST_FIELDS: usize = 100;
+
+/// The head of a request or a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Request line or status line.
+    pub first: String,
+    /// Of a response; 0 of a request.
+    pub status: u16,
+    /// Names and values.
+    pub fields: Vec<(String, String)>,
+    /// Bytes that it takes, up to its empty line and with it.
+    pub length: usize,
+}
+
+/// A head that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// It has more than [`MOST_HEAD_BYTES`] or too many fields.
+    TooLarge,
+    /// It is no HTTP/1.
+    Syntax(httparse::Error),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::TooLarge => write!(f, "a head of more than 16 KiB"),
+            Broken::Syntax(error) => write!(f, "no HTTP/1.1: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
+impl Head {
+    /// Of a request; `None`: it is not complete.
+    pub fn of_request(input: &[u8]) -> Result<Option<Head>, Broken> {
+        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        let mut request = httparse::Request::new(&mut fields);
+        let Some(length) = complete(request.parse(input), input)? else { return Ok(None) };
+        let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+        let first = format!("{method} {target} HTTP/1.{}", request.version.unwrap_or(1));
+        Ok(Some(Head { first, status: 0, fields: owned(request.headers), length }))
+    }
+
+    /// Of a response; `None`: it is not complete.
+    pub fn of_response(input: &[u8]) -> Result<Option<Head>, Broken> {
+        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        let mut response = httparse::Response::new(&mut fields);
+        let Some(length) = complete(response.parse(input), input)? else { return Ok(None) };
+        let status = response.code.unwrap_or_default();
+        let first =
+            format!("HTTP/1.{} {status} {}", response.version.unwrap_or(1), response.reason.unwrap_or_default());
+        Ok(Some(Head { first, status, fields: owned(response.headers), length }))
+    }
+
+    /// Value of the first field of this name.
+    pub fn field(&self, wanted: &str) -> Option<&str> {
+        self.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.as_str())
+    }
+}
+
+fn complete(parsed: httparse::Result<usize>, input: &[u8]) -> Result<Option<usize>, Broken> {
+    match parsed {
+        Ok(httparse::Status::Complete(length)) if length <= MOST_HEAD_BYTES => Ok(Some(length)),
+        Ok(httparse::Status::Partial) if input.len() < MOST_HEAD_BYTES => Ok(None),
+        Ok(_) | Err(httparse::Error::TooManyHeaders) => Err(Broken::TooLarge),
+        Err(error) => Err(Broken::Syntax(error)),
+    }
+}
+
+fn owned(fields: &[httparse::Header]) -> Vec<(String, String)> {
+    fields.iter().map(|field| (field.name.to_string(), String::from_utf8_lossy(field.value).into_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_by_hand() {
+        let text = "GET /a?b=c HTTP/1.1\r\nHost: a\r\nRange: bytes=0-9\r\n\r\nGET";
+        let head = Head::of_request(text.as_bytes()).unwrap().unwrap();
+        assert_eq!((head.first.as_str(), head.length), ("GET /a?b=c HTTP/1.1", text.len() - 3));
+        assert_eq!((head.field("range"), head.field("cookie")), (Some("bytes=0-9"), None));
+        let head = Head::of_response(b"HTTP/1.1 206 Partial Content\r\ncontent-length: 9\r\n\r\nx").unwrap().unwrap();
+        assert_eq!((head.status, head.first.as_str()), (206, "HTTP/1.1 206 Partial Content"));
+        assert_eq!(head.field("Content-Length"), Some("9"));
+        assert_eq!(Head::of_response(b"HTTP/1.1 206 Partial Content\r\ncontent-le"), Ok(None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        assert!(matches!(Head::of_request(b"\x16\x03\x01"), Err(Broken::Syntax(_))));
+        let endless = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MOST_HEAD_BYTES));
+        assert_eq!(Head::of_request(endless.as_bytes()), Err(Broken::TooLarge));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(MOST_FIELDS + 1));
+        assert_eq!(Head::of_request(many.as_bytes()), Err(Broken::TooLarge));
+    }
+}

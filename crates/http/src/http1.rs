@@ -1,0 +1,180 @@
+//! HTTP/1.1 over one connection, by its bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
+
+use crate::Came;
+use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
+use playpath_video::{Delivery, Request, RequestId};
+use std::collections::VecDeque;
+
+/// Both ends of a connection, and what is under way between them.
+#[derive(Default)]
+pub struct Http1 {
+    /// Requests sent, whose response is not complete at the client; oldest first.
+    awaited: VecDeque<Awaited>,
+    /// Requests that the server has not yet received completely.
+    arriving: VecDeque<Request>,
+    /// Bytes of `arriving[0]` that the server has.
+    arrived_bytes: u64,
+    /// Responses that the server has not yet written completely.
+    responding: VecDeque<Response>,
+}
+
+struct Awaited {
+    id: RequestId,
+    header_left: u64,
+    body_left: u64,
+    is_abandoned: bool,
+    /// What the server tells in the header.
+    told: Option<Cmsd>,
+}
+
+struct Response {
+    header: u64,
+    body: u64,
+    delivery: Delivery,
+    began: Time,
+    /// Bytes that the server's program had produced when last looked at.
+    written: u64,
+    /// It produces nothing more before; found once for each piece, and asked for with every packet.
+    next_at: Time,
+    /// Bytes that the socket has taken.
+    taken: u64,
+}
+
+impl Http1 {
+    /// The client asks: bytes that it writes.
+    pub fn send(&mut self, request: Request) -> u64 {
+        self.awaited.push_back(Awaited {
+            id: request.id,
+            header_left: u64::from(request.response_header_bytes),
+            body_left: request.body_bytes,
+            is_abandoned: false,
+            told: None,
+        });
+        let bytes = u64::from(request.request_header_bytes);
+        self.arriving.push_back(request);
+        bytes
+    }
+
+    /// The response is read and ignored. What the server has not yet written of it, it still writes: the model of a client
+    /// that keeps its connection; a client that resets it closes it, too.
+    pub fn abandon(&mut self, id: RequestId) {
+        self.awaited.iter_mut().filter(|awaited| awaited.id == id).for_each(|awaited| awaited.is_abandoned = true);
+    }
+
+    /// No response is awaited.
+    pub fn is_idle(&self) -> bool {
+        self.awaited.is_empty()
+    }
+
+    /// `bytes` were read at the server. Returns the requests that are complete with them, to be answered by
+    /// [`respond`](Self::respond).
+    pub fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
+        self.arrived_bytes += bytes;
+        std::iter::from_fn(|| self.next_request()).collect()
+    }
+
+    /// The server answers, and tells of itself in the header.
+    pub fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
+        let told_bytes = told.map_or(0, |told| told.header_bytes());
+        if let Some(awaited) = self.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
+            (awaited.told, awaited.header_left) = (told, awaited.header_left + told_bytes);
+        }
+        self.responding.push_back(Response {
+            header: u64::from(request.response_header_bytes) + told_bytes,
+            body: request.body_bytes,
+            delivery: request.delivery,
+            began: now,
+            written: 0,
+            next_at: Time::ZERO,
+            taken: 0,
+        });
+    }
+
+    fn next_request(&mut self) -> Option<Request> {
+        let needed = u64::from(self.arriving.front()?.request_header_bytes);
+        if self.arrived_bytes < needed {
+            return None;
+        }
+        self.arrived_bytes -= needed;
+        self.arriving.pop_front()
+    }
+
+    /// Bytes that the server wants to write now. Followed by [`wrote`](Self::wrote).
+    pub fn poll_write(&mut self, now: Time) -> u64 {
+        while self.responding.front().is_some_and(|response| response.taken == response.header + response.body) {
+            self.responding.pop_front();
+        }
+        self.responding.front_mut().map_or(0, |response| response.written(now) - response.taken)
+    }
+
+    /// The socket has taken so many of them.
+    pub fn wrote(&mut self, bytes: u64) {
+        if let Some(response) = self.responding.front_mut() {
+            response.taken += bytes;
+        }
+    }
+
+    /// When the server has more to write though nothing arrives.
+    pub fn next_write(&self, now: Time) -> Time {
+        self.responding.front().map_or(Time::MAX, |response| response.next_write(now))
+    }
+
+    /// Bytes that the client reads if it is willing to read `limit` of a body.
+    pub fn read_limit(&self, limit: u64) -> u64 {
+        match self.awaited.front() {
+            Some(awaited) if awaited.is_abandoned => u64::MAX,
+            Some(awaited) => limit.saturating_add(awaited.header_left),
+            None => limit,
+        }
+    }
+
+    /// Bytes of responses that the client has not read, wherever they are.
+    pub fn unread(&self) -> u64 {
+        self.awaited.iter().map(|awaited| awaited.header_left + awaited.body_left).sum()
+    }
+
+    /// `bytes` were read at the client: `take` gets what of it is wanted.
+    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Came)) {
+        while bytes > 0 {
+            let Some(awaited) = self.awaited.front_mut() else {
+                unreachable!("{bytes} bytes without a request");
+            };
+            let header = bytes.min(awaited.header_left);
+            awaited.header_left -= header;
+            let body = (bytes - header).min(awaited.body_left);
+            awaited.body_left -= body;
+            let told = if awaited.header_left == 0 { awaited.told.take() } else { None };
+            bytes -= header + body;
+            let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
+            if awaited.header_left == 0 && awaited.body_left == 0 {
+                self.awaited.pop_front();
+            }
+            if let Some(told) = told.filter(|_| is_wanted) {
+                take(id, Came::Told(told));
+            }
+            if body > 0 && is_wanted {
+                take(id, Came::Body(body));
+            }
+        }
+    }
+}
+
+impl Response {
+    /// Bytes that the server's program has produced.
+    fn written(&mut self, now: Time) -> u64 {
+        if now >= self.next_at {
+            self.written = self.delivery.written(self.header, self.body, self.began, now);
+            self.next_at = self.next_write(now);
+        }
+        self.written
+    }
+
+    /// When it produces more.
+    fn next_write(&self, now: Time) -> Time {
+        if now < self.next_at {
+            return self.next_at;
+        }
+        self.delivery.next_write(self.header, self.body, self.began, now)
+    }
+}

@@ -1,0 +1,248 @@
+//! A connection, whichever version of HTTP it speaks.
+
+use crate::http1::Http1;
+use crate::http2::Http2Connection;
+use crate::http3::Http3;
+use crate::{Came, Carrier};
+use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
+use playpath_video::{Request, RequestId};
+
+/// Both ends of a connection, over one ordered stream or over several.
+pub struct Http(Version);
+
+enum Version {
+    Ordered(Ordered),
+    Streams(Http3),
+}
+
+impl Http {
+    /// On streams of the transport, or on one ordered stream.
+    pub fn new(has_streams: bool) -> Http {
+        Http(if has_streams { Version::Streams(Http3::default()) } else { Version::Ordered(Ordered::new()) })
+    }
+
+    /// No response is awaited.
+    pub fn is_idle(&self) -> bool {
+        match &self.0 {
+            Version::Ordered(http) => http.is_idle(),
+            Version::Streams(http3) => http3.is_idle(),
+        }
+    }
+
+    /// The connection was reset: the server writes no more.
+    pub fn stop(&mut self) {
+        *self = Http::new(matches!(self.0, Version::Streams(_)));
+    }
+
+    /// The client is connected: what waited for it goes.
+    pub fn connected(&mut self, carrier: &mut impl Carrier) {
+        if let Version::Streams(http3) = &mut self.0 {
+            http3.open_streams(carrier);
+        }
+    }
+
+    /// The client asks. `false`: with no bytes, so that the server knows at once.
+    pub fn send(&mut self, carrier: &mut impl Carrier, request: Request) -> bool {
+        match &mut self.0 {
+            Version::Streams(http3) => {
+                http3.send(carrier, request);
+                true
+            }
+            Version::Ordered(http) => {
+                let bytes = http.send(request);
+                if bytes > 0 {
+                    carrier.write_at_client(bytes);
+                }
+                bytes > 0
+            }
+        }
+    }
+
+    /// The client does not want a response any more.
+    pub fn abandon(&mut self, carrier: &mut impl Carrier, id: RequestId) {
+        match &mut self.0 {
+            Version::Streams(http3) => http3.abandon(carrier, id),
+            Version::Ordered(http) => {
+                let bytes = http.abandon(id);
+                if bytes > 0 {
+                    carrier.write_at_client(bytes);
+                }
+            }
+        }
+    }
+
+    /// The server reads. Returns the requests that are complete, to be answered by [`respond`](Self::respond).
+    pub fn receive(&mut self, carrier: &mut impl Carrier) -> Vec<Request> {
+        match &mut self.0 {
+            Version::Streams(http3) => http3.receive(carrier),
+            Version::Ordered(http) => http.handle_at_server(carrier.read_at_server()),
+        }
+    }
+
+    /// The server answers, and tells of itself in the header.
+    pub fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
+        match &mut self.0 {
+            Version::Ordered(http) => http.respond(now, request, told),
+            Version::Streams(http3) => http3.respond(now, request, told),
+        }
+    }
+
+    /// The server's program produces what is due and writes what the transport takes.
+    pub fn serve(&mut self, carrier: &mut impl Carrier) {
+        let http = match &mut self.0 {
+            Version::Streams(http3) => return http3.serve(carrier),
+            Version::Ordered(http) => http,
+        };
+        loop {
+            let wanted = http.poll_write(carrier.now());
+            let bytes = wanted.min(carrier.room());
+            if bytes == 0 {
+                return carrier.tell_of_room(wanted > 0);
+            }
+            let taken = carrier.write_at_server(bytes);
+            http.wrote(taken);
+            if taken < bytes {
+                return;
+            }
+        }
+    }
+
+    /// When the server has more to write though nothing arrives.
+    pub fn next_write(&self, now: Time) -> Time {
+        match &self.0 {
+            Version::Ordered(http) => http.next_write(now),
+            Version::Streams(http3) => http3.next_write(now),
+        }
+    }
+
+    /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
+    /// `true`: something was read.
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, take: impl FnMut(RequestId, Came)) -> bool {
+        let http = match &mut self.0 {
+            Version::Streams(http3) => return http3.read(carrier, limit, take),
+            Version::Ordered(http) => http,
+        };
+        let bytes = carrier.read_at_client(http.read_limit(limit));
+        let answer = if bytes > 0 { http.handle_at_client(bytes, take) } else { 0 };
+        if answer > 0 {
+            carrier.write_at_client(answer);
+        }
+        bytes > 0
+    }
+
+    /// Bytes of responses that the client has not read, wherever they are; `None`: not known of HTTP/2.
+    pub fn unread(&self) -> Option<u64> {
+        match &self.0 {
+            Version::Ordered(Ordered::One(http1)) => Some(http1.unread()),
+            Version::Ordered(Ordered::Two(_)) => None,
+            Version::Streams(http3) => Some(http3.unread()),
+        }
+    }
+}
+
+/// Both ends of a connection of one ordered stream. The version is that of its first request.
+enum Ordered {
+    One(Http1),
+    Two(Box<Http2Connection>),
+}
+
+impl Ordered {
+    fn new() -> Ordered {
+        Ordered::One(Http1::default())
+    }
+
+    /// The client asks: bytes that it writes.
+    fn send(&mut self, request: Request) -> u64 {
+        match self {
+            Ordered::One(http1) if request.priority.is_none() => http1.send(request),
+            Ordered::Two(http2) => http2.send(request),
+            Ordered::One(_) => {
+                let mut http2 = Box::<Http2Connection>::default();
+                let bytes = http2.begin() + http2.send(request);
+                *self = Ordered::Two(http2);
+                bytes
+            }
+        }
+    }
+
+    /// The client does not want a response any more: bytes that it writes.
+    fn abandon(&mut self, id: RequestId) -> u64 {
+        match self {
+            Ordered::One(http1) => {
+                http1.abandon(id);
+                0
+            }
+            Ordered::Two(http2) => http2.abandon(id),
+        }
+    }
+
+    /// No response is awaited.
+    fn is_idle(&self) -> bool {
+        match self {
+            Ordered::One(http1) => http1.is_idle(),
+            Ordered::Two(http2) => http2.is_idle(),
+        }
+    }
+
+    /// `bytes` were read at the server. Returns the requests that are complete with them, to be answered by
+    /// [`respond`](Self::respond).
+    fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
+        match self {
+            Ordered::One(http1) => http1.handle_at_server(bytes),
+            Ordered::Two(http2) => http2.handle_at_server(bytes),
+        }
+    }
+
+    /// The server answers, and tells of itself in the header.
+    fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
+        match self {
+            Ordered::One(http1) => http1.respond(now, request, told),
+            Ordered::Two(http2) => http2.respond(now, request, told),
+        }
+    }
+
+    /// Bytes that the server wants to write now. Followed by [`wrote`](Self::wrote).
+    fn poll_write(&mut self, now: Time) -> u64 {
+        match self {
+            Ordered::One(http1) => http1.poll_write(now),
+            Ordered::Two(http2) => http2.poll_write(now),
+        }
+    }
+
+    /// The socket has taken so many of them.
+    fn wrote(&mut self, bytes: u64) {
+        match self {
+            Ordered::One(http1) => http1.wrote(bytes),
+            Ordered::Two(http2) => http2.wrote(bytes),
+        }
+    }
+
+    /// When the server has more to write though nothing arrives.
+    fn next_write(&self, now: Time) -> Time {
+        match self {
+            Ordered::One(http1) => http1.next_write(now),
+            Ordered::Two(http2) => http2.next_write(now),
+        }
+    }
+
+    /// Bytes that the client reads if it is willing to read `limit` of a body; of streams side by side it reads all.
+    fn read_limit(&self, limit: u64) -> u64 {
+        match self {
+            Ordered::One(http1) => http1.read_limit(limit),
+            Ordered::Two(_) => u64::MAX,
+        }
+    }
+
+    /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client
+    /// writes.
+    fn handle_at_client(&mut self, bytes: u64, take: impl FnMut(RequestId, Came)) -> u64 {
+        match self {
+            Ordered::One(http1) => {
+                http1.handle_at_client(bytes, take);
+                0
+            }
+            Ordered::Two(http2) => http2.handle_at_client(bytes, take),
+        }
+    }
+}

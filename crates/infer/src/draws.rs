@@ -1,0 +1,211 @@
+//! Draws of a path, shared out over the readings of a session and what each of them leaves open.
+
+use crate::chain::normalised;
+use crate::counts::Expected;
+use crate::deployed::Deployed;
+use crate::emission::Noise;
+use crate::explain::Explained;
+use crate::filter::{Course, backward};
+use crate::log::Transfer;
+use crate::readings::{Reading, any_queue, losses};
+use crate::round_trips::Point;
+use crate::session::{Draw, Settings};
+use playpath_units::random::{RootSeed, Stream};
+
+/// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
+/// Nobody logs it, so it is one unknown for a whole session.
+const FRAMING: (f64, f64) = (0.002, 0.004);
+/// What the model is off by for a whole session where a connection loses packets, or its sender remembers rates: deviation.
+const MODEL: f64 = 0.03;
+/// How irregular overflows are where noise is weighed beside them.
+const SPREAD: f64 = 0.5;
+
+/// A base RTT and a time that the server may think, weighed.
+pub(crate) struct Candidate {
+    pub rtt: f64,
+    /// It stands for RTTs from here to there.
+    pub from: f64,
+    pub to: f64,
+    pub noise: Noise,
+    /// Logarithm of how likely the session is.
+    pub evidence: f64,
+    pub share: f64,
+}
+
+impl Candidate {
+    /// All of some points, from the likeliest down; `power` of their evidence counts.
+    pub fn all(points: &[Point], power: f64) -> Vec<Candidate> {
+        let of = |point: &Point| -> Vec<Candidate> {
+            let (rtt, from, to) = (point.rtt, point.from, point.to);
+            let candidate = |&(noise, evidence): &(Noise, f64)| Candidate {
+                rtt,
+                from,
+                to,
+                noise,
+                evidence,
+                share: point.believed() + power * evidence,
+            };
+            point.weighed.iter().map(candidate).collect()
+        };
+        let mut all: Vec<Candidate> = points.iter().flat_map(of).collect();
+        let shares = shares(all.iter().map(|one| one.share));
+        all.iter_mut().zip(shares).for_each(|(one, share)| one.share = share);
+        all.sort_by(|a, b| b.share.total_cmp(&a.share));
+        all
+    }
+
+    /// How far another is from it.
+    fn distance(&self, other: &Candidate) -> f64 {
+        libm::log(self.rtt / other.rtt).abs() + (self.noise.think_s - other.noise.think_s).abs() / self.rtt
+    }
+}
+
+/// A reading of a session, explained.
+pub(crate) struct Drawn {
+    pub reading: Reading,
+    /// Of all readings.
+    pub share: f64,
+    pub candidates: Vec<Candidate>,
+    /// The likeliest candidates, explained.
+    pub explained: Vec<Explained>,
+    /// Shares that noise may take, and the probability of each.
+    pub losses: Vec<(f64, f64)>,
+    /// The link over what the session shows of it.
+    pub factors: Vec<f64>,
+    /// The sender's rate at a moment depends on little but its window.
+    pub is_exact: bool,
+}
+
+/// Probabilities from logarithms.
+pub(crate) fn shares(logs: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
+    let most = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+    normalised(logs.map(|log| libm::exp(log - most)).collect())
+}
+
+/// Logarithm of a sum.
+pub(crate) fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+    most + libm::log(logs.map(|log| libm::exp(log - most)).sum())
+}
+
+/// Shares that noise may take under a reading, and by how much its not being known makes the reading likelier than at the share that was
+/// played, in the logarithm. `again`: of all packets.
+pub(crate) fn noise_of(
+    transfers: &[Transfer],
+    deployed: &Deployed,
+    reading: &Reading,
+    found: &Explained,
+    again: Option<f64>,
+) -> (Vec<(f64, f64)>, f64) {
+    let Some(again) = again else { return (vec![(reading.loss, 1.0)], 0.0) };
+    let counted: Vec<(f64, f64, f64)> = transfers
+        .iter()
+        .enumerate()
+        .filter_map(|(index, transfer)| {
+            let overflow = found.overflows[index][found.filtered.likeliest(index)];
+            transfer.again.map(|seen| (seen, libm::ceil(transfer.bytes / deployed.mss), overflow))
+        })
+        .collect();
+    let likely = |loss: f64| -> f64 {
+        let one = |&(seen, packets, overflow): &(f64, f64, f64)| {
+            libm::log(Expected { packets, noise: loss * packets, overflow, spread: SPREAD }.likely(seen))
+        };
+        counted.iter().map(one).sum()
+    };
+    let found = losses(reading, again, &likely);
+    let more = if reading.loss > 0.0 { log_sum(found.iter().map(|f| f.1)) - likely(reading.loss) } else { 0.0 };
+    let shares = shares(found.iter().map(|f| f.1));
+    (found.iter().zip(shares).map(|(one, share)| (one.0, share)).collect(), more)
+}
+
+/// As many draws as are asked for.
+pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
+    let mut stream = RootSeed(settings.seed).stream("infer");
+    let mut draws: Vec<Draw> = vec![];
+    let of_readings: Vec<f64> = found.iter().map(|one| one.share).collect();
+    for (own, count) in found.iter().zip(counts(&of_readings, settings.draws)) {
+        let near = own.by_nearest();
+        let of_explained: Vec<f64> =
+            near.iter().map(|group| group.iter().map(|index| own.candidates[*index].share).sum()).collect();
+        for ((explained, group), count) in own.explained.iter().zip(&near).zip(counts(&of_explained, count)) {
+            let courses = backward(&explained.chain, &explained.steps, &explained.filtered, count, &mut stream);
+            draws.extend(
+                courses
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, course)| own.draw(course, group, index % own.factors.len(), &mut stream)),
+            );
+        }
+    }
+    // By reading and RTT until now: a few of them are to be a sample, too.
+    for index in (1..draws.len()).rev() {
+        draws.swap(index, (stream.uniform() * (index + 1) as f64) as usize);
+    }
+    draws
+}
+
+impl Drawn {
+    /// For each that is explained, the candidates that are nearest to it.
+    fn by_nearest(&self) -> Vec<Vec<usize>> {
+        let mut groups = vec![vec![]; self.explained.len()];
+        for (index, one) in self.candidates.iter().enumerate() {
+            let distance = |of: &usize| one.distance(&self.candidates[*of]);
+            let nearest = (0..groups.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            groups[nearest.expect("one at least")].push(index);
+        }
+        groups
+    }
+
+    fn draw(&self, course: Course, group: &[usize], phase: usize, stream: &mut Stream) -> Draw {
+        let one = &self.candidates[pick(group.iter().map(|index| (*index, self.candidates[*index].share)), stream)];
+        let loss = pick_loss(&self.losses, stream);
+        let rtt_s = one.from + (one.to - one.from) * stream.uniform();
+        Draw {
+            course: framed(course, &self.reading, self.is_exact, self.factors[phase], stream),
+            rtt_s,
+            reading: Reading { loss, ..self.reading },
+            phase: phase as u64,
+            queue: self.reading.queue.unwrap_or_else(|| any_queue(stream)),
+        }
+    }
+}
+
+fn pick<T: Copy>(weighed: impl Iterator<Item = (T, f64)> + Clone, stream: &mut Stream) -> T {
+    let mut left = stream.uniform() * weighed.clone().map(|w| w.1).sum::<f64>();
+    let mut last = None;
+    for (one, weight) in weighed {
+        left -= weight;
+        if left < 0.0 {
+            return one;
+        }
+        last = Some(one);
+    }
+    last.expect("one at least")
+}
+
+/// Anywhere in the cell of a share.
+fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
+    let index = pick(losses.iter().enumerate().map(|(index, one)| (index, one.1)), stream);
+    let at = losses[index].0;
+    let beside = losses.get(index + 1).or(index.checked_sub(1).map(|before| &losses[before])).map_or(at, |one| one.0);
+    if at > 0.0 && beside > 0.0 { at * libm::pow(beside / at, stream.uniform() - 0.5) } else { at }
+}
+
+fn framed(mut course: Course, reading: &Reading, is_exact: bool, factor: f64, stream: &mut Stream) -> Course {
+    let deviation = if reading.is_plain() && is_exact { FRAMING.1 } else { MODEL };
+    let framing = libm::exp(FRAMING.0 + deviation * stream.normal());
+    course.iter_mut().for_each(|(_, rate)| *rate *= factor * framing);
+    course
+}
+
+/// Draws for each share, `total` in all: the largest remainders are rounded up.
+fn counts(shares: &[f64], total: usize) -> Vec<usize> {
+    let sum: f64 = shares.iter().sum();
+    let exact: Vec<f64> = shares.iter().map(|share| share / sum * total as f64).collect();
+    let mut counts: Vec<usize> = exact.iter().map(|x| *x as usize).collect();
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by(|a, b| (exact[*b] % 1.0).total_cmp(&(exact[*a] % 1.0)));
+    let left = total.saturating_sub(counts.iter().sum());
+    order.iter().cycle().take(left).for_each(|&index| counts[index] += 1);
+    counts
+}

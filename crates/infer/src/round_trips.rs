@@ -1,0 +1,150 @@
+//! What a log allows of the base RTT, and of the time that the server thinks before the first byte.
+//!
+//! A socket that tells its least RTT leaves the server's time open. The earliest first byte tells the sum of both, and of the time that
+//! its packet needs. Without either the RTT is anything up to the quickest transfer, and it is looked for where the session is likely.
+
+use crate::emission::Noise;
+use crate::log::Transfer;
+
+/// Server and application, seconds before the first byte: weighed alike.
+pub(crate) const THINKS: [f64; 11] = [0.0, 0.001, 0.002, 0.003, 0.0045, 0.007, 0.011, 0.017, 0.027, 0.042, 0.065];
+/// Base RTTs, where nothing tells them: median in seconds, standard deviation of the logarithm.
+const ACCESS: (f64, f64) = (0.05, 0.8);
+/// Of a first byte, this share at least is the round trip.
+const LEAST_SHARE: f64 = 0.3;
+/// Where nothing tells the RTT: by this factor first, and this far apart in the logarithm at last where it matters.
+const APART: f64 = 1.57;
+const FINEST: f64 = 0.015;
+/// Where a first byte tells the sum of RTT and the server's time, it is looked for at each of what the server may think, or at some.
+const FINEST_SUM: f64 = 0.006;
+const EVERY: usize = 3;
+/// From the least that is looked at to the most.
+const TIMES: f64 = 100.0;
+/// A point within this of the best, in the logarithm, matters.
+const MATTERS: f64 = 5.0;
+/// How many points are looked at.
+const MOST_POINTS: usize = 24;
+const MOST_AROUND: usize = 8;
+
+/// What the log says.
+pub(crate) enum Told {
+    /// The least RTT.
+    Rtt(f64),
+    /// RTT and the server's time together.
+    Sum(f64),
+    /// Less than this.
+    Below(f64),
+}
+
+/// A base RTT that was looked at.
+#[derive(Clone)]
+pub(crate) struct Point {
+    pub rtt: f64,
+    /// From here to there it stands for.
+    pub from: f64,
+    pub to: f64,
+    /// With each time that the server may think: logarithm of how likely.
+    pub weighed: Vec<(Noise, f64)>,
+}
+
+/// What is looked at for a base RTT: each time that the server may think, with how likely the session is.
+pub(crate) type Look<'a> = dyn FnMut(f64, &[f64]) -> Vec<(Noise, f64)> + 'a;
+
+impl Told {
+    /// `full_bits`: of a full packet; `shown`: bit/s that the session shows.
+    pub fn by(transfers: &[Transfer], full_bits: f64, shown: f64) -> Told {
+        let least = |times: &mut dyn Iterator<Item = f64>| times.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
+        let rtt = least(&mut transfers.iter().filter_map(|t| t.socket.and_then(|s| s.min_rtt_s.or(s.rtt_s))));
+        if rtt.is_finite() {
+            return Told::Rtt(rtt);
+        }
+        let first_byte = least(&mut transfers.iter().filter_map(|t| t.first_byte_s));
+        if first_byte.is_finite() {
+            let sum = (first_byte - full_bits / shown).max(0.5 * first_byte);
+            return Told::Sum(sum);
+        }
+        Told::Below(0.97 * least(&mut transfers.iter().map(|t| t.took_s)))
+    }
+
+    /// Look at what may be; `around` is where it is likeliest, if that is known.
+    pub fn points(&self, around: Option<f64>, look: &mut Look) -> Vec<Point> {
+        let most = around.map_or(MOST_POINTS, |_| MOST_AROUND);
+        match self {
+            Told::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
+            Told::Sum(sum) => {
+                let every = around.map_or(1, |_| EVERY);
+                let all = THINKS.iter().step_by(every).map(|think| sum - think);
+                let start = all.filter(|rtt| *rtt >= LEAST_SHARE * sum).chain(around).collect();
+                refined(start, if around.is_some() { 4.0 } else { 1.0 } * FINEST_SUM, most, &mut |rtt| {
+                    Point::at(rtt, self, look)
+                })
+            }
+            Told::Below(most_s) => {
+                let (low, high) = around.map_or((most_s / TIMES, *most_s), |rtt| {
+                    let high = (rtt * APART).min(*most_s);
+                    (high / (APART * APART), high)
+                });
+                let count = libm::ceil(libm::log(high / low) / libm::log(APART));
+                let start = (0..=count as usize).map(|i| low * libm::pow(high / low, i as f64 / count)).chain(around);
+                refined(start.collect(), if around.is_some() { 4.0 } else { 1.0 } * FINEST, most, &mut |rtt| {
+                    Point::at(rtt, self, look)
+                })
+            }
+        }
+    }
+
+    /// What the server may think with a base RTT.
+    fn thinks(&self, rtt: f64) -> Vec<f64> {
+        match self {
+            Told::Sum(sum) => vec![(sum - rtt).max(0.0)],
+            _ => THINKS.to_vec(),
+        }
+    }
+}
+
+/// The likeliest base RTT.
+pub(crate) fn likeliest(points: &[Point]) -> &Point {
+    points.iter().max_by(|a, b| a.evidence().total_cmp(&b.evidence())).expect("one at least")
+}
+
+impl Point {
+    pub fn at(rtt: f64, told: &Told, look: &mut Look) -> Point {
+        Point { rtt, from: rtt, to: rtt, weighed: look(rtt, &told.thinks(rtt)) }
+    }
+
+    /// Logarithm of how likely it is, over all times that the server may think.
+    fn evidence(&self) -> f64 {
+        self.weighed.iter().map(|w| w.1).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Logarithm of what is believed of it beforehand: of its place and width.
+    pub fn believed(&self) -> f64 {
+        if self.to <= self.from {
+            return 0.0;
+        }
+        let z = (libm::log(self.rtt) - libm::log(ACCESS.0)) / ACCESS.1;
+        libm::log(libm::log(self.to / self.from)) - 0.5 * z * z
+    }
+}
+
+/// Points in between, where the session is likely: until they are closer than `finest` in the logarithm, or as many as `most`.
+fn refined(mut start: Vec<f64>, finest: f64, most: usize, at: &mut dyn FnMut(f64) -> Point) -> Vec<Point> {
+    start.sort_by(f64::total_cmp);
+    start.dedup_by(|a, b| *a / *b - 1.0 < 1e-6);
+    let mut points: Vec<Point> = start.into_iter().map(&mut *at).collect();
+    while points.len() < most {
+        let best = likeliest(&points).evidence();
+        let gaps = points.windows(2).filter(|pair| pair.iter().any(|point| point.evidence() > best - MATTERS));
+        let widest = gaps
+            .map(|pair| (libm::log(pair[1].rtt / pair[0].rtt), libm::sqrt(pair[0].rtt * pair[1].rtt)))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, middle)) = widest.filter(|gap| gap.0 > finest) else { break };
+        let place = points.partition_point(|point| point.rtt < middle);
+        points.insert(place, at(middle));
+    }
+    for index in 1..points.len() {
+        let between = libm::sqrt(points[index - 1].rtt * points[index].rtt);
+        (points[index - 1].to, points[index].from) = (between, between);
+    }
+    points
+}

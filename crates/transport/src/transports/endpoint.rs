@@ -1,0 +1,74 @@
+//! One end of a connection, whatever the transport. An enum of two: TCP over one path, which crowds consist of, is in its place and called
+//! directly, every other transport behind its verbs.
+
+use super::{Drawn, Multipath, Packet, Parcels, PathInfo, Streams, Totals, Transport};
+use crate::{Connection, Events};
+use playpath_cc::AppParameters;
+use playpath_units::Time;
+
+/// See the module.
+#[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
+pub enum Endpoint {
+    /// Over one path.
+    Tcp(Connection),
+    /// Any other.
+    Other(Box<dyn Transport>),
+}
+
+impl Endpoint {
+    /// Of a transport other than TCP.
+    pub fn of(end: impl Transport + 'static) -> Endpoint {
+        Endpoint::Other(Box::new(end))
+    }
+}
+
+/// Every verb by the end that there is.
+macro_rules! forward {
+    ($(fn $verb:ident(&mut self $(, $name:ident: $kind:ty)*) $(-> $answer:ty)?;)* @ $(fn $getter:ident(&self $(, $arg:ident: $of:ty)*) -> $value:ty;)*) => {
+        impl Transport for Endpoint {
+            $(#[inline]
+            fn $verb(&mut self $(, $name: $kind)*) $(-> $answer)? {
+                match self {
+                    Endpoint::Tcp(tcp) => Transport::$verb(tcp $(, $name)*),
+                    Endpoint::Other(end) => end.$verb($($name),*),
+                }
+            })*
+            $(#[inline]
+            fn $getter(&self $(, $arg: $of)*) -> $value {
+                match self {
+                    Endpoint::Tcp(tcp) => Transport::$getter(tcp $(, $arg)*),
+                    Endpoint::Other(end) => end.$getter($($arg),*),
+                }
+            })*
+        }
+    };
+}
+
+forward! {
+    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
+    fn handle_timeout(&mut self, now: Time);
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
+    fn take_events(&mut self) -> Events;
+    fn write(&mut self, bytes: u64) -> u64;
+    fn read(&mut self, now: Time, most: u64) -> u64;
+    fn close(&mut self, now: Time);
+    fn abort(&mut self, now: Time);
+    fn set_app_parameters(&mut self, now: Time, parameters: AppParameters);
+    fn streams(&mut self) -> Option<&mut dyn Streams>;
+    fn multipath_mut(&mut self) -> Option<&mut dyn Multipath>;
+    @
+    fn may_have_more(&self) -> bool;
+    fn poll_timeout(&self) -> Time;
+    fn readable(&self) -> u64;
+    fn unsent_bytes(&self) -> u64;
+    fn has_packet_waiting(&self) -> bool;
+    fn has_more_than_a_packet_waiting(&self) -> bool;
+    fn may_answer_read(&self) -> bool;
+    fn path_count(&self) -> usize;
+    fn path_info(&self, path: usize) -> Option<PathInfo>;
+    fn path_totals(&self, path: usize) -> Totals;
+    fn totals(&self) -> Totals;
+    fn multipath(&self) -> Option<&dyn Multipath>;
+    fn is_drawn(&self) -> bool;
+    fn drawn(&self, packet: &Packet) -> Option<Drawn>;
+}

@@ -1,0 +1,259 @@
+//! What every transport does: its verbs, its packets, and what it tells of itself in terms that name none.
+//!
+//! Drive an end so: one mutating verb (`handle_packet`, `handle_timeout`, `write`, `read`, `close`), then `poll_transmit` until `false`,
+//! then `take_events`, then a timer for `poll_timeout`. A world asks for no more than is here.
+//!
+//! TCP, over several paths MPTCP, and QUIC have typed settings, which a scenario reads by tables of their own. Any other declares its
+//! parameters, as a congestion control does: a file or folder here and its `mod` line below, of which the build script makes `ENTRIES`.
+//! Recipe: `docs/recipes/transport.md`.
+
+mod datagram;
+mod endpoint;
+mod mptcp;
+mod opening;
+mod parcels;
+mod path_info;
+pub mod quic;
+pub mod tcp;
+mod tls;
+
+include!(concat!(env!("OUT_DIR"), "/transports.rs"));
+
+#[cfg(test)]
+#[path = "../../../../docs/recipes/stop_and_wait.rs"]
+mod stop_and_wait; // the example of docs/recipes/transport.md
+
+pub use crate::quic::Priority;
+pub use datagram::DatagramEnd;
+pub use endpoint::Endpoint;
+pub use opening::Opening;
+pub use parcels::Parcels;
+pub use path_info::{PathInfo, Totals};
+
+use crate::mptcp::Switch;
+use crate::mptcp::level::{LevelStats, PathStats};
+use crate::segment::SackBlocks;
+use crate::{Ecn, Events, Segment};
+use playpath_cc::{AppParameters, ParamSpec, Params};
+use playpath_units::{Duration, Time};
+
+/// A transport that declares its parameters.
+pub struct Entry {
+    /// What a scenario calls it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Declared parameters.
+    pub params: &'static [ParamSpec],
+    /// Bytes of the application in a full packet, about.
+    pub packet_bytes: fn(&Params) -> u32,
+    /// Each request has a stream of its own, on which HTTP is HTTP/3; without, HTTP/1.1 or HTTP/2 on the one ordered stream.
+    pub has_streams: bool,
+    /// Client and server of a new connection over one path.
+    pub pair: fn(&Params, Opening) -> (Endpoint, Endpoint),
+}
+
+/// All that declare their parameters.
+pub fn entries() -> &'static [&'static Entry] {
+    ENTRIES
+}
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    entries().iter().copied().find(|entry| entry.name == name)
+}
+
+/// A packet under way. What it carries its transport alone understands; links see its size and its ECN codepoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packet {
+    /// Of its transport.
+    pub payload: Payload,
+    /// With all headers.
+    pub wire_bytes: u32,
+    /// Bytes of the application in it, new or sent again.
+    pub data_bytes: u32,
+    /// Queues mark it by [`set_ecn`](Packet::set_ecn).
+    pub ecn: Ecn,
+    /// Which path of its connection it takes.
+    pub path: u8,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload {
+    /// A segment of TCP or MPTCP: in the packet itself, for its speed.
+    Segment(Segment),
+    /// Whatever lies at this place of the [`Parcels`].
+    Parcel(u32),
+    /// Nothing but bytes of the application.
+    Data,
+}
+
+impl Default for Payload {
+    fn default() -> Payload {
+        Payload::Segment(Segment::default())
+    }
+}
+
+impl Payload {
+    /// A place for a segment.
+    #[inline]
+    pub fn segment_mut(&mut self) -> &mut Segment {
+        if !matches!(self, Payload::Segment(_)) {
+            *self = Payload::default();
+        }
+        match self {
+            Payload::Segment(segment) => segment,
+            Payload::Parcel(_) | Payload::Data => unreachable!("it has just been made one"),
+        }
+    }
+
+    /// Where its parcel lies, if it has one.
+    #[inline]
+    pub fn parcel(&self) -> Option<u32> {
+        if let Payload::Parcel(place) = self { Some(*place) } else { None }
+    }
+}
+
+/// One end of a connection. Its application's bytes are one ordered stream, beside those of [`streams`](Transport::streams).
+pub trait Transport {
+    /// A packet arrived. Its parcel, if it has one, is freed afterwards by who calls.
+    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
+    /// The time of [`poll_timeout`](Transport::poll_timeout) has come. Too early is harmless.
+    fn handle_timeout(&mut self, now: Time);
+    /// The next packet to send is in `out`; `false`: there is none, and `out` holds nothing. One place of the parcels is free.
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
+    /// Whether another poll could give a packet; `true` when in doubt.
+    fn may_have_more(&self) -> bool {
+        true
+    }
+    /// When [`handle_timeout`](Transport::handle_timeout) wants to be called; [`Time::MAX`]: never.
+    fn poll_timeout(&self) -> Time;
+    /// What has happened.
+    fn take_events(&mut self) -> Events;
+
+    /// Append up to `bytes` to the stream; returns how many the send buffer took. If not all, there is an event when it has room.
+    fn write(&mut self, bytes: u64) -> u64;
+    /// Bytes in order and not read.
+    fn readable(&self) -> u64;
+    /// Take up to `most` bytes in order.
+    fn read(&mut self, now: Time, most: u64) -> u64;
+    /// Bytes written and never sent.
+    fn unsent_bytes(&self) -> u64;
+    /// A full packet was written and not sent yet, and more behind it changes nothing; where the transport cannot say, `false`.
+    fn has_packet_waiting(&self) -> bool {
+        false
+    }
+    /// As [`has_packet_waiting`](Transport::has_packet_waiting), and whether the sender waits for a larger group cannot depend on more
+    /// bytes either.
+    fn has_more_than_a_packet_waiting(&self) -> bool {
+        self.has_packet_waiting()
+    }
+    /// After a read a poll could find something; `true` when in doubt.
+    fn may_answer_read(&self) -> bool {
+        true
+    }
+    /// No more will be written; what was written is still delivered.
+    fn close(&mut self, now: Time);
+    /// The connection is given up.
+    fn abort(&mut self, now: Time);
+    /// What the application knows of the video, for the control.
+    fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
+
+    /// How many paths it knows.
+    fn path_count(&self) -> usize {
+        1
+    }
+    /// What it knows of a path; `None`: the path is not open, or nothing is measured.
+    fn path_info(&self, path: usize) -> Option<PathInfo>;
+    /// What it has counted on a path.
+    fn path_totals(&self, path: usize) -> Totals;
+    /// Over all paths.
+    fn totals(&self) -> Totals {
+        (0..self.path_count()).map(|path| self.path_totals(path)).fold(Totals::default(), Totals::plus)
+    }
+
+    /// Its streams, if it has more than the one.
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        None
+    }
+    /// What it tells of its paths together, if it uses several.
+    fn multipath(&self) -> Option<&dyn Multipath> {
+        None
+    }
+    /// The same, to be asked for changes of path.
+    fn multipath_mut(&mut self) -> Option<&mut dyn Multipath> {
+        None
+    }
+
+    /// Its packets can be drawn.
+    fn is_drawn(&self) -> bool {
+        false
+    }
+    /// What a time-sequence diagram shows of a packet, which may have been dropped: its parcel is gone.
+    fn drawn(&self, _packet: &Packet) -> Option<Drawn> {
+        None
+    }
+}
+
+/// What a packet is in a time-sequence diagram. Places in a path's own stream are modulo 2^32 and count from anywhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Drawn {
+    /// Where its bytes begin.
+    pub place: u32,
+    /// How many they are.
+    pub bytes: u32,
+    /// Where they begin in the data of all paths, if it says so.
+    pub data_place: Option<u64>,
+    /// What it acknowledges, if it does.
+    pub answer: Option<Answer>,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// The next byte that is expected in order.
+    pub acked: u32,
+    /// The receiver's window beyond it, if it counts bytes of this path.
+    pub window: Option<u32>,
+    /// What has arrived beyond it.
+    pub blocks: SackBlocks,
+}
+
+/// Streams of a connection side by side.
+pub trait Streams {
+    /// Open one; `None`: the peer allows no more, or is not known yet.
+    fn open(&mut self) -> Option<u64>;
+    /// Append up to `bytes`; returns how many its buffer took. If not all, there is an event when it has room.
+    fn write(&mut self, stream: u64, bytes: u64) -> u64;
+    /// No more will be written to it.
+    fn finish(&mut self, stream: u64);
+    /// Ask the peer to give its half up.
+    fn stop(&mut self, stream: u64);
+    /// When its data goes among others'.
+    fn set_priority(&mut self, stream: u64, priority: Priority);
+    /// It takes bytes, or will when its buffer has room.
+    fn is_writable(&self, stream: u64) -> bool;
+    /// Take up to `most` bytes in order.
+    fn read(&mut self, now: Time, stream: u64, most: u64) -> u64;
+    /// It ended, and all of it was read.
+    fn is_read_to_end(&self, stream: u64) -> bool;
+    /// Bytes written and never sent, of all streams.
+    fn unsent_bytes(&self) -> u64;
+}
+
+/// A connection over several paths.
+pub trait Multipath {
+    /// Keep every change of path from now on until [`poll_switch`](Multipath::poll_switch) takes it.
+    fn log_switches(&mut self);
+    /// The oldest not yet taken.
+    fn poll_switch(&mut self) -> Option<Switch>;
+    /// Counts of what was sent.
+    fn sent(&self) -> &LevelStats;
+    /// Counts of what was sent on a path.
+    fn sent_on(&self, path: usize) -> &PathStats;
+    /// Time that data has waited behind a gap, up to `now`.
+    fn hol_blocking_time(&self, now: Time) -> Duration;
+    /// Most bytes held behind a gap so far.
+    fn most_out_of_order_bytes(&self) -> u64;
+}

@@ -1,0 +1,29 @@
+//! What a pair of ends is made with, besides the settings of their transport.
+
+use crate::mptcp::scheduler::Scheduler;
+use playpath_cc::CongestionControl;
+use playpath_units::Time;
+use playpath_units::random::Stream;
+
+/// A connection that is opened now.
+pub struct Opening<'a> {
+    /// When.
+    pub now: Time,
+    /// Over how many paths.
+    pub paths: usize,
+    /// Keys are drawn from it.
+    pub random: &'a mut Stream,
+    /// The server's control with this initial window in packets, for the path of this number.
+    pub control: &'a dyn Fn(f64, u8) -> Box<dyn CongestionControl>,
+    /// The controls of its paths want to know of each other.
+    pub is_coupled: bool,
+    /// The scheduler of several paths.
+    pub scheduler: &'a dyn Fn() -> Box<dyn Scheduler>,
+}
+
+impl Opening<'_> {
+    /// The control of a client: it sends requests only, under NewReno.
+    pub fn client_control(initial_window: f64) -> Box<dyn CongestionControl> {
+        playpath_cc::build("newreno", initial_window).expect("newreno is registered")
+    }
+}

@@ -1,0 +1,94 @@
+//! Where what does not fit into a packet lies while it is under way: the packet has the number of its place. A place keeps what it held,
+//! so that nothing is allocated for a packet once there are enough places.
+//!
+//! A link forgets what it drops, and tells nobody. So places are reclaimed when none is free: what no link holds has gone. If fewer than
+//! half are free then, there are as many again; so the search costs each packet a constant at most.
+
+use super::Packet;
+use std::any::Any;
+
+/// Least number of places.
+const LEAST: usize = 64;
+
+/// Parcels under way, of all connections and transports.
+#[derive(Default)]
+pub struct Parcels {
+    places: Vec<Option<Box<dyn Any + Send>>>,
+    free: Vec<u32>,
+}
+
+impl Parcels {
+    /// No place is free.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// Places of packets that are not `under_way` become free, and half of all are at least.
+    pub fn reclaim<'p>(&mut self, under_way: impl Iterator<Item = &'p Packet>) {
+        let mut is_held = vec![false; self.places.len()];
+        under_way.filter_map(|packet| packet.payload.parcel()).for_each(|place| is_held[place as usize] = true);
+        let held = is_held.iter().filter(|is_held| **is_held).count();
+        let wanted = (2 * held).max(LEAST).max(self.places.len());
+        is_held.resize(wanted, false);
+        self.places.resize_with(wanted, || None);
+        // The first are taken first: they are in the processor's cache.
+        self.free = (0..wanted as u32).rev().filter(|&place| !is_held[place as usize]).collect();
+    }
+
+    /// A place that is free, with whatever lay there; [`take`](Self::take) it if something is put there. There must be one.
+    pub fn next_mut<T: Any + Send + Default>(&mut self) -> &mut T {
+        let place = *self.free.last().expect("a place is free");
+        let kept = &mut self.places[place as usize];
+        if !kept.as_ref().is_some_and(|kept| kept.is::<T>()) {
+            *kept = Some(Box::<T>::default());
+        }
+        kept.as_mut().and_then(|kept| kept.downcast_mut()).expect("it is of this type")
+    }
+
+    /// The place that [`next_mut`](Self::next_mut) gave is taken.
+    pub fn take(&mut self) -> u32 {
+        self.free.pop().expect("a place is free")
+    }
+
+    /// What lies at a place; `None`: it is of another type.
+    pub fn get_mut<T: Any>(&mut self, place: u32) -> Option<&mut T> {
+        self.places[place as usize].as_mut()?.downcast_mut()
+    }
+
+    /// It has arrived.
+    pub fn free(&mut self, place: u32) {
+        self.free.push(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transports::Payload;
+
+    fn of_parcel(place: u32) -> Packet {
+        Packet { payload: Payload::Parcel(place), ..Packet::default() }
+    }
+
+    /// 64 places, all taken; a link has dropped all but three, so 61 are free again. 64 held make 128.
+    #[test]
+    fn what_no_link_holds_is_reclaimed() {
+        let mut parcels = Parcels::default();
+        parcels.reclaim(std::iter::empty());
+        let mut put = |number: u64| {
+            *parcels.next_mut() = number;
+            of_parcel(parcels.take())
+        };
+        let packets: Vec<Packet> = (0..64).map(&mut put).collect();
+        assert!(parcels.is_full());
+        parcels.reclaim(packets[..3].iter());
+        assert_eq!((parcels.places.len(), parcels.free.len()), (64, 61));
+        let mut held = packets[..3].iter().filter_map(|packet| packet.payload.parcel());
+        assert!(!held.any(|place| parcels.free.contains(&place)));
+        parcels.reclaim(packets.iter());
+        assert_eq!((parcels.places.len(), parcels.free.len()), (128, 64));
+        assert_eq!(parcels.get_mut::<u64>(packets[2].payload.parcel().unwrap()), Some(&mut 2));
+        assert_eq!(parcels.get_mut::<u32>(packets[2].payload.parcel().unwrap()), None);
+    }
+}

@@ -1,0 +1,167 @@
+//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series and records are
+//! made from these.
+
+use crate::{Connection, quic};
+use playpath_units::{Duration, Rate};
+
+/// What a sender knows of one path now; windows and counts in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathInfo {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow start threshold.
+    pub ssthresh: f64,
+    /// Smoothed; zero before the first sample.
+    pub rtt: Duration,
+    /// Smallest RTT.
+    pub min_rtt: Option<Duration>,
+    /// Latest.
+    pub delivery_rate: Rate,
+    /// In force.
+    pub pacing_rate: Option<Rate>,
+    /// Sent, and not yet acknowledged in order.
+    pub unacked: u32,
+    /// Of these, thought to be in the network.
+    pub in_flight: u32,
+    /// Of these, known to have arrived.
+    pub sacked: u32,
+    /// Of these, thought to be lost.
+    pub lost: u32,
+    /// Of these, sent again.
+    pub retrans: u32,
+    /// Sent again since the start.
+    pub total_retrans: u64,
+    /// Of the application, acknowledged.
+    pub bytes_acked: u64,
+}
+
+impl PathInfo {
+    /// Of a TCP connection or subflow.
+    pub fn of(tcp: &Connection) -> PathInfo {
+        let info = tcp.info();
+        PathInfo {
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+            rtt: info.rtt,
+            min_rtt: info.min_rtt,
+            delivery_rate: info.delivery_rate,
+            pacing_rate: info.pacing_rate,
+            unacked: info.unacked,
+            in_flight: info.in_flight,
+            sacked: info.sacked,
+            lost: info.lost,
+            retrans: info.retrans,
+            total_retrans: info.total_retrans,
+            bytes_acked: tcp.stats().bytes_acked,
+        }
+    }
+}
+
+impl PathInfo {
+    /// Of a QUIC connection. A packet that is given up is out of the count at once, and its number is never sent again: none is
+    /// "lost" or "sacked" (RFC 9002 §2).
+    pub fn of_quic(quic: &quic::Connection) -> PathInfo {
+        let (info, stats) = (quic.info(), quic.stats());
+        PathInfo {
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+            rtt: info.rtt,
+            min_rtt: info.min_rtt,
+            delivery_rate: info.delivery_rate,
+            pacing_rate: info.pacing_rate,
+            unacked: info.in_flight,
+            in_flight: info.in_flight,
+            sacked: 0,
+            lost: 0,
+            retrans: 0,
+            total_retrans: stats.retransmitted_packets,
+            bytes_acked: stats.bytes_acked,
+        }
+    }
+}
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Packets with data sent, again included.
+    pub sent_packets: u64,
+    /// Of these, with data sent before.
+    pub retransmitted_packets: u64,
+    /// Timeouts.
+    pub rto_count: u64,
+    /// Packets given up.
+    pub lost_packets: u64,
+    /// RTT samples.
+    pub rtt_samples: u64,
+    /// Their sum.
+    pub rtt_sum: Duration,
+    /// Smallest RTT.
+    pub min_rtt: Option<Duration>,
+    /// Handed to the reader.
+    pub delivered_bytes: u64,
+}
+
+impl Totals {
+    /// Mean of all RTT samples.
+    pub fn mean_rtt(&self) -> Option<Duration> {
+        (self.rtt_samples > 0).then(|| self.rtt_sum / self.rtt_samples)
+    }
+
+    /// Of a TCP connection or subflow.
+    pub fn of(tcp: &Connection) -> Totals {
+        let stats = tcp.stats();
+        Totals {
+            sent_packets: stats.data_segments_sent,
+            retransmitted_packets: stats.retransmitted_packets,
+            rto_count: stats.rto_count,
+            lost_packets: stats.packets_lost,
+            rtt_samples: stats.rtt_samples,
+            rtt_sum: stats.rtt_sum,
+            min_rtt: tcp.info().min_rtt,
+            delivered_bytes: stats.bytes_delivered,
+        }
+    }
+
+    /// Of a QUIC connection: probe timeouts are its timeouts.
+    pub fn of_quic(quic: &quic::Connection) -> Totals {
+        let stats = quic.stats();
+        Totals {
+            sent_packets: stats.data_packets_sent,
+            retransmitted_packets: stats.retransmitted_packets,
+            rto_count: stats.pto_count,
+            lost_packets: stats.packets_lost,
+            rtt_samples: stats.rtt_samples,
+            rtt_sum: stats.rtt_sum,
+            min_rtt: quic.info().min_rtt,
+            delivered_bytes: stats.bytes_delivered,
+        }
+    }
+
+    /// Of two paths together.
+    pub fn plus(self, other: Totals) -> Totals {
+        Totals {
+            sent_packets: self.sent_packets + other.sent_packets,
+            retransmitted_packets: self.retransmitted_packets + other.retransmitted_packets,
+            rto_count: self.rto_count + other.rto_count,
+            lost_packets: self.lost_packets + other.lost_packets,
+            rtt_samples: self.rtt_samples + other.rtt_samples,
+            rtt_sum: self.rtt_sum + other.rtt_sum,
+            min_rtt: self.min_rtt.into_iter().chain(other.min_rtt).min(),
+            delivered_bytes: self.delivered_bytes + other.delivered_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts add up; the smallest RTT is that of the shorter path, and a path without a sample has no say.
+    #[test]
+    fn two_paths_together_by_hand() {
+        let ms = Duration::from_millis;
+        let of = |sent_packets, rtt_sum, min_rtt| Totals { sent_packets, rtt_sum, min_rtt, ..Totals::default() };
+        let sum = of(3, ms(40), Some(ms(20))).plus(of(4, ms(9), Some(ms(9)))).plus(of(1, ms(0), None));
+        assert_eq!(sum, of(8, ms(49), Some(ms(9))));
+    }
+}

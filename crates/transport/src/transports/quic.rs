@@ -1,0 +1,167 @@
+//! QUIC as one of the transports: the connection, and what applications know of its streams.
+//!
+//! Requests have streams of their own (HTTP/3). Bulk and web traffic has no requests: its server writes of its own accord, on the one
+//! stream that it opens.
+
+use super::{Endpoint, Opening, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
+use crate::quic::config::Config;
+use crate::quic::packet::Datagram;
+use crate::quic::{Connection, Event, Priority};
+use crate::{Ecn, Events};
+use playpath_cc::AppParameters;
+use playpath_units::Time;
+use std::sync::Arc;
+
+/// The first stream that a server opens (RFC 9000 §2.1).
+const OWN_STREAM: u64 = 1;
+
+/// Code of a connection that is closed in order (RFC 9114 §8.1, H3_NO_ERROR).
+const NO_ERROR: u64 = 0x100;
+
+/// One end of a QUIC flow.
+pub struct QuicEnd {
+    connection: Connection,
+    /// The server's own stream is open.
+    has_own: bool,
+    /// The application may send, and was told so: with 0-RTT data before the handshake is over.
+    is_told: bool,
+    /// Streams whose buffer took less than was written, until there is room again.
+    cut: Vec<u64>,
+}
+
+/// Client and server of a new connection. The client is without ECT(1): its requests are no scalable sender's.
+pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
+    let client = match server.marking {
+        Ecn::Ect1 => Arc::new(Config { marking: Ecn::Ect0, ..**server }),
+        _ => server.clone(),
+    };
+    let client_cc = Opening::client_control(client.initial_window);
+    let server_cc = (opening.control)(server.initial_window, 0);
+    let end = |connection| Endpoint::of(QuicEnd { connection, has_own: false, is_told: false, cut: Vec::new() });
+    (end(Connection::connect(opening.now, client, client_cc)), end(Connection::listen(server.clone(), server_cc)))
+}
+
+impl QuicEnd {
+    fn tell_connected(&mut self, events: Events) -> Events {
+        self.is_told = true;
+        events.with(crate::Event::Connected)
+    }
+}
+
+impl Transport for QuicEnd {
+    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
+        let datagram = packet.payload.parcel().and_then(|place| parcels.get_mut::<Datagram>(place));
+        if let Some(datagram) = datagram {
+            datagram.ecn = packet.ecn;
+            self.connection.handle_datagram(now, datagram);
+        }
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        self.connection.handle_timeout(now);
+    }
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
+        let datagram: &mut Datagram = parcels.next_mut();
+        if !self.connection.poll_transmit_into(now, datagram) {
+            return false;
+        }
+        let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
+        let data_bytes = datagram.packets().map(|packet| packet.stream_bytes()).sum();
+        *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path: 0 };
+        true
+    }
+    fn poll_timeout(&self) -> Time {
+        self.connection.poll_timeout()
+    }
+    /// As applications over TCP are told it.
+    fn take_events(&mut self) -> Events {
+        let mut events = Events::NONE;
+        if !self.is_told && self.connection.sends_early_data() {
+            events = self.tell_connected(events);
+        }
+        while let Some(event) = self.connection.poll_event() {
+            events = match event {
+                Event::Connected if self.is_told => events,
+                Event::Connected => self.tell_connected(events),
+                Event::Closed(_) => events.with(crate::Event::Closed),
+                // Readable is what has bytes in order.
+                Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
+            };
+        }
+        if self.cut.is_empty() {
+            return events;
+        }
+        let cut = self.cut.len();
+        self.cut.retain(|&stream| self.connection.send_space(stream) == 0);
+        if self.cut.len() < cut { events.with(crate::Event::Writable) } else { events }
+    }
+    fn write(&mut self, bytes: u64) -> u64 {
+        if !self.has_own {
+            self.has_own = self.connection.open() == Some(OWN_STREAM);
+        }
+        Streams::write(self, OWN_STREAM, bytes)
+    }
+    fn readable(&self) -> u64 {
+        self.connection.unread()
+    }
+    fn read(&mut self, now: Time, most: u64) -> u64 {
+        self.connection.read(now, OWN_STREAM, most)
+    }
+    fn unsent_bytes(&self) -> u64 {
+        self.connection.unsent()
+    }
+    fn has_packet_waiting(&self) -> bool {
+        self.connection.unsent() >= u64::from(self.connection.config().datagram_bytes)
+    }
+    fn close(&mut self, now: Time) {
+        self.connection.close(now, NO_ERROR);
+    }
+    fn abort(&mut self, now: Time) {
+        self.connection.close(now, NO_ERROR);
+    }
+    fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.connection.set_app_parameters(now, parameters);
+    }
+    fn path_info(&self, path: usize) -> Option<PathInfo> {
+        (path == 0).then(|| PathInfo::of_quic(&self.connection))
+    }
+    fn path_totals(&self, _: usize) -> Totals {
+        Totals::of_quic(&self.connection)
+    }
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        Some(self)
+    }
+}
+
+impl Streams for QuicEnd {
+    fn open(&mut self) -> Option<u64> {
+        self.connection.open()
+    }
+    fn write(&mut self, stream: u64, bytes: u64) -> u64 {
+        let taken = self.connection.write(stream, bytes);
+        if taken < bytes && !self.cut.contains(&stream) {
+            self.cut.push(stream);
+        }
+        taken
+    }
+    fn finish(&mut self, stream: u64) {
+        self.connection.finish(stream);
+    }
+    fn stop(&mut self, stream: u64) {
+        self.connection.stop(stream);
+    }
+    fn set_priority(&mut self, stream: u64, priority: Priority) {
+        self.connection.set_priority(stream, priority);
+    }
+    fn is_writable(&self, stream: u64) -> bool {
+        self.connection.is_writable(stream)
+    }
+    fn read(&mut self, now: Time, stream: u64, most: u64) -> u64 {
+        self.connection.read(now, stream, most)
+    }
+    fn is_read_to_end(&self, stream: u64) -> bool {
+        self.connection.is_read_to_end(stream)
+    }
+    fn unsent_bytes(&self) -> u64 {
+        self.connection.unsent()
+    }
+}

@@ -1,0 +1,107 @@
+"""What held the rate of a sender, in one line of what was measured: how busy its path was, what was lost there and why, who shares it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from playpath.base.metrics import format_value
+from playpath.base.quantity import MBPS, measure
+from playpath.results.costs import MAIN_FLOW
+
+if TYPE_CHECKING:
+    from playpath.results.comparison import Comparison
+
+_FULL = 0.9
+"""A path that is busy for this share of the time is full."""
+_FEW_LOSSES_S = 60.0
+"""With one loss in so long, losses hold no rate."""
+_TOP = 0.97
+_DROPS = {"queue_full": "at the full queue", "aqm": "by the queue's AQM", "loss": "by chance on the link"}
+_KEPT = 1.25
+"""A mean RTT this many times the least one has a queue in it."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What held the rate of a sender.
+
+    Attributes
+    ----------
+    sender, told : str
+    """
+
+    sender: str
+    told: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return asdict(self)
+
+
+def causes(result: Comparison) -> list[Cause]:
+    """Of each sender whose rate could differ, in the order of the ranking: over one path, of a video with a ladder or of bulk traffic."""
+    names = ("mean_rate_kbps", "goodput_mbps")
+    name = next((n for n in names if n in result.shown_criteria), None)
+    if name is None or len(result.scenario.resolved.get("path") or []) != 1:
+        return []
+    found = ((sender, _cause(result, sender, name)) for sender in result.ranking)
+    return [Cause(sender, told) for sender, told in found if told is not None]
+
+
+def _cause(result: Comparison, sender: str, name: str) -> str | None:
+    summary = result.summary(sender, name)
+    link = _means(result.links, (pl.col("sender") == sender) & pl.col("name").str.ends_with("/down"))
+    flow = _means(result.flows, (pl.col("sender") == sender) & (pl.col("name") == MAIN_FLOW))
+    if summary is None or link is None or link.get("utilisation") is None:
+        return None
+    rate = summary.mean / 1000 if name == "mean_rate_kbps" else summary.mean
+    top = _top(result) if name == "mean_rate_kbps" else None
+    told = f"{format_value(rate)} Mbit/s"
+    if top is not None and rate >= _TOP * top:
+        return f"{told}: the highest rate there is."
+    busy = f"the path was busy {100 * link['utilisation']:.0f} % of the time"
+    parts = [f"{busy}, which is full" if link["utilisation"] >= _FULL else busy]
+    parts += [text for text in (_others(result, sender), _losses(link, flow), _queue(flow)) if text]
+    return f"{told}: {'; '.join(parts)}."
+
+
+def _means(frame: pl.DataFrame, wanted: pl.Expr) -> dict[str, Any] | None:
+    rows = frame.filter(wanted) if {"sender", "name"} <= set(frame.columns) else frame.clear()
+    return None if rows.is_empty() else rows.select(pl.exclude(pl.String).mean()).row(0, named=True)
+
+
+def _top(result: Comparison) -> float | None:
+    """The highest rung, in Mbit/s."""
+    ladder = str((result.scenario.resolved.get("player") or {}).get("ladder") or "")
+    rungs = [rate for text in ladder.split(",") if (rate := measure(text, MBPS)) is not None]
+    return max(rungs, default=None)
+
+
+def _others(result: Comparison, sender: str) -> str:
+    there = next((n for n in result.neighbours if n.sender == sender), None)
+    return "" if there is None else f"others took {format_value(there.goodput_mbps)} Mbit/s of it"
+
+
+def _losses(link: dict[str, Any], flow: dict[str, Any] | None) -> str:
+    """How often a packet of the sender was lost, and where packets of this link are."""
+    if flow is None or not flow.get("sent_packets"):
+        return ""
+    lost, lasted = flow["loss_ratio"] * flow["sent_packets"], flow["end_s"] - flow["start_s"]
+    if lost * _FEW_LOSSES_S < lasted:
+        return "hardly a packet was lost: window, receiver or the player's requests held it, not losses"
+    drops = {why: link.get(f"dropped_packets.{why}") or 0.0 for why in _DROPS}
+    total = sum(drops.values())
+    shares = sorted(((n / total, why) for why, n in drops.items() if n > 0), reverse=True) if total else []
+    where = ", ".join(_DROPS[why] + ("" if share > 0.995 else f" {100 * share:.0f} %") for share, why in shares)
+    often = f"every {format_value(lasted / lost)} s a packet was lost"
+    often = f"{format_value(lost / lasted)} packets a second were lost" if lost > lasted else often
+    return often + (f" ({where})" if where else "")
+
+
+def _queue(flow: dict[str, Any] | None) -> str:
+    if flow is None or not flow.get("min_rtt_ms") or flow["mean_rtt_ms"] < _KEPT * flow["min_rtt_ms"]:
+        return ""
+    return f"queueing made its RTT {format_value(flow['mean_rtt_ms'])} ms instead of {format_value(flow['min_rtt_ms'])}"

@@ -1,0 +1,72 @@
+"""A comparison as files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from playpath.base.files import write_frame, write_text
+from playpath.results import bands
+from playpath.results.record import Session, file_names
+from playpath.results.sensitivity import Sensitivity
+from playpath.scenario import Scenario
+from playpath.scenario.choices import restored
+
+if TYPE_CHECKING:
+    from playpath.results.comparison import Comparison
+
+
+def save(result: Comparison, target: Path) -> None:
+    """Write tables, timelines, and last what they say."""
+    for name, frame in (("sessions", result.table), ("flows", result.flows), ("links", result.links)):
+        write_frame(target / f"{name}.parquet", frame)
+    save_timelines(result, target)
+    stored = {**result.to_dict(), "notes": result.notes, "interrupted": result.interrupted}
+    write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+
+
+def save_timelines(result: Comparison, target: Path) -> None:
+    """Write the timelines and their bands, in place of those that are there."""
+    timelines = file_names(result.timelines)
+    for sender, file in timelines.items():
+        result.timelines[sender].save(target / "timelines" / file)
+    for record in target.glob("timelines/*/record.json"):
+        if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
+            shutil.rmtree(record.parent)
+    write_frame(target / "bands.parquet", result.bands)
+
+
+def load(source: Path) -> Comparison:
+    """Read what `save` wrote."""
+    from playpath.results.comparison import Comparison, Failure  # which imports this module
+
+    stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
+    manifest = stored["manifest"]
+    found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
+    stopping = stored.get("stopping") or {}
+    return Comparison(
+        scenario=restored(Scenario.stored(manifest["scenario"], None), manifest),
+        world=stored["world"],
+        seeds=manifest["seeds"],
+        table=pl.read_parquet(source / "sessions.parquet"),
+        flows=pl.read_parquet(source / "flows.parquet"),
+        links=pl.read_parquet(source / "links.parquet"),
+        notes=stored["notes"],
+        timelines={session.sender: session for session in found},
+        bands=_stored_bands(source / "bands.parquet"),
+        interrupted=stored["interrupted"],
+        failures=[Failure(**entry) for entry in stored.get("failed", [])],
+        looks=stopping.get("looks", []),
+        most=stopping.get("most"),
+        sensitivity=Sensitivity.from_dict(varied) if (varied := stored.get("sensitivity")) else None,
+    )
+
+
+def _stored_bands(path: Path) -> pl.DataFrame:
+    """No rows in results from before there were bands, of each series."""
+    found = pl.read_parquet(path) if path.is_file() else None
+    return pl.DataFrame(schema=bands.SCHEMA) if found is None or "series" not in found.columns else found

@@ -1,0 +1,152 @@
+"""To which settings of the path an answer is most sensitive: the comparison once more, at small variations of each.
+
+Rate and RTT a fifth less and more, random loss and queue halved and doubled, one at a time, with the first seeds of the comparison, so
+that each variation is paired with it. A path without loss gets `_SOME_LOSS`. Everybody plays: another may come to the front.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from playpath.base.errors import InputError
+from playpath.base.progress import Progress
+from playpath.base.quantity import parse, quantity
+from playpath.results.comparison import Comparison
+from playpath.results.sensitivity import Sensitivity, Shift
+from playpath.run.compare import compare
+from playpath.scenario import Scenario, at, load, place
+
+MOST_SEEDS = 10
+_FIFTH = (0.8, 1.25)
+_TWICE = (0.5, 2.0)
+_SOME_LOSS = "0.1 %"
+_SETTINGS = (
+    ("rate", "rate", _FIFTH),
+    ("RTT", "rtt", _FIFTH),
+    ("loss", "loss", _TWICE),
+    ("queue", "queue.limit", _TWICE),
+)
+
+
+def sensitivity(
+    result: Comparison,
+    *,
+    jobs: int | None = None,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[int], None] = lambda running: None,
+) -> Sensitivity:
+    """Play a comparison's variations and say which settings of its path the answer hangs on.
+
+    Parameters
+    ----------
+    result : Comparison
+        Of two senders or more in the simulator. It costs two sessions for each setting of each path, sender and seed, of at most
+        `MOST_SEEDS` seeds: some eight times such a comparison.
+    jobs, progress, on_interrupt
+        As for `compare`.
+
+    Raises
+    ------
+    InputError
+        The comparison has one sender, one seed, or is not of the simulator; or its path has no setting that can be varied.
+    """
+    check(result.scenario, result.world)
+    seeds = min(len(result.seeds), MOST_SEEDS)
+    asked = list(variations(result.scenario))
+    best, rival, name = _pair(result)
+    margin = result.ranker.margin(rival, best, name)
+    before = _difference(result, best, rival, name, seeds)
+    shifts = []
+    for number, (setting, key, was, now) in enumerate(asked):
+        varied = load(result.scenario, set={key: now}, seeds=seeds)
+        part = _Part(progress, number, len(asked))
+        found = compare(varied, jobs=jobs, progress=part, on_interrupt=on_interrupt)
+        if found.interrupted:
+            break
+        after = _difference(found, best, rival, name, seeds)
+        moved = abs(after - before) / max(margin, 1e-12)
+        shifts.append(Shift(setting, key, str(was), str(now), found.ranking[0], _outcome(found, best), after, moved))
+    return Sensitivity(best, rival, name, before, seeds, len(asked) * seeds * len(result.senders), shifts)
+
+
+def check(scenario: Scenario, world: str) -> int:
+    """Refuse what has no answer to vary, before anything is played; else how many variations there are."""
+    if world != "sim":
+        raise InputError(f"sensitivity: is measured in the world 'sim' only, not '{world}'")
+    if len(scenario.seeds) < 2:
+        raise InputError("sensitivity: needs two seeds or more")
+    if len(scenario.senders) < 2:
+        raise InputError("sensitivity: needs two senders or choices to compare")
+    if not (asked := list(variations(scenario))):
+        raise InputError("sensitivity: nothing of the path can be varied: no rate, RTT, loss or queue of its own")
+    return len(asked)
+
+
+def variations(scenario: Scenario) -> Iterator[tuple[str, str, Any, Any]]:
+    """Setting as people call it, key, value, and what it becomes; what is compared itself is left out."""
+    compared = {place(key) for choice in scenario.choices.values() for key in choice.settings}
+    paths = scenario.resolved.get("path") or []
+    for number, path in enumerate(paths):
+        of = f" of path {path['name']}" if len(paths) > 1 else ""
+        for called, ending, factors in _SETTINGS:
+            key = f"path.{number}.{ending}"
+            # A queue's kind is compared: then its limit is part of the choice.
+            if any(place(key) == other or place(key).startswith(f"{other}.") for other in compared):
+                continue
+            was = at(scenario.resolved, key)
+            for factor in factors:
+                now = _varied(was, factor)
+                if now is not None and _is_allowed(scenario, key, now):
+                    yield f"{called}{of}", key, was, now
+
+
+def _varied(was: Any, factor: float) -> Any:
+    """A quantity times a factor; None for what is none."""
+    if not isinstance(was, str):
+        return None
+    number, unit = parse(was, "path")
+    if number == 0 and unit == "%":
+        return _SOME_LOSS if factor > 1 else None
+    return quantity(number * factor, unit) if number > 0 and math.isfinite(number) else None
+
+
+def _is_allowed(scenario: Scenario, key: str, now: Any) -> bool:
+    try:
+        load(scenario, set={key: now})
+    except InputError:
+        return False
+    return True
+
+
+def _pair(result: Comparison) -> tuple[str, str, str]:
+    """The best, the first that is not alike with it, and the criterion between them."""
+    decision = result.decision
+    best = decision.ranking[0]
+    rival = next((name for name in decision.ranking[1:] if name not in decision.tied), decision.ranking[1])
+    return best, rival, decision.deciding.get(rival, result.ranker.criteria[0])
+
+
+def _difference(result: Comparison, best: str, rival: str, name: str, seeds: int) -> float:
+    """Mean of rival minus best over the first seeds; zero where neither has a value."""
+    both = zip(result.values(rival, name)[:seeds], result.values(best, name)[:seeds], strict=False)
+    found = [a - b for a, b in both if a is not None and b is not None]
+    return math.fsum(found) / len(found) if found else 0.0
+
+
+def _outcome(result: Comparison, best: str) -> Any:
+    decision = result.decision
+    if best == decision.ranking[0] or best in decision.tied:
+        return "stays"
+    return "beaten" if best in decision.beaten else "passed"
+
+
+class _Part:
+    """The progress of one variation as a part of all."""
+
+    def __init__(self, progress: Progress, number: int, parts: int) -> None:
+        self._progress, self._number, self._parts = progress, number, parts
+
+    def __call__(self, done: float, total: int) -> None:
+        self._progress(self._number * total + done, self._parts * total)

@@ -1,0 +1,38 @@
+"""Figures that the page's script draws (web/src/view), the same components as the explorer's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+_COLOURS = 8  # of web/src/tokens.css
+
+
+def component(
+    kind: Literal["rows", "plane", "field", "lanes"], title: str, given: Mapping[str, Any], *, full: bool = False
+) -> str:
+    """A place for a figure, with what it shows; `full` figures take a row of their own."""
+    told = {"id": file_name(title), "title": title, **given}
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    name = " class='full'" if full else ""
+    return f"<div data-figure='{kind}'{name}><script type='application/json'>{text}</script></div>"
+
+
+def colour_place(senders: Sequence[str], sender: str) -> int:
+    """Number of a sender's colour."""
+    return senders.index(sender) % _COLOURS
+
+
+def swatch(senders: Sequence[str], sender: str) -> str:
+    """A sender's colour as a small disc, the same as in the figures."""
+    return (
+        "<svg class='marker' viewBox='0 0 12 12' width='12' height='12' aria-hidden='true'>"
+        f"<circle cx='6' cy='6' r='5' fill='var(--sender{colour_place(senders, sender)})'/></svg>"
+    )
+
+
+def file_name(text: str) -> str:
+    """A title as the name of a file."""
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:80] or "figure"

@@ -1,0 +1,154 @@
+"""What an answer hangs on: small variations of the path, what held the rate, and the rule that leaves a population undecided."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import SMALL
+
+import playpath
+from playpath.base.errors import InputError
+from playpath.population.headline import blocked
+from playpath.population.intervals import Estimate
+from playpath.results.causes import causes
+from playpath.results.comparison import Comparison
+from playpath.results.sensitivity import Sensitivity, Shift
+from playpath.run.sensitivity import MOST_SEEDS, sensitivity, variations
+
+
+@pytest.fixture(scope="module")
+def result() -> Comparison:
+    return playpath.compare(SMALL, seeds=3)
+
+
+@pytest.fixture(scope="module")
+def found(result) -> Sensitivity:
+    return sensitivity(result)
+
+
+def test_each_setting_of_the_path_is_varied_alone(result):
+    told = [(setting, was, now) for setting, _, was, now in variations(result.scenario)]
+    assert told[:2] == [("rate", "6 Mbit/s", "4.8 Mbit/s"), ("rate", "6 Mbit/s", "7.5 Mbit/s")]
+    assert told[2:6] == [
+        ("RTT", "60 ms", "48 ms"),
+        ("RTT", "60 ms", "75 ms"),
+        ("loss", "1 %", "0.5 %"),
+        ("loss", "1 %", "2 %"),
+    ]
+    assert {setting for setting, *_ in told} == {"rate", "RTT", "loss", "queue"}
+
+
+def test_a_path_without_loss_gets_some_and_what_is_compared_is_not_varied():
+    loaded = playpath.load(SMALL, cc="cubic", set={"path.loss": "0 %"}, vary={"path.queue": "droptail,pie"})
+    told = [(setting, now) for setting, _, _, now in variations(loaded)]
+    assert ("loss", "0.1 %") in told
+    assert "queue" not in [setting for setting, _ in told]
+
+
+def test_a_variation_is_the_comparison_with_that_setting(result, found):
+    assert found.sessions == len(found.shifts) * 3 * 2
+    assert found.seeds == 3 <= MOST_SEEDS
+    shift = found.shifts[0]
+    there = playpath.compare(SMALL, seeds=3, set={"path.rate": shift.now})
+    values = [np.mean(there.values(name, found.metric)) for name in (found.rival, found.best)]
+    assert shift.difference == pytest.approx(values[0] - values[1])
+    own = [np.mean(result.values(name, found.metric)) for name in (found.rival, found.best)]
+    assert found.difference == pytest.approx(own[0] - own[1])
+
+
+def test_it_is_kept_with_the_result(result, found, tmp_path):
+    result.with_sensitivity(found).save(tmp_path)
+    assert Comparison.load(tmp_path).sensitivity == found
+    assert Comparison.load(tmp_path).to_dict()["sensitivity"]["sentence"] == found.sentence
+
+
+def shift(setting: str, outcome: str, moved: float, leads: str = "a") -> Shift:
+    return Shift(setting, f"path.0.{setting}", "10", "20", leads, outcome, 3.0, moved)
+
+
+def test_what_turns_the_answer_comes_before_what_moves_it():
+    shifts = [shift("rate", "stays", 9.0), shift("loss", "beaten", 2.0, "b"), shift("RTT", "stays", 0.5)]
+    told = Sensitivity("a", "b", "stall_time_s", 1.0, 3, 18, shifts)
+    assert [s.setting for s in told.order] == ["loss", "rate", "RTT"]
+    assert told.sentence == (
+        "Most sensitive to the loss: at 20 instead of 10 b does better than a; then to the rate: at 20 instead of 10 the stall time of b "
+        "minus that of a is +3 s instead of +1."
+    )
+    calm = replace(told, shifts=[shift("rate", "stays", 0.4)])
+    assert calm.sentence.startswith("Small variations of rate change nothing that one would notice")
+
+
+def test_on_the_command_line(cli, small, tmp_path):
+    done = cli("compare", small, "--seeds", 2, "--sensitivity", "--out", tmp_path / "out")
+    assert done.status == 0, done.err
+    assert "variations of the path follow" in done.err
+    kept = Comparison.load(tmp_path / "out")
+    assert kept.sensitivity is not None
+    assert " ".join(kept.sensitivity.sentence.split()) in " ".join(done.out.split())
+    assert "What the answer hangs on" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--seeds", "1"), "needs two seeds or more"),
+        (("--cc", "cubic"), "needs two senders or choices"),
+        (("--world", "kernel"), "in the world 'sim' only"),
+    ],
+)
+def test_what_cannot_be_varied_is_told_before_anything_plays(cli, small, options, says):
+    wrong = cli("compare", small, "--sensitivity", *options)
+    assert (wrong.status, says in wrong.err, wrong.err.count("\n")) == (2, True, 1)
+
+
+def test_a_comparison_of_one_seed_has_none(result):
+    with pytest.raises(InputError, match="two seeds"):
+        sensitivity(playpath.compare(SMALL, seeds=1))
+
+
+def measured(lost: float, busy: float, drops: dict[str, float]) -> SimpleNamespace:
+    """One sender whose flow of 100 s sent 1000 packets: `lost` of them, on a link that is busy for a share."""
+    scenario = SimpleNamespace(resolved={"path": [{}], "player": {"ladder": "1 Mbit/s, 4 Mbit/s"}})
+    flow = {
+        "sender": "a", "name": "video", "sent_packets": 1000, "loss_ratio": lost / 1000, "start_s": 0.0, "end_s": 100.0,
+        "mean_rtt_ms": 90.0, "min_rtt_ms": 60.0,
+    }  # fmt: skip
+    link = {"sender": "a", "name": "path.x/down", "utilisation": busy}
+    link |= {f"dropped_packets.{why}": count for why, count in drops.items()}
+    return SimpleNamespace(
+        shown_criteria=["mean_rate_kbps"], scenario=scenario, ranking=["a"], neighbours=[],
+        summary=lambda sender, name: SimpleNamespace(mean=2000.0), flows=pl.DataFrame([flow]), links=pl.DataFrame([link]),
+    )  # fmt: skip
+
+
+def test_what_held_a_rate_is_what_was_measured():
+    """Of 50 lost packets in 100 s one every 2 s; 30 of 40 drops at the full queue are 75 %."""
+    (told,) = causes(measured(50, 0.5, {"queue_full": 30.0, "loss": 10.0, "aqm": 0.0}))
+    assert told.told == (
+        "2 Mbit/s: the path was busy 50 % of the time; every 2 s a packet was lost (at the full queue 75 %, by chance on the link 25 %); "
+        "queueing made its RTT 90 ms instead of 60."
+    )
+    (full,) = causes(measured(0, 0.95, {}))
+    assert "busy 95 % of the time, which is full; hardly a packet was lost" in full.told
+
+
+def test_the_rule_that_blocks_a_population_is_named():
+    result = SimpleNamespace(
+        population=SimpleNamespace(base=SimpleNamespace(senders=["a", "b", "c"])), network_criteria=["x"]
+    )
+    apart = SimpleNamespace(relation="open", net=Estimate(0.1, 0.01, 0.2, 30), sender="a", other="b")
+    assert "3 pairs of senders, on viewers and on the network" in blocked(result, apart)
+    assert blocked(result, SimpleNamespace(relation="open", net=Estimate(0.1, -0.01, 0.2, 30))) == ""
+    assert blocked(result, SimpleNamespace(relation="better", net=Estimate(0.1, 0.01, 0.2, 30))) == ""
+
+
+def test_costs_stand_without_a_price(cli, small, tmp_path):
+    done = cli("compare", small, "--seeds", 2, "--out", tmp_path / "out")
+    assert "for each hour of video shown" in done.out
+    assert "price" not in done.out
+    assert "What an hour shown takes" in (tmp_path / "out" / "report.html").read_text()
+    told = json.loads(cli("compare", small, "--seeds", 2, "--json").out)
+    assert [cost["sender"] for cost in told["costs_per_hour"]] == told["ranking"]
