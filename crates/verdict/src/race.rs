@@ -7,7 +7,7 @@
 //! of choices and all criteria at once: each criterion has its share of the 5 % (`FIRST` of them what decides first, the rest equally
 //! the others), and every pair an equal part of that.
 //!
-//! - *apart*: the sequence leaves zero out, and the mean of the sessions that both played agrees;
+//! - *apart*: the sequence leaves zero out, and on average of the sessions that both played the difference is what one notices;
 //! - *alike*: it lies within a tenth of what a session counts at most (`ALIKE`), which is less than one notices, and less than what one
 //!   session in ten can make up; so a race between equals ends;
 //! - *open* otherwise.
@@ -69,8 +69,8 @@ impl Ranker {
         if won.alike >= wanted {
             return Relation::Alike;
         }
-        let is_ahead = self.is_better(one, other, metric);
-        let is_behind = self.is_better(other, one, metric);
+        let is_ahead = !self.looks_alike(other, one, metric);
+        let is_behind = !self.looks_alike(one, other, metric);
         let is_apart = (won.worse >= wanted && is_behind) || (won.better >= wanted && is_ahead);
         if is_apart { Relation::Apart } else { Relation::Open }
     }

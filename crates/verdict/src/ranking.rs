@@ -407,7 +407,8 @@ impl Ranker {
         self.badness(one, other, metric) < self.badness(other, one, metric)
     }
 
-    fn looks_alike(&self, sender: usize, leader: usize, metric: &Metric) -> bool {
+    /// Whether the first is not noticeably worse on average.
+    pub(crate) fn looks_alike(&self, sender: usize, leader: usize, metric: &Metric) -> bool {
         let ((missing, mean), (fewest, best)) =
             (self.badness(sender, leader, metric), self.badness(leader, sender, metric));
         missing == fewest && (mean == best || mean - best <= self.margin(sender, leader, metric))
