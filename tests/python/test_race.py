@@ -125,7 +125,7 @@ def test_a_seed_counts_where_all_that_had_to_play_it_did():
 def test_where_it_is_asked_for_whom_all_play_to_the_end():
     rates = ["4.6 Mbit/s", "0.6 Mbit/s"]
     result = playpath.compare(SMALL, vary={"path.rate": rates}, seeds=8, until_decided=16)
-    assert result.asks_for_whom
+    assert result.scenario.asks_for_whom
     assert {effect.outcome for effect in result.effects} == {"worse"}
     assert result.left == {}
     assert result.is_settled

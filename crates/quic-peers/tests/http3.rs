@@ -308,7 +308,7 @@ impl World {
 }
 
 fn end() -> Time {
-    Time::from_secs(60)
+    Time::from_secs(120)
 }
 
 /// Two files and a part, at the same time, over a link that loses every `n`th datagram each way.

@@ -9,7 +9,8 @@
 //!
 //! - *apart*: the sequence leaves zero out, and on average of the sessions that both played the difference is what one notices;
 //! - *alike*: it lies within a tenth of what a session counts at most (`ALIKE`), which is less than one notices, and less than what one
-//!   session in ten can make up; so a race between equals ends;
+//!   session in ten can make up; or at most one session in ten differs noticeably, as in a ranking by tests; so a race between equals
+//!   ends;
 //! - *open* otherwise.
 //!
 //! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/race.rs` repeats them.
@@ -43,7 +44,8 @@ pub(crate) struct Won {
     worse: f64,
     /// "No better": the first is better.
     better: f64,
-    /// "Worse by what alike allows" and "better by that", the lesser of the two.
+    /// "Worse by what alike allows" and "better by that", the lesser of the two; half of the stake is on "noticed in more than one
+    /// session of ten".
     alike: f64,
 }
 
@@ -121,7 +123,11 @@ impl Ranker {
         }
         let outcomes: Vec<f64> = self.units(one, other, metric).into_iter().map(shifted).collect();
         let sample = Sample::plain(&outcomes);
-        let alike = sample.against_at_least(shifted(ALIKE)).min(sample.against_at_most(shifted(-ALIKE)));
+        let by_mean = sample.against_at_least(shifted(ALIKE)).min(sample.against_at_most(shifted(-ALIKE)));
+        let noticed: Vec<f64> = outcomes.iter().map(|&y| f64::from((2.0 * y - 1.0).abs() > NOTICED)).collect();
+        let by_share = Sample::plain(&noticed).against_at_least(UNNOTICED_SHARE);
+        // Of a pair that is alike in neither way both are bets that gain nothing, and so is half on each.
+        let alike = f64::midpoint(by_mean, by_share);
         let (worse, better) = (sample.against_at_most(0.5), sample.against_at_least(0.5));
         self.bets.borrow_mut().insert(key, Won { worse, better, alike });
         Won { worse, better, alike }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from playpath.base.metrics import format_value, metric
+from playpath.base.metrics import format_difference, metric
 from playpath.base.words import listing
 from playpath.judge.ranking import Decision, Ranker
 
@@ -36,7 +36,7 @@ class Effect:
     told : str
         The two in one line.
     detail : str
-        By how much, where it is better or worse: `stall time -0.15 s`.
+        By how much, where it is better or worse: `stall time −0.15 s`.
     """
 
     sender: str
@@ -86,11 +86,11 @@ def _detail(judge: Ranker, decision: Decision, name: str, baseline: str) -> str:
     found = judge.difference(name, baseline, deciding.name)
     if found is None:
         return deciding.label
-    return f"{deciding.label} {'+' if found.mean > 0 else ''}{format_value(found.mean)} {deciding.unit}".strip()
+    return f"{deciding.label} {format_difference(found.mean)} {deciding.unit}".strip()
 
 
 def sentence(found: Sequence[Effect]) -> str:
-    """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time -2 s); worse for bbr"."""
+    """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time −2 s); worse for bbr"."""
     told = []
     for value in dict.fromkeys(effect.value for effect in found):
         of = [effect for effect in found if effect.value == value]
