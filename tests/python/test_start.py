@@ -119,7 +119,7 @@ def test_results_print_on_one_line(comparison):
 def test_a_sweep_prints_on_one_line_even_where_all_failed(tmp_path):
     design = {"scenario": SMALL, "axis": [{"key": "path.loss", "values": ["0 %", "1 %"]}]}
     result = playpath.sweep(design, store=tmp_path, seeds=1)
-    assert repr(result).startswith("<SweepResult sweep: 4 cells; best decided at ")
+    assert repr(result).startswith("<SweepResult sweep: 4 cells; ")
     failed = replace(result, table=result.table.with_columns(error=pl.lit("no")))
     assert repr(failed).endswith("at 0 of 0 points>")
 
