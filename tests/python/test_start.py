@@ -121,7 +121,7 @@ def test_a_sweep_prints_on_one_line_even_where_all_failed(tmp_path):
     result = playpath.sweep(design, store=tmp_path, seeds=1)
     assert repr(result).startswith("<SweepResult sweep: 4 cells; ")
     failed = replace(result, table=result.table.with_columns(error=pl.lit("no")))
-    assert repr(failed).endswith("at 0 of 0 points>")
+    assert repr(failed).endswith("No point has a result.>")
 
 
 @pytest.mark.slow
