@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
-export const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
 /** Milliseconds that a busy machine may take. */
 export const PATIENCE = 240_000;
 
@@ -31,4 +32,11 @@ export async function saved(page, title, kind) {
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   return { name: download.suggestedFilename(), content: readFileSync(await download.path()) };
+}
+
+/** What axe finds on a page: a line for each rule, with the elements. */
+export async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate((rules) => globalThis.axe.run(document, { runOnly: rules }), RULES);
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
 }
