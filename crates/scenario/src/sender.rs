@@ -152,8 +152,6 @@ pub struct SenderSpec {
     pub scheduler: SchedulerSpec,
     /// In place of the player's rule.
     pub abr: Option<RuleSpec>,
-    /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
-    multipath: Option<&'static str>,
     /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
@@ -237,7 +235,7 @@ pub const SENDER: TableSpec = TableSpec::new(
             "MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one path it has no say.",
         )
         .example("\"blest\"")
-        .in_kernel("the relay's; the kernel's own MPTCP has its own"),
+        .in_kernel("Linux's MPTCP has its own only, which stands for `linux` and `dft`; the wire world has all"),
         ParamSpec::new(
             "abr",
             abr::RULE,
@@ -247,24 +245,13 @@ pub const SENDER: TableSpec = TableSpec::new(
         .example("\"bola\"")
         .since("0.2"),
         ParamSpec::new(
-            "multipath",
-            Kind::Told(&[
-                ("relay", "a pair of relays, with any of the schedulers"),
-                ("mptcp", "the kernel's MPTCP, with its own scheduler"),
-            ]),
-            "What carries a stream over several paths in the kernel world.",
-        )
-        .otherwise("relay")
-        .example("\"mptcp\"")
-        .in_kernel("as told; in the simulator it is MPTCP always"),
-        ParamSpec::new(
             "notsent_lowat",
             Kind::Size,
             "Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority reaches.",
         )
         .otherwise("as many as `send_buffer` takes")
         .example("\"16 kB\"")
-        .in_kernel("over one connection; the relay has its own")
+        .in_kernel("over one connection")
         .since("0.2"),
         ParamSpec::text(
             "transport",
@@ -303,7 +290,6 @@ impl SenderSpec {
             paths: table.optional("paths").unwrap_or_default(),
             scheduler: SchedulerSpec::read(table)?,
             abr: RuleSpec::read(table)?,
-            multipath: table.word("multipath"),
             notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
             stated,
@@ -402,9 +388,6 @@ impl SenderSpec {
         map.insert("scheduler".into(), self.scheduler.to_json());
         if let Some(rule) = &self.abr {
             resolved["abr"] = rule.to_json();
-        }
-        if let Some(multipath) = self.multipath {
-            resolved["multipath"] = json!(multipath);
         }
         if let Some(lowat) = self.notsent_lowat {
             resolved["notsent_lowat"] = json!(Bytes(lowat).to_string());

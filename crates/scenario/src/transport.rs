@@ -338,7 +338,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new("send_buffer", Kind::Size, "What the server's socket holds, sent or not.")
             .otherwise(OF_PROFILE)
             .example("\"100 kB\"")
-            .in_kernel("over the relay; not in force over one connection"),
+            .in_kernel("not in force"),
         |t, key, c| set(t.optional(key).map(|Bytes(bytes)| bytes), &mut c.send_buffer),
         |c| json!(Bytes(c.send_buffer).to_string()),
     ),

@@ -292,7 +292,7 @@ fn level_of(stats: &LevelStats) -> Value {
     })
 }
 
-/// In the relay's words.
+/// In the log's words.
 fn switch_of(switch: &Switch) -> Value {
     let mbps = |side: &SwitchSide| side.window_rate() * f64::from(switch.mss) * 8e-6;
     json!({

@@ -181,9 +181,6 @@ class Sender(Tcp, total=False):
     abr: Mapping[str, Any] | str | None
     """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
 
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
-
     notsent_lowat: str | None
     """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
     reaches."""
