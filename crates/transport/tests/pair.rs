@@ -234,12 +234,6 @@ fn validation_of_a_rate_limited_sender() {
     }
 }
 
-/// Memory of an idle connection: no buffers before the first packet.
-#[test]
-fn an_idle_connection_is_small() {
-    assert!(std::mem::size_of::<Connection>() <= 1700, "{}", std::mem::size_of::<Connection>());
-}
-
 /// Two runs are equal to the last segment.
 #[test]
 fn runs_repeat() {

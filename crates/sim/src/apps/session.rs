@@ -6,7 +6,7 @@ use super::socket_buffer::SocketBuffer;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, Routes, What};
 use playpath_cc::AppParameters;
-use playpath_http::{Came, Carrier, Http};
+use playpath_http::{Carrier, Http, Received};
 use playpath_scenario::SenderSpec;
 use playpath_transport::Transport;
 use playpath_transport::transports::Streams;
@@ -383,8 +383,8 @@ impl VideoSession {
             let (now, player) = (net.now, &mut self.player);
             let limit = player.read_limit(now, ConnectionId(index as u32));
             let take = |id, came| match came {
-                Came::Told(told) => player.handle_server_data(now, id, &told),
-                Came::Body(body) => player.handle_body(now, id, body),
+                Received::ServerData(told) => player.handle_server_data(now, id, &told),
+                Received::Body(body) => player.handle_body(now, id, body),
             };
             let lowat = self.sender.notsent_lowat;
             has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
