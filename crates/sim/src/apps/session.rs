@@ -390,8 +390,8 @@ impl VideoSession {
             has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
             if let Some(unread) = http.unread() {
                 let waiting = net.flows[*flow as usize].end(End::Client).readable();
-                let own =
-                    self.player.app_parameters(net.now).playout_buffer_bytes.max(self.player.buffer_bytes(net.now));
+                let player = &self.player;
+                let own = || player.app_parameters(now).playout_buffer_bytes.max(player.buffer_bytes(now));
                 socket.note(waiting, unread, own);
             }
         }
