@@ -1,6 +1,7 @@
 //! Senders: `cc`, `paths`, `scheduler`, …; the keys of their transport are in `transport.rs`.
 
 use crate::ScenarioError;
+use crate::handover::{HANDOVER, HandoverSpec};
 use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
@@ -154,6 +155,8 @@ pub struct SenderSpec {
     pub abr: Option<RuleSpec>,
     /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
     multipath: Option<&'static str>,
+    /// What its connections do when a path breaks.
+    pub handover: HandoverSpec,
     /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
@@ -274,6 +277,8 @@ pub const SENDER: TableSpec = TableSpec::new(
         )
         .example("{ name = \"tcp\", sack = false }")
         .since("0.3"),
+        HANDOVER[0],
+        HANDOVER[1],
     ],
 )
 .with(&[&KEYS]);
@@ -297,6 +302,7 @@ impl SenderSpec {
             Arc::make_mut(config).ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
         }
         let transport = transport.with_ecn_use(cc.ecn_use());
+        let handover = HandoverSpec::read(table, &transport)?;
         let mut spec = SenderSpec {
             name: table.optional("name").unwrap_or_default(),
             cc,
@@ -304,6 +310,7 @@ impl SenderSpec {
             scheduler: SchedulerSpec::read(table)?,
             abr: RuleSpec::read(table)?,
             multipath: table.word("multipath"),
+            handover,
             notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
             stated,
@@ -318,6 +325,16 @@ impl SenderSpec {
             spec.scheduler = without.scheduler;
         }
         Ok(spec)
+    }
+
+    /// It may use the path of this name.
+    pub fn uses(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|name| name == path)
+    }
+
+    /// How many of so many paths a connection uses at once.
+    pub fn paths_at_once(&self, paths: usize) -> usize {
+        if self.handover.is_any() { 1 } else { paths }
     }
 
     /// The same sender with controllers from outside the registry.
@@ -376,6 +393,7 @@ impl SenderSpec {
         if let Some(rule) = &self.abr {
             label += &format!("/{}", rule.label());
         }
+        label += &self.handover.label();
         label += &match &self.transport {
             TransportSpec::Tcp(tcp) => transport::label(tcp, &self.base()),
             TransportSpec::Quic(quic) => quic.label(self.cc.implies_ecn()),
@@ -403,6 +421,7 @@ impl SenderSpec {
         if let Some(rule) = &self.abr {
             resolved["abr"] = rule.to_json();
         }
+        self.handover.write(resolved.as_object_mut().expect("an object"));
         if let Some(multipath) = self.multipath {
             resolved["multipath"] = json!(multipath);
         }
