@@ -35,7 +35,7 @@ def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path)
 
 
 def test_a_study_without_such_a_part_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"study 'vegas' has no part for another world"):
+    with pytest.raises(InputError, match=r"study 'vegas' has no part for the kernel world"):
         run_beside(replace(study("vegas"), beside=None), Options(tmp_path, world="kernel"))
 
 
