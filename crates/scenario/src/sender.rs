@@ -1,6 +1,7 @@
 //! Senders: `cc`, `paths`, `scheduler`, …; the keys of their transport are in `transport.rs`.
 
 use crate::ScenarioError;
+use crate::handover::{HANDOVER, HandoverSpec};
 use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
@@ -152,6 +153,8 @@ pub struct SenderSpec {
     pub scheduler: SchedulerSpec,
     /// In place of the player's rule.
     pub abr: Option<RuleSpec>,
+    /// What its connections do when a path breaks.
+    pub handover: HandoverSpec,
     /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
@@ -261,6 +264,8 @@ pub const SENDER: TableSpec = TableSpec::new(
         )
         .example("{ name = \"tcp\", sack = false }")
         .since("0.3"),
+        HANDOVER[0],
+        HANDOVER[1],
     ],
 )
 .with(&[&KEYS]);
@@ -284,12 +289,14 @@ impl SenderSpec {
             Arc::make_mut(config).ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
         }
         let transport = transport.with_ecn_use(cc.ecn_use());
+        let handover = HandoverSpec::read(table, &transport)?;
         let mut spec = SenderSpec {
             name: table.optional("name").unwrap_or_default(),
             cc,
             paths: table.optional("paths").unwrap_or_default(),
             scheduler: SchedulerSpec::read(table)?,
             abr: RuleSpec::read(table)?,
+            handover,
             notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
             stated,
@@ -304,6 +311,16 @@ impl SenderSpec {
             spec.scheduler = without.scheduler;
         }
         Ok(spec)
+    }
+
+    /// It may use the path of this name.
+    pub fn uses(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|name| name == path)
+    }
+
+    /// How many of so many paths a connection uses at once.
+    pub fn paths_at_once(&self, paths: usize) -> usize {
+        if self.handover.is_any() { 1 } else { paths }
     }
 
     /// The same sender with controllers from outside the registry.
@@ -362,6 +379,7 @@ impl SenderSpec {
         if let Some(rule) = &self.abr {
             label += &format!("/{}", rule.label());
         }
+        label += &self.handover.label();
         label += &match &self.transport {
             TransportSpec::Tcp(tcp) => transport::label(tcp, &self.base()),
             TransportSpec::Quic(quic) => quic.label(self.cc.implies_ecn()),
@@ -389,6 +407,7 @@ impl SenderSpec {
         if let Some(rule) = &self.abr {
             resolved["abr"] = rule.to_json();
         }
+        self.handover.write(resolved.as_object_mut().expect("an object"));
         if let Some(lowat) = self.notsent_lowat {
             resolved["notsent_lowat"] = json!(Bytes(lowat).to_string());
         }

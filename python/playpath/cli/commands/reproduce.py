@@ -74,9 +74,7 @@ def command(
     figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
     world: Annotated[
         str,
-        typer.Option(
-            "--world", metavar="NAME", help="kernel or wire: a part of the grid, short, beside the simulator."
-        ),
+        typer.Option("--world", metavar="NAME", help="kernel, wire: a part of the grid, short, beside the simulator."),
     ] = "sim",
     out: options.Out = None,
     json: options.Json = False,
@@ -84,7 +82,8 @@ def command(
     """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
 
     Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
-    kernel` (root) a part of a study runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
+    kernel` (root) a part of a study runs on real Linux TCP, with `--world wire` (root) over real packets of the simulator's
+    own TCP and MPTCP, at reduced length, and lands beside the simulator's figures.
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])

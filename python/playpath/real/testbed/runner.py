@@ -276,9 +276,10 @@ class _Session:
         return KernelMptcp()
 
     def _own_endpoint(self) -> Carrier:
-        if self._needs_own_origin:
+        if self._is_beyond_nginx and (transport_of(self.sender) == "quic" or self.sender.get("tls", "none") != "none"):
             raise UnsupportedError(
-                "the streaming agent's chunks, low latency and [origin] are not what the wire world's server writes"
+                "the wire world's server writes the streaming agent's chunks, low latency and [origin] over TCP without TLS "
+                'alone: transport = "tcp", tls = "none"'
             )
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
@@ -403,9 +404,14 @@ class _Session:
         )
 
     @property
-    def _needs_own_origin(self) -> bool:
+    def _is_beyond_nginx(self) -> bool:
         """Something that nginx does not write."""
         return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
+
+    @property
+    def _needs_own_origin(self) -> bool:
+        """The wire world's server writes it itself."""
+        return self._is_beyond_nginx and self._carrier.world != "wire"
 
     def _talk(self) -> Signalling:
         """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
