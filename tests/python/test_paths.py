@@ -136,6 +136,4 @@ def test_the_window_of_the_report(session, tmp_path, cli):
     times = session.series["packets.video"]["time_s"]
     assert len(packets["strokes"]) == np.sum((times >= 3.0) & (times <= 3.2)) > 0
     for wrong in ("3", "4..3", "a..b", "-1..2", "500..501", "nan..3"):
-        done = cli("report", "t", f"--window={wrong}")
-        assert (done.status, done.err.count("\n")) == (2, 1), done.err
-        assert f"--window {wrong}" in done.err
+        cli("report", "t", f"--window={wrong}").assert_refused(f"--window {wrong}")

@@ -13,7 +13,7 @@
 
 use crate::{Carrier, Received};
 use playpath_transport::quic::varint;
-use playpath_transport::transports::{self, Streams};
+use playpath_transport::transports::Streams;
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Priority, Request, RequestId};
@@ -252,9 +252,8 @@ impl Exchange {
     }
 }
 
-fn priority(request: &Request) -> transports::Priority {
-    let Priority { urgency, is_incremental } = request.priority.unwrap_or(Priority::UNSAID);
-    transports::Priority { urgency, incremental: is_incremental }
+fn priority(request: &Request) -> Priority {
+    request.priority.unwrap_or_default()
 }
 
 /// Type and length of a frame (RFC 9114 §7.1).

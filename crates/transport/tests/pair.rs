@@ -3,7 +3,7 @@
 mod support;
 
 use playpath_transport::config::{DelayedAck, Pacing, PacingBurst, Validation};
-use playpath_transport::{Config, Connection, Flags, Segment};
+use playpath_transport::{Config, Flags, Segment};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use support::{Pair, Pipe, Reno};
