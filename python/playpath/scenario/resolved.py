@@ -188,6 +188,12 @@ class Sender(Tcp, total=False):
     transport: Mapping[str, Any]
     """Transport, or a table with its keys; those may also stand beside it, without a table."""
 
+    handover: Literal["none", "migrate", "reconnect"]
+    """What the connections of a video do when the path in use has an outage. They begin on the first of `paths`."""
+
+    handover_after: str
+    """With `handover`: so long after the outage began the client's system notices it and takes the next path."""
+
 
 class Traffic(Sender, total=False):
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
