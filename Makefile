@@ -59,7 +59,7 @@ test-long: setup ## what is compiled to be tested, and what is long: recipes in 
 
 test-fast: setup ## what everyday work needs, in under a minute: unit tests, and Python tests but the slow ones
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --lib --bins --quiet
-	$(PYTEST) -q -m "not slow" tests/python
+	$(PYTEST) -q -m "not slow and not long" tests/python
 
 check: setup ## formatting, lints, types, reference without warnings, licences, minimal Rust, links of the documents
 	cargo fmt --all --check

@@ -31,6 +31,7 @@ def test_what_is_left_to_the_others_on_the_path():
     assert neighbours(table.select("sender"), pl.DataFrame([flow])) == []
 
 
+@pytest.mark.slow
 def test_a_comparison_beside_traffic_tells_what_is_left_to_it(cli, tmp_path):
     file = tmp_path / "shared.toml"
     file.write_text(SMALL + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n')

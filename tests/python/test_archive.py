@@ -140,6 +140,7 @@ def test_another_version_is_told_and_the_sessions_are_compared_all_the_same(comp
     assert "made with playpath 0.0.1 (engine 0.0.1); this is playpath" in done.err
 
 
+@pytest.mark.slow
 def test_a_sweep_over_traces_carries_them(tmp_path):
     (tmp_path / "link.mahi").write_text(mahi(2))
     (tmp_path / "slow.mahi").write_text(mahi(8))
@@ -179,6 +180,7 @@ def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
     assert done.out.startswith(f"same: {cells.height} sessions played again")
 
 
+@pytest.mark.slow
 def test_a_population_carries_its_links(tmp_path):
     (tmp_path / "links").mkdir()
     for step in (2, 4, 8):

@@ -129,6 +129,7 @@ def test_what_was_forged_is_named(archive, tmp_path, part, words):
     assert words in done.out
 
 
+@pytest.mark.slow
 def test_no_more_sessions_differ_than_there_are(archive, tmp_path):
     frame = table(archive, "sessions").with_columns(pl.lit("0" * 64).alias("digest"))
     lie = changed(archive, tmp_path / "lie.zip", {"results/sessions.parquet": parquet(frame)})

@@ -75,6 +75,7 @@ def test_brackets_stay_brackets():
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="needs man")
+@pytest.mark.slow
 def test_every_command_has_a_page_that_man_shows_without_a_warning(tmp_path):
     subprocess.run([sys.executable, ROOT / "tools/man.py", tmp_path], check=True)
     pages = sorted(tmp_path.iterdir())
@@ -159,6 +160,7 @@ def printed(monkeypatch, width: int, *arguments: str) -> str:
     ],
     ids=" ".join,
 )
+@pytest.mark.slow
 def test_what_every_command_prints_fits_80_columns_and_breaks_no_word(arguments, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "design.toml").write_text(DESIGN)
@@ -178,6 +180,7 @@ def words(text: str) -> set[str]:
     return {word.strip("()") for word in text.replace("…", " ").split()} - {"to"}
 
 
+@pytest.mark.slow
 def test_the_width_is_that_of_columns(cli):
     lines = {width: cli("show", "wireless", COLUMNS=width).out.splitlines() for width in ("60", "80", "")}
     assert max(map(len, lines["60"])) <= 60 < max(map(len, lines["80"])) <= 80

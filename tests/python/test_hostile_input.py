@@ -84,6 +84,7 @@ def test_what_never_ends_is_not_read(cli, tmp_path):
         cli("population", "import", name, "--out", "users.csv").assert_refused()
 
 
+@pytest.mark.slow
 def test_a_damaged_result_is_one_line(cli, small, tmp_path):
     for damaged in ("sessions.parquet", "timelines/cubic/player.parquet", "comparison.json"):
         assert cli("compare", small, "--seeds", "1", "--out", "o").status == 0  # damaged, so nothing is lost
@@ -105,6 +106,7 @@ def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.slow
 def test_a_full_or_closed_output_is_one_line(small, tmp_path):
     done = shell("playpath list queue > /dev/full", tmp_path)
     assert (done.returncode, done.stderr) == (1, "error: cannot write the output: No space left on device\n")
@@ -124,6 +126,7 @@ def test_a_full_or_closed_output_is_one_line(small, tmp_path):
     assert (tmp_path / "o" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_no_surrounding_is_too_poor(small, tmp_path):
     for number, variables in enumerate(
         [{"PYTHONIOENCODING": "ascii", "HOME": "/nowhere"}, {"COLUMNS": "20", "FORCE_COLOR": "1"}]

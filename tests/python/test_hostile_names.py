@@ -80,6 +80,7 @@ def screen(monkeypatch):
 @example(HOSTILE[:9])
 @example(HOSTILE[9:18])
 @example(HOSTILE[-9:])
+@pytest.mark.slow
 def test_any_name_is_text_everywhere(screen, names):
     result = renamed(names)
     console.print_comparison(result)
