@@ -84,8 +84,8 @@ mod tests {
             .unwrap_or(1000)
     }
 
-    /// Between 0 and 16 ms: deviation towards 8 ms, lg(8/0.75) = 3.4; rise towards 8 ms, lg 4 = 2; together at most 2.7 a round, 9/2.7
-    /// > 3 rounds at least. A queue of at most 0.4 ms varies by 0.2 ms, lg(0.2/0.75) < 0, and never counts; a rise alone of 15 ms,
+    /// Between 0 and 16 ms: deviation towards 8 ms, lg(8/0.75) = 3.4; rise towards 8 ms, lg 4 = 2; together at most 2.7 a round: four
+    /// rounds at least for 9. A queue of at most 0.4 ms varies by 0.2 ms, lg(0.2/0.75) < 0, and never counts; a rise alone of 15 ms,
     /// without any deviation, is outweighed: lg 7.5 = 2.9 against lg(1/750) = −9.6.
     #[test]
     fn a_round_trip_that_varies_tells_a_classic_queue() {
