@@ -370,6 +370,7 @@ def test_with_all_links_played_only_others_could_settle_it(links, tmp_path):
     assert "only others could settle it" in found.headline
 
 
+@pytest.mark.slow
 def test_the_answer_is_told_for_groups_of_users(cli, tmp_path):
     users = [f"u{i},{rate},{isp}" for i, (rate, isp) in enumerate(itertools.product((1, 3), ("a|x", "b<i>", "")))]
     (tmp_path / "users.csv").write_text("\n".join(["name,rate_mbps,isp", *users]) + "\n")
