@@ -182,8 +182,8 @@ class Sender(Tcp, total=False):
     """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
 
     notsent_lowat: str | None
-    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
-    reaches."""
+    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT). Priorities do not change
+    the order of what is in the socket."""
 
     transport: Mapping[str, Any]
     """Transport, or a table with its keys; those may also stand beside it, without a table."""
