@@ -82,8 +82,14 @@ def test_trials_are_for_senders_that_are_told_apart():
     assert result.to_dict()["trials"] == [trial.to_dict()]
 
 
-def test_nothing_proven_needs_no_trial():
-    assert playpath.compare(SMALL, cc="cubic", vary={"path.queue": "droptail,pie"}, seeds=3).trials == []
+def test_where_nothing_is_proven_a_trial_finds_what_one_notices():
+    result = playpath.compare(SMALL, cc="cubic", vary={"path.queue": "droptail,pie"}, seeds=3)
+    (trial,) = result.trials
+    assert not trial.is_proven
+    assert trial.difference == result.ranker.margin(trial.sender, trial.best, trial.metric)
+    values = [result.values(name, trial.metric) for name in (trial.sender, trial.best)]
+    assert trial.viewers_per_arm == viewers_per_arm(*values, trial.difference) > 1
+    assert viewers_per_arm([0.0, 0.0], [0.0, 0.0], 0.1) is None  # nobody stalled: how viewers differ was not seen
 
 
 def test_equal_arms_without_spread_or_difference():

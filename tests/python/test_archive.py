@@ -163,6 +163,28 @@ def test_a_sweep_over_traces_carries_them(tmp_path):
     assert done.out.startswith("same: 16 sessions played again")
 
 
+def test_a_sweep_of_another_version_passes_though_its_decisions_are_told_otherwise(tmp_path):
+    (tmp_path / "link.mahi").write_text(mahi(2))
+    (tmp_path / "small.toml").write_text(SCENARIO)
+    (tmp_path / "design.toml").write_text(
+        'scenario = "small.toml"\n[[axis]]\nkey = "path.loss"\nvalues = ["0 %", "1 %"]\n'
+    )
+    assert playpath_command("sweep", "design.toml", "--out", "result", cwd=tmp_path).status == 0
+    assert playpath_command("export", "result", cwd=tmp_path).status == 0
+    stored = tmp_path / "result/decisions.parquet"
+    pl.read_parquet(stored).drop("median").write_parquet(stored)
+    files = {
+        "results/decisions.parquet": stored.read_bytes(),
+        "tables/decisions.csv": pl.read_parquet(stored).drop("winners").write_csv().encode(),
+    }
+    for version, says in (("0.0.1", "same: 8 sessions played again"), (None, "decisions.parquet: does not follow")):
+        made = {} if version is None else {"made_with": {"playpath_version": version, "engine_version": version}}
+        old = changed(tmp_path / "result.playpath.zip", tmp_path / f"{version}.zip", files, made)
+        done = playpath_command("verify", old, cwd=tmp_path)
+        assert (done.status == 0) == (version is not None), done.out + done.err
+        assert says in done.out + done.err
+
+
 def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
     text = SCENARIO.replace('trace = "link.mahi"', 'rate = "9 Mbit/s"')
     (tmp_path / "small.toml").write_text(text)

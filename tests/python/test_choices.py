@@ -114,7 +114,7 @@ def test_for_whom_a_choice_is_better():
     found = effects(choices, Ranker(values, ["stall_time_s"]))
     assert [(effect.sender, effect.outcome) for effect in found] == [("a", "better"), ("b", "worse"), ("c", "alike")]
     assert sentence(found) == (
-        "new instead of old: better for a (stall time \N{MINUS SIGN}11.2 s); worse for b (stall time +11.2 s); "
+        "new instead of old: better for a (stall time 0.00995 s, not 11.2 s); worse for b (stall time 11.2 s, not 0.00995 s); "
         "no noticeable difference for c."
     )
 

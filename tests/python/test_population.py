@@ -413,10 +413,10 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     shares, *others = figures_of(text)
     for row in shares["rows"]:
         versus = played.against_baseline[row["name"]]
-        assert (row["mean"], row["second"]["mean"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
+        assert (row["value"], row["second"]["value"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
     groups = next(one for one in others if one["title"] == "Helped minus harmed in points, by random loss (%)")
     nets = played.by_group("loss_percent", played.contender, played.baseline)
-    assert [row["mean"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
+    assert [row["value"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
 
 
 def test_one_user_alone_has_an_answer_and_a_page(tmp_path):

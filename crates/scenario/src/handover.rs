@@ -33,7 +33,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         "What the connections of a video do when the path in use has an outage. They begin on the first of `paths`.",
     )
     .example("\"migrate\"")
-    .in_kernel("not yet: refused")
+    .in_kernel("refused")
     .since("0.3"),
     ParamSpec::text(
         "handover_after",
@@ -41,7 +41,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         Kind::Time,
         "With `handover`: so long after the outage began the client's system notices it and takes the next path.",
     )
-    .in_kernel("not yet: refused")
+    .in_kernel("refused")
     .since("0.3"),
 ];
 

@@ -251,6 +251,16 @@ impl Scenario {
                 let problem = format!("{name} uses one path: name one, or use TCP (MPTCP over several) or QUIC");
                 return Err(root.error(&key, problem));
             }
+            let is_rebound = |path: &&PathSpec| path.rebinding.is_some() && sender.uses(&path.name);
+            if plays
+                && used > 1
+                && sender.transport.tcp().is_some()
+                && !sender.handover.is_any()
+                && self.paths.iter().any(|path| is_rebound(&path))
+            {
+                let problem = "MPTCP over a path with `rebinding` is not played yet; name one path, or use QUIC";
+                return Err(root.error(&key, problem));
+            }
             let breaks = |path: &&PathSpec| path.outage.is_some() && sender.uses(&path.name);
             let problem = match sender.handover.is_any() {
                 true if used < 2 => "needs two paths or more: there is nowhere to go",
@@ -580,6 +590,15 @@ fn apply_overrides(document: &mut Document, overrides: &Value) -> Result<(), Sce
     for (key, value, option) in all {
         for at in set(&mut document.root, key, value)? {
             document.options.insert(at, option.clone());
+        }
+    }
+    for kind in ["sender", "traffic"] {
+        let tables = document.root.get_mut(kind).and_then(Value::as_array_mut).into_iter().flatten();
+        for (place, table) in tables.enumerate().filter_map(|(place, table)| Some((place, table.as_object_mut()?))) {
+            let is_chosen = |key: &str| document.options.contains_key(&format!("{kind}[{place}].{key}"));
+            if is_chosen("transport") {
+                transport::leave_tcp(table, is_chosen);
+            }
         }
     }
     Ok(())

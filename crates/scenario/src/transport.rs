@@ -105,6 +105,11 @@ impl TransportSpec {
         }
     }
 
+    /// QUIC's settings, if it is QUIC.
+    pub fn quic(&self) -> Option<&playpath_transport::quic::config::Config> {
+        if let TransportSpec::Quic(quic) = self { Some(&quic.config) } else { None }
+    }
+
     /// Each request has a stream of its own, on which HTTP is HTTP/3.
     pub fn has_streams(&self) -> bool {
         match self {
@@ -202,6 +207,17 @@ pub fn read(
     config.mss = mss.unwrap_or(config.mss);
     TCP.iter().for_each(|field| (field.read)(keys, field.spec.name, &mut config));
     Ok((profile, TransportSpec::Tcp(Arc::new(config))))
+}
+
+/// The transport of a sender was chosen anew: what was said of TCP goes with it, but for what the choice says itself.
+pub fn leave_tcp(table: &mut Map<String, Value>, is_chosen: impl Fn(&str) -> bool) {
+    let chosen = &table["transport"];
+    let name = chosen.as_str().or_else(|| chosen["name"].as_str()).unwrap_or_default().to_string();
+    if name == "tcp" {
+        return;
+    }
+    let is_shared = |key: &str| name == "quic" && quic::SHARED.contains(&key);
+    table.retain(|key, _| is_shared(key) || is_chosen(key) || TCP_KEYS.iter().all(|own| own.name != key));
 }
 
 /// The keys in a sender's own table are TCP's; those that QUIC has, too, mean the same.

@@ -292,6 +292,12 @@ fn quic_has_keys_of_its_own() {
     let written = &ends.to_json()["sender"][0]["transport"];
     assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6291.456 kB")));
     assert_eq!(parse(&ends.to_json().to_string()).to_json(), ends.to_json());
+    let picoquic = sender("transport = { name = \"quic\", stack = \"picoquic\" }");
+    let pacing = |sender: &Scenario| sender.senders[0].transport.quic().unwrap().pacing;
+    assert_eq!((pacing(&picoquic).gain, pacing(&picoquic).slow_start_gain), (1.0, Some(1.25)));
+    assert_eq!(pacing(&parse(&picoquic.to_json().to_string())), pacing(&picoquic));
+    let own = sender("transport = { name = \"quic\", stack = \"picoquic\", pacing = 1.5 }");
+    assert_eq!((pacing(&own).gain, pacing(&own).slow_start_gain), (1.5, None));
     let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
     assert_eq!(
         (prague.senders[0].name.as_str(), &prague.to_json()["sender"][0]["transport"]["ecn"]),

@@ -19,6 +19,7 @@ use playpath_transport::transports::{Opening, Packet, Parcels, Streams};
 use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Index of a link direction.
@@ -107,6 +108,9 @@ pub struct Network {
     hops: Vec<LinkId>,
     /// Of packets under way.
     parcels: Parcels,
+    /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
+    has_nat: bool,
+    bindings: BTreeMap<(FlowId, u8), u16>,
     seed: RootSeed,
 }
 
@@ -126,6 +130,8 @@ impl Network {
             link_owners: Vec::new(),
             hops: Vec::new(),
             parcels: Parcels::default(),
+            has_nat: false,
+            bindings: BTreeMap::new(),
             seed,
         }
     }
@@ -138,6 +144,7 @@ impl Network {
 
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
         let id = self.links.len() as LinkId;
+        self.has_nat |= config.rebinding.is_some();
         let mut link = Link::new(config, self.seed)?;
         if self.logged.is_some() {
             link.log_drops();
@@ -330,6 +337,15 @@ impl Network {
         {
             capture.record(self.now, id, to, &packet);
         }
+        if self.has_nat
+            && to == End::Server
+            && self.bindings.insert((id, packet.path), packet.binding).is_some_and(|known| known != packet.binding)
+            && !flow.ends[to as usize].survives_rebinding()
+        {
+            // The server knows nobody at this port: a reset (RFC 9293 §3.10.7.1).
+            flow.ends[to as usize].abort(self.now);
+        }
+        let flow = &mut self.flows[id as usize];
         flow.ends[to as usize].handle_packet(self.now, &packet, &mut self.parcels);
         if let Some(place) = packet.payload.parcel() {
             self.parcels.free(place);
@@ -434,6 +450,9 @@ impl Network {
             has_more = connection.may_have_more();
             sent.hop = flow.routes[packet.path as usize].starts[to as usize];
             if end == End::Server {
+                if self.has_nat {
+                    packet.binding = self.bindings.get(&(id, packet.path)).copied().unwrap_or(0);
+                }
                 if let Some(log) = &mut flow.packets
                     && let Some(drawn) = connection.drawn(packet)
                 {

@@ -93,7 +93,8 @@ impl<'s> Simulation<'s> {
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let media = video.media.clone();
         let handovers = self.handovers(&sender);
-        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, handovers, random, media };
+        let may_break = !handovers.is_empty() || self.scenario.paths.iter().any(|path| path.rebinding.is_some());
+        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, handovers, may_break, random, media };
         let session = VideoSession::new(&mut self.net, config, player);
         self.apps.push(App::Video(Box::new(session)));
         Ok(())

@@ -126,8 +126,13 @@ class KernelWorld:
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
     def _refuse_transports(self, scenario: Scenario) -> None:
-        """Cross traffic is always served by the kernel's TCP."""
+        """Cross traffic is always served by the kernel's TCP, and its addresses do not change."""
+        for path in scenario.resolved["path"]:
+            if path.get("rebinding"):
+                raise InputError(f"path '{path['name']}': `rebinding` plays in the world 'sim' only")
         for entry in scenario.resolved["sender"]:
+            if entry.get("handover", "none") != "none":
+                raise InputError(f"'{entry['name']}': `handover` plays in the world 'sim' only")
             if (name := transport_of(entry)) not in self.transports:
                 where = "worlds 'sim' and 'wire'" if name in WireWorld.transports else "world 'sim'"
                 raise InputError(f"'{entry['name']}': `transport` = \"{name}\" plays in the {where} only")

@@ -16,6 +16,7 @@ from playpath.scenario.document import (
     Outage,
     Pacing,
     Player,
+    Rebinding,
     Reordering,
     Run,
     TrafficRtt,
@@ -38,6 +39,7 @@ __all__ = [
     "Pacing",
     "Path",
     "Player",
+    "Rebinding",
     "Reordering",
     "Run",
     "Sender",
@@ -283,6 +285,12 @@ class Direction(TypedDict, total=False):
     ecn: Literal["kept", "bleached", "ect1_to_ect0", "ect0_to_ect1"]
     """What becomes of the ECN field here, before the queue sees the packet."""
 
+    mtu: str | None
+    """Packets of more bytes are lost, headers included, and nobody is told."""
+
+    corruption: str
+    """Share of the packets that take their time on the link and that no receiver accepts."""
+
     queue: Mapping[str, Any]
     """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
     queue`)."""
@@ -323,6 +331,10 @@ class Path(Direction, total=False):
 
     via: Sequence[str]
     """Shared links between the server and the path's own link, from the server on."""
+
+    rebinding: Rebinding | None
+    """A NAT on the path gives the client another port: what is for the one before is lost, and TCP's server, which
+    knows nobody there, resets the connection."""
 
     outage: Outage | None
     """A time in which the path's own link loses everything, both ways."""

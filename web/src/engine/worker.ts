@@ -40,7 +40,7 @@ const answers: Answers = {
   }),
   prepare,
   play,
-  judge: ({ values, hasVideo }) => engine.ask("judge", { values, has_video: hasVideo }),
+  judge: ({ values, hasVideo, prefer }) => engine.ask("judge", { values, has_video: hasVideo, prefer }),
 };
 
 /** Numbers of a series go to the page without a copy. */

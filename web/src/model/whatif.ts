@@ -97,7 +97,7 @@ export class WhatIf {
       };
       await Promise.all(question.senders.flatMap((sender) => Array.from({ length: seeds }, (_, place) => play(sender, place))));
       const { values } = columns(records);
-      cell.judged = await pools.desk.ask("judge", { values, hasVideo: question.hasVideo }, signal);
+      cell.judged = await pools.desk.ask("judge", { values, hasVideo: question.hasVideo, prefer: prepared.resolved.verdict?.prefer ?? "range" }, signal);
       [cell.values, cell.seeds] = [values, seeds];
     } catch (error) {
       if (error instanceof Withdrawn) throw error;

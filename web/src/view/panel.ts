@@ -13,6 +13,9 @@ export interface PanelActions {
   unfold: (isOpen: boolean) => void;
 }
 
+/** `[verdict] prefer`, and how it is called. */
+const PREFERENCES = { range: "what all viewers agree on", stalls: "few stalls", picture: "a good picture", start: "a fast start" };
+
 interface Offer {
   controls: ControlEntry[];
   queues: string[];
@@ -34,7 +37,7 @@ export function panel(state: State, prepared: Prepared, offer: Offer, actions: P
       choice(`Queue discipline${prepared.paths.length > 1 ? ` of ${path.name}` : ""}`, offer.queues, resolved.path[i].queue.kind, (kind) => set(`path.${i}.queue`, kind === "droptail" ? tail(prepared, i) : kind)),
     ),
   );
-  const film = resolved.video && h("fieldset", {}, h("legend", {}, "The viewer"), ...viewerKnobs(prepared).map((knob) => slider(knob, prepared, set)), ...adaptive(resolved, offer, set));
+  const film = resolved.video && h("fieldset", {}, h("legend", {}, "The viewer"), ...viewerKnobs(prepared).map((knob) => slider(knob, prepared, set)), ...adaptive(resolved, offer, set), choice("What counts first", PREFERENCES, resolved.verdict?.prefer ?? "range", (word) => set("verdict.prefer", word)));
   const more = h("details", { open: offer.isUnfolded, ontoggle: () => actions.unfold(more.open) }, h("summary", {}, film ? "The viewer, other traffic" : "Other traffic"), film, traffic(state, offer, actions));
   return h(
     "div", { class: "panel" },
@@ -71,8 +74,9 @@ function tick(label: string, isOn: boolean, flip: (isOn: boolean) => void): HTML
   return h("label", { class: "tick" }, box, label);
 }
 
-function choice(label: string, options: string[], chosen: string, pick: (option: string) => void): HTMLElement {
-  const select = h("select", { onchange: () => pick(select.value) }, ...options.map((option) => h("option", { selected: option === chosen }, option)));
+function choice(label: string, options: string[] | Record<string, string>, chosen: string, pick: (option: string) => void): HTMLElement {
+  const shown: [string, string][] = Array.isArray(options) ? options.map((option) => [option, option]) : Object.entries(options);
+  const select = h("select", { onchange: () => pick(select.value) }, ...shown.map(([option, told]) => h("option", { value: option, selected: option === chosen }, told)));
   return h("label", { class: "choice" }, `${label} `, select);
 }
 

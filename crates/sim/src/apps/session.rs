@@ -30,6 +30,8 @@ pub struct VideoSession {
     routes: Routes,
     /// When a path is found broken, and which, in order; those that are over are gone. The path in use, if it is one at a time.
     handovers: Vec<(Time, usize)>,
+    /// Connections may break: what is missing is asked for again.
+    may_break: bool,
     path: usize,
     /// Flows that were given up for others.
     past_flows: Vec<FlowId>,
@@ -131,6 +133,8 @@ pub struct SessionConfig {
     pub routes: Routes,
     /// When a path is found broken, and which, in order.
     pub handovers: Vec<(Time, usize)>,
+    /// Connections may break.
+    pub may_break: bool,
     /// Keys of MPTCP connections.
     pub random: Stream,
     pub media: Arc<Media>,
@@ -147,6 +151,7 @@ impl VideoSession {
             player,
             sender: config.sender,
             routes: config.routes,
+            may_break: config.may_break,
             handovers: config.handovers,
             path: 0,
             past_flows: Vec::new(),
@@ -229,6 +234,7 @@ impl VideoSession {
                     self.player.handle_connected(net.now, ConnectionId(index as u32));
                 }
             }
+            (End::Client, What::Closed) if self.may_break => self.reconnect(net, index),
             (End::Client, What::Closed) => self.connections[index].is_open = false,
             (End::Client, What::Readable) => {
                 if !self.read_all(net) {
@@ -379,7 +385,7 @@ impl VideoSession {
         let index = request.connection.0 as usize;
         let connection = &mut self.connections[index];
         let flow = connection.flow;
-        if !self.handovers.is_empty() {
+        if self.may_break {
             connection.asked.push(request.clone());
         }
         if let Some(watch) = &mut net.flows[flow as usize].switches

@@ -203,7 +203,9 @@ impl Path {
         // The control's rate is of payload; packets are paced whole, as §7.7 counts them.
         self.control.pacing_rate().or_else(|| {
             let srtt = self.rtt.measured();
-            let bits = pacing.gain * self.window() as f64 * 8.0;
+            let in_slow_start = || self.control.cwnd() < self.control.ssthresh();
+            let gain = pacing.slow_start_gain.filter(|_| in_slow_start()).unwrap_or(pacing.gain);
+            let bits = gain * self.window() as f64 * 8.0;
             self.paces_by_window(pacing).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
         })
     }
@@ -217,6 +219,10 @@ impl Path {
         let datagram = u64::from(self.datagram_bytes);
         if self.ecn.is_scalable() {
             return rate.bytes_in(SCALABLE_BURST).max(datagram);
+        }
+        if let Some(part) = pacing.burst_of_window {
+            let bytes = (part * self.window() as f64) as u64;
+            return bytes.clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram);
         }
         // By the window's rate without the gain.
         let bytes = rate.bytes_in(pacing.burst_interval) as f64 / if pacing.gain > 0.0 { pacing.gain } else { 1.0 };

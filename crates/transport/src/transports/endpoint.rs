@@ -63,6 +63,7 @@ forward! {
     fn readable(&self) -> u64;
     fn unsent_bytes(&self) -> u64;
     fn has_packet_waiting(&self) -> bool;
+    fn survives_rebinding(&self) -> bool;
     fn has_more_than_a_packet_waiting(&self) -> bool;
     fn may_answer_read(&self) -> bool;
     fn path_count(&self) -> usize;

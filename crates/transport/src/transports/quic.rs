@@ -69,6 +69,8 @@ impl Transport for QuicEnd {
         let datagram = packet.payload.parcel().and_then(|place| parcels.get_mut::<Datagram>(place));
         if let Some(datagram) = datagram {
             datagram.ecn = packet.ecn;
+            // A NAT's ports are far from those that the client has chosen.
+            datagram.from.port = datagram.from.port.wrapping_add(100 * packet.binding);
             self.connection.handle_datagram(now, datagram);
         }
     }
@@ -83,7 +85,7 @@ impl Transport for QuicEnd {
         let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
         let data_bytes = datagram.packets().map(|packet| packet.stream_bytes()).sum();
         let path = datagram.link_path();
-        *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path };
+        *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path, binding: 0 };
         true
     }
     fn poll_timeout(&self) -> Time {
@@ -140,6 +142,9 @@ impl Transport for QuicEnd {
     }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.connection.set_app_parameters(now, parameters);
+    }
+    fn survives_rebinding(&self) -> bool {
+        true
     }
     fn path_count(&self) -> usize {
         self.connection.path_count()
