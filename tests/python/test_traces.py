@@ -4,7 +4,6 @@ import json
 
 import pytest
 from conftest import ROOT, SMALL, playpath_command
-from test_cli import assert_one_line
 
 import playpath
 from playpath.base import engine
@@ -82,10 +81,10 @@ def test_command_line(tmp_path):
 
 def test_wrong_command_lines(tmp_path):
     (tmp_path / "bad.mahi").write_text("5\n3\n")
-    assert_one_line(playpath_command("convert", "bad.mahi", cwd=tmp_path), "bad.mahi: ")
-    assert_one_line(playpath_command("convert", "nowhere.mahi", cwd=tmp_path), "nowhere.mahi")
-    assert_one_line(playpath_command("convert", cwd=tmp_path), "either")
-    assert_one_line(playpath_command("convert", "bad.mahi", "--out", "x.what", cwd=tmp_path), "--to")
+    playpath_command("convert", "bad.mahi", cwd=tmp_path).assert_refused("bad.mahi: ")
+    playpath_command("convert", "nowhere.mahi", cwd=tmp_path).assert_refused("nowhere.mahi")
+    playpath_command("convert", cwd=tmp_path).assert_refused("either")
+    playpath_command("convert", "bad.mahi", "--out", "x.what", cwd=tmp_path).assert_refused("--to")
 
 
 def test_the_shipped_traces_come_from_their_commands():
