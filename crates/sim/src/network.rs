@@ -70,7 +70,7 @@ pub enum What {
 }
 
 /// A way from the server to the client and back; made by [`Network::add_route`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Route {
     /// Name of the path.
     pub path: String,
@@ -103,7 +103,7 @@ pub struct Network {
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
-    /// The links of every way one after the other, each way closed by `ARRIVED`: on its way a packet asks here alone.
+    /// The links of every route one after the other, each route closed by `ARRIVED`: where a packet goes next stands only here.
     hops: Vec<LinkId>,
     /// Of packets under way.
     parcels: Parcels,
@@ -188,7 +188,7 @@ impl Network {
         let control = |window, path| diary::watched(sender.cc.build(window), path, diary.as_ref());
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
-            paths: routes.len(),
+            paths: sender.paths_at_once(routes.len()),
             random,
             control: &control,
             is_coupled: sender.cc.is_coupled(),
@@ -537,6 +537,14 @@ impl Network {
         state.ended.get_or_insert(now);
         state.ends[end as usize].close(now);
         self.drain(flow, end);
+    }
+
+    /// The client goes on over another path of the flow; `false`: the transport cannot, or not yet.
+    pub fn migrate(&mut self, id: FlowId, path: usize) -> bool {
+        let now = self.now;
+        let has_moved = self.flows[id as usize].ends[End::Client as usize].migrate(now, path);
+        self.drain(id, End::Client);
+        has_moved
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

@@ -2,7 +2,7 @@
 
 use crate::apps::App;
 use crate::network::Network;
-use crate::tracing::{Kept, Tracing};
+use crate::tracing::{Recording, Tracing};
 use playpath_record::Series;
 use playpath_transport::Transport;
 use playpath_transport::transports::PathInfo;
@@ -73,12 +73,12 @@ impl Table {
 }
 
 impl Probe {
-    /// `usual`: how often it samples unless `kept` says so.
-    pub fn new(kept: Kept, usual: Duration) -> Probe {
+    /// `usual`: how often it samples unless `recording` says so.
+    pub fn new(recording: Recording, usual: Duration) -> Probe {
         Probe {
-            tracing: kept.tracing,
-            interval: kept.every.unwrap_or(usual),
-            wanted: kept.series.map(<[String]>::to_vec),
+            tracing: recording.tracing,
+            interval: recording.every.unwrap_or(usual),
+            wanted: recording.series.map(<[String]>::to_vec),
             flows: Vec::new(),
             links: Vec::new(),
             players: Vec::new(),

@@ -85,7 +85,8 @@ fn delays_and_the_coupling_law_hold_from_two_to_a_hundred_flows() {
         let group =
             |cc| format!("[[traffic]]\nkind = \"bulk\"\ncc = \"{cc}\"\ncount = {pairs}\nstart_spread = \"1 s\"\n");
         let path = "[[path]]\nname = \"p\"\nrate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"dualpi2\"\njitter = \"0.03 ms\"\n";
-        let record = traffic(&format!("{path}{}{}[run]\nduration = \"{seconds} s\"\n", group("cubic"), group("prague")), 1);
+        let record =
+            traffic(&format!("{path}{}{}[run]\nduration = \"{seconds} s\"\n", group("cubic"), group("prague")), 1);
         let down = link(&record, "path.p/down");
         let (classic, scalable) = (&down.classes["classic"], &down.classes["low_latency"]);
         let dropped = classic.dropped_packets as f64 / classic.arrived_packets as f64;
