@@ -35,6 +35,7 @@ TABLES = {
     "direction": ("One direction", "`[[path]]`, `[[link]]` and their `up`"),
     "up": ("up", "`up = { … }`"),
     "path.outage": ("path.outage", "`outage = { … }`"),
+    "path.rebinding": ("path.rebinding", "`rebinding = { … }`"),
     "loss": ("loss", "`loss = { … }`"),
     "queue": ("queue", "`queue = { … }`"),
     "wifi": ("wifi", "`wifi = { … }`"),

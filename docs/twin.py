@@ -46,8 +46,6 @@ class Shown:
     """The controls, as a list for `--cc`; empty: the scenario's own senders."""
     changes: Mapping[str, str] = field(default_factory=dict)
     remark: str = ""
-    world: str = "kernel"
-    """Schedulers are on the wire only."""
     metrics: tuple[str, ...] = (
         "stall_time_s",
         "startup_delay_s",
@@ -57,6 +55,8 @@ class Shown:
     )
     figures: tuple[str, ...] = ("stall_time_s", "goodput_mbps", "mean_rtt_ms")
     video: bool = True
+    world: str = "kernel"
+    """What is set beside the simulator."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -71,10 +71,7 @@ SPARE = 20
 SIX = "newreno,cubic,vegas,ccp,ccplb,bbr"
 ADAPTIVE = ("stall_time_s", "mean_rate_kbps", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 FLOWS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
-STRIPED = (
-    "The other world is the [wire](../manual/wire.md): our MPTCP, with its schedulers, which the kernel does not have, serves the "
-    "kernel's MPTCP client, so that what differs is link and receiver."
-)
+WIRE = "Linux's MPTCP has none of these schedulers: the sender is ours in the world [wire](../manual/wire.md), the client Linux's."
 SCENARIOS = {
     "wireless": Shown(seeds=16, cut=40, cc=SIX),
     "short-buffer": Shown(seeds=6, cut=30, cc=SIX),
@@ -92,10 +89,10 @@ SCENARIOS = {
         figures=FLOWS,
         remark="With the profile `linux`: the scenario's own, `ns2`, is of another TCP.",
     ),
-    "deep-queues": Shown(seeds=10, cut=0, remark=STRIPED, world="wire"),
-    "sticky-baseline": Shown(seeds=3, cut=40, remark=STRIPED, world="wire"),
-    "sticky-3p-50": Shown(seeds=6, cut=40, remark=STRIPED, world="wire"),
-    "sticky-3p-150": Shown(seeds=6, cut=40, remark=STRIPED, world="wire"),
+    "deep-queues": Shown(seeds=10, cut=0, world="wire", remark=WIRE),
+    "sticky-baseline": Shown(seeds=3, cut=40, world="wire", remark=WIRE),
+    "sticky-3p-50": Shown(seeds=6, cut=40, world="wire", remark=WIRE),
+    "sticky-3p-150": Shown(seeds=6, cut=40, world="wire", remark=WIRE),
     "dumbbell": Shown(seeds=5, cut=20, metrics=FLOWS, figures=FLOWS, video=False, remark="Means of ten flows each."),
 }
 """The shipped scenarios."""
@@ -294,8 +291,8 @@ def command(name: str) -> str:
     how = SCENARIOS[name]
     words = [f"sudo playpath twin scenarios/{name}.toml"]
     words += [f"--cc {how.cc}"] if how.cc else []
+    words += [f"--world {how.world}"] if how.world != "kernel" else []
     words += [f"--seeds {how.seeds}", *(f"--set '{key}=\"{value}\"'" for key, value in how.settings.items())]
-    words += [] if how.world == "kernel" else [f"--world {how.world}"]
     return " ".join([*words, f"--parallel {PARALLEL} --tolerance '{TOLERANCE}'"])
 
 

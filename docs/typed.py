@@ -24,6 +24,7 @@ CLASSES = {
     "population document": "PopulationDocument",
     "video.manifest": "Manifest",
     "path.outage": "Outage",
+    "path.rebinding": "Rebinding",
     "traffic.rtt": "TrafficRtt",
     "distribution.lognormal": "Lognormal",
     "distribution.normal": "Normal",

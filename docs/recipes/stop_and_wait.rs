@@ -159,7 +159,7 @@ impl Transport for End {
         *parcels.next_mut() = message;
         let payload = Payload::Parcel(parcels.take());
         let (wire_bytes, ecn) = (message.bytes + HEADER_BYTES, Ecn::NotEct);
-        *out = Packet { payload, wire_bytes, data_bytes: message.bytes, ecn, path: 0 };
+        *out = Packet { payload, wire_bytes, data_bytes: message.bytes, ecn, ..Packet::default() };
         true
     }
     fn poll_timeout(&self) -> Time {

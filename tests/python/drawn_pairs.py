@@ -11,8 +11,9 @@ stalls, in the others in how much of the picture it shows:
 - *heavy tails*: stalls have a Pareto tail of index 1.5, whose variance is infinite.
 
 What is true of a pair is known, criterion by criterion. An answer is wrong if it calls a choice better in a criterion in which it is
-not, or two alike that differ by more than what one notices, or names as the best one that is better in nothing. It is open if it names
-no best and does not call them alike; and silent if it claims nothing of any criterion either.
+not, or two alike that differ by more than what one notices, or names as the best one that is better in nothing, or worse on average for a
+viewer in the range of weights. It is open if it names no best, does not call them alike and tells no rate of exchange; and silent if it
+claims nothing of any criterion either.
 """
 
 import argparse
@@ -68,6 +69,15 @@ class Pair:
         return {name: dict(zip(CRITERIA, map(np.ndarray.tolist, columns), strict=True)) for name, *columns in names}
 
 
+def worst(pair, sign):
+    """By how much the one with this sign is better, in seconds at half the rate, for the viewer for whom it is so least. Sessions show
+    1500 + 800 * 2 kbit/s on average.
+    """
+    rate = 3100 * (1 - pair.picture / 2)
+    weights = min(24_000 / rate, 15.35), max(48_000 / rate, 15.35)
+    return min(sign * (weight * pair.more - FILM_S * np.log2(1 - pair.picture)) for weight in weights)
+
+
 def judged(pair, values):
     """Whether an answer is wrong, open, silent."""
     decision = Ranker(values, CRITERIA).decide()
@@ -81,8 +91,8 @@ def judged(pair, values):
         or (claims.get(name) == "alike" and abs(units) > 1)
         for name, units in ahead.items()
     )
-    wrong |= bool(decision.beaten) and max(ahead.values()) <= 0
-    is_open = not decision.beaten and not decision.tied
+    wrong |= bool(decision.beaten) and (max(ahead.values()) <= 0 or worst(pair, sign) < 0)
+    is_open = not decision.beaten and not decision.tied and not decision.depends
     return wrong, is_open, is_open and not {"better", "worse"} & set(claims.values())
 
 

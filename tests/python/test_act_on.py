@@ -25,11 +25,13 @@ def test_what_is_left_to_the_others_on_the_path():
     flow = {"sender": "a", "name": "cross", "sent_packets": 100, "loss_ratio": 0.1}
     more = {**flow, "name": "bulk", "sent_packets": 300, "loss_ratio": 1 / 30}
     own = {**flow, "name": "video", "loss_ratio": 0.5}
+    later = {**own, "name": "video.2"}
     table = pl.DataFrame({"sender": ["a", "a", "b"], "neighbours_goodput_mbps": [1.0, 3.0, None]})
-    assert neighbours(table, pl.DataFrame([flow, more, own])) == [Neighbours("a", 2.0, pytest.approx(0.05))]
+    assert neighbours(table, pl.DataFrame([flow, more, own, later])) == [Neighbours("a", 2.0, pytest.approx(0.05))]
     assert neighbours(table.select("sender"), pl.DataFrame([flow])) == []
 
 
+@pytest.mark.slow
 def test_a_comparison_beside_traffic_tells_what_is_left_to_it(cli, tmp_path):
     file = tmp_path / "shared.toml"
     file.write_text(SMALL + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n')
@@ -58,6 +60,9 @@ def test_an_hour_costs_what_was_sent_in_it():
     (cost,) = hourly_costs(table, pl.DataFrame([flow, beside]), price_per_gb=2.0)
     assert (cost.sender, cost.sent_gb, cost.retransmitted_gb) == ("a", pytest.approx(1e-3), pytest.approx(1e-4))
     assert cost.price == pytest.approx(2e-3)
+    # The viewer's later connections cost as much.
+    (both,) = hourly_costs(table, pl.DataFrame([flow, {**flow, "name": "video.2"}, beside]), None)
+    assert both.sent_gb == pytest.approx(2e-3)
 
 
 def test_an_hour_of_a_comparison_is_that_of_its_film(small_result):
@@ -77,8 +82,14 @@ def test_trials_are_for_senders_that_are_told_apart():
     assert result.to_dict()["trials"] == [trial.to_dict()]
 
 
-def test_nothing_proven_needs_no_trial():
-    assert playpath.compare(SMALL, cc="cubic", vary={"path.queue": "droptail,pie"}, seeds=3).trials == []
+def test_where_nothing_is_proven_a_trial_finds_what_one_notices():
+    result = playpath.compare(SMALL, cc="cubic", vary={"path.queue": "droptail,pie"}, seeds=3)
+    (trial,) = result.trials
+    assert not trial.is_proven
+    assert trial.difference == result.ranker.margin(trial.sender, trial.best, trial.metric)
+    values = [result.values(name, trial.metric) for name in (trial.sender, trial.best)]
+    assert trial.viewers_per_arm == viewers_per_arm(*values, trial.difference) > 1
+    assert viewers_per_arm([0.0, 0.0], [0.0, 0.0], 0.1) is None  # nobody stalled: how viewers differ was not seen
 
 
 def test_equal_arms_without_spread_or_difference():

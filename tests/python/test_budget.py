@@ -30,6 +30,7 @@ def udp(rate: str) -> str:
 
 
 @pytest.mark.parametrize("text", [ENDLESS, VIDEO + path() + udp("9000000000000000000 bit/s")], ids=["bulk", "udp"])
+@pytest.mark.slow
 def test_a_run_without_end_is_refused_while_it_runs(text):
     with pytest.raises(
         InputError, match=r"`run.max_events` = 1000000: the run would take (about \S+|without end)? ?events"
@@ -206,6 +207,7 @@ def test_too_small_an_address_space_is_told_at_once():
     )
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_is_told(tmp_path):
     """A queue without bounds under a flood, in an address space of 3 GB."""
     flood = '[[path]]\nrate = "1 kbit/s"\nrtt = "0 s"\nqueue = "1000000000 packets"\n' + udp("10 Gbit/s")

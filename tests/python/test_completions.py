@@ -50,6 +50,7 @@ def complete(shell: str, lines: list[str], cwd: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ASK)
+@pytest.mark.slow
 def test_a_shell_completes_commands_options_and_names(shell, tmp_path):
     cases = {
         "playpath rep": (("report", "reproduce"), ("run",)),

@@ -15,6 +15,8 @@ from playpath._engine import apart_level
 from playpath.base.metrics import VIDEO_CRITERIA
 from playpath.judge.evidence import FALSE_WINNERS
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 100
 BOUND = FALSE_WINNERS + 3 * math.sqrt(FALSE_WINNERS * (1 - FALSE_WINNERS) / TRIALS)
 PLACES = [("mobile", "cubic"), ("mobile", "newreno"), ("satellite", "compound"), ("short-buffer", "copa")]
@@ -37,22 +39,17 @@ def test_equal_senders_seen_again_and_again(scenario, sender, use):
     assert found <= BOUND
 
 
-def test_equal_senders_seen_at_every_run():
-    """The worst case, two senders that differ noticeably in every session: looked at with each run from the first to the 500th.
+@pytest.mark.parametrize("first", [8, 10, 12, 15])
+def test_equal_senders_seen_on_the_ladder(first):
+    """The worst case, two senders that differ noticeably in every session: looked at with the first number of runs and each that doubles
+    it, to the 1280th at most.
 
     Only the sign test is simulated, which "apart" must pass; a bound of 5 % and no more, for 20 000 trials.
     """
-    runs = np.arange(1, 501)
-    levels = np.array([apart_level(int(n)) for n in runs])
-    ahead = np.cumsum(np.random.default_rng(3).random((20_000, 500)) < 0.5, axis=1)
-    fewest = np.minimum(ahead, runs - ahead)
-    most = np.array(
-        [
-            np.count_nonzero(2 * bdtr(np.arange(n // 2 + 1), n, 0.5) <= level) - 1
-            for n, level in zip(runs, levels, strict=True)
-        ]
-    )
-    assert np.mean((fewest <= most).any(axis=1)) < FALSE_WINNERS
+    looks = np.array([first * 2**k for k in range(8) if first * 2**k <= 1280])
+    levels = np.array([apart_level(int(n)) for n in looks])
+    ahead = np.cumsum(np.random.default_rng(3).random((20_000, looks[-1])) < 0.5, axis=1)[:, looks - 1]
+    assert np.mean((2 * bdtr(np.minimum(ahead, looks - ahead), looks, 0.5) <= levels).any(axis=1)) < FALSE_WINNERS
 
 
 def test_nine_criteria_of_noise():

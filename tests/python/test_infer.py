@@ -21,7 +21,7 @@ from known_truth import CONSTANT, NEIGHBOUR, beacons, scenario
 from typer.testing import CliRunner
 
 from playpath.cli import app
-from playpath.population.log_groups import Keeper
+from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.transfers import Faults, Session, sessions
@@ -150,6 +150,7 @@ def played(folder: Path, *users: str, traffic: str = "", has: bool = True, cc: s
 
 
 @pytest.mark.parametrize("cc", ["cubic", "bbr"])
+@pytest.mark.slow
 def test_noise_is_found_at_its_size_under_either_sender(tmp_path: Path, cc: str) -> None:
     """20 Mbit/s, 60 ms, 0.3 % random loss: CUBIC gets some 4 Mbit/s of it, BBR all, and both find what the path loses."""
     infer(played(tmp_path, "20,60,0.3", cc=cc), "--sender", cc, "--out", tmp_path / "out")
@@ -159,6 +160,7 @@ def test_noise_is_found_at_its_size_under_either_sender(tmp_path: Path, cc: str)
     assert 0.8 < float(found["replay_time_ratio"]) < 1.25
 
 
+@pytest.mark.slow
 def test_a_queue_that_the_sender_overflows_is_no_noise(tmp_path: Path) -> None:
     """5 Mbit/s, 60 ms: CUBIC fills the queue of 100 packets and loses some of every few hundred."""
     said = infer(played(tmp_path, "5,60,0"), "--sender", "cubic", "--out", tmp_path / "out")
@@ -169,6 +171,7 @@ def test_a_queue_that_the_sender_overflows_is_no_noise(tmp_path: Path) -> None:
     assert "0 lose at random, 1 overflow a queue" in said
 
 
+@pytest.mark.slow
 def test_a_neighbour_s_queue_is_seen_in_late_first_bytes(tmp_path: Path) -> None:
     """Links shared with a transfer without end. Not in every session is the neighbour seen: who was first may have the queue empty."""
     users = ("15.371,59.2,0", "15.508,30.8,0", "11.188,50.8,0", "9.485,32.6,0")
@@ -195,7 +198,7 @@ def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures()
         text = "\n".join(["session,start_time,bytes,duration_ms,bytes_retrans", *log])
         with tempfile.TemporaryDirectory() as place:
             (Path(place) / "log.csv").write_text(text + "\n")
-            how = Reading("", {}, Keeper())
+            how = Reading("", {}, GroupColumns())
             [found] = sessions([Path(place) / "log.csv"], "auto", how, Names.of_run(True), Faults())
         return found
 
@@ -207,6 +210,7 @@ def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures()
     assert counted.retransmitted == pytest.approx(4 / 6004)
 
 
+@pytest.mark.slow
 def test_a_sender_that_losses_hold_back_named_for_one_that_they_do_not_is_noticed(tmp_path: Path) -> None:
     """20 Mbit/s and 1 % loss under BBR, and CUBIC named: CUBIC cannot have got that."""
     log = played(tmp_path, "20,60,1", cc="bbr")
@@ -216,6 +220,7 @@ def test_a_sender_that_losses_hold_back_named_for_one_that_they_do_not_is_notice
         assert done.exit_code == status, done.output
 
 
+@pytest.mark.slow
 def test_paths_that_are_drawn_are_among_the_draws() -> None:
     """A few sessions of the calibration (`calibration.py`): no rank of all at one end, and most in the middle 90 %."""
     with tempfile.TemporaryDirectory() as place:

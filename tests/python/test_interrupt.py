@@ -33,6 +33,7 @@ seeds = 1000000
 """
 
 
+@pytest.mark.slow
 def test_compare_keeps_finished_seeds(tmp_path):
     (tmp_path / "long.toml").write_text(LONG)
     command = [sys.executable, "-m", "playpath", "compare", "long.toml", "--out", "o"]

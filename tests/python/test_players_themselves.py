@@ -122,6 +122,7 @@ def _by_model(player: str, trace: Trace, folder: Path, sizes: list[list[int]]) -
 
 
 @pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.slow
 def test_the_model_asks_for_what_the_player_asks_for(player: str, node: str, tmp_path: Path) -> None:
     """At least 98 of 100 requests are the same; after a first difference the two are in different situations."""
     sizes = _sizes()

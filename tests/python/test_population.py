@@ -368,6 +368,7 @@ def test_with_all_links_played_only_others_could_settle_it(links, tmp_path):
     assert "only others could settle it" in found.headline
 
 
+@pytest.mark.slow
 def test_the_answer_is_told_for_groups_of_users(cli, tmp_path):
     users = [f"u{i},{rate},{isp}" for i, (rate, isp) in enumerate(itertools.product((1, 3), ("a|x", "b<i>", "")))]
     (tmp_path / "users.csv").write_text("\n".join(["name,rate_mbps,isp", *users]) + "\n")
@@ -412,10 +413,10 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     shares, *others = figures_of(text)
     for row in shares["rows"]:
         versus = played.against_baseline[row["name"]]
-        assert (row["mean"], row["second"]["mean"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
+        assert (row["value"], row["second"]["value"]) == (100 * versus.helped.value, -100 * versus.harmed.value)
     groups = next(one for one in others if one["title"] == "Helped minus harmed in points, by random loss (%)")
     nets = played.by_group("loss_percent", played.contender, played.baseline)
-    assert [row["mean"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
+    assert [row["value"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
 
 
 def test_one_user_alone_has_an_answer_and_a_page(tmp_path):

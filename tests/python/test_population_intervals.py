@@ -158,6 +158,7 @@ def test_what_few_sessions_leave_open_of_each_unit_is_no_proof():
 
 
 @pytest.mark.parametrize("harmed", [0.0, 0.02, 0.1])
+@pytest.mark.slow
 def test_senders_at_the_bound_of_alike_are_rarely_called_alike(harmed):
     """A net benefit of five points is the least that is not alike: called alike at one look of a race, or at the only look of any
     size, in less than 2.5 % of 1000 uses and three standard errors of that (1.5 points)."""

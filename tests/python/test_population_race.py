@@ -57,6 +57,7 @@ def test_workers_that_do_not_wait_for_the_slowest_change_nothing(raced, tmp_path
     assert found.to_dict() == raced.to_dict()
 
 
+@pytest.mark.slow
 def test_a_race_goes_on_where_it_was_interrupted(raced, tmp_path):
     def stop(done, total):
         if done >= 30:
@@ -82,6 +83,7 @@ def people(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_of_a_complete_set_it_is_said_that_the_answer_is_about_it(people, tmp_path):
     found = population(people, store=tmp_path / "store", until_decided=True, jobs=2)
     assert found.population.heaviest == 3
@@ -92,6 +94,7 @@ def test_of_a_complete_set_it_is_said_that_the_answer_is_about_it(people, tmp_pa
         load_population(CLEAR.replace("sessions = 2", "sessions = 2\ncomplete = true"))
 
 
+@pytest.mark.slow
 def test_an_archive_of_a_race_is_verified(cli, people, tmp_path):
     asked = ("population", "compare", people, "--until-decided", "--out", tmp_path / "race")
     refused = cli(*asked, "--paths", 30)
@@ -105,6 +108,7 @@ def test_an_archive_of_a_race_is_verified(cli, people, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_false_claim_is_rare(kind):
     """More than four of 24 races in 2.5 % of uses at most, if 5 % of races were wrong."""
     wrong, played = wrong_share(kind, 24, 1)

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from drawn_pairs import shares
 
 from playpath.base.metrics import VIDEO_CRITERIA
 from playpath.judge.ranking import Ranker
 
-STALL = (8, 69)
-"""Seconds at half the rate that a second of stall weighs; crates/verdict/src/preference.rs."""
+
+def stall_weights(rate_kbps):
+    """Seconds at half the rate that a second of stall weighs, least and most; crates/verdict/src/preference.rs."""
+    return min(24_000 / rate_kbps, 15.35), max(48_000 / rate_kbps, 15.35)
 
 
 def runs(rate, stall, n=16, played=100.0, **more):
@@ -26,7 +29,7 @@ def judged(one, other, prefer="range"):
 
 
 def test_twice_the_picture_outweighs_a_second_of_stall():
-    # Half the rate for 100 s weighs 100 s; a second of stall at most 69.
+    # Half the rate for 100 s weighs 100 s; a second of stall 8 to 16 where 3000 kbit/s are shown.
     ranker, decision = judged(runs(jitter(4000), 1.0), runs(jitter(2000, seed=2), 0.0))
     assert decision.ranking == ["one", "other"]
     assert decision.beaten == ["other"]
@@ -56,7 +59,7 @@ def test_races_weigh_the_picture_too():
 
 
 def test_a_long_stall_outweighs_twice_the_picture():
-    # 20 s of stall weigh 160 s at least.
+    # 20 s of stall weigh 160 s at least, 20 * 24 000 / 3000.
     _, decision = judged(runs(jitter(4000), 20.0), runs(jitter(2000, seed=2), 0.0))
     assert decision.ranking == ["other", "one"]
     assert decision.beaten == ["one"]
@@ -64,14 +67,30 @@ def test_a_long_stall_outweighs_twice_the_picture():
 
 
 def test_in_between_it_depends_and_the_rate_of_exchange_is_told():
-    # 100 s at half the rate against 4 s of stall: equal where a second of stall weighs 25 s.
-    ranker, decision = judged(runs(jitter(4000), 4.0), runs(jitter(2000, seed=2), 0.0))
+    # 100 s at half the rate against 8 s of stall: equal where a second of stall weighs 12.5 s, and the range is 8 to 16.
+    ranker, decision = judged(runs(jitter(4000), 8.0), runs(jitter(2000, seed=2), 0.0))
     assert decision.beaten == []
     assert decision.is_decided
-    assert list(decision.depends.values()) == [pytest.approx(25, rel=0.02)]
-    assert "It depends on the viewer: one, unless a second of stall weighs more than 2" in ranker.headline
+    assert list(decision.depends.values()) == [pytest.approx(12.5, rel=0.02)]
+    assert "It depends on the viewer: one, unless a second of stall weighs more than 12." in ranker.headline
     assert "s at half the rate, then other" in ranker.headline
     assert ranker.verdict.startswith("It depends")
+
+
+def test_what_nobody_notices_weighs_nothing():
+    # 0.3 s of stall weighs 2.4 s at least, less than 5 % of the picture (7.4 s), but it is noticed, and 2 % of the picture is not.
+    _, decision = judged(runs(jitter(4000), 0.3), runs(jitter(3920, seed=2), 0.0))
+    assert (decision.ranking, decision.weighed) == (["other", "one"], {"one": "worse"})
+    # Nor is 0.05 s of stall beside it.
+    _, decision = judged(runs(jitter(4000), 0.05), runs(jitter(3920, seed=2), 0.0))
+    assert decision.beaten == []
+
+
+def test_what_a_stall_weighs_depends_on_the_rate():
+    # 4 s of stall against half the rate for 100 s: 64 s at most where 3000 kbit/s are shown, 61 to 256 s where 750 are.
+    for rate, beaten in ((4000, ["other"]), (1000, [])):
+        _, decision = judged(runs(jitter(rate), 4.0), runs(jitter(rate / 2, seed=2), 0.0))
+        assert (decision.beaten, bool(decision.depends)) == (beaten, not beaten)
 
 
 def test_without_a_difference_in_the_picture_the_order_tells():
@@ -131,7 +150,8 @@ def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
     still_open, before_open = {10: 0, 30: 0, 100: 0}, {10: 0, 30: 0, 100: 0}
     for _ in range(200):
         kinds = Kind(random), Kind(random)
-        truth = np.array([kinds[0].loss(weight) - kinds[1].loss(weight) for weight in STALL])
+        weights = stall_weights(np.mean([kind.rate * np.exp(kind.spread**2 / 2) for kind in kinds]))
+        truth = np.array([kinds[0].loss(weight) - kinds[1].loss(weight) for weight in weights])
         for n in (10, 30, 100):
             sessions = [kind.sessions(random, n) for kind in kinds]
             _, decision = judged(*sessions)
@@ -142,11 +162,20 @@ def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
                 wrong += bool((sign * truth < 0).any())
             # Twice what one notices: 5 % of the rate over 100 s; 0.1 s of stall, or 5 % of it.
             stall = max(0.1, *(0.05 * kind.stalling * kind.stall for kind in kinds))
-            noticed = [2 * max(7.4, stall * weight) for weight in STALL]
+            noticed = [2 * max(7.4, stall * weight) for weight in weights]
             if (truth > noticed).all() or (truth < -np.array(noticed)).all():
                 still_open[n] += bool(decision.open)
                 before_open[n] += bool(before.open)
     assert told > 200
     assert wrong <= 0.05 * told, (wrong, told)
-    # 148 of 414 are open, and were 244: heavy tails of stalls keep the corner open where stalls weigh most.
-    assert sum(still_open.values()) <= 0.65 * sum(before_open.values()), (still_open, before_open)
+    assert wrong <= 5, wrong  # 1 of 370
+    # 137 are open, and 266 by the order of the criteria.
+    assert sum(still_open.values()) <= 0.6 * sum(before_open.values()), (still_open, before_open)
+
+
+@pytest.mark.parametrize(("sessions", "most_open"), [(10, 0.435), (30, 0.31), (100, 0.115)])
+def test_drawn_pairs(sessions, most_open):
+    """Half of what the order of the criteria left open; docs/decisions/ranking.md. One sample of each pair, and the error of that."""
+    wrong, is_open, _ = shares(range(200), 1, sessions)
+    assert wrong <= 0.05
+    assert is_open <= most_open + 3 * np.sqrt(most_open * (1 - most_open) / 80)

@@ -61,3 +61,39 @@ def test_a_capture_is_refused_and_nothing_written(cli, tmp_path):
     refused = cli("run", "wireless", "--cc", "cubic", "--set", "sender.transport=quic", "--pcap", str(place))
     assert (refused.status, place.exists()) == (2, False)
     assert "speaks QUIC, whose packets are not captured" in refused.err
+
+
+def test_a_viewer_who_leaves_wifi_is_played_by_all_three_kinds_of_sender():
+    """What docs/quic.md says: over both paths nobody notices, the others stop for what the system takes to notice."""
+    moved = load("wifi-to-lte", set={"sender.handover_after": "3 s"}, seeds=2)
+    assert moved.senders == ["tcp reconnects", "quic migrates", "quic multipath"]
+    table = compare(moved, jobs=1).table
+    stalls = {sender: table.filter(table["sender"] == sender)["stall_time_s"].to_list() for sender in moved.senders}
+    assert max(stalls["quic multipath"]) == 0
+    assert all(1.5 < stall < 3.2 for sender in ("tcp reconnects", "quic migrates") for stall in stalls[sender]), stalls
+
+
+def test_multipath_is_recorded_as_mptcp_is():
+    session = run("wifi-to-lte", sender="quic multipath", seed=1, trace=True)
+    subflows = session.flows[0]["subflows"]
+    assert [subflow["path"] for subflow in subflows] == ["wifi", "lte"]
+    assert subflows[0]["failures"] == 1
+    assert subflows[1]["reinjections"] > 0
+    assert session.metrics["path_switches"] > 0
+    assert session.series["flow.video/lte"]["snd_cwnd"].max() > 10
+    assert len(session.series["switches.video"]["time_s"]) > 0
+
+
+def test_keys_of_tcp_are_left_out_where_the_transport_is_chosen():
+    both = load("adaptive", vary={"sender.transport": ["tcp", "quic"]})
+    assert len(both.senders) == 6
+    quic_senders = load("adaptive", set={"sender.transport": "quic"}).resolved["sender"]
+    assert all("validation" not in sender for sender in quic_senders)
+
+
+def test_other_worlds_refuse_what_they_cannot_do_with_addresses():
+    with pytest.raises(InputError, match="'tcp reconnects': `handover` plays in the world 'sim' only"):
+        worlds.world("wire").prepare(load("wifi-to-lte"), 1)
+    rebound = load("wireless", cc=["cubic"], set={**SHORT, "path.rebinding": {"at": "1 s"}})
+    with pytest.raises(InputError, match="`rebinding` plays in the world 'sim' only"):
+        worlds.world("wire").prepare(rebound, 1)

@@ -227,13 +227,13 @@ def test_rows_hold_what_the_comparison_says(comparison):
     stall = next(one for one in given if one["id"] == "stall_time_s")
     assert [row["name"] for row in stall["rows"]] == comparison.ranking
     for row in stall["rows"]:
-        assert row["mean"] == comparison.summary(row["name"], "stall_time_s").mean
+        assert row["value"] == comparison.summary(row["name"], "stall_time_s").middle
         assert row["seeds"] == comparison.values(row["name"], "stall_time_s")
         assert row["place"] == comparison.senders.index(row["name"])
     differences = next(one for one in given if one["id"] == "stall_time_s-differences")
     for row in differences["rows"]:
         found = comparison.ranker.difference(row["name"], comparison.ranking[0], "stall_time_s")
-        assert (row["mean"], row["state"] == "proven") == (found.mean, found.significant)
+        assert (row["value"], row["state"] == "proven") == (found.middle, found.significant)
 
 
 def test_numbers_stay_with_their_units_and_have_minus_signs():

@@ -200,9 +200,9 @@ def test_it_is_stored_and_shown(tmp_path):
     goodput = next(one for one in figures_of(page) if one["id"] == "goodput_mbps")
     for row in goodput["rows"]:
         (found,) = (m for m in result.metrics if (m.sender, m.metric) == (row["name"], "goodput_mbps"))
-        assert (row["mean"], row["second"]["mean"], row["verdict"]) == (
-            found.sim.mean,
-            found.kernel.mean,
+        assert (row["value"], row["second"]["value"], row["verdict"]) == (
+            found.sim.middle,
+            found.kernel.middle,
             found.verdict,
         )
     assert all(part in page for part in ("differ", "stall time (s)"))

@@ -2,6 +2,7 @@
 
 use crate::ecn::EcnRewrite;
 use crate::error::LinkError;
+use crate::hazards::Rebinding;
 use crate::loss::LossConfig;
 use crate::outage::Outage;
 use crate::queue::{DropTailConfig, Queue, QueueConfig};
@@ -35,6 +36,12 @@ pub struct LinkConfig {
     pub ecn_rewrite: Option<EcnRewrite>,
     /// When the link takes nothing.
     pub outage: Option<Outage>,
+    /// Packets of more bytes are dropped.
+    pub mtu: Option<u32>,
+    /// Share of packets that are corrupted on the wire.
+    pub corruption: Ratio,
+    /// A NAT on the link.
+    pub rebinding: Option<Rebinding>,
     /// What waits in front of the server.
     pub queue: QueueConfig,
     /// Round-trip time of the path without queueing: the "rtt" in limits of "1 bdp".
@@ -55,6 +62,9 @@ impl LinkConfig {
             loss_place: LossPlace::BeforeQueue,
             ecn_rewrite: None,
             outage: None,
+            mtu: None,
+            corruption: Ratio::ZERO,
+            rebinding: None,
             queue: QueueConfig::default(),
             base_rtt: one_way_delay * 2,
         }
@@ -85,6 +95,9 @@ impl LinkConfig {
             && until <= from
         {
             return Err(LinkError::new("outage.until", until, "later than `from`"));
+        }
+        if self.mtu == Some(0) {
+            return Err(LinkError::new("mtu", "0 B", "above 0"));
         }
         self.loss.check()
     }

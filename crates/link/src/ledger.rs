@@ -49,6 +49,12 @@ pub enum DropCause {
     Aqm,
     /// The link was in its outage.
     Outage,
+    /// More bytes than the link's MTU.
+    TooBig,
+    /// Corrupted on the wire: no receiver takes it.
+    Corrupted,
+    /// For an address that a NAT has forgotten.
+    Rebound,
 }
 
 impl DropCause {
@@ -59,6 +65,9 @@ impl DropCause {
             DropCause::QueueFull => "queue_full",
             DropCause::Aqm => "aqm",
             DropCause::Outage => "outage",
+            DropCause::TooBig => "too_big",
+            DropCause::Corrupted => "corrupted",
+            DropCause::Rebound => "rebound",
         }
     }
 }
@@ -74,19 +83,32 @@ pub struct Drops {
     pub aqm: Count,
     /// See [`DropCause::Outage`]; `None` for a link that has none.
     pub outage: Option<Count>,
+    /// See [`DropCause::TooBig`].
+    pub too_big: Option<Count>,
+    /// See [`DropCause::Corrupted`].
+    pub corrupted: Option<Count>,
+    /// See [`DropCause::Rebound`].
+    pub rebound: Option<Count>,
 }
 
 impl Drops {
     /// All causes together.
     pub fn total(&self) -> Count {
-        self.loss + self.queue_full + self.aqm + self.outage.unwrap_or_default()
+        let rare = [self.outage, self.too_big, self.corrupted, self.rebound];
+        rare.into_iter().flatten().fold(self.loss + self.queue_full + self.aqm, |sum, count| sum + count)
     }
 
     /// Every cause that the link can have, as records and tables show them.
     pub fn by_cause(&self) -> impl Iterator<Item = (DropCause, Count)> {
         let always =
             [(DropCause::Loss, self.loss), (DropCause::QueueFull, self.queue_full), (DropCause::Aqm, self.aqm)];
-        always.into_iter().chain(self.outage.map(|count| (DropCause::Outage, count)))
+        let rare = [
+            (DropCause::Outage, self.outage),
+            (DropCause::TooBig, self.too_big),
+            (DropCause::Corrupted, self.corrupted),
+            (DropCause::Rebound, self.rebound),
+        ];
+        always.into_iter().chain(rare.into_iter().filter_map(|(cause, count)| Some((cause, count?))))
     }
 
     pub(crate) fn count(&mut self, cause: DropCause, wire_bytes: u32) {
@@ -95,6 +117,9 @@ impl Drops {
             DropCause::QueueFull => &mut self.queue_full,
             DropCause::Aqm => &mut self.aqm,
             DropCause::Outage => self.outage.get_or_insert_default(),
+            DropCause::TooBig => self.too_big.get_or_insert_default(),
+            DropCause::Corrupted => self.corrupted.get_or_insert_default(),
+            DropCause::Rebound => self.rebound.get_or_insert_default(),
         };
         slot.add_packet(wire_bytes);
     }

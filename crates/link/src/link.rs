@@ -1,4 +1,4 @@
-//! One direction of a path: outage → ingress loss → ECN field → queue → server → egress loss → propagation.
+//! One direction of a path: outage, MTU, NAT → ingress loss → ECN field → queue → server → egress loss, corruption → propagation.
 //!
 //! Driven by logical time. Every entry point first catches up on all that happened until `now`, each event with its own
 //! time: the server takes the next packet at the moment it became free, AQMs see true sojourn times, deliveries keep their
@@ -16,15 +16,15 @@ use crate::config::{LinkConfig, LossPlace};
 use crate::delay::DelayLine;
 use crate::ecn::EcnRewrite;
 use crate::error::LinkError;
-use crate::ledger::{Count, DropCause, Ledger};
+use crate::hazards::Hazards;
+use crate::ledger::{Count, DropCause, Drops, Ledger};
 use crate::loss::LossModel;
-use crate::outage::Outage;
 use crate::queue::Queue;
 use crate::server::Server;
 use crate::stats::{LinkStats, QueueMeter};
 use crate::store::{Dropped, Queued, Store};
 use playpath_units::random::RootSeed;
-use playpath_units::{Duration, Time};
+use playpath_units::{Duration, Ratio, Time};
 
 /// One direction of a path. See the module's notes for the order of elements and the meaning of time.
 pub struct Link<P> {
@@ -42,7 +42,7 @@ pub struct Link<P> {
     /// Boxed, as is every part that most links do without: the others lie close together.
     loss: Option<Box<LossModel>>,
     loss_place: LossPlace,
-    outage: Option<Box<Outage>>,
+    hazards: Option<Box<Hazards>>,
     ecn_rewrite: Option<EcnRewrite>,
     offered: Count,
     sent: Count,
@@ -57,7 +57,7 @@ pub struct Link<P> {
 #[derive(Clone, Copy)]
 struct InService {
     packet: Queued,
-    is_lost: bool,
+    lost: Option<DropCause>,
 }
 
 impl<P: Packet> Link<P> {
@@ -71,18 +71,18 @@ impl<P: Packet> Link<P> {
             now: Time::ZERO,
             free_at: Time::MAX,
             timeout: Time::MAX,
-            in_service: InService { packet: Queued { arrival: Time::ZERO, slot: 0, wire_bytes: 0 }, is_lost: false },
+            in_service: InService { packet: Queued { arrival: Time::ZERO, slot: 0, wire_bytes: 0 }, lost: None },
             server: Server::new(&config, seed),
             queue: Queue::new(&config.queue, config.link_facts(), stream("queue"))?,
             line: DelayLine::new(&config, seed),
             loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),
             loss_place: config.loss_place,
-            outage: config.outage.map(|outage| Box::new(outage.drawn(&config.name, seed))),
+            hazards: Hazards::new(&config, seed),
             ecn_rewrite: config.ecn_rewrite,
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),
-            store: Store::new(config.outage.is_some()),
+            store: Store::new(causes_of(&config)),
             meter: QueueMeter::default(),
             busy_time: Duration::ZERO,
             name: config.name,
@@ -101,8 +101,9 @@ impl<P: Packet> Link<P> {
     fn admit(&mut self, packet: Queued) {
         let now = self.catch_up(packet.arrival);
         self.offered.add_packet(packet.wire_bytes);
-        if self.outage.as_ref().is_some_and(|outage| outage.covers(now)) {
-            self.store.drop_packet(DropCause::Outage, packet);
+        let refused = self.hazards.as_ref().and_then(|hazards| hazards.refuses(now, self.store.get(packet)));
+        if let Some(cause) = refused {
+            self.store.drop_packet(cause, packet);
         } else if self.is_lost_at(LossPlace::BeforeQueue, now) {
             self.store.drop_packet(DropCause::Loss, packet);
         } else {
@@ -114,6 +115,9 @@ impl<P: Packet> Link<P> {
     /// Server or queue take the packet.
     #[inline]
     fn take(&mut self, now: Time, packet: Queued) {
+        if let Some(binding) = self.hazards.as_ref().and_then(|hazards| hazards.outbound_binding(now)) {
+            self.store.bind(packet, binding);
+        }
         if let Some(rewrite) = self.ecn_rewrite {
             self.store.rewrite_ecn(packet, rewrite);
         }
@@ -123,8 +127,8 @@ impl<P: Packet> Link<P> {
                 self.catch_up(now);
             }
         } else {
-            self.queue.enqueue(now, packet, &mut self.store);
-            self.meter.set(now, self.queue.packets());
+            let waiting = self.queue.enqueue(now, packet, &mut self.store);
+            self.meter.set(now, waiting);
         }
     }
 
@@ -218,7 +222,7 @@ impl<P: Packet> Link<P> {
         self.line.iter().for_each(|packet| propagating.add_packet(packet.wire_bytes));
         if self.free_at != Time::MAX {
             in_service.add_packet(self.in_service.packet.wire_bytes);
-            if !self.in_service.is_lost {
+            if self.in_service.lost.is_none() {
                 propagating.packets -= 1;
                 propagating.bytes -= in_service.bytes;
             }
@@ -249,11 +253,11 @@ impl<P: Packet> Link<P> {
     fn finish_service(&mut self) {
         let at = self.free_at;
         self.sent.add_packet(self.in_service.packet.wire_bytes);
-        if self.in_service.is_lost {
-            self.store.drop_packet(DropCause::Loss, self.in_service.packet);
+        if let Some(cause) = self.in_service.lost {
+            self.store.drop_packet(cause, self.in_service.packet);
         }
-        let next = self.queue.dequeue(at, &mut self.store);
-        self.meter.set(at, self.queue.packets());
+        let (next, waiting) = self.queue.dequeue(at, &mut self.store);
+        self.meter.set(at, waiting);
         match next {
             Some(packet) => self.start_service(at, packet),
             None => {
@@ -274,11 +278,16 @@ impl<P: Packet> Link<P> {
     fn start_service(&mut self, at: Time, packet: Queued) {
         let is_noise = self.is_lost_at(LossPlace::AfterQueue, at);
         let (free_at, is_given_up) = self.server.serve(at, packet.wire_bytes, &self.queue);
-        let is_lost = is_noise || is_given_up;
-        self.in_service = InService { packet, is_lost };
+        let is_corrupted = self.hazards.as_mut().is_some_and(|hazards| hazards.corrupts());
+        let lost = match (is_noise || is_given_up, is_corrupted) {
+            (true, _) => Some(DropCause::Loss),
+            (false, true) => Some(DropCause::Corrupted),
+            (false, false) => None,
+        };
+        self.in_service = InService { packet, lost };
         self.free_at = free_at;
         self.busy_time += self.free_at - at;
-        if !is_lost {
+        if lost.is_none() {
             self.line.push(self.free_at, packet);
         }
     }
@@ -292,5 +301,17 @@ impl<P: Packet> Link<P> {
             timeout = timeout.min(self.free_at + least);
         }
         self.timeout = timeout;
+    }
+}
+
+/// The rare causes that a link's drops may have.
+fn causes_of(config: &LinkConfig) -> Drops {
+    let zero = |is_there: bool| is_there.then(Count::default);
+    Drops {
+        outage: zero(config.outage.is_some()),
+        too_big: zero(config.mtu.is_some()),
+        corrupted: zero(config.corruption != Ratio::ZERO),
+        rebound: zero(config.rebinding.is_some_and(|nat| !nat.is_outbound)),
+        ..Drops::default()
     }
 }

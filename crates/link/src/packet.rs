@@ -13,6 +13,12 @@ pub trait Packet {
     fn ecn(&self) -> EcnField;
     /// Writes it.
     fn set_ecn(&mut self, field: EcnField);
+    /// Which of its NAT's bindings it comes from or goes to, counted from 0.
+    fn binding(&self) -> u16 {
+        0
+    }
+    /// Writes it.
+    fn set_binding(&mut self, _binding: u16) {}
     /// The sender declared that it understands congestion marks (ECT(0) or ECT(1), RFC 3168).
     #[inline]
     fn is_ecn_capable(&self) -> bool {

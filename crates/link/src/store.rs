@@ -43,9 +43,8 @@ pub struct Dropped<P> {
 }
 
 impl<P: Packet> Store<P> {
-    /// Empty. Drops of an outage are counted where there is one.
-    pub(crate) fn new(has_outage: bool) -> Store<P> {
-        let drops = Drops { outage: has_outage.then(Count::default), ..Drops::default() };
+    /// Empty, with these causes to count.
+    pub(crate) fn new(drops: Drops) -> Store<P> {
         Store {
             slots: Vec::new(),
             free: VecDeque::new(),
@@ -119,6 +118,11 @@ impl<P: Packet> Store<P> {
         }
     }
 
+    /// The packet gets the number of its NAT's binding.
+    pub(crate) fn bind(&mut self, packet: Queued, binding: u16) {
+        self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").set_binding(binding);
+    }
+
     /// Every packet inside.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &P> {
         self.slots.iter().flatten()
@@ -131,7 +135,7 @@ impl<P: Packet> Store<P> {
         held
     }
 
-    fn get(&self, packet: Queued) -> &P {
+    pub(crate) fn get(&self, packet: Queued) -> &P {
         self.slots[packet.slot as usize].as_ref().expect("a slot in use holds a packet")
     }
 }

@@ -24,6 +24,8 @@ pub struct DirectionSpec {
     loss: LossConfig,
     loss_place: LossPlace,
     ecn: Option<EcnRewrite>,
+    mtu: Option<u32>,
+    corruption: Ratio,
     queue: QueueConfig,
 }
 
@@ -114,6 +116,18 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             "What becomes of the ECN field here, before the queue sees the packet.",
         )
         .example("\"bleached\"")
+        .since("0.3"),
+        ParamSpec::new("mtu", Kind::Size, "Packets of more bytes are lost, headers included, and nobody is told.")
+            .otherwise("none")
+            .example("\"1280 B\"")
+            .since("0.3"),
+        ParamSpec::text(
+            "corruption",
+            "0 %",
+            Kind::Share,
+            "Share of the packets that take their time on the link and that no receiver accepts.",
+        )
+        .example("\"0.1 %\"")
         .since("0.3"),
         ParamSpec::new(
             "queue",
@@ -211,6 +225,8 @@ impl DirectionSpec {
             loss: LossConfig::None,
             loss_place: LossPlace::BeforeQueue,
             ecn: None,
+            mtu: None,
+            corruption: Ratio::ZERO,
             queue: queue::default_up(),
         }
     }
@@ -238,6 +254,8 @@ impl DirectionSpec {
             loss: read_loss(table, read_file)?,
             loss_place: meaning(&PLACES, table.word("loss_place")).expect("has a default"),
             ecn: meaning(&ECN, table.word("ecn")).expect("has a default"),
+            mtu: read_mtu(table)?,
+            corruption: table.get("corruption"),
             queue: queue::read(table)?.unwrap_or(default_queue),
         })
     }
@@ -251,6 +269,8 @@ impl DirectionSpec {
             ("jitter", self.jitter.is_some()),
             ("reordering", self.reordering.is_some()),
             ("ecn", self.ecn.is_some()),
+            ("mtu", self.mtu.is_some()),
+            ("corruption", self.corruption != Ratio::ZERO),
         ];
         found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
     }
@@ -304,6 +324,9 @@ impl DirectionSpec {
             loss_place: self.loss_place,
             ecn_rewrite: self.ecn,
             outage: None,
+            mtu: self.mtu,
+            corruption: self.corruption,
+            rebinding: None,
             queue: self.queue.clone(),
             base_rtt,
         }
@@ -318,6 +341,12 @@ impl DirectionSpec {
             "jitter": self.jitter.map(jitter_json),
             "reordering": self.reordering.map(reordering_json),
         });
+        if let Some(mtu) = self.mtu {
+            json["mtu"] = json!(Bytes(mtu.into()).to_string());
+        }
+        if self.corruption != Ratio::ZERO {
+            json["corruption"] = json!(self.corruption.to_string());
+        }
         match &self.server {
             ServerSpec::Rate(rate) => json["rate"] = json!(rate.to_string()),
             ServerSpec::TokenBucket { rate, depth } => {
@@ -335,6 +364,15 @@ impl DirectionSpec {
             }
         }
         json
+    }
+}
+
+/// Below 68 bytes no IPv4 packet must pass (RFC 791).
+fn read_mtu(table: &Table) -> Result<Option<u32>, ScenarioError> {
+    let Some(Bytes(bytes)) = table.optional::<Bytes>("mtu") else { return Ok(None) };
+    match u32::try_from(bytes) {
+        Ok(bytes @ 68..) => Ok(Some(bytes)),
+        _ => Err(table.error("mtu", format!("{} is no MTU; allowed: 68 B to 4 GB", Bytes(bytes)))),
     }
 }
 

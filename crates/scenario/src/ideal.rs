@@ -31,6 +31,9 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     if let Some(what) = path.down.beyond_a_rate().or(path.up.beyond_a_rate()) {
         return refuse(&format!("`{what}` of a path"));
     }
+    if path.rebinding.is_some() {
+        return refuse("`rebinding` of a path");
+    }
     if path.outage.is_some() {
         return refuse("`outage` of a path");
     }

@@ -7,7 +7,7 @@
 use crate::direction::{DIRECTION, DirectionSpec, UP};
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
-use playpath_link::Outage;
+use playpath_link::{Outage, Rebinding};
 use playpath_units::names::unknown;
 use playpath_units::{Duration, Kind, ParamSpec, TableSpec, Time};
 use serde_json::{Value, json};
@@ -51,6 +51,10 @@ pub const PATH: TableSpec = TableSpec::new(
         )
         .otherwise("none")
         .example("[\"core\"]"),
+        ParamSpec::new("rebinding", Kind::Table(&REBINDING), REBINDING.doc)
+            .otherwise("none")
+            .example("{ at = \"20 s\" }")
+            .since("0.3"),
         ParamSpec::new("outage", Kind::Table(&OUTAGE), OUTAGE.doc).example("{ from = \"20 s\", until = \"30 s\" }"),
         UP_KEY,
     ],
@@ -73,6 +77,20 @@ const OUTAGE: TableSpec = TableSpec::new(
         )
         .example("\"5 s\"")
         .since("0.3"),
+    ],
+);
+
+const REBINDING: TableSpec = TableSpec::new(
+    "path.rebinding",
+    "A NAT on the path gives the client another port: what is for the one before is lost, and TCP's server, which knows nobody there, \
+     resets the connection.",
+    &[
+        ParamSpec::new("at", Kind::Time, "Since the start of the run.").needed().example("\"20 s\""),
+        ParamSpec::new("every", Kind::PositiveTime, "And then again each time after this.")
+            .otherwise("once")
+            .example("\"30 s\""),
+        ParamSpec::text("spread", "0 s", Kind::Time, "The first comes up to this much later, by the seed.")
+            .example("\"5 s\""),
     ],
 );
 
@@ -109,6 +127,8 @@ pub struct PathSpec {
     pub via: Vec<String>,
     /// Of the path's own link, in both directions.
     pub outage: Option<Outage>,
+    /// Of the NAT on it, towards the server.
+    pub rebinding: Option<Rebinding>,
 }
 
 pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<SharedLinkSpec>, ScenarioError> {
@@ -139,8 +159,8 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
             }
         }
         let (down, up) = read_directions(table, read_file)?;
-        let (rtt, outage) = (table.get("rtt"), read_outage(table)?);
-        paths.push(PathSpec { name, rtt, down, up, via, outage });
+        let (rtt, outage, rebinding) = (table.get("rtt"), read_outage(table)?, read_rebinding(table));
+        paths.push(PathSpec { name, rtt, down, up, via, outage, rebinding });
     }
     if paths.is_empty() {
         return Err(ScenarioError::new("the scenario has no [[path]]; give at least its `rate` and `rtt`".into()));
@@ -158,6 +178,13 @@ fn read_outage(table: &Table) -> Result<Option<Outage>, ScenarioError> {
     }
     let until = until.map_or(Time::MAX, |until| Time::ZERO + until);
     Ok(Some(Outage { from: Time::ZERO + from, until, spread: own.get("spread") }))
+}
+
+/// `rebinding = { at = "20 s", every = "30 s", spread = "5 s" }`.
+fn read_rebinding(table: &Table) -> Option<Rebinding> {
+    let own = table.table("rebinding")?;
+    let at: Duration = own.get("at");
+    Some(Rebinding { at: Time::ZERO + at, every: own.optional("every"), spread: own.get("spread"), is_outbound: true })
 }
 
 fn read_directions(table: &Table, read_file: ReadFile) -> Result<(DirectionSpec, DirectionSpec), ScenarioError> {
@@ -191,6 +218,10 @@ impl PathSpec {
             let until = (until < Time::MAX).then(|| (until - Time::ZERO).to_string());
             let from = (from - Time::ZERO).to_string();
             json["outage"] = json!({ "from": from, "until": until, "spread": spread.to_string() });
+        }
+        if let Some(Rebinding { at, every, spread, .. }) = self.rebinding {
+            let (at, every) = ((at - Time::ZERO).to_string(), every.map(|every| every.to_string()));
+            json["rebinding"] = json!({ "at": at, "every": every, "spread": spread.to_string() });
         }
         json
     }

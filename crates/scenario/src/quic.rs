@@ -25,7 +25,7 @@ pub struct QuicSpec {
 /// A change of settings: the habits of a stack.
 type Habits = fn(&mut Config);
 
-const STACKS: Words<Habits, 2> = [
+const STACKS: Words<Habits, 4> = [
     ("rfc", "what RFC 9002 recommends: a window of 10 packets, pacing at 1.25 x cwnd / srtt", |_| {}),
     (
         "quinn",
@@ -36,6 +36,28 @@ const STACKS: Words<Habits, 2> = [
             c.initial_window = 8.0;
             c.pacing.in_trains = true;
             c.send_buffer = 10_000_000;
+        },
+    ),
+    (
+        "ngtcp2",
+        "ngtcp2: a window of 14 720 bytes, 10 packets at most; up to 64 kB leave at once, then the pause that they owe",
+        |c| {
+            // ngtcp2 (main, 2026): lib/ngtcp2_cc.c, ngtcp2_cc_compute_initcwnd (10 packets, at most 14 720 bytes: 10 of 1452); lib/ngtcp2_conn.c,
+            // conn_reset_conn_stat_cc (send_quantum of 64 kB: 45 packets of 1452).
+            c.initial_window = 10.0;
+            (c.pacing.min_burst, c.pacing.max_burst) = (45, 45);
+        },
+    ),
+    (
+        "picoquic",
+        "picoquic: a window of 15 360 bytes, paced at cwnd / srtt, at 1.25 times that in slow start; a quarter of the window leaves at once, \
+         2 to 16 packets",
+        |c| {
+            // picoquic (master, 2026): picoquic_internal.h, PICOQUIC_CWIN_INITIAL (10 x 1536 bytes: 10 packets of 1452); lib/pacing.c,
+            // picoquic_update_pacing_window (quantum of a quarter, 2 to 16 packets; 1.25 in slow start alone).
+            c.initial_window = 10.0;
+            (c.pacing.gain, c.pacing.slow_start_gain, c.pacing.burst_of_window) = (1.0, Some(1.25), Some(0.25));
+            (c.pacing.min_burst, c.pacing.max_burst) = (2, 16);
         },
     ),
 ];
@@ -107,29 +129,34 @@ const QUIC: [Field; 14] = [
         write: |c| whole_or_not(c.initial_window),
     },
     Field {
-        spec: ParamSpec::number(
+        spec: ParamSpec::new(
             "pacing",
-            1.25,
-            (0.0, 100.0),
-            "",
+            Kind::Number { low: 0.0, high: 100.0, unit: "" },
             "Packets leave at this many times cwnd / srtt unless the control has a rate of its own (RFC 9002 §7.7); 0: as \
              the window allows.",
         )
+        .otherwise(OF_STACK)
+        .example("1.25")
         .since("0.3"),
-        read: |t, key, c| c.pacing.gain = t.get(key),
+        read: |t, key, c| {
+            // What is the stack's is no choice of the user: a resolved scenario writes it out.
+            if let Some(gain) = t.optional(key).filter(|gain| *gain != c.pacing.gain) {
+                (c.pacing.gain, c.pacing.slow_start_gain) = (gain, None);
+            }
+        },
         write: |c| whole_or_not(c.pacing.gain),
     },
     Field {
-        spec: ParamSpec::whole(
+        spec: ParamSpec::new(
             "burst",
-            10,
-            (1, 1000),
-            "packets",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
             "Of a paced sender: after a pause at least so many may leave at once (RFC 9002 §7.7), of `stack` = \"quinn\" \
              always; a scalable control, as prague, has its own bound.",
         )
+        .otherwise(OF_STACK)
+        .example("1")
         .since("0.3"),
-        read: |t, key, c| c.pacing.min_burst = t.get(key),
+        read: |t, key, c| set(t.optional(key), &mut c.pacing.min_burst),
         write: |c| json!(c.pacing.min_burst),
     },
     Field {

@@ -1,7 +1,7 @@
 //! The links of a scenario: the one place where they are named and put in order, for every world. Names decide random streams.
 
 use crate::{DirectionSpec, PathSpec, Scenario};
-use playpath_link::{LinkConfig, ServerConfig};
+use playpath_link::{LinkConfig, Rebinding, ServerConfig};
 use playpath_units::{Duration, Rate};
 
 /// All links of a scenario, and the way of each path over them.
@@ -31,10 +31,11 @@ impl Scenario {
         }
         let place = |name: &String| 2 * self.links.iter().position(|l| l.name == *name).expect("checked when read");
         let mut paths = Vec::new();
-        for PathSpec { name, rtt, down, up, via, outage } in &self.paths {
+        for PathSpec { name, rtt, down, up, via, outage, rebinding } in &self.paths {
             let own = links.len();
             let config = |way: &DirectionSpec, side| LinkConfig {
                 outage: *outage,
+                rebinding: rebinding.map(|nat| Rebinding { is_outbound: side == "up", ..nat }),
                 ..way.to_config(format!("path.{name}/{side}"), *rtt)
             };
             links.extend([config(down, "down"), config(up, "up")]);

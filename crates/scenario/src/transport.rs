@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub enum TransportSpec {
     /// TCP; over several paths MPTCP.
     Tcp(Arc<Config>),
-    /// QUIC over one path.
+    /// QUIC; over several paths multipath QUIC.
     Quic(QuicSpec),
     /// Any other, with its parameters.
     Declared(Declared),
@@ -52,6 +52,10 @@ impl Declared {
             set_params(&own, &mut params, &|_| Err("no parameter is a file".into()))?;
         }
         Ok(Declared { entry, params })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.entry.name
     }
 
     /// With every parameter, for a resolved scenario.
@@ -101,6 +105,11 @@ impl TransportSpec {
         }
     }
 
+    /// QUIC's settings, if it is QUIC.
+    pub fn quic(&self) -> Option<&playpath_transport::quic::config::Config> {
+        if let TransportSpec::Quic(quic) = self { Some(&quic.config) } else { None }
+    }
+
     /// Each request has a stream of its own, on which HTTP is HTTP/3.
     pub fn has_streams(&self) -> bool {
         match self {
@@ -131,7 +140,7 @@ pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with i
     otherwise: "",
     variants: || {
         let tcp = "TCP with the habits of its profile; over several paths MPTCP";
-        let quic = "QUIC over one path, on which HTTP is HTTP/3: a stream for each request";
+        let quic = "QUIC, on which HTTP is HTTP/3, a stream for each request; over several paths multipath QUIC";
         let variant = |name, summary, keys| Variant { name, aliases: &[], summary, keys };
         let typed = [variant("tcp", tcp, &TCP_KEYS), variant("quic", quic, &QUIC_KEYS)];
         let declared = transports::entries().iter().map(|entry| variant(entry.name, entry.summary, entry.params));
@@ -198,6 +207,17 @@ pub fn read(
     config.mss = mss.unwrap_or(config.mss);
     TCP.iter().for_each(|field| (field.read)(keys, field.spec.name, &mut config));
     Ok((profile, TransportSpec::Tcp(Arc::new(config))))
+}
+
+/// The transport of a sender was chosen anew: what was said of TCP goes with it, but for what the choice says itself.
+pub fn leave_tcp(table: &mut Map<String, Value>, is_chosen: impl Fn(&str) -> bool) {
+    let chosen = &table["transport"];
+    let name = chosen.as_str().or_else(|| chosen["name"].as_str()).unwrap_or_default().to_string();
+    if name == "tcp" {
+        return;
+    }
+    let is_shared = |key: &str| name == "quic" && quic::SHARED.contains(&key);
+    table.retain(|key, _| is_shared(key) || is_chosen(key) || TCP_KEYS.iter().all(|own| own.name != key));
 }
 
 /// The keys in a sender's own table are TCP's; those that QUIC has, too, mean the same.
@@ -338,7 +358,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new("send_buffer", Kind::Size, "What the server's socket holds, sent or not.")
             .otherwise(OF_PROFILE)
             .example("\"100 kB\"")
-            .in_kernel("over the relay; not in force over one connection"),
+            .in_kernel("not in force"),
         |t, key, c| set(t.optional(key).map(|Bytes(bytes)| bytes), &mut c.send_buffer),
         |c| json!(Bytes(c.send_buffer).to_string()),
     ),

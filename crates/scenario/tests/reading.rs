@@ -292,6 +292,12 @@ fn quic_has_keys_of_its_own() {
     let written = &ends.to_json()["sender"][0]["transport"];
     assert_eq!((&written["ack_later"], &written["stream_window"]), (&json!(10), &json!("6291.456 kB")));
     assert_eq!(parse(&ends.to_json().to_string()).to_json(), ends.to_json());
+    let picoquic = sender("transport = { name = \"quic\", stack = \"picoquic\" }");
+    let pacing = |sender: &Scenario| sender.senders[0].transport.quic().unwrap().pacing;
+    assert_eq!((pacing(&picoquic).gain, pacing(&picoquic).slow_start_gain), (1.0, Some(1.25)));
+    assert_eq!(pacing(&parse(&picoquic.to_json().to_string())), pacing(&picoquic));
+    let own = sender("transport = { name = \"quic\", stack = \"picoquic\", pacing = 1.5 }");
+    assert_eq!((pacing(&own).gain, pacing(&own).slow_start_gain), (1.5, None));
     let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));
     assert_eq!(
         (prague.senders[0].name.as_str(), &prague.to_json()["sender"][0]["transport"]["ecn"]),
@@ -319,7 +325,20 @@ fn what_does_not_go_with_quic_is_refused() {
         &["`sender[0].transport.ecn`", "dctcp"],
     );
     let two = format!("{GOOD}[[path]]\nname = \"lte\"\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n");
-    expect(&two.replace("cc = \"cubic\"", "transport = \"quic\""), &["`sender[0].paths`", "QUIC uses one path so far"]);
+    assert_eq!(parse(&two.replace("cc = \"cubic\"", "transport = \"quic\"")).senders[0].name, "cubic/quic");
+    let handover = |keys: &str, paths: &str| {
+        paths.replace("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}")).replacen(
+            "[[path]]",
+            "[[path]]\noutage = { from = \"1 s\" }",
+            1,
+        )
+    };
+    let migrate = "transport = \"quic\"\nhandover = \"migrate\"";
+    assert_eq!(parse(&handover(migrate, &two)).senders[0].name, "cubic/migrate/quic");
+    expect(&handover("handover = \"migrate\"", &two), &["`sender[0].handover`", "TCP cannot migrate", "reconnect"]);
+    expect(&handover(migrate, GOOD), &["`sender[0].handover`", "two paths"]);
+    expect(&two.replace("cc = \"cubic\"", migrate), &["`sender[0].handover`", "no outage"]);
+    expect(&handover("handover = \"migarte\"", &two), &["`sender[0].handover`", "did you mean \"migrate\""]);
     expect(&sender("cc = \"quic\""), &["`sender[0].cc`", "is a transport", "`transport` = \"quic\""]);
 }
 

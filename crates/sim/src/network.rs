@@ -19,6 +19,7 @@ use playpath_transport::transports::{Opening, Packet, Parcels, Streams};
 use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Index of a link direction.
@@ -70,7 +71,7 @@ pub enum What {
 }
 
 /// A way from the server to the client and back; made by [`Network::add_route`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Route {
     /// Name of the path.
     pub path: String,
@@ -103,10 +104,13 @@ pub struct Network {
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
-    /// The links of every way one after the other, each way closed by `ARRIVED`: on its way a packet asks here alone.
+    /// The links of every route one after the other, each route closed by `ARRIVED`: where a packet goes next stands only here.
     hops: Vec<LinkId>,
     /// Of packets under way.
     parcels: Parcels,
+    /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
+    has_nat: bool,
+    bindings: BTreeMap<(FlowId, u8), u16>,
     seed: RootSeed,
 }
 
@@ -126,6 +130,8 @@ impl Network {
             link_owners: Vec::new(),
             hops: Vec::new(),
             parcels: Parcels::default(),
+            has_nat: false,
+            bindings: BTreeMap::new(),
             seed,
         }
     }
@@ -138,6 +144,7 @@ impl Network {
 
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
         let id = self.links.len() as LinkId;
+        self.has_nat |= config.rebinding.is_some();
         let mut link = Link::new(config, self.seed)?;
         if self.logged.is_some() {
             link.log_drops();
@@ -188,7 +195,7 @@ impl Network {
         let control = |window, path| diary::watched(sender.cc.build(window), path, diary.as_ref());
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
-            paths: routes.len(),
+            paths: sender.paths_at_once(routes.len()),
             random,
             control: &control,
             is_coupled: sender.cc.is_coupled(),
@@ -330,6 +337,15 @@ impl Network {
         {
             capture.record(self.now, id, to, &packet);
         }
+        if self.has_nat
+            && to == End::Server
+            && self.bindings.insert((id, packet.path), packet.binding).is_some_and(|known| known != packet.binding)
+            && !flow.ends[to as usize].survives_rebinding()
+        {
+            // The server knows nobody at this port: a reset (RFC 9293 §3.10.7.1).
+            flow.ends[to as usize].abort(self.now);
+        }
+        let flow = &mut self.flows[id as usize];
         flow.ends[to as usize].handle_packet(self.now, &packet, &mut self.parcels);
         if let Some(place) = packet.payload.parcel() {
             self.parcels.free(place);
@@ -434,6 +450,9 @@ impl Network {
             has_more = connection.may_have_more();
             sent.hop = flow.routes[packet.path as usize].starts[to as usize];
             if end == End::Server {
+                if self.has_nat {
+                    packet.binding = self.bindings.get(&(id, packet.path)).copied().unwrap_or(0);
+                }
                 if let Some(log) = &mut flow.packets
                     && let Some(drawn) = connection.drawn(packet)
                 {
@@ -537,6 +556,14 @@ impl Network {
         state.ended.get_or_insert(now);
         state.ends[end as usize].close(now);
         self.drain(flow, end);
+    }
+
+    /// The client goes on over another path of the flow; `false`: the transport cannot, or not yet.
+    pub fn migrate(&mut self, id: FlowId, path: usize) -> bool {
+        let now = self.now;
+        let has_moved = self.flows[id as usize].ends[End::Client as usize].migrate(now, path);
+        self.drain(id, End::Client);
+        has_moved
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

@@ -180,7 +180,7 @@ impl PacketLog {
     /// - `acks.FLOW`: `acked`, and up to where the server may send: `window` by congestion control, `receive_window` by the
     ///   client (NaN under MPTCP);
     /// - `sacks.FLOW`: `from`, `until`: what an ACK says has arrived, as far as the one before did not;
-    /// - `drops.FLOW`: `offset`, `cause` (0 loss, 1 queue full, 2 AQM, 3 outage).
+    /// - `drops.FLOW`: `offset`, `cause` (0 loss, 1 queue full, 2 AQM, 3 outage, 4 too big, 5 corrupted, 6 for an earlier binding of a NAT).
     pub fn into_series(self, flow: &str) -> [Series; 4] {
         [
             series(
@@ -247,6 +247,9 @@ fn cause_number(cause: DropCause) -> f64 {
         DropCause::QueueFull => 1.0,
         DropCause::Aqm => 2.0,
         DropCause::Outage => 3.0,
+        DropCause::TooBig => 4.0,
+        DropCause::Corrupted => 5.0,
+        DropCause::Rebound => 6.0,
     }
 }
 

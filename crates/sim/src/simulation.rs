@@ -5,11 +5,10 @@ use crate::budget::{Budget, EVENTS_BETWEEN_LOOKS, Watch};
 use crate::engine::Owner;
 use crate::network::{LinkId, Logged, Network, OwnerKind, Routes};
 use crate::probe::Probe;
-use crate::tracing::{Kept, Tracing};
+use crate::tracing::{Recording, Tracing};
 use playpath_link::LinkError;
 use playpath_scenario::{
-    FlowRtt, PathLinks, PathSpec, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec,
-    access_links,
+    FlowRtt, PathLinks, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec, access_links,
 };
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
@@ -34,14 +33,14 @@ impl<'s> Simulation<'s> {
         scenario: &'s Scenario,
         sender: &SenderSpec,
         seed: u64,
-        kept: Kept,
+        recording: Recording,
     ) -> Result<Simulation<'s>, ScenarioError> {
         require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
-        net.is_traced = kept.tracing >= Tracing::Series && kept.series.is_none();
+        net.is_traced = recording.tracing >= Tracing::Series && recording.series.is_none();
         let Topology { links, paths } = scenario.topology();
-        if kept.tracing == Tracing::Packets {
+        if recording.tracing == Tracing::Packets {
             net.log_packets(if scenario.video.is_some() {
                 Logged::App(0)
             } else {
@@ -54,7 +53,7 @@ impl<'s> Simulation<'s> {
             scenario,
             net,
             apps: Vec::new(),
-            probe: Probe::new(kept, scenario.run.sample_interval),
+            probe: Probe::new(recording, scenario.run.sample_interval),
             limit: scenario.limit(),
             path_links: paths,
             probe_owner,
@@ -93,10 +92,27 @@ impl<'s> Simulation<'s> {
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let media = video.media.clone();
-        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, random, media };
+        let handovers = self.handovers(&sender);
+        let may_break = !handovers.is_empty() || self.scenario.paths.iter().any(|path| path.rebinding.is_some());
+        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, handovers, may_break, random, media };
         let session = VideoSession::new(&mut self.net, config, player);
         self.apps.push(App::Video(Box::new(session)));
         Ok(())
+    }
+
+    /// When the clients of a sender that uses one path at a time notice that one of its paths is broken, and which.
+    fn handovers(&self, sender: &SenderSpec) -> Vec<(Time, usize)> {
+        if !sender.handover.is_any() {
+            return Vec::new();
+        }
+        let used = self.scenario.paths.iter().filter(|path| sender.uses(&path.name)).enumerate();
+        let noticed = used.filter_map(|(place, path)| {
+            let outage = path.outage?.drawn(&format!("path.{}/down", path.name), self.seed);
+            Some((outage.from + sender.handover.after, place))
+        });
+        let mut noticed: Vec<_> = noticed.collect();
+        noticed.sort();
+        noticed
     }
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec, compared: &SenderSpec) -> Result<(), ScenarioError> {
@@ -147,9 +163,8 @@ impl<'s> Simulation<'s> {
 
     /// Routes of a flow over the paths it may use: its own extra delay, half each way at the server's side, then the path.
     fn routes(&mut self, sender: &SenderSpec, name: &str, rtt: FlowRtt) -> Result<Routes, ScenarioError> {
-        let is_used = |path: &PathSpec| sender.paths.is_empty() || sender.paths.contains(&path.name);
         let mut routes = Vec::new();
-        for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| is_used(path)) {
+        for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| sender.uses(&path.name)) {
             let id = |&link: &usize| link as LinkId;
             let mut down: Vec<LinkId> = self.path_links[i].down.iter().map(id).collect();
             let mut up: Vec<LinkId> = self.path_links[i].up.iter().map(id).collect();
@@ -256,7 +271,7 @@ fn first_flows(scenario: &Scenario, seed: RootSeed) -> Vec<String> {
 
 /// What the scenario only names cannot be played.
 pub fn require_made(scenario: &Scenario, sender: &SenderSpec) -> Result<(), ScenarioError> {
-    scenario.unmade(sender).map_or(Ok(()), |own| {
+    scenario.unresolved_code(sender).map_or(Ok(()), |own| {
         Err(ScenarioError::new(format!("\"{}\" is code of your own; the Python package plays it", own.reference)))
     })
 }

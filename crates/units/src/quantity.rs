@@ -80,6 +80,9 @@ impl fmt::Display for Bytes {
 pub struct Ratio(f64);
 
 impl Ratio {
+    /// Nothing.
+    pub const ZERO: Ratio = Ratio(0.0);
+
     /// `None` outside 0..=1 or for NaN.
     pub fn new(value: f64) -> Option<Ratio> {
         (0.0..=1.0).contains(&value).then_some(Ratio(value))

@@ -38,7 +38,10 @@ pub const FEWEST_RUNS: usize = 8;
 const FALSE_WINNERS: f64 = 0.05;
 /// Two senders are alike where at most this share of the sessions differ noticeably.
 pub(crate) const UNNOTICED_SHARE: f64 = 0.1;
-const APART: f64 = 0.7 * FALSE_WINNERS;
+/// The level of the first span.
+const APART: f64 = 0.022;
+/// Of a span to that of the one before.
+const SLOWER: f64 = 0.75;
 const ALIKE: f64 = 0.4 * FALSE_WINNERS;
 const FEWEST_ALIKE: usize = 32;
 const MOST_RUNS: usize = 10_000;
@@ -49,17 +52,17 @@ const CLOSE: f64 = 1e-5;
 
 /// The level at which "apart" is tested with so many runs; 0 where there are too few.
 pub fn apart_level(runs: usize) -> f64 {
-    level(APART, runs, FEWEST_RUNS)
+    level(APART, SLOWER, runs, FEWEST_RUNS)
 }
 
 fn alike_level(runs: usize) -> f64 {
-    level(ALIKE, runs, FEWEST_ALIKE)
+    level(0.5 * ALIKE, 0.5, runs, FEWEST_ALIKE)
 }
 
-/// Half of `total` in the first span, a quarter in the second, and so on.
-fn level(total: f64, runs: usize, first: usize) -> f64 {
-    let (now, start) = (span(runs), span(first));
-    if now < start { 0.0 } else { total * 0.5_f64.powi((now - start + 1) as i32) }
+/// That of the first span times a factor for each that follows.
+fn level(first: f64, factor: f64, runs: usize, fewest: usize) -> f64 {
+    let (now, start) = (span(runs), span(fewest));
+    if now < start { 0.0 } else { first * factor.powi((now - start) as i32) }
 }
 
 /// 0 below `FEWEST_RUNS`, then 1, 2, …: each span twice as long.
@@ -69,9 +72,9 @@ fn span(runs: usize) -> u32 {
 
 /// All pairs of senders at one criterion.
 pub struct Evidence {
-    /// One row a sender, one value a seed, from the first sender's.
-    values: Vec<Vec<f64>>,
-    noise: f64,
+    senders: usize,
+    /// Of each pair in both orders, one a seed.
+    differences: Vec<Vec<f64>>,
     /// Number of seeds.
     pub runs: usize,
     permuted: OnceCell<Vec<f32>>,
@@ -81,31 +84,35 @@ impl Evidence {
     /// Rows of equal length; seeds in which a sender has no value are left out by the caller.
     pub fn new(rows: &[Vec<f64>]) -> Evidence {
         let largest = rows.iter().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
-        let from_first = |row: &Vec<f64>| row.iter().zip(&rows[0]).map(|(value, first)| value - first).collect();
-        Evidence {
-            values: rows.iter().map(from_first).collect(),
-            noise: 8.0 * f64::EPSILON * largest,
-            runs: rows[0].len(),
-            permuted: OnceCell::new(),
-        }
+        let noise = 8.0 * f64::EPSILON * largest;
+        Evidence::of(rows.len(), rows[0].len(), |one, other, run| {
+            let found = rows[one][run] - rows[other][run];
+            if found.abs() <= noise { 0.0 } else { found }
+        })
+    }
+
+    /// By the difference of two senders in a run.
+    pub fn of(senders: usize, runs: usize, difference: impl Fn(usize, usize, usize) -> f64) -> Evidence {
+        let pair = |at: usize| (0..runs).map(|run| difference(at / senders, at % senders, run)).collect();
+        let differences = (0..senders * senders).map(pair).collect();
+        Evidence { senders, differences, runs, permuted: OnceCell::new() }
     }
 
     /// Of a pair, one a seed.
-    pub fn differences(&self, one: usize, other: usize) -> Vec<f64> {
-        let pairs = self.values[one].iter().zip(&self.values[other]);
-        pairs.map(|(a, b)| if (a - b).abs() <= self.noise { 0.0 } else { a - b }).collect()
+    pub fn differences(&self, one: usize, other: usize) -> &[f64] {
+        &self.differences[one * self.senders + other]
     }
 
     /// Of "their means differ by no more than the margin", corrected for all pairs.
     pub fn p_apart(&self, one: usize, other: usize, margin: f64) -> f64 {
         let found = self.differences(one, other);
-        let middle = mean(&found).unwrap_or(0.0);
+        let middle = mean(found).unwrap_or(0.0);
         let more = found.iter().filter(|value| **value * sign(middle) > margin).count();
         let less = self.noticed(one, other, margin) - more;
         if middle.abs() <= margin || more <= less {
             return 1.0;
         }
-        p_more_often(more, less).max(self.p_of_all(&found))
+        p_more_often(more, less).max(self.p_of_all(found))
     }
 
     /// Seeds in which the two differ by more than the margin.
@@ -115,14 +122,14 @@ impl Evidence {
 
     /// Whether "alike" is proven, for one sender against all others.
     pub fn are_alike(&self, one: usize, other: usize, margin: f64) -> bool {
-        let level = alike_level(self.runs) / self.values.len().saturating_sub(1).max(1) as f64;
+        let level = alike_level(self.runs) / self.senders.saturating_sub(1).max(1) as f64;
         if level == 0.0 || runs_without(level) > self.runs as f64 {
             return false;
         }
         if binomial_cdf(self.noticed(one, other, margin), self.runs, UNNOTICED_SHARE) <= level {
             return true;
         }
-        let (middle, sd) = moments(&self.differences(one, other));
+        let (middle, sd) = moments(self.differences(one, other));
         let half = student_quantile(self.runs as f64 - 1.0, 1.0 - level) * sd / libm::sqrt(self.runs as f64);
         middle.abs() + half <= margin
     }
@@ -134,11 +141,11 @@ impl Evidence {
             return None;
         }
         let found = self.differences(one, other);
-        let (middle, sd) = moments(&found);
+        let (middle, sd) = moments(found);
         let runs = self.runs as f64;
         let noticed = self.noticed(one, other, margin) as f64 / runs;
         let more = found.iter().filter(|value| **value * sign(middle) > margin).count() as f64 / runs;
-        let reach = self_normalised(&found) / libm::sqrt(runs);
+        let reach = self_normalised(found) / libm::sqrt(runs);
         let mut start = FEWEST_RUNS << span(self.runs);
         while start <= MOST_RUNS {
             let level = apart_level(start) * share;
@@ -167,7 +174,7 @@ impl Evidence {
         if level == 0.0 {
             return f64::INFINITY;
         }
-        let level = level / self.values.len().saturating_sub(1).max(1) as f64;
+        let level = level / self.senders.saturating_sub(1).max(1) as f64;
         let reach = normal_quantile(level);
         let square = |x: f64| x * x;
         let by_mean = if middle < margin { square(reach * sd / (margin - middle)) } else { f64::INFINITY };
@@ -180,7 +187,7 @@ impl Evidence {
     }
 
     fn pairs(&self) -> usize {
-        self.values.len() * (self.values.len() - 1) / 2
+        self.senders * (self.senders - 1) / 2
     }
 
     fn p_of_all(&self, found: &[f64]) -> f64 {
@@ -196,40 +203,41 @@ impl Evidence {
 
     /// The largest statistic of any pair, sorted, when each seed's values change hands at random.
     fn permute(&self) -> Vec<f32> {
-        let senders = self.values.len();
+        let senders = self.senders;
         // The same every time: a verdict has no chance in it.
         let mut random = Lcg128Xsl64::new(senders as u128, self.runs as u128);
-        let mut mixed = vec![vec![0.0_f32; self.runs]; senders];
+        let roots: Vec<Vec<f32>> =
+            self.differences.iter().map(|found| found.iter().map(|d| root(*d) as f32).collect()).collect();
+        let mut owners = vec![vec![0; self.runs]; senders];
         let mut largest: Vec<f32> = (0..PERMUTATIONS)
             .map(|_| {
                 for run in 0..self.runs {
                     let keys: Vec<u64> = (0..senders).map(|_| random.next_u64()).collect();
                     let mut order: Vec<usize> = (0..senders).collect();
                     order.sort_unstable_by_key(|sender| keys[*sender]);
-                    for (row, &owner) in mixed.iter_mut().zip(&order) {
-                        row[run] = self.values[owner][run] as f32;
-                    }
+                    owners.iter_mut().zip(&order).for_each(|(row, owner)| row[run] = *owner);
                 }
-                self.largest_of(&mixed)
+                self.largest_of(&owners, &roots)
             })
             .collect();
         largest.sort_by(f32::total_cmp);
         largest
     }
 
-    fn largest_of(&self, rows: &[Vec<f32>]) -> f32 {
-        let noise = self.noise as f32;
-        let of_pair = |a: &[f32], b: &[f32]| {
+    /// `owners` has for each row whose values it has in each run.
+    fn largest_of(&self, owners: &[Vec<usize>], roots: &[Vec<f32>]) -> f32 {
+        let of_pair = |a: &[usize], b: &[usize]| {
             let (mut size, mut signed) = (0.0_f32, 0.0_f32);
-            for found in a.iter().zip(b).map(|(a, b)| a - b).filter(|found| found.abs() > noise) {
-                size += found.abs();
-                signed += found.abs().sqrt().copysign(found);
+            for (run, (one, other)) in a.iter().zip(b).enumerate() {
+                let root = roots[one * self.senders + other][run];
+                size += root * root;
+                signed += root;
             }
             if size > 0.0 { signed.abs() / size.sqrt() } else { 0.0 }
         };
-        let later = |i: usize| rows[i + 1..].iter().map(move |other| (i, other));
-        let pairs = (0..rows.len()).flat_map(later);
-        pairs.map(|(i, other)| of_pair(&rows[i], other)).fold(0.0, f32::max)
+        let later = |i: usize| owners[i + 1..].iter().map(move |other| (i, other));
+        let pairs = (0..owners.len()).flat_map(later);
+        pairs.map(|(i, other)| of_pair(&owners[i], other)).fold(0.0, f32::max)
     }
 }
 
@@ -248,8 +256,13 @@ fn sign(x: f64) -> f64 {
 /// |U| of the roots of differences; 0 where there are none.
 fn self_normalised(differences: &[f64]) -> f64 {
     let total = libm::sqrt(differences.iter().map(|value| value.abs()).sum());
-    let signed: f64 = differences.iter().map(|value| libm::sqrt(value.abs()).copysign(*value)).sum();
+    let signed: f64 = differences.iter().map(|value| root(*value)).sum();
     if total > 0.0 { signed.abs() / total } else { 0.0 }
+}
+
+/// With the sign of the value.
+fn root(value: f64) -> f64 {
+    libm::sqrt(value.abs()).copysign(value)
 }
 
 /// Runs until a sign test decides: these shares of the sessions differ noticeably one way, and at all.

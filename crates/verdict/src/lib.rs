@@ -31,12 +31,12 @@ use serde_json::{Map, Value, json};
 
 /// A comparison judged, as JSON: `{decision, verdict, criteria, senders: {name: {metric: summary}}, differences: {name: difference}}`.
 /// `values` is `{sender: {metric: [one a seed]}}`, the seeds in the same order for every sender; a difference is from the best, at
-/// the criterion that decides. Error: what is wrong with the values.
-pub fn judge(values: &Value, has_video: bool) -> Result<Value, String> {
+/// the criterion that decides. `prefer` is what a viewer puts first. Error: what is wrong with the values.
+pub fn judge(values: &Value, has_video: bool, prefer: &str) -> Result<Value, String> {
     let runs = read(values)?;
     let summaries: Map<String, Value> = runs.iter().map(|runs| (runs.sender.clone(), summaries(runs))).collect();
     let is_random = !identical_replicas(&runs);
-    let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::default(), Proof::Tests);
+    let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::parse(prefer), Proof::Tests);
     let decision = ranker.decide();
     let best = ranker.index(&decision.ranking[0]);
     let against = |(sender, name): (&String, &String)| {

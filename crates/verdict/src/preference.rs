@@ -8,13 +8,14 @@
 //!
 //! | weight | range | from |
 //! | --- | --- | --- |
-//! | stall, at half the rate | 8 to 69 s | Yin: a second of stall costs 3000 kbit/s of a chunk of 4 s, half of a rate R costs R/2 each second: 24 000 / R for the rungs 350 to 3000 kbit/s. Pensieve's logarithmic form, 2.66 * 4 s / ln 2 = 15, lies within |
+//! | stall, at half the rate R (kbit/s) | 24 000 / R to 48 000 / R s, and 15 s | Yin: a second of stall costs 3000 kbit/s ("balanced") to 6000 kbit/s ("avoid rebuffering") of a chunk of 4 s, half of a rate R costs R/2 each second. Pensieve's logarithmic form: 2.66 * 4 s / ln 2 = 15, at any rate. R is what the sessions show on average |
 //! | stall, at 1 dB of SSIM less | 200 s | Puffer: 100 dB of a chunk of 2.002 s |
 //! | stall, at 10 points of VMAF less | 14 s | Huang et al. 2019 (Comyco): 28.7959 / 0.8469 points of a chunk of 4 s; SSIMplus has the same scale |
 //! | waiting, of a stall as long | 1/3 to 1 | ITU-T P.1203.3 counts a third of the initial loading, Yin all of it |
-//! | a switch | 2 to 4 s | Puffer and Yin: as much as one chunk (2.002 and 4 s) a step lower |
+//! | a switch by one step | 2 to 4 s | Puffer and Yin: as much as one chunk (2.002 and 4 s) a step lower |
 //!
-//! A discarded frame is a stall of 1/25 s.
+//! A discarded frame is a stall of 1/25 s. What nobody notices of two sessions weighs nothing: picture and switches, stalls and discarded
+//! frames, and the start count where they differ by more than their own margin, and their sum where it is more than the least of these.
 
 use crate::ranking::Runs;
 use crate::stats::mean;
@@ -37,9 +38,12 @@ pub(crate) const CORNERS: [&str; 8] = [
 const STALL: &str = "stall_time_s";
 const START: &str = "startup_delay_s";
 const DISCARDED: &str = "discarded_pictures";
+const SWITCHES: &str = "switches";
 const WAITING: [f64; 2] = [1.0 / 3.0, 1.0];
 const SWITCH: [f64; 2] = [2.0, 4.0];
 const FRAME_S: f64 = 0.04;
+/// Pensieve's logarithmic form: 2.66 * 4 s / ln 2.
+const LOGARITHMIC: f64 = 15.35;
 
 /// How a picture is measured.
 struct Picture {
@@ -47,23 +51,40 @@ struct Picture {
     /// One step less of it.
     step: &'static str,
     steps: fn(f64) -> f64,
-    stall: [f64; 2],
+    /// What a second of stall weighs, where sessions show so much on average.
+    stall: fn(f64) -> [f64; 2],
+    /// Steps that switches go up or down; where that is not known, `switches` counts each as one.
+    switched: &'static str,
 }
 
 const PICTURES: [Picture; 4] = [
-    Picture { metric: "mean_vmaf", step: "10 points of VMAF less", steps: |points| points / 10.0, stall: [13.6, 13.6] },
+    Picture {
+        metric: "mean_vmaf",
+        step: "10 points of VMAF less",
+        steps: |points| points / 10.0,
+        stall: |_| [13.6, 13.6],
+        switched: SWITCHES,
+    },
     Picture {
         metric: "mean_ssimplus",
         step: "10 points of SSIMplus less",
         steps: |points| points / 10.0,
-        stall: [13.6, 13.6],
+        stall: |_| [13.6, 13.6],
+        switched: SWITCHES,
     },
-    Picture { metric: "mean_ssim_db", step: "1 dB of SSIM less", steps: |decibels| decibels, stall: [200.0, 200.0] },
+    Picture {
+        metric: "mean_ssim_db",
+        step: "1 dB of SSIM less",
+        steps: |decibels| decibels,
+        stall: |_| [200.0, 200.0],
+        switched: SWITCHES,
+    },
     Picture {
         metric: "mean_rate_kbps",
         step: "half the rate",
         steps: |rate| libm::log2(rate.max(1.0)),
-        stall: [8.0, 69.0],
+        stall: |rate| [(24_000.0 / rate).min(LOGARITHMIC), (48_000.0 / rate).max(LOGARITHMIC)],
+        switched: "switched_doublings",
     },
 ];
 
@@ -80,10 +101,14 @@ pub(crate) struct Preference {
     picture: &'static Picture,
     /// Seconds of film that a session shows, on average.
     played: f64,
+    /// What a second of stall weighs, least and most.
+    stall: [f64; 2],
+    /// The metric that says how far switches go.
+    switched: &'static str,
 }
 
 impl Preference {
-    /// `None` where no picture is among the criteria or all sessions show the same: then the order of the criteria tells. How much is
+    /// `None` where no picture is among the criteria or all sessions show the same: then the order of the criteria tells. How long and how much is
     /// shown comes from the first `weighed` sessions of each sender.
     pub fn of(runs: &[Runs], criteria: &[&'static Metric], weighed: usize) -> Option<Preference> {
         let find = |name| criteria.iter().find(|metric| metric.name == name);
@@ -97,7 +122,9 @@ impl Preference {
         let (least, most) = (*shown.first()?, *shown.last()?);
         let played = mean(&all("played_s", weighed))?;
         let margin = metric.least.max(metric.least_share * most.abs());
-        (most - least > margin).then_some(Preference { picture, played })
+        let stall = (picture.stall)(mean(&all(picture.metric, weighed))?.max(1.0));
+        let switched = if all(picture.switched, 1).is_empty() { SWITCHES } else { picture.switched };
+        (most - least > margin).then_some(Preference { picture, played, stall, switched })
     }
 
     /// The picture's metric.
@@ -129,19 +156,19 @@ impl Preference {
             let part = |name: &str| of(name, i).unwrap_or(Some(0.0));
             let picture = (self.picture.steps)(of(self.picture.metric, i)??);
             let stalled = part(STALL)? + FRAME_S * part(DISCARDED)? + weights.waiting * part(START)?;
-            Some(weights.stall * stalled + weights.switch * part("switches").unwrap_or(0.0) - self.played * picture)
+            Some(weights.stall * stalled + weights.switch * part(self.switched).unwrap_or(0.0) - self.played * picture)
         };
         (0..runs.columns.get(STALL).map_or(0, Vec::len)).map(session).collect()
     }
 
     fn corner(&self, corner: usize) -> Weights {
         let end = |bit: usize| corner >> bit & 1;
-        Weights { stall: self.picture.stall[end(0)], waiting: WAITING[end(1)], switch: SWITCH[end(2)] }
+        Weights { stall: self.stall[end(0)], waiting: WAITING[end(1)], switch: SWITCH[end(2)] }
     }
 
     fn middle(&self) -> Weights {
         let between = |[low, high]: [f64; 2]| libm::sqrt(low * high);
-        Weights { stall: between(self.picture.stall), waiting: between(WAITING), switch: between(SWITCH) }
+        Weights { stall: between(self.stall), waiting: between(WAITING), switch: between(SWITCH) }
     }
 
     fn weights(&self, name: &str) -> Weights {
@@ -152,6 +179,31 @@ impl Preference {
     pub fn margin(&self, name: &str, better: f64, picture: f64, stall: f64) -> f64 {
         let steps = (self.picture.steps)(better) - (self.picture.steps)(better - picture);
         (self.played * steps).max(self.weights(name).stall * stall)
+    }
+
+    /// How much more one session loses than another at a corner, counting what one notices; `None` where either lacks a figure. `margin`
+    /// is what one notices of a figure of these two.
+    pub fn apart(
+        &self,
+        corner: &str,
+        one: impl Fn(&str) -> Option<f64>,
+        other: impl Fn(&str) -> Option<f64>,
+        margin: impl Fn(&str) -> f64,
+    ) -> Option<f64> {
+        let weights = self.weights(corner);
+        let more = |name: &str, weight: f64| Some(weight * (one(name)? - other(name)?));
+        let may_lack = |name: &str, weight: f64| more(name, weight).unwrap_or(0.0);
+        let (steps, shown) = (self.picture.steps, [one(self.picture.metric)?, other(self.picture.metric)?]);
+        let better = shown[0].max(shown[1]);
+        let picture = self.played * (steps(shown[1]) - steps(shown[0])) + may_lack(self.switched, weights.switch);
+        let parts = [
+            (picture, self.played * (steps(better) - steps(better - margin(self.picture.metric)))),
+            (more(STALL, weights.stall)? + may_lack(DISCARDED, weights.stall * FRAME_S), weights.stall * margin(STALL)),
+            (may_lack(START, weights.stall * weights.waiting), weights.stall * weights.waiting * margin(START)),
+        ];
+        let noticed = || parts.iter().filter(|(loss, margin)| loss.abs() > *margin);
+        let (net, least) = (noticed().map(|part| part.0).sum::<f64>(), noticed().map(|part| part.1).reduce(f64::min));
+        Some(if least.is_some_and(|least| net.abs() > least) { net } else { 0.0 })
     }
 
     /// What each of `parts` adds to the difference of two senders' losses, in the middle of the range. `difference` is of means.
@@ -171,7 +223,7 @@ impl Preference {
     pub fn exchange(&self, one: impl Fn(&str) -> f64, other: impl Fn(&str) -> f64) -> f64 {
         let weights = self.middle();
         let [(_, picture), (_, stall), (_, discarded), (_, start)] = self.shares(&one, &other);
-        let switches = weights.switch * (one("switches") - other("switches"));
+        let switches = weights.switch * (one(self.switched) - other(self.switched));
         -(picture + switches) * weights.stall / (stall + discarded + start)
     }
 }

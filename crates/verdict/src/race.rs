@@ -121,10 +121,11 @@ impl Ranker {
         if let Some(found) = self.bets.borrow().get(&key) {
             return *found;
         }
-        let outcomes: Vec<f64> = self.units(one, other, metric).into_iter().map(shifted).collect();
+        let units = self.units(one, other, metric);
+        let outcomes: Vec<f64> = units.iter().copied().map(shifted).collect();
         let sample = Sample::plain(&outcomes);
         let by_mean = sample.against_at_least(shifted(ALIKE)).min(sample.against_at_most(shifted(-ALIKE)));
-        let noticed: Vec<f64> = outcomes.iter().map(|&y| f64::from((2.0 * y - 1.0).abs() > NOTICED)).collect();
+        let noticed: Vec<f64> = units.iter().map(|unit| f64::from(unit.abs() > NOTICED)).collect();
         let by_share = Sample::plain(&noticed).against_at_least(UNNOTICED_SHARE);
         // Of a pair that is alike in neither way both are bets that gain nothing, and so is half on each.
         let alike = f64::midpoint(by_mean, by_share);

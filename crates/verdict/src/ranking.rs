@@ -263,7 +263,7 @@ impl Ranker {
             return if nobody { Relation::Alike } else { Relation::Open };
         };
         let evidence = group.1.as_ref().expect("a pair has evidence");
-        let margin = self.margin(one, other, metric);
+        let margin = self.tested_margin(one, other, metric);
         let noticed = evidence.noticed(a, b, margin);
         if !self.is_random {
             return if noticed > 0 { Relation::Apart } else { Relation::Alike };
@@ -273,7 +273,38 @@ impl Ranker {
             return Relation::Alike;
         }
         let level = apart_level(self.seeds) * self.share(metric);
-        if level > 0.0 && evidence.p_apart(a, b, margin) <= level { Relation::Apart } else { Relation::Open }
+        let is_apart = level > 0.0 && evidence.p_apart(a, b, margin) <= level;
+        // On average of the sessions, and between the average sessions.
+        let lost = stats::mean(evidence.differences(a, b)).unwrap_or(0.0);
+        let is_noticed = self.apart_on_average(one, other, metric.name).is_none_or(|loss| loss * lost > 0.0);
+        if is_apart && is_noticed { Relation::Apart } else { Relation::Open }
+    }
+
+    /// What may be unnoticed in differences that are tested: of corners it is left out before.
+    fn tested_margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
+        if CORNERS.contains(&metric.name) { 0.0 } else { self.margin(one, other, metric) }
+    }
+
+    /// How much more the first loses, by the means of the sessions that both played.
+    fn apart_on_average(&self, one: usize, other: usize, name: &str) -> Option<f64> {
+        let mean = |sender: usize, name: &str| {
+            let partner = if sender == one { other } else { one };
+            stats::mean(&self.sessions(sender, partner, name).filter_map(|(own, _)| own).collect::<Vec<_>>())
+        };
+        self.apart(one, other, name, mean)
+    }
+
+    /// How much more the first loses in what viewers weigh, by these values; `None` at any other criterion.
+    pub(crate) fn apart(
+        &self,
+        one: usize,
+        other: usize,
+        name: &str,
+        value: impl Fn(usize, &str) -> Option<f64> + Copy,
+    ) -> Option<f64> {
+        let preference = self.preference.as_ref().filter(|_| name.starts_with(MIDDLE))?;
+        let margin = |name: &str| self.margin_in(one, other, metric(name), value);
+        preference.apart(name, |name| value(one, name), |name| value(other, name), margin)
     }
 
     /// Apart in a metric that is no criterion: asked for itself, with the whole level.
@@ -403,8 +434,11 @@ impl Ranker {
         (column.len() - there.len(), stats::mean(&there).map_or(0.0, |mean| sign * mean))
     }
 
+    /// What nobody notices of the parts of a weighing tells only where nothing else does.
     pub(crate) fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
-        self.badness(one, other, metric) < self.badness(other, one, metric)
+        let (own, others) = (self.badness(one, other, metric), self.badness(other, one, metric));
+        let noticed = if own.0 == others.0 { self.apart_on_average(one, other, metric.name) } else { None };
+        noticed.filter(|loss| *loss != 0.0).map_or(own < others, |loss| loss < 0.0)
     }
 
     /// Whether the first is not noticeably worse on average.
@@ -448,8 +482,7 @@ impl Ranker {
         let margin = self.margin(sender, best, metric);
         let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
         let is_behind = self.pair(sender, best, metric).is_none_or(|(group, a, b)| {
-            let found = group.1.as_ref().expect("a pair has evidence").differences(a, b);
-            found.iter().any(|value| -sign * value > margin)
+            group.1.as_ref().expect("a pair has evidence").differences(a, b).iter().any(|value| -sign * value > margin)
         });
         if is_behind { relation } else { Relation::Alike }
     }
@@ -483,7 +516,7 @@ impl Ranker {
         }
         let (group, a, b) = self.pair(one, other, metric)?;
         let share = self.shares.get(self.shared(metric))?;
-        group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), *share)
+        group.1.as_ref()?.needs(a, b, self.tested_margin(one, other, metric), *share)
     }
 
     fn p_adjusted(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
@@ -549,6 +582,13 @@ impl Ranker {
         let columns: Vec<Vec<Option<f64>>> = members.iter().map(|sender| self.column(*sender, name)).collect();
         let whole: Vec<usize> =
             (0..self.seeds).filter(|seed| columns.iter().all(|column| column[*seed].is_some())).collect();
+        if CORNERS.contains(&name) && !whole.is_empty() {
+            let loss = |one: usize, other: usize, run: usize| {
+                let value = |sender: usize, name: &str| self.value(sender, name, whole[run]);
+                self.apart(members[one], members[other], name, value).unwrap_or(0.0)
+            };
+            return Some(Evidence::of(members.len(), whole.len(), loss));
+        }
         let row = |column: &Vec<Option<f64>>| whole.iter().filter_map(|seed| column[*seed]).collect();
         let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
         (!whole.is_empty()).then(|| Evidence::new(&rows))

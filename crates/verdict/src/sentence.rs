@@ -415,16 +415,20 @@ fn difference(found: &Difference) -> String {
         );
     }
     let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
-    let more = if found.mean >= 0.0 { "more" } else { "less" };
-    let size = format!("{}{unit} {more} {label} than {best}", format_value(Some(found.mean.abs())));
+    let sized = |value: f64| {
+        let more = if value.is_sign_negative() { "less" } else { "more" };
+        format!("{}{unit} {more} {label} than {best}", format_value(Some(value.abs())))
+    };
     match (found.p_adjusted, found.ci95) {
-        (None, _) => size,
-        (_, None) => format!("{size} on average, noticeably different in {} of {n} runs", found.noticed),
+        (None, _) => sized(found.mean),
+        (_, None) => format!("{} on average, noticeably different in {} of {n} runs", sized(found.mean), found.noticed),
+        // An interval and its figure are of the same: the median.
         (_, Some([low, high])) => {
-            let [median, low, high] =
-                if found.mean >= 0.0 { [found.median, low, high] } else { [-found.median, -high, -low] };
-            let [median, low, high] = [median, low, high].map(|value| format_value(Some(value)));
-            format!("{size} on average, in the median {median}, with a 95 % interval of {low} to {high}")
+            let toward = if found.median != 0.0 { found.median } else { low + high };
+            let [low, high] = if toward >= 0.0 { [low, high] } else { [-high, -low] };
+            let median = if found.median == 0.0 { 0.0_f64.copysign(toward) } else { found.median };
+            let [low, high] = [low, high].map(|value| format_value(Some(value)));
+            format!("{} in the median run, 95 % interval {low} to {high}", sized(median))
         }
     }
 }

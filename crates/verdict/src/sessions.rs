@@ -55,6 +55,9 @@ impl Ranker {
         let (Some(a), Some(b)) = (value(one, metric.name), value(other, metric.name)) else {
             return value(one, metric.name).is_some().cmp(&value(other, metric.name).is_some());
         };
+        if let Some(loss) = self.apart(one, other, metric.name, value) {
+            return 0.0_f64.partial_cmp(&loss).unwrap_or(Ordering::Equal);
+        }
         if (a - b).abs() <= self.margin_in(one, other, metric, value) {
             return Ordering::Equal;
         }

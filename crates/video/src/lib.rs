@@ -17,7 +17,6 @@ pub mod origin;
 pub mod p1203;
 pub mod player;
 pub mod players;
-mod priority;
 pub mod quality;
 pub mod registry;
 pub mod summary;
@@ -29,10 +28,10 @@ pub use dash::{DashConfig, DashPlayer};
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use origin::Origin;
+use player::piece_end;
 pub use player::{
     Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, ServerPolicy,
-    piece_end,
 };
 pub use players::{agent, dash, progressive};
-pub use priority::Priority;
+pub use playpath_units::Priority;
 pub use viewer::{Habits, Viewer};

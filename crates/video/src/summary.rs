@@ -238,6 +238,12 @@ impl Summary {
         self.segments.windows(2).filter(|w| w[0].representation != w[1].representation).count()
     }
 
+    /// The same, each by how many doublings of the rate it goes up or down.
+    pub fn switched_doublings(&self) -> f64 {
+        let doublings = |w: &[Segment]| libm::log2(w[1].rate_kbps / w[0].rate_kbps).abs();
+        self.segments.windows(2).map(doublings).filter(|found| found.is_finite()).sum()
+    }
+
     fn end_off_speed(&mut self, since: Option<Time>, at: Time) {
         self.off_speed += since.map_or(Duration::ZERO, |since| at - since);
     }

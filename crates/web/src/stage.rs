@@ -25,7 +25,7 @@ enum Question {
     /// A first look at a bandwidth trace.
     PreviewTrace { text: String, bins: u32 },
     /// A comparison judged: values and answer, see `playpath_verdict::judge`.
-    Judge { values: Value, has_video: bool },
+    Judge { values: Value, has_video: bool, prefer: String },
     /// Sets a resolved scenario up to be played many times.
     Stage { resolved: String },
     /// Plays one session of the scenario that was set up; with a trace its series and packets are kept.
@@ -61,7 +61,9 @@ impl Stage {
             Question::Registry { kind } => registries::list(&kind)?.to_string(),
             Question::PathFigures { resolved } => resolve(&resolved)?.path_figures().to_string(),
             Question::PreviewTrace { text, bins } => traces::preview(&text, None, bins)?,
-            Question::Judge { values, has_video } => playpath_verdict::judge(&values, has_video)?.to_string(),
+            Question::Judge { values, has_video, prefer } => {
+                playpath_verdict::judge(&values, has_video, &prefer)?.to_string()
+            }
             Question::Stage { resolved } => {
                 self.scenario = Some(resolve(&resolved)?);
                 Value::Null.to_string()

@@ -116,8 +116,17 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
             _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str))
         )
     except InputError as error:
-        raise InputError(in_python(str(error))) from None
+        raise InputError(in_python(_of_setting(str(error), overrides.get("set", {})))) from None
     return resolved
+
+
+def _of_setting(message: str, settings: Iterable[str]) -> str:
+    """What is wrong with a setting names it: a table that there is not is found when the whole is read."""
+    for key in settings:
+        unknown = f"`{key.partition('.')[0]}`: unknown key"
+        if message.startswith(unknown):
+            return f"--set {key}: {message.partition(': ')[2]}"
+    return message
 
 
 def number(text: str) -> float:
@@ -304,22 +313,6 @@ def infer(question: Mapping[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = json.loads(_call(_engine.infer, json.dumps(question)))
     return found
-
-
-def check_library(path: str, reference: str, params: Mapping[str, Any]) -> None:
-    """Whether a control of a shared library can be loaded and made.
-
-    Raises
-    ------
-    InputError
-        It is no library, of another version, has no such control, or refuses a parameter.
-    """
-    _call(_engine.check_library, path, reference, json.dumps(params))
-
-
-def control_template() -> list[tuple[str, str]]:
-    """The files of a crate with a control of one's own: path and content; `NAME` and `TYPE` stand for its names."""
-    return _engine.control_template()
 
 
 def _call(function: Any, *arguments: Any) -> Any:

@@ -59,6 +59,11 @@ class Difference:
     relation: Relation
     more_runs: int | None
 
+    @property
+    def middle(self) -> float:
+        """What is shown beside `ci95`: the median; without an interval the mean."""
+        return self.mean if self.ci95 is None or self.median is None else self.median
+
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         ci95 = None if self.ci95 is None else list(self.ci95)

@@ -27,6 +27,7 @@ from playpath.judge import special
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1.0 - CONFIDENCE
+FEWEST_FOR_INTERVAL = 6
 MOST_RUNS = 10_000
 """Runs beyond which an estimate of what would settle a comparison is not worth a number."""
 
@@ -43,6 +44,8 @@ class Summary:
         In the unit of the metric.
     ci95 : tuple of float or None
         Interval of the median; None when `n` is below 6. The mean may lie outside: rare runs pull it.
+    middle : float
+        What is shown: the median where it has an interval, so that both are of the same, else the mean.
     n : int
         Number of replications that have a value.
     """
@@ -53,6 +56,11 @@ class Summary:
     minimum: float
     maximum: float
     n: int
+
+    @property
+    def middle(self) -> float:
+        """What is shown beside `ci95`."""
+        return self.mean if self.ci95 is None else self.median
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form: `{mean, median, ci95, min, max, n}`."""

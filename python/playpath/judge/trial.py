@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist, variance
 
+from playpath.base.metrics import format_value, metric
+
 LEVEL, POWER = 0.05, 0.8
 _EDGE = NormalDist().inv_cdf(1 - LEVEL / 2)
 _REACH = _EDGE + NormalDist().inv_cdf(POWER)
@@ -21,12 +23,16 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class Trial:
-    """What a real trial would need to find the difference of a sender from the best.
+    """What a real trial would need to find the difference of a sender from the best; where none is proven, one as large as one notices.
 
     Attributes
     ----------
     sender, best, metric : str
-        The first criterion in which the two are told apart.
+        The first criterion in which the two are told apart, or that leaves them open.
+    difference : float
+        Of their means, in the metric's unit.
+    is_proven : bool
+        False where `difference` is what one notices.
     viewers_per_arm : int
         If viewers differ as these runs do; those of a real trial, on many paths, differ more.
     """
@@ -34,15 +40,30 @@ class Trial:
     sender: str
     best: str
     metric: str
+    difference: float
+    is_proven: bool
     viewers_per_arm: int
+
+    @property
+    def told(self) -> str:
+        """The difference as people say it."""
+        entry = metric(self.metric)
+        size = f"{format_value(abs(self.difference))} {entry.unit}".strip()
+        return (
+            f"{size} {'more' if self.difference > 0 else 'less'} {entry.label}"
+            if self.is_proven
+            else f"{size} of {entry.label}"
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return asdict(self)
 
 
-def viewers_per_arm(one: Sequence[float], other: Sequence[float]) -> int | None:
-    """Viewers in each of two arms; None for fewer than two values or equal means.
+def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float | None = None) -> int | None:
+    """Viewers in each of two arms to find that the means are `apart`, as they are if that is not given; None for fewer than two values
+    or equal means,
+    and where `apart` is given and nobody differs.
 
     Means one standard deviation apart take 17, half of one 64, as tables of the t test have it:
 
@@ -54,7 +75,11 @@ def viewers_per_arm(one: Sequence[float], other: Sequence[float]) -> int | None:
     """
     if len(one) < 2 or len(other) < 2:
         return None
-    apart = math.fsum(one) / len(one) - math.fsum(other) / len(other)
+    spread = variance(one) + variance(other)
+    if spread == 0 and apart is not None:
+        return None  # how viewers differ was not seen
+    if apart is None:
+        apart = math.fsum(one) / len(one) - math.fsum(other) / len(other)
     if apart == 0:
         return None
-    return max(_FEWEST, math.ceil((variance(one) + variance(other)) * (_REACH / apart) ** 2 + _EDGE**2 / 4))
+    return max(_FEWEST, math.ceil(spread * (_REACH / apart) ** 2 + _EDGE**2 / 4))

@@ -336,17 +336,22 @@ class PopulationResult(Tabular):
     @cached_property
     def trial(self) -> Trial | None:
         """How many viewers a real trial of the best against what they have today would need, by the first criterion whose means differ for
-        certain; None where none does.
+        certain; where none does, by the first, for a difference as large as one notices.
         """
-        if self.contender == self.baseline:
+        both = (self.contender, self.baseline)
+        if self.contender == self.baseline or not self.viewer_criteria:
             return None
-        for name in self.viewer_criteria:
-            found = self.difference(self.contender, self.baseline, name)
-            if found is not None and not found.low <= 0 <= found.high:
-                arms = [self.values(sender, name) for sender in (self.contender, self.baseline)]
-                count = viewers_per_arm(*(arm[~np.isnan(arm)].tolist() for arm in arms))
-                return None if count is None else Trial(self.contender, self.baseline, name, count)
-        return None
+        found = {name: self.difference(*both, name) for name in self.viewer_criteria}
+        proven = (name for name, shown in found.items() if shown is not None and not shown.low <= 0 <= shown.high)
+        name = next(proven, None)
+        by = name or next(one for one in self.viewer_criteria if one != "played_s")
+        arms = [[value for value in self.values(sender, by).tolist() if not math.isnan(value)] for sender in both]
+        if min(map(len, arms)) < 2:
+            return None
+        means = [math.fsum(arm) / len(arm) for arm in arms]
+        apart = means[0] - means[1] if name else metric(by).margin(*means)
+        count = viewers_per_arm(*arms, None if name else apart)
+        return None if count is None else Trial(*both, by, apart, name is not None, count)
 
     @property
     def is_decided(self) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from playpath import _engine
 
-_WEIGHED = ("played_s", "switches")
+_WEIGHED = ("played_s", "switches", "switched_doublings")
 """What a weighing needs beside the criteria."""
 
 Sessions = Mapping[str, np.ndarray]

@@ -183,15 +183,19 @@ class Comparison(Tabular):
 
     @cached_property
     def trials(self) -> list[Trial]:
-        """How large a real trial would be, for each sender that is told apart from the best."""
+        """How large a real trial would be, for each sender that is not alike with the best."""
         found: dict[str, Trial] = {}
         criteria = {name: rank for rank, name in enumerate(self.ranker.criteria)}
         judged = (d for d in self.differences if d.significant and d.metric in criteria)
-        for d in sorted(judged, key=lambda d: criteria[d.metric]):
-            of = [[v for v in self.values(name, d.metric) if v is not None] for name in (d.sender, d.best)]
-            count = viewers_per_arm(*of)
+        proven = [(d.sender, d.metric, d.mean) for d in sorted(judged, key=lambda d: criteria[d.metric])]
+        unproven = [(name, self.decision.deciding[name], None) for name in self.decision.open]
+        best = self.ranking[0]
+        for sender, name, mean in [*proven, *unproven]:
+            of = [[v for v in self.values(one, name) if v is not None] for one in (sender, best)]
+            apart = self.ranker.margin(sender, best, name) if mean is None else mean
+            count = viewers_per_arm(*of, None if mean is not None else apart)
             if count is not None:
-                found.setdefault(d.sender, Trial(d.sender, d.best, d.metric, count))
+                found.setdefault(sender, Trial(sender, best, name, apart, mean is not None, count))
         return [found[name] for name in self.ranking if name in found]
 
     def costs(self, price_per_gb: float | None = None) -> list[HourlyCost]:
@@ -392,21 +396,27 @@ class Comparison(Tabular):
         return comparison_files.load(Path(folder))
 
 
+def played_of(runs: int) -> str:
+    """What `format_summary` shows of so many runs."""
+    is_interval = runs >= stats.FEWEST_FOR_INTERVAL
+    return f"{'Median and its 95 % interval' if is_interval else 'Mean'} of {runs} run{'' if runs == 1 else 's'}"
+
+
 def format_summary(summary: stats.Summary | None) -> str:
-    """The mean, and in brackets the interval of the median, for people; where the mean lies outside, it says of what it is.
+    """The median with its interval, for people, and the mean where that lies outside; for too few runs for an interval the mean.
 
     >>> format_summary(stats.summarise([0.0] * 9 + [60.0])), format_summary(stats.summarise([1.0, 2.0]))
-    ('6 (median 0)', '1.5')
+    ('0 (mean 6)', '1.5')
     >>> format_summary(stats.summarise([0.0] * 4 + [1.0] * 5 + [90.0]))
-    '9.5 (median 0 to 1)'
+    '1 (0 to 1, mean 9.5)'
     """
     if summary is None:
         return "–"
-    middle = format_value(summary.mean)
-    if summary.ci95 is None or summary.minimum == summary.maximum:
+    middle, mean = format_value(summary.middle), format_value(summary.mean)
+    if summary.ci95 is None:
         return middle
     low, high = (format_value(end) for end in summary.ci95)
-    if low == high:
-        return middle if low == middle else f"{middle} (median {low})"
-    of = "" if summary.ci95[0] <= summary.mean <= summary.ci95[1] else "median "
-    return f"{middle} ({of}{low} to {high})"
+    parts = [] if low == high else [f"{low} to {high}"]
+    if not summary.ci95[0] <= summary.mean <= summary.ci95[1] and mean != middle:
+        parts.append(f"mean {mean}")
+    return f"{middle} ({', '.join(parts)})" if parts else middle

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from playpath.base.metrics import format_difference, metric
+from playpath.base.metrics import format_value, metric
 from playpath.base.words import listing
 from playpath.judge.ranking import Decision, Ranker
 
@@ -36,7 +36,7 @@ class Effect:
     told : str
         The two in one line.
     detail : str
-        By how much, where it is better or worse: `stall time −0.15 s`.
+        Both values, where it is better or worse: `stall time 0.3 s, not 0.45 s`.
     """
 
     sender: str
@@ -81,16 +81,14 @@ def _outcome(decision: Decision, name: str) -> Outcome:
 
 
 def _detail(judge: Ranker, decision: Decision, name: str, baseline: str) -> str:
-    """The difference at the criterion that decides."""
+    """The means of both at the criterion that decides."""
     deciding = metric(next(iter(decision.deciding.values())))
-    found = judge.difference(name, baseline, deciding.name)
-    if found is None:
-        return deciding.label
-    return f"{deciding.label} {format_difference(found.mean)} {deciding.unit}".strip()
+    one, other = (f"{format_value(judge.mean(of, deciding.name))} {deciding.unit}".strip() for of in (name, baseline))
+    return f"{deciding.label} {one}, not {other}"
 
 
 def sentence(found: Sequence[Effect]) -> str:
-    """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time −2 s); worse for bbr"."""
+    """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)"."""
     told = []
     for value in dict.fromkeys(effect.value for effect in found):
         of = [effect for effect in found if effect.value == value]

@@ -24,14 +24,14 @@ _ESCAPES = {
 
 
 def latex_table(result: Comparison) -> str:
-    """The ranking with the mean of each criterion and the interval of its median, as a `table`; the headline is its caption."""
-    from playpath.results.comparison import format_summary  # which imports this module
+    """The ranking with the median of each criterion and its interval, as a `table`; the headline is its caption."""
+    from playpath.results.comparison import format_summary, played_of  # which imports this module
 
     names = result.shown_criteria
     head = ["choice" if result.scenario.choices else "sender", *(metric(name).axis for name in names)]
     rows = [[name, *(format_summary(result.summary(name, n)) for n in names)] for name in result.ranking]
     fewer = "".join(f" ({sender}: {count})" for sender, count in result.left.items())
-    seeds = f"Means of {len(result.seeds)} runs{fewer}, in brackets the 95 % interval of the median."
+    seeds = f"{played_of(len(result.seeds))}{fewer}."
     lines = [
         r"\begin{table}",
         r"\centering",

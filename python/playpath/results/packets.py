@@ -8,8 +8,8 @@ A traced session of the simulator has four series for its video's flow (without 
 - `acks.video`: a row for each ACK that reached the server: `acked`, and up to where it may send, `window` by its congestion
   control, `receive_window` by the client (NaN under MPTCP, whose window counts data of all paths);
 - `sacks.video`: `from`, `until` of what an ACK says has arrived and the one before did not;
-- `drops.video`: `offset` and `cause` (0 loss, 1 queue full, 2 AQM, 3 outage) of packets that a link dropped; `time_s` is when
-  it came to the link.
+- `drops.video`: `offset` and `cause` (0 loss, 1 queue full, 2 AQM, 3 outage, 4 too big, 5 corrupted, 6 NAT) of packets that a link
+  dropped; `time_s` is when it came to the link.
 """
 
 from __future__ import annotations

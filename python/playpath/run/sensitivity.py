@@ -1,7 +1,8 @@
 """To which settings of the path an answer is most sensitive: the comparison once more, at small variations of each.
 
-Rate and RTT a fifth less and more, random loss and queue halved and doubled, one at a time, with the first seeds of the comparison, so
-that each variation is paired with it. A path without loss gets `_SOME_LOSS`. Everybody plays: another may come to the front.
+Rate, RTT and the rates of a trace a fifth less and more, random loss, queue, and how often and how long bursts of loss come halved and
+doubled, one at a time, with the first seeds of the comparison, so that each variation is paired with it. A path without loss gets
+`_SOME_LOSS`. Everybody plays: another may come to the front.
 """
 
 from __future__ import annotations
@@ -17,15 +18,22 @@ from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
 from playpath.run.compare import compare
 from playpath.scenario import Scenario, at, load, place
+from playpath.scenario.traces import convert
 
 MOST_SEEDS = 10
 _FIFTH = (0.8, 1.25)
 _TWICE = (0.5, 2.0)
 _SOME_LOSS = "0.1 %"
+_ROUNDING = 1e-9
 _SETTINGS = (
     ("rate", "rate", _FIFTH),
+    ("share of the trace's rates", "trace", _FIFTH),
     ("RTT", "rtt", _FIFTH),
     ("loss", "loss", _TWICE),
+    ("time between bursts of loss", "loss.every", _TWICE),
+    ("length of bursts of loss", "loss.duration", _TWICE),
+    ("chance that a burst of loss begins", "loss.p", _TWICE),
+    ("chance that a burst of loss ends", "loss.r", _TWICE),
     ("queue", "queue.limit", _TWICE),
 )
 
@@ -60,7 +68,8 @@ def sensitivity(
     before = _difference(result, best, rival, name, seeds)
     shifts = []
     for number, (setting, key, was, now) in enumerate(asked):
-        varied = load(result.scenario, set={key: now}, seeds=seeds)
+        given = {"content": scaled(at(result.scenario.resolved, key)["content"], float(now))} if _is_trace(key) else now
+        varied = load(result.scenario, set={key: given}, seeds=seeds)
         part = _Part(progress, number, len(asked))
         found = compare(varied, jobs=jobs, progress=part, on_interrupt=on_interrupt)
         if found.interrupted:
@@ -80,7 +89,9 @@ def check(scenario: Scenario, world: str) -> int:
     if len(scenario.senders) < 2:
         raise InputError("sensitivity: needs two senders or choices to compare")
     if not (asked := list(variations(scenario))):
-        raise InputError("sensitivity: nothing of the path can be varied: no rate, RTT, loss or queue of its own")
+        raise InputError(
+            "sensitivity: nothing of the path can be varied: no rate, trace, RTT, loss or queue of its own"
+        )
     return len(asked)
 
 
@@ -96,10 +107,31 @@ def variations(scenario: Scenario) -> Iterator[tuple[str, str, Any, Any]]:
             if any(place(key) == other or place(key).startswith(f"{other}.") for other in compared):
                 continue
             was = at(scenario.resolved, key)
+            if _is_trace(key):
+                yield from ((f"{called}{of}", key, "1", f"{factor:g}") for factor in factors if was is not None)
+                continue
             for factor in factors:
                 now = _varied(was, factor)
                 if now is not None and _is_allowed(scenario, key, now):
                     yield f"{called}{of}", key, was, now
+
+
+def _is_trace(key: str) -> bool:
+    return key.endswith(".trace")
+
+
+def scaled(content: str, factor: float) -> str:
+    r"""A trace with so many times the delivery opportunities, spread evenly; as long as before.
+
+    >>> scaled("1\n2\n3\n4\n5", 0.6).split(), scaled("1\n2", 2).split()
+    (['2', '4', '5'], ['1', '1', '2', '2'])
+    """
+    times = convert(content, "mahimahi").split()
+    counts = [
+        math.floor((at + 1) * factor + _ROUNDING) - math.floor(at * factor + _ROUNDING) for at in range(len(times))
+    ]
+    counts[-1] = max(counts[-1], 1)
+    return "\n".join(time for time, count in zip(times, counts, strict=True) for _ in range(count))
 
 
 def _varied(was: Any, factor: float) -> Any:

@@ -16,6 +16,7 @@ from playpath.scenario.document import (
     Outage,
     Pacing,
     Player,
+    Rebinding,
     Reordering,
     Run,
     TrafficRtt,
@@ -38,6 +39,7 @@ __all__ = [
     "Pacing",
     "Path",
     "Player",
+    "Rebinding",
     "Reordering",
     "Run",
     "Sender",
@@ -181,15 +183,18 @@ class Sender(Tcp, total=False):
     abr: Mapping[str, Any] | str | None
     """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
 
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
-
     notsent_lowat: str | None
     """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
     reaches."""
 
     transport: Mapping[str, Any]
     """Transport, or a table with its keys; those may also stand beside it, without a table."""
+
+    handover: Literal["none", "migrate", "reconnect"]
+    """What the connections of a video do when the path in use has an outage. They begin on the first of `paths`."""
+
+    handover_after: str
+    """With `handover`: so long after the outage began the client's system notices it and takes the next path."""
 
 
 class Traffic(Sender, total=False):
@@ -280,6 +285,12 @@ class Direction(TypedDict, total=False):
     ecn: Literal["kept", "bleached", "ect1_to_ect0", "ect0_to_ect1"]
     """What becomes of the ECN field here, before the queue sees the packet."""
 
+    mtu: str | None
+    """Packets of more bytes are lost, headers included, and nobody is told."""
+
+    corruption: str
+    """Share of the packets that take their time on the link and that no receiver accepts."""
+
     queue: Mapping[str, Any]
     """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
     queue`)."""
@@ -320,6 +331,10 @@ class Path(Direction, total=False):
 
     via: Sequence[str]
     """Shared links between the server and the path's own link, from the server on."""
+
+    rebinding: Rebinding | None
+    """A NAT on the path gives the client another port: what is for the one before is lost, and TCP's server, which
+    knows nobody there, resets the connection."""
 
     outage: Outage | None
     """A time in which the path's own link loses everything, both ways."""

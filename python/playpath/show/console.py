@@ -97,13 +97,16 @@ class ProgressLines:
 
 def print_comparison(result: Comparison) -> None:
     """The ranked tables, the paired differences, the verdict and the warnings."""
+    from playpath.judge.stats import FEWEST_FOR_INTERVAL  # which takes its time
+
     viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
+    shown = "median (95 % interval)" if seeds >= FEWEST_FOR_INTERVAL else "mean"
     fewer = [f"{sender} left after {count}" for sender, count in result.left.items()]
     raced = [] if result.most is None else [f"a race of {result.table.height} sessions, {result.most} seeds at most"]
     played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer, *raced])
-    out.print(f"[dim]mean (95 % interval of the median); {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
+    out.print(f"[dim]{shown}; {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
     print_table(_fitting(lambda stacked: _means("what it costs the network", result, network, stacked=stacked)))
@@ -244,7 +247,7 @@ def _differences(result: Comparison) -> Table:
     """One row for each other sender: where it first differs from the best."""
     best = result.ranking[0]
     table = _new_table(f"against {plain(best)}, paired by seed, at the first criterion that tells them apart", result)
-    for title in ("criterion", "difference", "median, 95 %", "p"):
+    for title in ("criterion", "difference", "95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")
     if result.decision.open:
@@ -267,7 +270,7 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     unit = metric(name).unit
     interval = "–"
     if found.ci95 is not None:
-        median, low, high = (format_value(value) for value in (found.median, *found.ci95))
-        interval = f"{median} ({low} to {high})"
+        low, high = (format_value(value) for value in found.ci95)
+        interval = f"{low} to {high}"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [metric(name).label, f"{format_difference(found.mean)} {unit}".strip(), interval, p_value, word, *more]
+    return [metric(name).label, f"{format_difference(found.middle)} {unit}".strip(), interval, p_value, word, *more]

@@ -192,6 +192,7 @@ class SweepResult(Tabular):
             "criterion": name,
             "level": None if name is None else "network" if name in NETWORK_CRITERIA else "viewer",
             "difference": None if found is None else found.mean,
+            "median": None if found is None or found.ci95 is None else found.median,
             "ci95_low": None if found is None or found.ci95 is None else found.ci95[0],
             "ci95_high": None if found is None or found.ci95 is None else found.ci95[1],
             "more_runs": decision.more_runs,

@@ -61,6 +61,8 @@ export interface Resolved {
   path: { name: string; queue: { kind: string; limit?: string }; trace?: { content: string }; [key: string]: unknown }[];
   sender: { name: string; cc: { name: string }; mss: number }[];
   traffic: Record<string, unknown>[];
+  /** What the verdict puts first, where that is not every viewer's weighing. */
+  verdict?: { prefer: string };
   run: { seeds: number; first_seed: number; sample_interval: string };
 }
 
@@ -92,6 +94,7 @@ export interface Difference {
   best: string;
   metric: string;
   mean: number;
+  median: number;
   ci95: [number, number] | null;
   n: number;
   noticed: number;
@@ -139,9 +142,9 @@ export type Values = Record<string, Record<string, (number | null)[]>>;
 
 export interface Asks {
   about: { ask: Record<string, never>; answer: { version: string; metrics: MetricEntry[]; controls: ControlEntry[]; queues: { name: string }[]; rules: { name: string }[] } };
-  prepare: { ask: { text: string; overrides: Overrides; senders: string[]; files: Record<string, string> }; answer: Prepared };
+  prepare: { ask: { text: string; overrides: Overrides; senders: string[]; ecn: boolean; files: Record<string, string> }; answer: Prepared };
   play: { ask: { text: string; sender: string; seed: number; trace: boolean }; answer: { record: EngineRecord; series: Series } };
-  judge: { ask: { values: Values; hasVideo: boolean }; answer: Judged };
+  judge: { ask: { values: Values; hasVideo: boolean; prefer: string }; answer: Judged };
 }
 
 export type Kind = keyof Asks;

@@ -83,7 +83,8 @@ export class Comparison {
     if (seeds === this.seeds) return;
     this.isJudging = true;
     try {
-      this.judged = await this.pools.desk.ask("judge", { values, hasVideo: this.prepared.resolved.video !== null }, this.withdrawal.signal);
+      const { video, verdict } = this.prepared.resolved;
+      this.judged = await this.pools.desk.ask("judge", { values, hasVideo: video !== null, prefer: verdict?.prefer ?? "range" }, this.withdrawal.signal);
       this.seeds = seeds;
       this.onChange();
     } finally {

@@ -22,7 +22,7 @@ export interface PacketFlow {
 
 export const [NEW, RETRANSMISSION, COPY] = [0, 1, 2];
 /** Why a link drops, by the number in `cause`. */
-export const CAUSES = ["lost on the channel", "dropped, the queue was full", "dropped by the queue’s management", "lost in an outage"];
+export const CAUSES = ["lost on the channel", "dropped, the queue was full", "dropped by the queue’s management", "lost in an outage", "too big for the link", "corrupted on the wire", "for a port that a NAT has forgotten"];
 /** Of these the queue is the reason. */
 export const BY_QUEUE = new Set([1, 2]);
 

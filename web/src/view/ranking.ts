@@ -40,7 +40,7 @@ export function ranking(judged: Judged, values: Values, senders: string[], metri
   });
   return h(
     "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    h("table", { class: "ranking" }, h("caption", {}, `Mean of ${seeds} seed${seeds === 1 ? "" : "s"}; a dot is a seed, the bar the 95 % interval of the median (from six seeds on).`), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)),
+    h("table", { class: "ranking" }, h("caption", {}, `${seeds < 6 ? "Mean" : "Median and its 95 % interval"} of ${seeds} seed${seeds === 1 ? "" : "s"}; a dot is a seed.`), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)),
   );
 }
 
@@ -53,8 +53,9 @@ function cell(judged: Judged, values: Values, sender: string, place: number, ent
   const most = Math.max(...all, 1e-12);
   const x = (value: number) => 4 + (value / most) * (WIDTH - 8);
   const seeds = (values[sender][name] ?? []).filter((value) => value !== null);
-  const told = `${withUnit(summary.mean, entry?.unit ?? "")}${summary.ci95 ? `, median between ${short(summary.ci95[0])} and ${short(summary.ci95[1])}` : ""}`;
-  return h("span", { class: "figure" }, h("span", {}, short(summary.mean)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": told, class: "interval" }, svg("title", {}, told), ...spread(seeds, summary.ci95, x, 9, inkOf(place))));
+  const shown = summary.ci95 ? summary.median : summary.mean;
+  const told = `${withUnit(shown, entry?.unit ?? "")}${summary.ci95 ? `, 95 % interval ${short(summary.ci95[0])} to ${short(summary.ci95[1])}` : ""}`;
+  return h("span", { class: "figure" }, h("span", {}, short(shown)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": told, class: "interval" }, svg("title", {}, told), ...spread(seeds, summary.ci95, x, 9, inkOf(place))));
 }
 
 function standing(judged: Judged, sender: string, metrics: Map<string, MetricEntry>): string {
@@ -64,5 +65,5 @@ function standing(judged: Judged, sender: string, metrics: Map<string, MetricEnt
   const found = differences[sender];
   const state = decision.beaten.includes(sender) ? "behind: proven" : "not proven yet";
   const entry = found && metrics.get(found.metric);
-  return entry && found.noticed > 0 ? `${state}; ${signed(found.mean, entry.unit)} ${entry.label}` : state;
+  return entry && found.noticed > 0 ? `${state}; ${signed(found.ci95 ? found.median : found.mean, entry.unit)} ${entry.label}` : state;
 }

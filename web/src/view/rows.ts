@@ -1,4 +1,4 @@
-/** A figure with a row each for senders, pairs or groups: means and intervals, differences, shares of viewers, two worlds. */
+/** A figure with a row each for senders, pairs or groups: medians and intervals, differences, shares of viewers, two worlds. */
 
 import { short, signed, withUnit } from "../model/quantity";
 import { valueTicks } from "../model/time";
@@ -7,7 +7,7 @@ import { Drawn, FONT, type Titled } from "./drawn";
 import { inkOf, spread } from "./spread";
 
 interface Measured {
-  mean: number;
+  value: number;
   ci95: [number, number] | null;
 }
 
@@ -15,7 +15,7 @@ export interface Row {
   name: string;
   /** Number of its colour. */
   place: number;
-  mean: number | null;
+  value: number | null;
   ci95: [number, number] | null;
   /** One value a seed. */
   seeds: number[];
@@ -72,7 +72,7 @@ export class Rows extends Drawn {
       svg("line", { x1: scale.x(value), x2: scale.x(value), y1: TOP, y2: foot, stroke: value === 0 ? "var(--soft)" : "var(--line)" }),
       svg("text", { x: scale.x(value), y: foot + 17, "text-anchor": "middle", fill: "var(--soft)" }, tick(value)),
     ]);
-    const bands = figure.rows.flatMap((row, i) => (row.margin === undefined || row.mean === null ? [] : [band(row.margin, TOP + ROW * (i + 0.5), scale)]));
+    const bands = figure.rows.flatMap((row, i) => (row.margin === undefined || row.value === null ? [] : [band(row.margin, TOP + ROW * (i + 0.5), scale)]));
     const rows = figure.rows.map((row, i) => this.row(row, TOP + ROW * (i + 0.5), left, width, scale));
     const told = figure.rows.map((row) => inWords(figure, row)[0]).join("; ");
     return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${figure.title}: ${told}`, "font-size": FONT, "font-family": "var(--font)" }, ...bands, ...grid, ...rows);
@@ -80,7 +80,7 @@ export class Rows extends Drawn {
 
   private row(row: Row, y: number, left: number, width: number, scale: Scale): SVGElement {
     const ground = svg("rect", { x: 0, y: y - ROW / 2, width, height: ROW, fill: "transparent" });
-    const shown = row.mean === null && !row.second ? [svg("text", { x: left + 6, y: y + 4.5, fill: "var(--soft)" }, "no value")] : shape(this.figure, row, y, scale);
+    const shown = row.value === null && !row.second ? [svg("text", { x: left + 6, y: y + 4.5, fill: "var(--soft)" }, "no value")] : shape(this.figure, row, y, scale);
     const verdict = row.verdict ? [svg("text", { x: width, y: y + 4.5, "text-anchor": "end", fill: "var(--soft)" }, row.verdict)] : [];
     const group = svg("g", {}, ground, svg("text", { x: left - 8, y: y + 4.5, "text-anchor": "end", fill: "var(--text)" }, this.cut(row.name, left - 12)), ...shown, ...verdict);
     group.addEventListener("pointerenter", () => this.tell(inWords(this.figure, row), 10, y + ROW / 2 - 4));
@@ -91,15 +91,15 @@ export class Rows extends Drawn {
     const { kind, of = "sender", rows, title, unit } = this.figure;
     const second = kind === "shares" || kind === "pair" ? ["second", "second_low", "second_high"] : [];
     return [
-      [of, `mean of ${title}${unit ? ` (${unit})` : ""}`, kind === "shares" ? "low" : "median_low", kind === "shares" ? "high" : "median_high", ...second, ...(rows[0]?.seeds ?? []).map((_, i) => `run_${i + 1}`)],
-      ...rows.map((row) => [row.name, row.mean ?? "", ...(row.ci95 ?? ["", ""]), ...(second.length ? [row.second?.mean ?? "", ...(row.second?.ci95 ?? ["", ""])] : []), ...row.seeds].map(String)),
+      [of, `${title}${unit ? ` (${unit})` : ""}`, "low", "high", ...second, ...(rows[0]?.seeds ?? []).map((_, i) => `run_${i + 1}`)],
+      ...rows.map((row) => [row.name, row.value ?? "", ...(row.ci95 ?? ["", ""]), ...(second.length ? [row.second?.value ?? "", ...(row.second?.ci95 ?? ["", ""])] : []), ...row.seeds].map(String)),
     ];
   }
 }
 
 function scaleOf({ kind, least, rows }: RowFigure, left: number, right: number, most: number): Scale {
-  const both = rows.flatMap((row) => [row, row.second].filter((one): one is Measured => one?.mean != null));
-  const all = [...both.flatMap(({ mean, ci95 }) => [mean, ...(ci95 ?? [])]), ...rows.flatMap((row) => [...row.seeds, ...(kind === "difference" ? [0, row.margin ?? 0, -(row.margin ?? 0)] : [])])];
+  const both = rows.flatMap((row) => [row, row.second].filter((one): one is Measured => one?.value != null));
+  const all = [...both.flatMap(({ value, ci95 }) => [value, ...(ci95 ?? [])]), ...rows.flatMap((row) => [...row.seeds, ...(kind === "difference" ? [0, row.margin ?? 0, -(row.margin ?? 0)] : [])])];
   let [low, high] = all.length > 0 ? [Math.min(...all), Math.max(...all)] : [0, 0];
   if (kind === "bar") [low, high] = [Math.min(0, low), Math.max(high, least || 1)];
   if (kind === "shares") [low, high] = [Math.min(-least, low), Math.max(high, least)];
@@ -120,37 +120,37 @@ function shape({ kind }: RowFigure, row: Row, y: number, scale: Scale): SVGEleme
   if (kind === "pair") return pair(row, y, scale);
   const { x } = scale;
   const ink = inkOf(row.place);
-  const mean = x(row.mean!);
+  const mean = x(row.value!);
   const bar = (value: number, fill: string) => svg("rect", { x: Math.min(x(0), x(value)), y: y - 9, width: Math.abs(x(value) - x(0)), height: 18, fill, "fill-opacity": 0.5 });
   const end = (value: number, stroke: string) => svg("line", { x1: x(value), x2: x(value), y1: y - 9, y2: y + 9, stroke, "stroke-width": 3 });
-  if (kind === "shares") return [[row as Measured, BETTER] as const, [row.second!, WORSE] as const].flatMap(([one, fill]) => [bar(one.mean, fill), ...whisker(one.ci95, y, scale), end(one.mean, fill)]);
+  if (kind === "shares") return [[row as Measured, BETTER] as const, [row.second!, WORSE] as const].flatMap(([one, fill]) => [bar(one.value, fill), ...whisker(one.ci95, y, scale), end(one.value, fill)]);
   if (kind === "difference") {
     const filled = row.state === "proven" ? ink : "var(--back)";
     const half = row.state === "clear" ? [svg("path", { d: `M${mean} ${y - MEAN}A${MEAN} ${MEAN} 0 0 0 ${mean} ${y + MEAN}Z`, fill: ink })] : [];
     return [...whisker(row.ci95, y, scale), svg("circle", { cx: mean, cy: y, r: MEAN, fill: filled, stroke: ink, "stroke-width": 1.6 }), ...half];
   }
-  const mark = kind === "dot" ? svg("circle", { cx: mean, cy: y, r: MEAN, fill: ink, stroke: "var(--back)" }) : end(row.mean!, ink);
-  return [...(kind === "bar" ? [bar(row.mean!, ink)] : []), ...spread(row.seeds, null, x, y + 10, "var(--soft)"), ...whisker(row.ci95, y, scale), mark];
+  const mark = kind === "dot" ? svg("circle", { cx: mean, cy: y, r: MEAN, fill: ink, stroke: "var(--back)" }) : end(row.value!, ink);
+  return [...(kind === "bar" ? [bar(row.value!, ink)] : []), ...spread(row.seeds, null, x, y + 10, "var(--soft)"), ...whisker(row.ci95, y, scale), mark];
 }
 
 /** An open circle for the first world, a square for the second, and a line from one to the other. */
 function pair(row: Row, y: number, scale: Scale): SVGElement[] {
   const { x } = scale;
-  const [first, second] = [row.mean === null ? null : (row as Measured), row.second ?? null];
+  const [first, second] = [row.value === null ? null : (row as Measured), row.second ?? null];
   return [
-    ...(first && second ? [svg("line", { x1: x(first.mean), x2: x(second.mean), y1: y - APART, y2: y + APART, stroke: "var(--faint)", "stroke-width": 1.6 })] : []),
-    ...(first ? [...whisker(first.ci95, y - APART, scale), svg("circle", { cx: x(first.mean), cy: y - APART, r: 4.5, fill: "var(--back)", stroke: "var(--text)", "stroke-width": 1.4 })] : []),
-    ...(second ? [...whisker(second.ci95, y + APART, scale), svg("rect", { x: x(second.mean) - 4.5, y: y + APART - 4.5, width: 9, height: 9, fill: inkOf(row.place), stroke: "var(--text)" })] : []),
+    ...(first && second ? [svg("line", { x1: x(first.value), x2: x(second.value), y1: y - APART, y2: y + APART, stroke: "var(--faint)", "stroke-width": 1.6 })] : []),
+    ...(first ? [...whisker(first.ci95, y - APART, scale), svg("circle", { cx: x(first.value), cy: y - APART, r: 4.5, fill: "var(--back)", stroke: "var(--text)", "stroke-width": 1.4 })] : []),
+    ...(second ? [...whisker(second.ci95, y + APART, scale), svg("rect", { x: x(second.value) - 4.5, y: y + APART - 4.5, width: 9, height: 9, fill: inkOf(row.place), stroke: "var(--text)" })] : []),
   ];
 }
 
 function inWords({ kind, unit }: RowFigure, row: Row): string[] {
   if (row.told) return row.told;
-  if (row.mean === null) return [`${row.name}: no value`];
+  if (row.value === null) return [`${row.name}: no value`];
   const value = (number: number) => (kind === "difference" ? signed(number, unit) : withUnit(number, unit));
   const state = row.state && { proven: "proven", clear: "awaits more runs", open: "not proven" }[row.state];
   return [
-    `${row.name}: ${value(row.mean)}${state ? `, ${state}` : " on average"}`,
-    row.ci95 ? `95\u00a0% interval of the median: ${value(row.ci95[0])} to ${value(row.ci95[1])}` : "",
+    `${row.name}: ${value(row.value)}${state ? `, ${state}` : row.ci95 ? "" : " on average"}`,
+    row.ci95 ? `95\u00a0% interval: ${value(row.ci95[0])} to ${value(row.ci95[1])}` : "",
   ].filter(Boolean);
 }

@@ -309,7 +309,7 @@ mod tests {
             (1.0, 7.4, 10_000, 0, 1.0),
             (1.0, 20.0, 10_000, 1, 0.0), // burst allowance
         ] {
-            let mut store = Store::new(false);
+            let mut store = Store::new(crate::ledger::Drops::default());
             let mut pie = pie(PieConfig::default());
             pie.controller = controller(probability, old_delay_ms / 1e3);
             pie.controller.burst_allowance = Duration::from_millis(burst_ms);

@@ -355,7 +355,7 @@ mod tests {
     /// the threshold only starts the count, at one: the second one is dropped for certain (p_b / (1 − 2 p_b) with c p_b = 1).
     #[test]
     fn the_first_packet_above_the_threshold_only_starts_the_count() {
-        let mut store = Store::new(false);
+        let mut store = Store::new(crate::ledger::Drops::default());
         let mut red = red(RedConfig { max_p: 1.0, ..RedConfig::floyd_1993(QueueLimit::Packets(100)) });
         (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, Plain(1000))));
         red.average = 10.0;

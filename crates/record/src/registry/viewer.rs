@@ -182,6 +182,15 @@ pub const METRICS: &[Metric] = &[
         ..BASE
     },
     Metric {
+        name: "switched_doublings",
+        label: "quality switches, in doublings of the rate",
+        better: Lower,
+        least: 0.5,
+        summary: "Adaptive streaming: how many doublings of the rate the two representations of a switch are apart, all switches together.",
+        figure: Viewer(|s| has_segments(s).then(|| s.switched_doublings())),
+        ..BASE
+    },
+    Metric {
         name: "qoe_linear",
         label: "QoE, linear",
         better: Higher,

@@ -61,6 +61,12 @@ impl playpath_link::Packet for SimPacket {
     fn set_ecn(&mut self, field: EcnField) {
         self.packet.set_ecn(ecn_of(field));
     }
+    fn binding(&self) -> u16 {
+        self.packet.binding
+    }
+    fn set_binding(&mut self, binding: u16) {
+        self.packet.binding = binding;
+    }
 }
 
 /// The transport's name for it.

@@ -105,8 +105,12 @@ pub struct LossConfig {
 pub struct Pacing {
     /// N of N × cwnd / smoothed_rtt; 0: off.
     pub gain: f64,
+    /// The same in slow start, where it is another one.
+    pub slow_start_gain: Option<f64>,
     /// A bucket lets bursts go: what the window sends in this time, within the bounds below.
     pub burst_interval: Duration,
+    /// In place of that: this part of the window.
+    pub burst_of_window: Option<f64>,
     /// Least burst, in datagrams.
     pub min_burst: u32,
     /// Greatest burst, in datagrams.
@@ -154,7 +158,9 @@ impl Default for Config {
             },
             pacing: Pacing {
                 gain: 1.25,
+                slow_start_gain: None,
                 burst_interval: Duration::from_millis(2),
+                burst_of_window: None,
                 min_burst: 10,
                 max_burst: 256,
                 in_trains: false,

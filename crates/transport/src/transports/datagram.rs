@@ -33,7 +33,7 @@ impl Transport for DatagramEnd {
         let Some(data_bytes) = self.waiting.pop_front() else { return false };
         self.sent_packets += 1;
         let wire_bytes = data_bytes + HEADER_BYTES;
-        *out = Packet { payload: Payload::Data, wire_bytes, data_bytes, ecn: self.ecn, path: 0 };
+        *out = Packet { payload: Payload::Data, wire_bytes, data_bytes, ecn: self.ecn, path: 0, binding: 0 };
         true
     }
     fn may_have_more(&self) -> bool {
@@ -63,6 +63,9 @@ impl Transport for DatagramEnd {
     }
     fn may_answer_read(&self) -> bool {
         false
+    }
+    fn survives_rebinding(&self) -> bool {
+        true
     }
     fn close(&mut self, _: Time) {}
     fn abort(&mut self, _: Time) {}

@@ -53,6 +53,7 @@ forward! {
     fn read(&mut self, now: Time, most: u64) -> u64;
     fn close(&mut self, now: Time);
     fn abort(&mut self, now: Time);
+    fn migrate(&mut self, now: Time, path: usize) -> bool;
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters);
     fn streams(&mut self) -> Option<&mut dyn Streams>;
     fn multipath_mut(&mut self) -> Option<&mut dyn Multipath>;
@@ -62,6 +63,7 @@ forward! {
     fn readable(&self) -> u64;
     fn unsent_bytes(&self) -> u64;
     fn has_packet_waiting(&self) -> bool;
+    fn survives_rebinding(&self) -> bool;
     fn has_more_than_a_packet_waiting(&self) -> bool;
     fn may_answer_read(&self) -> bool;
     fn path_count(&self) -> usize;

@@ -78,6 +78,8 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Which path of its connection it takes.
     pub path: u8,
+    /// Which binding of a NAT it comes from or goes to.
+    pub binding: u16,
 }
 
 /// What a packet carries.
@@ -157,6 +159,14 @@ pub trait Transport {
     }
     /// No more will be written; what was written is still delivered.
     fn close(&mut self, now: Time);
+    /// The client's end goes on over another path; `false`: it cannot, or not yet.
+    fn migrate(&mut self, _now: Time, _path: usize) -> bool {
+        false
+    }
+    /// Its ends go on when a NAT shows the client under another port.
+    fn survives_rebinding(&self) -> bool {
+        false
+    }
     /// The connection is given up.
     fn abort(&mut self, now: Time);
     /// What the application knows of the video, for the control.

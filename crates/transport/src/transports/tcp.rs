@@ -16,7 +16,7 @@ impl Packet {
     pub(crate) fn of_segment(&mut self, path: usize) {
         let segment = self.payload.segment_mut();
         (self.ecn, self.wire_bytes, self.data_bytes) = (segment.ecn, segment.wire_bytes(), segment.payload_len);
-        self.path = path as u8;
+        (self.path, self.binding) = (path as u8, 0);
     }
 
     /// Its segment, if it carries one.

@@ -169,7 +169,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
         console.out.print(
             console.plain(
-                f"A real trial that tells {trial.sender} from {trial.best} by {metric(trial.metric).label} needs at least "
+                f"A real trial that finds {trial.told}, {trial.sender} against {trial.best}, needs at least "
                 f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if they differ as these runs do."
             ),
             soft_wrap=True,

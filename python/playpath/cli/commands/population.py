@@ -11,7 +11,7 @@ from rich.table import Table
 
 from playpath.base.files import check_file, write_text
 from playpath.base.manifest import compared
-from playpath.base.metrics import about_runs, format_value, metric
+from playpath.base.metrics import about_runs, format_value
 from playpath.cli.commands import options
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
@@ -142,7 +142,7 @@ def print_population(result: PopulationResult) -> None:
     console.out.print()
     if (trial := result.trial) is not None:
         told = (
-            f"A real trial that tells {trial.sender} from {trial.best} by {metric(trial.metric).label} needs about "
+            f"A real trial that finds {trial.told}, {trial.sender} against {trial.best}, needs about "
             f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if viewers differ as these sessions do."
         )
         console.out.print(console.plain(told), soft_wrap=not console.out.is_terminal)

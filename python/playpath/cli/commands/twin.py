@@ -14,6 +14,7 @@ from playpath.base.metrics import format_value, metric
 from playpath.cli.commands import options
 from playpath.cli.commands.compare import INTERRUPTED, sessions
 from playpath.cli.commands.results import results_folder
+from playpath.judge.stats import FEWEST_FOR_INTERVAL
 from playpath.real.twin import MetricTwin, Twin
 from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
@@ -99,9 +100,8 @@ def _write(result: Twin, folder: Path) -> None:
 
 def print_twin(result: Twin) -> None:
     """The tables and the verdicts."""
-    console.out.print(
-        f"[dim]mean (95 % interval of the median); seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]"
-    )
+    shown = "median (95 % interval)" if len(result.sim.seeds) >= FEWEST_FOR_INTERVAL else "mean"
+    console.out.print(f"[dim]{shown}; seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]")
     if result.judges_traffic:
         console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")
     for name in dict.fromkeys(m.metric for m in result.metrics):

@@ -26,7 +26,8 @@ _TABLES = {
 
 _PARTS = ("flows.parquet", "links.parquet")
 """Of a comparison: compared with those of the sessions that are played again, where the version is the same."""
-_BESIDE = ("README.txt", "tables/sessions.csv", "tables/decisions.csv")
+_DECISIONS = "tables/decisions.csv"
+_BESIDE = ("README.txt", "tables/sessions.csv", _DECISIONS)
 
 
 def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[str]:
@@ -43,16 +44,21 @@ def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[s
             yield f"{name}: `{key}` does not follow from the tables beside it"
 
 
-def wrong_files(folder: Path, result: Result, question: Question, manifest: Manifest) -> Iterator[str]:
-    """What else of an archive does not follow from its results: its own account of them, and the tables as CSV."""
+def wrong_files(
+    folder: Path, result: Result, question: Question, manifest: Manifest, *, is_answer_checked: bool
+) -> Iterator[str]:
+    """What else of an archive does not follow from its results: its own account of them, and the tables as CSV. Decisions are a part of
+    the answer, which another version may give in other words.
+    """
     for key, value in _own_account(result, question).items():
         if manifest.get(key) != value:
             yield f"{MANIFEST}: `{key}` is not that of {RESULTS}/"
     for name, content in beside(result):
-        if name in manifest["files"] and (folder / name).read_bytes() != content:
+        is_checked = is_answer_checked or name != _DECISIONS
+        if is_checked and name in manifest["files"] and (folder / name).read_bytes() != content:
             yield f"{name}: is not what follows from {RESULTS}/"
     stored = folder / RESULTS / "decisions.parquet"
-    if question.kind == "sweep" and _rows(pl.read_parquet(stored)) != _rows(result.decisions):  # type: ignore[union-attr]
+    if question.kind == "sweep" and is_answer_checked and _rows(pl.read_parquet(stored)) != _rows(result.decisions):  # type: ignore[union-attr]
         yield "decisions.parquet: does not follow from sweep.parquet"
 
 
@@ -77,14 +83,14 @@ def wrong_parts(result: Comparison, again: Sequence[Session]) -> Iterator[str]:
 
 
 def not_verified(manifest: Manifest, kind: str, *, is_answer_checked: bool) -> list[str]:
-    """Files that nothing is compared with, folders of timelines as one. The answer, and flows and links with it, are compared
+    """Files that nothing is compared with, folders of timelines as one. The answer, decisions, and flows and links with it, are compared
     only with those of the same version.
     """
     checked = {QUESTION, *_BESIDE, *(f"{RESULTS}/{name}" for name in _TABLES[kind])}
     if is_answer_checked:
         checked.add(f"{RESULTS}/{ANSWERS[kind]}")
     else:
-        checked -= {f"{RESULTS}/{name}" for name in _PARTS}
+        checked -= {_DECISIONS, *(f"{RESULTS}/{name}" for name in (*_PARTS, "decisions.parquet"))}
     left = sorted(manifest["files"].keys() - checked)
     return list(dict.fromkeys("/".join(name.split("/")[:2]) + "/" * (name.count("/") > 1) for name in left))
 

@@ -116,7 +116,7 @@ def verify(
     try:
         question, result = _read(folder, load, manifest)
         wrong = [] if note else list(wrong_answer(folder, result, question))
-        wrong += wrong_files(folder, result, question, manifest)
+        wrong += wrong_files(folder, result, question, manifest, is_answer_checked=not note)
         cells = [cell for cell, _ in question.cells(result.table, manifest["made_with"]["engine_version"])]
     except PlaypathError:
         raise

@@ -69,8 +69,8 @@ def _ranking(result: Comparison) -> str:
         for s in result.ranking
     ]
     note = (
-        "Best first. Mean, and below it the 95 % interval of the median run. Criteria from left to right, most important "
-        "first; the next one counts only between senders that are alike in the one before."
+        "Best first. The median run, and below it its 95 % interval; the mean where it lies outside. Criteria from left to right, "
+        "most important first; the next one counts only between senders that are alike in the one before."
     )
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
 
@@ -118,7 +118,7 @@ def _viewer_figures(result: Comparison) -> str:
     names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
     if not names:
         return ""
-    note = "Bars: means; whiskers: 95 % intervals of the median; dots below: single seeds."
+    note = "Bars: medians; whiskers: their 95 % intervals; dots below: single seeds."
     parts = [values_figure(result, name, "bar") for name in names]
     return html.section("What the viewer sees", html.figures(parts), note=note, anchor="viewer")
 
@@ -138,8 +138,8 @@ def _differences(result: Comparison) -> str:
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
         f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Marker: "
-        "mean, filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs "
-        "are missing for a proof; whiskers: 95 % interval of the median. Grey band: too small to notice."
+        "median, filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs "
+        "are missing for a proof; whiskers: its 95 % interval. Grey band: too small to notice."
     )
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
@@ -169,7 +169,7 @@ def _paths(result: Comparison, window: Window | None) -> str:
 
 def _network_figures(result: Comparison) -> str:
     parts = [values_figure(result, name, "dot") for name in _NETWORK if name in result.metric_names]
-    note = "Discs: means; whiskers: 95 % intervals of the median; dots below: single seeds. The axes need not begin at zero."
+    note = "Discs: medians; whiskers: their 95 % intervals; dots below: single seeds. The axes need not begin at zero."
     return html.section("What it costs the network", html.figures(parts), note=note, anchor="network") if parts else ""
 
 
@@ -288,9 +288,9 @@ def _column_head(name: str) -> str:
 
 
 def _mean(result: Comparison, sender: str, name: str) -> str:
-    """The mean, and below it the interval of the median."""
-    mean, bracket, interval = escape(format_summary(result.summary(sender, name))).partition(" (")
-    return f"{mean}<br><small>{interval.removesuffix(')')}</small>" if bracket else mean
+    """The median, and below it its interval."""
+    median, bracket, interval = escape(format_summary(result.summary(sender, name))).partition(" (")
+    return f"{median}<br><small>{interval.removesuffix(')')}</small>" if bracket else median
 
 
 def _difference_cell(result: Comparison, sender: str, name: str) -> str:
@@ -303,11 +303,11 @@ def _difference_cell(result: Comparison, sender: str, name: str) -> str:
     if found.ci95 is None:
         return f"{_signed(found)}{star}"
     low, high = (format_value(x) for x in found.ci95)
-    return f"{_signed(found)}{star}<br><small>median {low} to {high}</small>"
+    return f"{_signed(found)}{star}<br><small>{low} to {high}</small>"
 
 
 def _signed(found: Difference) -> str:
     entry = metric(found.metric)
-    told = format_value(found.mean)
-    sign = "+" if found.mean > 0 and told != "0" else ""
+    told = format_value(found.middle)
+    sign = "+" if found.middle > 0 and told != "0" else ""
     return f"{sign}{told} {entry.unit}".strip()

@@ -87,7 +87,7 @@ def _shares_figure(result: PopulationResult) -> str:
 
 def _in_percent(share: Estimate, sign: int = 1) -> dict[str, object]:
     ends = sorted((100 * sign * share.low, 100 * sign * share.high))
-    return {"mean": 100 * sign * share.value, "ci95": ends}
+    return {"value": 100 * sign * share.value, "ci95": ends}
 
 
 def _share_cells(versus: Versus) -> list[str]:

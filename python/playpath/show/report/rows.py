@@ -11,7 +11,7 @@ from playpath.show.report.component import colour_place, component
 
 
 def values_figure(result: Comparison, name: str, kind: Literal["bar", "dot"]) -> str:
-    """Mean, interval of the median and single seeds of a metric, in the order of the ranking."""
+    """Median with its interval and single seeds of a metric, in the order of the ranking."""
     rows = []
     for sender in result.ranking:
         summary = result.summary(sender, name)
@@ -19,7 +19,7 @@ def values_figure(result: Comparison, name: str, kind: Literal["bar", "dot"]) ->
         rows.append(
             {
                 **_row(result, sender),
-                "mean": summary and summary.mean,
+                "value": summary and summary.middle,
                 "ci95": summary and summary.ci95,
                 "seeds": values,
             }
@@ -38,7 +38,7 @@ def differences_figure(result: Comparison, name: str) -> str:
         rows.append(
             {
                 **_row(result, sender),
-                "mean": found and found.mean,
+                "value": found and found.middle,
                 "ci95": found and found.ci95,
                 "seeds": [],
                 "state": state,

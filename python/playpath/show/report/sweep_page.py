@@ -180,7 +180,7 @@ def _curves(result: SweepResult) -> str:
     body = html.figures(first if is_long else first + rest)
     body += html.details("The other metrics", html.figures(rest)) if is_long and rest else ""
     together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
-    note = f"Means, with 95 % intervals of the median; {together} taken together."
+    note = f"Medians with their 95 % intervals, of fewer than six runs means; {together} taken together."
     return html.section("How the metrics respond", body, note=note) if first or rest else ""
 
 
@@ -206,7 +206,7 @@ def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
         part = table.filter(pl.col("sender") == sender)
         found = [stats.summarise(part.filter(pl.col(key) == v)[name].drop_nulls().to_list()) for v in places]
         points = [
-            [at, one.mean, *(one.ci95 or (None, None))]
+            [at, one.middle, *(one.ci95 or (None, None))]
             for at, one in zip(numbers, found, strict=True)
             if one is not None
         ]
@@ -268,9 +268,10 @@ def _row(result: SweepResult, row: Named) -> list[str]:
     gap = ""
     if row["difference"] is not None:
         unit = metric(row["criterion"]).unit
-        gap = f"{format_value(row['difference'])} {unit}"
+        shown = row["difference"] if row["median"] is None else row["median"]
+        gap = f"{format_value(shown)} {unit}"
         if row["ci95_low"] is not None:
-            gap += f"<br><small>median {format_value(row['ci95_low'])} to {format_value(row['ci95_high'])}</small>"
+            gap += f"<br><small>{format_value(row['ci95_low'])} to {format_value(row['ci95_high'])}</small>"
     cells = [
         ", ".join(row["winners"]),
         _decided(row),

@@ -43,7 +43,7 @@ def _head(result: Twin) -> str:
 def _figures(result: Twin) -> str:
     parts = [_pair_figure(result, name) for name in _FIGURES if result.of(name)]
     note = (
-        f"Open circle: simulator; filled square: {result.kernel.world}; whiskers: 95 % interval of the median; at the right "
+        f"Open circle: simulator; filled square: {result.kernel.world}; at medians; whiskers: their 95 % intervals; at the right "
         "the verdict."
     )
     if result.judges_traffic:
@@ -77,7 +77,7 @@ def _pair_figure(result: Twin, name: str) -> str:
 
 
 def _measured(found: Summary | None) -> dict[str, object]:
-    return {"mean": found and found.mean, "ci95": found and found.ci95}
+    return {"value": found and found.middle, "ci95": found and found.ci95}
 
 
 def _what(result: Twin) -> str:

@@ -92,8 +92,8 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
         Frame::MaxStreams(max) => put(out, 0x12, &[max]),
         Frame::DataBlocked(limit) => put(out, 0x14, &[limit]),
         Frame::StreamDataBlocked { id, limit } => put(out, 0x15, &[id, limit]),
-        // Never sent: this end has one connection id (§5.1.1 asks for no more).
-        Frame::NewConnectionId { .. } | Frame::Close { .. } => {}
+        // Never sent: this end has one connection id (§5.1.1 asks for no more), and one path.
+        Frame::NewConnectionId { .. } | Frame::Close { .. } | Frame::PathStatus { .. } => {}
         Frame::PathChallenge(token) | Frame::PathResponse(token) => {
             out.push(if matches!(frame, Frame::PathChallenge(_)) { 0x1a } else { 0x1b });
             out.extend(token.to_be_bytes());

@@ -20,7 +20,7 @@ use super::packet::TransportParameters;
 use super::ranges::RangeSet;
 use super::send_buffer::SendBuffer;
 use halves::{Incoming, Outgoing, Pending, Stream};
-use playpath_units::{Duration, Time};
+use playpath_units::{Duration, Priority, Time};
 use table::Table;
 
 /// A peer broke a rule: the connection closes with this code (RFC 9000 §20.1).
@@ -51,21 +51,6 @@ impl Violation {
             Violation::Protocol => 0x0a,
             Violation::CryptoBuffer => 0x0d,
         }
-    }
-}
-
-/// Order of sending (RFC 9218 §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Priority {
-    /// 0, first, to 7.
-    pub urgency: u8,
-    /// Streams of one urgency take turns; others go one after the other.
-    pub incremental: bool,
-}
-
-impl Default for Priority {
-    fn default() -> Priority {
-        Priority { urgency: 3, incremental: false }
     }
 }
 
@@ -103,6 +88,8 @@ pub(crate) struct Streams {
     read_bytes: u64,
     /// Bytes in order, of all streams, that wait for the reader.
     unread: u64,
+    /// The last write was cut.
+    is_write_cut: bool,
 }
 
 impl Streams {
@@ -128,6 +115,7 @@ impl Streams {
             acked_bytes: 0,
             read_bytes: 0,
             unread: 0,
+            is_write_cut: false,
         }
     }
 
@@ -212,6 +200,7 @@ impl Streams {
     }
     pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.send_space(id, config));
+        self.is_write_cut = taken < bytes;
         if taken > 0
             && let Some(stream) = self.map.get_mut(id)
         {
@@ -302,6 +291,25 @@ impl Streams {
     }
     pub fn read_bytes(&self) -> u64 {
         self.read_bytes
+    }
+    /// Bytes that the peer's window of the connection still takes.
+    pub fn window_left(&self) -> u64 {
+        self.limit - self.sent
+    }
+    /// The writer waits, and less than a third of a stream's buffer is free: whether it has no room at all.
+    pub fn held_up(&self, config: &Config) -> Option<bool> {
+        let buffers = self.map.iter().filter(|_| self.is_write_cut).map(|(_, stream)| &stream.send.buffer);
+        let held = buffers.map(|buffer| buffer.written() - buffer.acked_up_to()).max()?;
+        let space = config.send_buffer.saturating_sub(held);
+        (space < held / 2).then_some(space == 0)
+    }
+    /// Bytes that wait behind gaps, of all streams.
+    pub fn out_of_order(&self) -> u64 {
+        let behind = |stream: &Stream| -> u64 {
+            let received = &stream.receive.received;
+            received.iter().filter(|range| range.start > 0).map(|range| range.end - range.start).sum()
+        };
+        self.map.iter().map(|(_, stream)| behind(stream)).sum()
     }
     /// Bytes written and not sent, on all streams.
     pub fn unsent(&self) -> u64 {

@@ -1,0 +1,109 @@
+//! What happens to packets on a link besides noise and queues: outages, packets too large for it, corruption, and a NAT that forgets
+//! who it knows.
+//!
+//! - **MTU**: a packet of more bytes is dropped and nobody is told (a black hole, RFC 8899 §1), cause `too_big`.
+//! - **Corruption**: the packet takes its time on the link, and is dropped at its far end, cause `corrupted`: the receiver's checksum or
+//!   AEAD would not let it through. Its own random stream, so that the noise of the loss model is the same with it and without.
+//! - **Rebinding**: from a time on a NAT shows its hosts under another port. On the way out packets are given the number of the binding in
+//!   force; on the way in one for an earlier binding is dropped, cause `rebound`: the NAT knows nobody there.
+//!
+//! Tested here and by `tests/hazards.rs`.
+
+use crate::ledger::DropCause;
+use crate::outage::Outage;
+use playpath_units::random::{RootSeed, Stream};
+use playpath_units::{Duration, Ratio, Time};
+
+/// When a NAT gives its hosts other ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rebinding {
+    /// First time.
+    pub at: Time,
+    /// And then again and again.
+    pub every: Option<Duration>,
+    /// The first comes up to this much later, by the run's seed.
+    pub spread: Duration,
+    /// Packets leave by this link; or they come in by it.
+    pub is_outbound: bool,
+}
+
+impl Rebinding {
+    /// Where the seed moves it, for the link `name`, such as "wifi/down".
+    fn drawn(self, name: &str, seed: RootSeed) -> Rebinding {
+        let path = name.rsplit_once('/').map_or(name, |(path, _direction)| path);
+        let later = self.spread.mul_f64(seed.stream(&format!("link.{path}/rebinding")).uniform());
+        Rebinding { at: self.at + later, spread: Duration::ZERO, ..self }
+    }
+
+    /// Number of the binding in force; 0 before the first change.
+    fn binding(&self, now: Time) -> u16 {
+        if now < self.at {
+            return 0;
+        }
+        let again = self.every.map_or(0, |every| now.saturating_since(self.at).as_nanos() / every.as_nanos().max(1));
+        1 + again as u16
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Hazards {
+    outage: Option<Outage>,
+    mtu: u32,
+    rebinding: Option<Rebinding>,
+    corruption: Option<(Ratio, Stream)>,
+}
+
+impl Hazards {
+    /// Of the link `name`; `None`: it has none.
+    pub fn new(config: &crate::LinkConfig, seed: RootSeed) -> Option<Box<Hazards>> {
+        let is_corrupting = config.corruption != Ratio::ZERO;
+        if config.outage.is_none() && config.mtu.is_none() && config.rebinding.is_none() && !is_corrupting {
+            return None;
+        }
+        let name = &config.name;
+        let stream = || seed.stream(&format!("link.{name}/corruption"));
+        Some(Box::new(Hazards {
+            outage: config.outage.map(|outage| outage.drawn(name, seed)),
+            mtu: config.mtu.unwrap_or(u32::MAX),
+            rebinding: config.rebinding.map(|rebinding| rebinding.drawn(name, seed)),
+            corruption: is_corrupting.then(|| (config.corruption, stream())),
+        }))
+    }
+
+    /// Whether a packet that comes now is refused, and why.
+    pub fn refuses(&self, now: Time, packet: &impl crate::Packet) -> Option<DropCause> {
+        if self.outage.is_some_and(|outage| outage.covers(now)) {
+            return Some(DropCause::Outage);
+        }
+        if packet.wire_bytes() > self.mtu {
+            return Some(DropCause::TooBig);
+        }
+        let is_stale = |nat: Rebinding| !nat.is_outbound && packet.binding() != nat.binding(now);
+        self.rebinding.is_some_and(is_stale).then_some(DropCause::Rebound)
+    }
+
+    /// The binding that a packet on its way out is given.
+    pub fn outbound_binding(&self, now: Time) -> Option<u16> {
+        self.rebinding.filter(|nat| nat.is_outbound).map(|nat| nat.binding(now))
+    }
+
+    /// The next packet on the wire is corrupted.
+    pub fn corrupts(&mut self) -> bool {
+        self.corruption.as_mut().is_some_and(|(share, stream)| stream.chance(share.get()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bindings_count_up() {
+        let (at, every) = (Time::from_secs(10), Some(Duration::from_secs(5)));
+        let nat = Rebinding { at, every, spread: Duration::ZERO, is_outbound: true };
+        let numbers = [9_999, 10_000, 14_999, 15_000, 26_000].map(|ms| nat.binding(Time::from_millis(ms)));
+        assert_eq!(numbers, [0, 1, 1, 2, 4]);
+        assert_eq!(Rebinding { every: None, ..nat }.binding(Time::from_secs(100)), 1);
+    }
+}

@@ -1,0 +1,122 @@
+//! QUIC over several paths: multipath under every scheduler, beside MPTCP.
+
+mod common;
+
+use common::{check_conservation, metric, play, traffic};
+use playpath_sim::Tracing;
+
+const FILM: &str = "[video]\nsource = \"bigbuckbunny\"\nrate = \"3 Mbit/s\"\nduration = \"40 s\"\n[player]\nkind = \"progressive\"\nbuffer = \"5 s\"\n";
+const TWO: &str = "[[path]]\nname = \"wifi\"\nrate = \"4 Mbit/s\"\nrtt = \"30 ms\"\n[[path]]\nname = \"lte\"\nrate = \"4 Mbit/s\"\nrtt = \"60 ms\"\n";
+
+/// A film of 3 Mbit/s over two paths of 4: nobody stalls, both carry data, nothing is lost but in links; twice the same.
+#[test]
+fn every_scheduler_plays_a_film() {
+    for entry in playpath_transport::mptcp::scheduler::entries() {
+        let name = entry.name;
+        let text = format!(
+            "{FILM}{TWO}[[sender]]\nname = \"s\"\ncc = \"cubic\"\nscheduler = \"{name}\"\ntransport = \"quic\"\n"
+        );
+        let record = || play(&text, "s", 1, Tracing::Series);
+        let (one, other) = (record(), record());
+        check_conservation(&one);
+        assert_eq!(format!("{:?}", one.series), format!("{:?}", other.series), "{name}");
+        assert_eq!(metric(&one, "stall_time_s"), 0.0, "{name}");
+        let flow = common::flow(&one, "video");
+        assert_eq!(flow.subflows.len(), 2, "{name}");
+        assert!(flow.subflows.iter().all(|s| s.share > 0.02), "{name}: {:?}", flow.subflows);
+    }
+}
+
+/// Bulk over 10 and 5 Mbit/s takes 15 by QUIC as by MPTCP.
+#[test]
+fn bulk_takes_both_paths() {
+    let bulk = |transport: &str| {
+        let text = format!(
+            "[[path]]\nrate = \"10 Mbit/s\"\nrtt = \"40 ms\"\n[[path]]\nrate = \"5 Mbit/s\"\nrtt = \"60 ms\"\n[[traffic]]\nname = \"bulk\"\n\
+             kind = \"bulk\"\ncc = \"cubic\"\n{transport}[run]\nduration = \"30 s\""
+        );
+        common::flow(&traffic(&text, 1), "bulk").goodput_mbps
+    };
+    let (quic, mptcp) = (bulk("transport = \"quic\"\n"), bulk(""));
+    assert!(quic > 13.2 && mptcp > 13.2, "{quic} {mptcp}");
+}
+
+/// The first path breaks for good in mid-film: playback goes on over the other.
+#[test]
+fn a_film_outlives_a_path() {
+    let broken = TWO.replacen("rtt = \"30 ms\"\n", "rtt = \"30 ms\"\noutage = { from = \"10 s\" }\n", 1);
+    for scheduler in ["linux", "blest", "redundant"] {
+        let text = format!(
+            "{FILM}{broken}[[sender]]\nname = \"s\"\ncc = \"cubic\"\nscheduler = \"{scheduler}\"\ntransport = \"quic\"\n"
+        );
+        let record = play(&text, "s", 1, Tracing::Off);
+        check_conservation(&record);
+        assert!(metric(&record, "stall_time_s") < 1.0, "{scheduler}");
+        assert_eq!(common::flow(&record, "video").subflows[0].failures, Some(1), "{scheduler}");
+    }
+}
+
+/// One path, 20 Mbit/s and 40 ms, with `extra` keys; a film of 3 Mbit/s.
+fn over(extra: &str, sender: &str, seed: u64) -> playpath_record::Record {
+    let path = format!("[[path]]\nname = \"wan\"\nrate = \"20 Mbit/s\"\nrtt = \"40 ms\"\n{extra}\n");
+    let text = format!("{FILM}{path}[[sender]]\nname = \"s\"\ncc = \"cubic\"\n{sender}\n");
+    let record = play(&text, "s", seed, Tracing::Off);
+    check_conservation(&record);
+    record
+}
+
+/// RFC 9000 §9.3.1: the NAT gives the client another port every 5 s. QUIC's server follows and keeps window and RTT; TCP's answers with a
+/// reset, and a new connection asks for the rest: one for each of the 7 times at which the film still comes, by the seed. Both play to the end.
+#[test]
+fn a_rebinding_nat_costs_quic_nothing_and_tcp_its_connections() {
+    for seed in 1..4 {
+        let nat = "rebinding = { at = \"5 s\", every = \"5 s\", spread = \"3 s\" }";
+        let quic = over(nat, "transport = \"quic\"", seed);
+        assert_eq!((quic.flows.len(), metric(&quic, "stall_time_s")), (1, 0.0), "{:?}", quic.flows);
+        let tcp = over(nat, "", seed);
+        assert!((2..=8).contains(&tcp.flows.len()), "{} connections", tcp.flows.len());
+        assert!(metric(&tcp, "played_s") > 39.0, "{tcp:?}");
+    }
+}
+
+/// Packets of 1452 bytes and 28 of headers do not pass 1400: nothing ever plays; those of 1350 do. TCP's of 1500 do not either.
+#[test]
+fn a_small_mtu_is_a_black_hole() {
+    let played = |sender: &str| metric(&over("mtu = \"1400 B\"", sender, 1), "played_s");
+    assert_eq!(played("transport = \"quic\""), 0.0);
+    assert_eq!(played(""), 0.0);
+    assert!(played("transport = { name = \"quic\", datagram_bytes = 1350 }") > 39.0);
+}
+
+/// 0.3 % of the packets are corrupted in both directions: 32 of 10 600 and 16 of 5300, give or take 17 and 12. They are found as losses are,
+/// and the film plays.
+#[test]
+fn corruption_is_repaired() {
+    let record = over("corruption = \"0.3 %\"\nup = { corruption = \"0.3 %\" }", "transport = \"quic\"", 1);
+    let corrupted = |link: &str| {
+        let dropped = &common::link(&record, link).dropped_packets;
+        dropped.iter().find(|(cause, _)| *cause == "corrupted").map_or(0, |(_, count)| *count)
+    };
+    assert!(corrupted("path.wan/down") > 15 && corrupted("path.wan/up") > 4, "{record:?}");
+    assert!(metric(&record, "stall_time_s") < 3.0 && metric(&record, "played_s") > 39.0);
+}
+
+/// The path breaks at 10 s, the client's system notices it a second later. Both go on; the connection that migrates needs no new one.
+#[test]
+fn connections_move_when_their_path_breaks() {
+    let broken = TWO.replacen("rtt = \"30 ms\"\n", "rtt = \"30 ms\"\noutage = { from = \"10 s\" }\n", 1);
+    for (sender, connections) in [
+        ("handover = \"migrate\"\ntransport = \"quic\"", 1),
+        ("handover = \"reconnect\"\ntransport = \"quic\"", 2),
+        ("handover = \"reconnect\"", 2),
+        ("handover = \"reconnect\"\ntls = \"full\"", 2),
+    ] {
+        let text = format!("{FILM}{broken}[[sender]]\nname = \"s\"\ncc = \"cubic\"\n{sender}\n");
+        let record = play(&text, "s", 1, Tracing::Series);
+        check_conservation(&record);
+        assert_eq!(record.flows.len(), connections, "{sender}");
+        assert!(metric(&record, "stall_time_s") < 2.0 && metric(&record, "played_s") > 39.0, "{sender}: {record:?}");
+        let total: f64 = record.flows.iter().map(|flow| flow.goodput_mbps * (flow.end_s - flow.start_s) / 8.0).sum();
+        assert!((14.0..16.5).contains(&total), "{sender}: {total} MB of 15");
+    }
+}

@@ -1,0 +1,75 @@
+//! The priority of a response, as the `Priority` header field says it (RFC 9218 §4).
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How urgent a response is, and whether the client can use a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Priority {
+    /// 0: first, 7: last.
+    pub urgency: u8,
+    /// Served side by side with others that are as urgent, not after them.
+    pub incremental: bool,
+}
+
+impl Priority {
+    /// What holds if a client says nothing (RFC 9218 §4.1, §4.2).
+    pub const UNSAID: Priority = Priority { urgency: 3, incremental: false };
+}
+
+impl Default for Priority {
+    fn default() -> Priority {
+        Priority::UNSAID
+    }
+}
+
+impl FromStr for Priority {
+    type Err = ();
+
+    /// "u=1, i", "u=3", "i".
+    fn from_str(text: &str) -> Result<Priority, ()> {
+        let mut priority = Priority::UNSAID;
+        let mut said = [false; 2];
+        for member in text.split(',').map(str::trim) {
+            let place = match (member, member.strip_prefix("u=").map(str::as_bytes)) {
+                ("i", _) => {
+                    priority.incremental = true;
+                    0
+                }
+                (_, Some(&[digit @ b'0'..=b'7'])) => {
+                    priority.urgency = digit - b'0';
+                    1
+                }
+                _ => return Err(()),
+            };
+            if std::mem::replace(&mut said[place], true) {
+                return Err(());
+            }
+        }
+        Ok(priority)
+    }
+}
+
+impl fmt::Display for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "u={}{}", self.urgency, if self.incremental { ", i" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_read_and_written_as_in_the_header_field() {
+        for (text, urgency, incremental) in [("u=1, i", 1, true), ("u=7", 7, false), ("i", 3, true), ("i,u=0", 0, true)]
+        {
+            let priority = Priority { urgency, incremental };
+            assert_eq!(text.parse(), Ok(priority), "{text}");
+            assert_eq!(priority.to_string().parse(), Ok(priority));
+        }
+        for text in ["", "u=8", "u=", "u=1 i", "i, i", "urgent", "u=11"] {
+            assert_eq!(text.parse::<Priority>(), Err(()), "{text}");
+        }
+    }
+}
