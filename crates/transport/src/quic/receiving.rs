@@ -128,7 +128,9 @@ impl Connection {
                 self.discard(Space::Handshake); // RFC 9001 §4.9.2
             }
             Frame::Close { code } => self.drain(now, code),
-            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } | Frame::NewConnectionId { .. } => {}
+            // Connection ids are bytes, which are kept outside ([`external`](super::external)).
+            Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
+            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } => {}
         }
         Ok(())
     }
@@ -173,7 +175,10 @@ fn is_allowed(kind: Kind, frame: &Frame) -> bool {
         (Kind::Initial | Kind::Handshake, frame) => {
             matches!(frame, Frame::Ping | Frame::Crypto { .. } | Frame::Close { .. })
         }
-        (Kind::ZeroRtt, Frame::Crypto { .. } | Frame::HandshakeDone | Frame::PathResponse(_)) => false,
+        (Kind::ZeroRtt, frame) => !matches!(
+            frame,
+            Frame::Crypto { .. } | Frame::HandshakeDone | Frame::PathResponse(_) | Frame::RetireConnectionId { .. }
+        ),
         _ => true,
     }
 }

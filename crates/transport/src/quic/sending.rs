@@ -153,7 +153,8 @@ impl Connection {
 
     /// Something waits for a packet of the data's space.
     fn has_data(&self) -> bool {
-        self.streams.has_frames() || self.handshake.done_due || self.has_crypto(Space::Data)
+        let has_news = self.handshake.done_due || self.announcements.is_due();
+        self.streams.has_frames() || has_news || self.has_crypto(Space::Data)
     }
 
     fn has_crypto(&self, space: Space) -> bool {
@@ -245,6 +246,10 @@ impl Connection {
         if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
             self.handshake.done_due = false;
             draft.push(Frame::HandshakeDone);
+        }
+        while let Some(frame) = self.announcements.next().filter(|frame| draft.fits(*frame)) {
+            self.announcements.on_sent();
+            draft.push(frame);
         }
         while !draft.packet.frames.is_full() && draft.room >= LEAST_ROOM {
             let Some((frame, is_again)) = self.streams.next_frame(draft.room) else { break };

@@ -35,7 +35,7 @@ GROUPS = {
     },
     "Real networks": {
         "twin": "Run a scenario in both worlds, simulator and kernel.",
-        "serve": "Serve a folder to stock clients with our own TCP.",
+        "serve": "Serve a folder to stock clients by our own TCP, MPTCP, QUIC.",
         "relay": "Carry a stream over several paths at once.",
         "testbed": "The kernel world: clean up, show, calibrate, run.",
         "cc": "Load, list, show, set, unload kernel controls.",
