@@ -76,7 +76,7 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat --check
 	$(BIN)/python tools/check_links.py
 
-# Type checks only: a Mac's linker and libraries are not needed. What is Linux's own (links, client, relay, loader) stays outside.
+# Type checks only: a Mac's linker and libraries are not needed. What is Linux's own (links, client, loader) stays outside.
 check-macos: ## whether the simulator compiles for macOS
 	@settings=$$(tools/rust-std aarch64-apple-darwin) || { echo "skipped: the check for macOS"; exit 0; }; \
 	eval "$$settings"; cargo check --quiet --target aarch64-apple-darwin --target-dir target/macos --package playpath-python
@@ -149,8 +149,8 @@ papers: setup ## the papers' studies over the joint space of what they leave ope
 	$(BIN)/playpath reproduce all --joint 340 --figures
 	$(BIN)/python docs/papers.py out/reproduce
 
-kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay, own endpoint (bpf/setup.sh installs the packages)
-	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay -p playpath-serve
+kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, own endpoint (bpf/setup.sh installs the packages)
+	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-serve
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
 wheel: setup $(VENV)/.wheel-tools page-or-none ## the source distribution and the wheel with everything, out/dist (bpf/setup.sh build installs the tools)

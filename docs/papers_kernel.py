@@ -33,7 +33,7 @@ DOCS = Path(__file__).parent
 STORE = DOCS.parent / "out" / "papers-kernel"
 SIMULATED_SEEDS = 16
 WORLDS = {"sim": "simulator", "real": "Linux"}
-STICKY_WORLDS = {"wire": "our MPTCP, Linux's client", "real": "relay over Linux's TCP", "sim": "simulator"}
+STICKY_WORLDS = {"wire": "our MPTCP, Linux's client", "sim": "simulator"}
 """As the tables of docs/manual/wire.md have them."""
 STICKY_METRICS = ("path_switches", "switches_from_open_path", "stall_time_s")
 _STYLES = {"sim": (COLOURS[0], "o", -0.16), "real": (COLOURS[1], "s", 0.16), "wire": (COLOURS[2], "D", 0.0)}

@@ -54,6 +54,8 @@ class Shown:
     )
     figures: tuple[str, ...] = ("stall_time_s", "goodput_mbps", "mean_rtt_ms")
     video: bool = True
+    world: str = "kernel"
+    """What is set beside the simulator."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -66,10 +68,7 @@ SPARE = 20
 SIX = "newreno,cubic,vegas,ccp,ccplb,bbr"
 ADAPTIVE = ("stall_time_s", "mean_rate_kbps", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 FLOWS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
-STRIPED = (
-    "In the simulator the paths are subflows of MPTCP, on the kernel TCP connections under the [relay](../manual/relay.md): the same "
-    "schedulers and controls over another protocol, whose paths open at once and have a receive window each."
-)
+WIRE = "Linux's MPTCP has none of these schedulers: the sender is ours in the world [wire](../manual/wire.md), the client Linux's."
 SCENARIOS = {
     "wireless": Shown(seeds=16, cut=40, cc=SIX),
     "short-buffer": Shown(seeds=6, cut=30, cc=SIX),
@@ -87,9 +86,9 @@ SCENARIOS = {
         figures=FLOWS,
         remark="With the profile `linux`: the scenario's own, `ns2`, is of another TCP.",
     ),
-    "sticky-baseline": Shown(seeds=3, cut=40, remark=STRIPED),
-    "sticky-3p-50": Shown(seeds=6, cut=40, remark=STRIPED),
-    "sticky-3p-150": Shown(seeds=6, cut=40, remark=STRIPED),
+    "sticky-baseline": Shown(seeds=3, cut=40, world="wire", remark=WIRE),
+    "sticky-3p-50": Shown(seeds=6, cut=40, world="wire", remark=WIRE),
+    "sticky-3p-150": Shown(seeds=6, cut=40, world="wire", remark=WIRE),
     "dumbbell": Shown(seeds=5, cut=20, metrics=FLOWS, figures=FLOWS, video=False, remark="Means of ten flows each."),
 }
 """The shipped scenarios."""
@@ -190,7 +189,7 @@ def scenario_twin(name: str, deadline: float) -> Twin:
         print(name, seeds, file=sys.stderr)
         result = twin(
             ROOT / "scenarios" / f"{name}.toml", cc=cc, seeds=seeds, set=how.settings,
-            store=STORE / name, parallel=PARALLEL, tolerance=TOLERANCE,
+            store=STORE / name, parallel=PARALLEL, tolerance=TOLERANCE, world=how.world,
         )  # fmt: skip
     return result
 
@@ -282,6 +281,7 @@ def command(name: str) -> str:
     how = SCENARIOS[name]
     words = [f"sudo playpath twin scenarios/{name}.toml"]
     words += [f"--cc {how.cc}"] if how.cc else []
+    words += [f"--world {how.world}"] if how.world != "kernel" else []
     words += [f"--seeds {how.seeds}", *(f"--set '{key}=\"{value}\"'" for key, value in how.settings.items())]
     return " ".join([*words, f"--parallel {PARALLEL} --tolerance '{TOLERANCE}'"])
 

@@ -1,9 +1,8 @@
 """Fill the table of real players in docs/manual/wire.md: `sudo .venv/bin/python docs/wire.py`, as root, on an otherwise idle machine.
 
 The sticky study's three scenarios, sixteen combinations of control and scheduler each, with VLC over the kernel's MPTCP and our own
-endpoint (world `wire`), with VLC over the relay on the kernel's TCP (world `kernel`), and in the simulator. Sessions of real worlds run in
-real time, about 45 s each: an hour and a quarter in all, half of that with `--jobs 2`
-on four cores. Finished ones are kept in out/wire, so it may be stopped and run again.
+endpoint (world `wire`), and in the simulator. Sessions of the real world run in real time, about 45 s each: 40 minutes in all, half of
+that with `--jobs 2` on four cores. Finished ones are kept in out/wire, so it may be stopped and run again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from playpath.results.comparison import Comparison
 DOCS = Path(__file__).parent
 STORE = DOCS.parent / "out" / "wire"
 SCENARIOS = ("sticky-baseline", "sticky-3p-50", "sticky-3p-150")
-WORLDS = {"wire:vlc": "VLC on the wire", "kernel:vlc": "VLC over the relay", "sim": "simulator"}
+WORLDS = {"wire:vlc": "VLC on the wire", "sim": "simulator"}
 SPARE = 20
 """Seconds that the video is longer than its session, so that none ends within."""
 METRICS = ("path_switches", "switches_from_open_path", "reinjections", "stall_time_s", "mean_rtt_ms")

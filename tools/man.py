@@ -19,7 +19,7 @@ from playpath.cli import app
 from playpath.cli.commands import COMMANDS
 
 _EXIT = (("0", "done"), ("1", "the run failed"), ("2", "the input is wrong"), ("130", "stopped by Ctrl-C"))
-_OWN_PROGRAMS = ("relay", "cc")
+_OWN_PROGRAMS = ("cc",)
 """Commands whose options are their program's."""
 
 

@@ -25,8 +25,9 @@ def test_what_is_left_to_the_others_on_the_path():
     flow = {"sender": "a", "name": "cross", "sent_packets": 100, "loss_ratio": 0.1}
     more = {**flow, "name": "bulk", "sent_packets": 300, "loss_ratio": 1 / 30}
     own = {**flow, "name": "video", "loss_ratio": 0.5}
+    later = {**own, "name": "video.2"}
     table = pl.DataFrame({"sender": ["a", "a", "b"], "neighbours_goodput_mbps": [1.0, 3.0, None]})
-    assert neighbours(table, pl.DataFrame([flow, more, own])) == [Neighbours("a", 2.0, pytest.approx(0.05))]
+    assert neighbours(table, pl.DataFrame([flow, more, own, later])) == [Neighbours("a", 2.0, pytest.approx(0.05))]
     assert neighbours(table.select("sender"), pl.DataFrame([flow])) == []
 
 
@@ -58,6 +59,9 @@ def test_an_hour_costs_what_was_sent_in_it():
     (cost,) = hourly_costs(table, pl.DataFrame([flow, beside]), price_per_gb=2.0)
     assert (cost.sender, cost.sent_gb, cost.retransmitted_gb) == ("a", pytest.approx(1e-3), pytest.approx(1e-4))
     assert cost.price == pytest.approx(2e-3)
+    # The viewer's later connections cost as much.
+    (both,) = hourly_costs(table, pl.DataFrame([flow, {**flow, "name": "video.2"}, beside]), None)
+    assert both.sent_gb == pytest.approx(2e-3)
 
 
 def test_an_hour_of_a_comparison_is_that_of_its_film(small_result):

@@ -25,7 +25,7 @@ def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path)
     for row in rows:
         # The simulator is deterministic; a metric that both lack would compare nothing.
         assert row["sim"] is not None, row
-        assert row["sim"] == row["kernel"]
+        assert row["sim"] == row["sim again"]
         assert row["sim_min"] <= row["sim"] <= row["sim_max"]
     assert {row["variant"] for row in rows} == {case.labels["variant"] for case in whole.beside.cases(0.01)}
     saved = pl.read_csv(result.save(tmp_path / "out"))

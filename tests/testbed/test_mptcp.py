@@ -91,9 +91,7 @@ def video(duration: str) -> dict[str, Any]:
 def test_a_video_over_kernel_mptcp_has_a_column_for_each_subflow() -> None:
     if not mptcp.schedulers():
         pytest.skip("this kernel has no MPTCP")
-    record = run_kernel(
-        video("4 s"), sender("cubic", multipath="mptcp", scheduler="dft"), 1, tolerance="100 ms", trace=True
-    )
+    record = run_kernel(video("4 s"), sender("cubic", scheduler="dft"), 1, tolerance="100 ms", trace=True)
     (flow,) = record["flows"]
     assert (flow["name"], flow["cc"]) == ("video", "cubic")
     assert [subflow["path"] for subflow in flow["subflows"]] == ["first", "second", "third"]
@@ -116,21 +114,21 @@ def test_curl_goes_over_mptcp_too_and_players_that_cannot_are_refused() -> None:
         pytest.skip("this kernel has no MPTCP")
     if shutil.which("curl") is None or shutil.which("mptcpize") is None:
         pytest.skip("needs curl and mptcpize")
-    record = run_kernel(video("2 s"), sender("cubic", multipath="mptcp"), 1, tolerance="100 ms", player="curl")
+    record = run_kernel(video("2 s"), sender("cubic"), 1, tolerance="100 ms", player="curl")
     assert {subflow["path"] for subflow in record["flows"][0]["subflows"]} == {"first", "second", "third"}
     # One path carries 2 Mbit/s.
     assert record["metrics"]["goodput_mbps"] > 2
     if shutil.which("iperf3") is None:
         pytest.skip("needs iperf3")
     with pytest.raises(UnsupportedError, match=r"iperf3 opens plain TCP connections.* own and curl"):
-        run_kernel(video("2 s"), sender("cubic", multipath="mptcp"), 1, player="iperf3")
+        run_kernel(video("2 s"), sender("cubic"), 1, player="iperf3")
 
 
 def test_a_scheduler_that_the_kernel_lacks_is_refused_with_the_way_out() -> None:
     if not mptcp.schedulers():
         pytest.skip("this kernel has no MPTCP")
-    with pytest.raises(TestbedError, match=r"this kernel's MPTCP has the scheduler.* not `gr-sty` .* multipath = "):
-        run_kernel(video("4 s"), sender("cubic", multipath="mptcp", scheduler={"name": "gr-sty"}), 1)
+    with pytest.raises(TestbedError, match=r"this kernel's MPTCP has the scheduler.* not `gr-sty` .* --world wire"):
+        run_kernel(video("4 s"), sender("cubic", scheduler={"name": "gr-sty"}), 1)
 
 
 def test_a_path_without_a_subflow_fails_the_run_with_counters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +138,7 @@ def test_a_path_without_a_subflow_fails_the_run_with_counters(monkeypatch: pytes
     with pytest.raises(
         TestbedError, match=r"1 of 3 paths had a subflow; none on: second, third; counters .* MPCapableSYNRX [1-9]"
     ):
-        run_kernel(video("1 s"), sender("cubic", multipath="mptcp"), 1, tolerance="100 ms")
+        run_kernel(video("1 s"), sender("cubic"), 1, tolerance="100 ms")
 
 
 def test_a_kernel_without_mptcp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

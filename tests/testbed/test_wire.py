@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from support import FAST, scenario, sender
 
+import playpath
 from playpath.base.errors import InputError
 from playpath.real.testbed import namespaces, wire
 from playpath.real.testbed.bed import Testbed
@@ -113,6 +114,42 @@ def test_a_control_without_a_kernel_twin_and_a_scheduler_over_real_mptcp() -> No
     assert metrics["path_choices"] is not None
     assert metrics["switches_underflow_predicted"] is not None
     assert {"flow.video/first", "flow.video/second", "flow.video/third"} <= set(found["series"])
+
+
+DASH = {"kind": "dash", "ladder": "1 Mbit/s, 3 Mbit/s", "segment": "1 s"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "metric", "within"),
+    [
+        # Twice the media's rate in chunks of 100 ms: the server, not the link, sets the pace, and no queue grows for long.
+        (
+            {"video": {"rate": "1 Mbit/s", "duration": "3 s"}, "player": {"kind": "agent", "xfactor": 2.0}},
+            "mean_rtt_ms",
+            4.0,
+        ),
+        (
+            {
+                "video": {"duration": "4 s"},
+                "player": DASH | {"latency_target": "2 s", "low_latency": "chunks"},
+                "run": {"duration": "5 s"},
+            },
+            "live_latency_s",
+            0.2,
+        ),
+        (
+            {"video": {"duration": "4 s"}, "player": DASH, "origin": {"misses": "100 %", "miss_delay": "400 ms"}},
+            "startup_delay_s",
+            0.2,
+        ),
+    ],
+    ids=["agent", "low latency", "origin"],
+)
+def test_what_the_server_writes_at_its_own_pace(changes: dict[str, Any], metric: str, within: float) -> None:
+    path = {"rate": "5 Mbit/s", "rtt": "40 ms", "queue": "50 packets"}
+    asked = playpath.load({"path": [path], "sender": [{"cc": "cubic"}], **changes})
+    ours, wired = (world(name).session(asked, "cubic", 1, trace=False).metrics for name in ("sim", "wire"))
+    assert wired[metric] == pytest.approx(ours[metric], abs=within)
 
 
 def over_quic(cc: str) -> dict[str, Any]:
@@ -351,15 +388,15 @@ def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
 
 
 def test_what_the_wire_world_cannot_play_is_said() -> None:
-    agent = {"kind": "agent", "buffer": "1 s"}
     for asked, player, words in (
-        (scenario(player=agent), "own", "streaming agent"),
         (scenario(), "iperf3", "iperf3"),
         (scenario(path=PATHS), "dashjs", "plain TCP|dash"),
     ):
         with pytest.raises((UnsupportedError, InputError), match=words):
             run_kernel(asked, sender("cubic"), 1, world="wire", player=player)
+    agent = {"kind": "agent", "buffer": "1 s"}
     for asked, player, words in (
+        (scenario(player=agent), "own", "streaming agent's chunks.* over TCP without TLS alone"),
         (scenario(), "own", "own speaks no HTTP/3; over QUIC play dashjs, hlsjs, shaka or ngtcp2"),
         (scenario(path=PATHS), "ngtcp2", "QUIC takes one path"),
     ):

@@ -8,9 +8,6 @@
 //! Its answer can carry what the kernel knows of the connection (CMSD, CTA-5006), for nginx to pass on. And it takes reports of
 //! players (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
 //! connections of the session whose `sid` they bear.
-//!
-//! Behind a relay (docs/manual/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
-//! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -47,9 +44,7 @@ const MAX_PEERS: usize = 16;
 const MAX_SESSIONS: usize = 16 * 1024;
 /// In `pob_free_bytes`: the player does not tell its level.
 const NOT_TOLD: f64 = u32::MAX as f64;
-/// How a relay's word begins.
-const OF_RELAY: &str = "POST /carriers ";
-/// And how what a player reports.
+/// How what a player reports begins.
 const OF_PLAYER: &str = "POST /reports ";
 /// How a line begins that reports a claim which was not believed.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
@@ -72,23 +67,12 @@ pub struct CmcdBridge {
     telling: Option<Telling>,
     reports: Option<File>,
     sessions: HashMap<String, CmcdSession>,
-    /// By the address that nginx knows a relay's session by.
-    relayed: HashMap<SocketAddr, Relayed>,
 }
 
 /// What the answers tell of the server.
 struct Telling {
     diag: Diag,
     policy: ServerPolicy,
-}
-
-/// A relay's session.
-#[derive(Default)]
-struct Relayed {
-    /// Peers of the connections that carry it.
-    carriers: Vec<SocketAddr>,
-    /// The latest report; connections that open later get it, too.
-    hints: Option<AppParameters>,
 }
 
 /// What the player of a session has reported so far.
@@ -125,8 +109,7 @@ impl CmcdSession {
 impl CmcdBridge {
     /// A bridge to a registered control, if one is to be told.
     pub fn new(registered: Option<Registered>, mode: BufferMode) -> CmcdBridge {
-        let (sessions, relayed) = (HashMap::new(), HashMap::new());
-        CmcdBridge { registered, mode, telling: None, reports: None, sessions, relayed }
+        CmcdBridge { registered, mode, telling: None, reports: None, sessions: HashMap::new() }
     }
 
     /// The same, whose answers tell what the kernel knows, and `max_rate` as the highest rate that a session should choose.
@@ -154,12 +137,6 @@ impl CmcdBridge {
     fn answer(&mut self, mut stream: UnixStream) -> std::io::Result<()> {
         stream.set_write_timeout(Some(PATIENCE))?;
         let text = read_request(&mut stream, Instant::now() + PATIENCE)?;
-        if text.starts_with(OF_RELAY) {
-            if let Some((session, carriers)) = carriers(&text) {
-                self.regroup(session, carriers);
-            }
-            return Ok(());
-        }
         let question = Question::read(&text);
         let taken = match &question {
             Some(question) if text.starts_with(OF_PLAYER) => self.collect(question),
@@ -199,7 +176,7 @@ impl CmcdBridge {
         let mut warnings = Vec::new();
         let hints = told.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
         told.complain(request.peer, &warnings);
-        hints.map_or(Ok(()), |hints| self.tell(request.peer, hints))
+        hints.map_or(Ok(()), |hints| self.tell(request.peer, &hints))
     }
 
     /// Reports that a player has sent to the collector. They concern the connections of a session whose requests bear the same
@@ -213,7 +190,7 @@ impl CmcdBridge {
             told.complain(post.peer, &warnings);
             let peers = told.peers.clone();
             if let Some(hints) = hints {
-                peers.into_iter().try_for_each(|peer| self.tell(peer, hints))?;
+                peers.into_iter().try_for_each(|peer| self.tell(peer, &hints))?;
             }
         }
         Ok(())
@@ -227,34 +204,8 @@ impl CmcdBridge {
         }
     }
 
-    /// Tell the control of the connection to this peer, or of all that carry a relay's session.
-    fn tell(&mut self, peer: SocketAddr, hints: AppParameters) -> Result<(), LiveError> {
-        let Some(relayed) = self.relayed.get_mut(&peer) else { return self.hand_over(peer, &hints) };
-        relayed.hints = Some(hints);
-        let carriers = relayed.carriers.clone();
-        carriers.into_iter().try_for_each(|carrier| self.hand_over(carrier, &hints))
-    }
-
-    /// A relay's session is carried by these connections from now on; without any it is over.
-    fn regroup(&mut self, session: SocketAddr, carriers: Vec<SocketAddr>) {
-        if carriers.is_empty() {
-            self.relayed.remove(&session);
-            return;
-        }
-        if self.relayed.len() >= MAX_SESSIONS && !self.relayed.contains_key(&session) {
-            self.relayed.clear();
-        }
-        let relayed = self.relayed.entry(session).or_default();
-        let before = std::mem::replace(&mut relayed.carriers, carriers.clone());
-        let Some(hints) = relayed.hints else { return };
-        for carrier in carriers.into_iter().filter(|carrier| !before.contains(carrier)) {
-            if let Err(message) = self.hand_over(carrier, &hints) {
-                eprintln!("playpath-bpf agent: {message}");
-            }
-        }
-    }
-
-    fn hand_over(&self, peer: SocketAddr, hints: &AppParameters) -> Result<(), LiveError> {
+    /// Tell the control of the connection to this peer.
+    fn tell(&self, peer: SocketAddr, hints: &AppParameters) -> Result<(), LiveError> {
         let Some(registered) = &self.registered else { return Ok(()) };
         let mut block = registered.params_of(peer)?;
         for (slot, value) in values(registered.control, hints, self.mode) {
@@ -319,16 +270,6 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
         number("top_kbps", hints.top_rate.map_or(0.0, |top| top.as_bits_per_sec() as f64 / 1e3)),
     ];
     told.into_iter().flatten().collect()
-}
-
-/// What a relay tells: a session, by the address that nginx sees, and the peers of its connections.
-fn carriers(text: &str) -> Option<(SocketAddr, Vec<SocketAddr>)> {
-    let value = |name: &str| {
-        let mut found = text.lines().filter_map(|line| line.split_once(':')).filter(|(key, _)| *key == name);
-        found.next().map(|(_, value)| value.trim())
-    };
-    let peers = value("X-Playpath-Carriers")?.split(',').map(str::trim).filter(|peer| !peer.is_empty());
-    Some((value("X-Playpath-Peer")?.parse().ok()?, peers.map(str::parse).collect::<Result<_, _>>().ok()?))
 }
 
 /// What nginx passed on.
@@ -595,21 +536,6 @@ mod tests {
         // Nobody's connection: the suggestion holds all the same.
         assert_eq!(ask(&bridge, "203.0.113.9:1".parse().unwrap()), "CMSD-Dynamic: \"origin\";mb=3000\r\n");
         drop(client);
-    }
-
-    #[test]
-    fn a_relays_word_names_a_session_and_its_connections() {
-        let word = |peers: &str| {
-            format!(
-                "POST /carriers HTTP/1.0\r\nX-Playpath-Peer: 127.0.0.1:4711\r\nX-Playpath-Carriers: {peers}\r\n\r\n"
-            )
-        };
-        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
-        let session = address("127.0.0.1:4711");
-        let two = vec![address("10.77.0.2:1000"), address("[2001:db8::2]:2000")];
-        assert_eq!(carriers(&word("10.77.0.2:1000, [2001:db8::2]:2000")), Some((session, two)));
-        assert_eq!(carriers(&word("")), Some((session, Vec::new())), "over");
-        assert_eq!(carriers(&word("10.77.0.2")), None);
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! What Linux's TCP knows of one connection, by netlink (sock_diag).
 //!
-//! References: linux/inet_diag.h, linux/sock_diag.h. One connection is looked up by both its ends,
+//! References: linux/inet_diag.h, linux/sock_diag.h, linux/tcp.h (`struct tcp_info`). One connection is looked up by both its ends,
 //! so the price does not grow with the number of connections. `idiag_cookie` of all ones: whatever socket has these ends.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
-use playpath_shell::tcp_info::TcpInfo;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -19,6 +18,27 @@ const ALL_STATES: u32 = u32::MAX;
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 const PEER_PORT: usize = 6;
+
+/// Where `struct tcp_info` has its members; what an older kernel does not tell is zero.
+const RTT: usize = 68;
+const DELIVERY_RATE: usize = 160;
+
+/// What the header tells of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Smoothed round-trip time, in µs.
+    pub rtt: u32,
+    /// Newest sample, in bytes per second.
+    pub delivery_rate: u64,
+}
+
+impl TcpInfo {
+    fn read(info: &[u8]) -> TcpInfo {
+        let word = |at: usize| Some(u32::from_ne_bytes(info.get(at..at + 4)?.try_into().ok()?));
+        let long = |at: usize| Some(u64::from_ne_bytes(info.get(at..at + 8)?.try_into().ok()?));
+        TcpInfo { rtt: word(RTT).unwrap_or(0), delivery_rate: long(DELIVERY_RATE).unwrap_or(0) }
+    }
+}
 
 /// A netlink socket in the network namespace of this process.
 pub struct Diag(OwnedFd);
@@ -139,5 +159,13 @@ mod tests {
             assert_eq!(read(&answer(kind, &attribute)), None, "{attribute:?}");
         }
         assert_eq!(read(&[]), None);
+    }
+
+    #[test]
+    fn what_an_older_kernel_does_not_tell_is_zero() {
+        let mut info = [0xff; 104];
+        info[RTT..RTT + 4].copy_from_slice(&50_000u32.to_ne_bytes());
+        assert_eq!(TcpInfo::read(&info), TcpInfo { rtt: 50_000, delivery_rate: 0 });
+        assert_eq!(TcpInfo::read(&[]), TcpInfo::default());
     }
 }

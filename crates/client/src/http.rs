@@ -7,13 +7,12 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use playpath_http::Head;
+use playpath_http::{Head, delivery_line};
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
-use playpath_video::{Delivery, Request, RequestId};
+use playpath_video::{Request, RequestId};
 
 use crate::clock::Clock;
-use crate::origin::{chunk_header, pieces_header, wait_header};
 use crate::plan::Place;
 use crate::socket;
 
@@ -90,16 +89,9 @@ impl HttpConnection {
     pub fn send(&mut self, request: &Request, clock: Clock) -> io::Result<()> {
         let query = request.cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(String::new(), |q| format!("?{q}"));
         let last = request.body_bytes.max(1) - 1;
-        let chunks = match request.delivery {
-            Delivery::AsFastAsPossible => String::new(),
-            Delivery::After(wait) => wait_header(wait),
-            Delivery::Chunks { bytes, every } => chunk_header(bytes, every),
-            Delivery::AsEncoded { pieces, encoded, next_at, every } => {
-                pieces_header(pieces, encoded, clock.nanos_at(next_at), every)
-            }
-        };
+        let delivery = delivery_line(request.delivery, |time| clock.nanos_at(time));
         let text = format!(
-            "GET {}{query} HTTP/1.1\r\nHost: {}\r\nRange: bytes=0-{last}\r\n{chunks}\r\n",
+            "GET {}{query} HTTP/1.1\r\nHost: {}\r\nRange: bytes=0-{last}\r\n{delivery}\r\n",
             self.path, self.host
         );
         self.stream.write_all(text.as_bytes())?;

@@ -1,9 +1,10 @@
 //! HTTP, whatever carries it: requests and responses by their bytes, in the versions 1.1, 2 and 3 ([`Http`] over a [`Carrier`]), and heads
-//! of HTTP/1.1 as text for real sockets ([`Head`]).
+//! of HTTP/1.1 as text for real sockets ([`Head`]), with what our client asks of our servers ([`delivery_line`]).
 //!
 //! Pure, as the crates below it. A request is `request_header_bytes` from client to server, a response its header bytes and its body.
 //! Not here: what is asked for and when (players, `playpath-video`), and what a server's store answers (`playpath-serve`).
 
+mod asked;
 mod carrier;
 mod head;
 mod http1;
@@ -11,6 +12,7 @@ pub mod http2;
 mod http3;
 mod version;
 
+pub use asked::{DELIVERY, delivery_line, read_delivery};
 pub use carrier::Carrier;
 pub use head::{Broken, Head, MOST_HEAD_BYTES};
 pub use version::Http;

@@ -123,8 +123,8 @@ impl<P: Packet> Link<P> {
                 self.catch_up(now);
             }
         } else {
-            self.queue.enqueue(now, packet, &mut self.store);
-            self.meter.set(now, self.queue.packets());
+            let waiting = self.queue.enqueue(now, packet, &mut self.store);
+            self.meter.set(now, waiting);
         }
     }
 
@@ -252,8 +252,8 @@ impl<P: Packet> Link<P> {
         if self.in_service.is_lost {
             self.store.drop_packet(DropCause::Loss, self.in_service.packet);
         }
-        let next = self.queue.dequeue(at, &mut self.store);
-        self.meter.set(at, self.queue.packets());
+        let (next, waiting) = self.queue.dequeue(at, &mut self.store);
+        self.meter.set(at, waiting);
         match next {
             Some(packet) => self.start_service(at, packet),
             None => {

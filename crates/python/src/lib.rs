@@ -14,7 +14,7 @@ mod workshop;
 use numpy::IntoPyArray;
 use playpath_api::{VERSION, record_json, registries, traces};
 use playpath_record::Record;
-use playpath_scenario::{Own, Scenario};
+use playpath_scenario::Scenario;
 use playpath_sim::{Kept, Options, Tracing};
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Rate};
@@ -312,20 +312,6 @@ fn infer(py: Python<'_>, question: &str) -> PyResult<String> {
     Ok(found.map_err(ScenarioError::new_err)?.to_string())
 }
 
-/// Whether a control of a library can be loaded and made with these parameters.
-#[pyfunction]
-fn check_library(path: PathBuf, reference: &str, params_json: &str) -> PyResult<()> {
-    let params = serde_json::from_str(params_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    let own = Own { reference: reference.into(), params, sha256: String::new() };
-    workshop::library_control(&path, &own).map(drop).map_err(ScenarioError::new_err)
-}
-
-/// The files of a crate with a control of one's own, path and content; NAME and TYPE stand for its names.
-#[pyfunction]
-fn control_template() -> Vec<(&'static str, &'static str)> {
-    playpath_plugin::TEMPLATE.to_vec()
-}
-
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
@@ -360,7 +346,5 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(convert_trace, module)?)?;
     module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
     module.add_function(wrap_pyfunction!(infer, module)?)?;
-    module.add_function(wrap_pyfunction!(check_library, module)?)?;
-    module.add_function(wrap_pyfunction!(control_template, module)?)?;
     Ok(())
 }

@@ -8,6 +8,7 @@ mod document;
 mod documents;
 mod edit;
 mod figures;
+mod handover;
 mod ideal;
 mod live;
 mod manifest;
@@ -32,6 +33,7 @@ mod words;
 pub use declarations::{DOCUMENTS, check_document, choices, declarations, key as declared_key, schema_of, words};
 pub use direction::DirectionSpec;
 pub use edit::edit;
+pub use handover::{Handover, HandoverSpec};
 pub use live::{LiveKind, LiveSource};
 pub use origin::OriginSpec;
 pub use own::{Own, RuleSpec, Workshop};
@@ -243,11 +245,21 @@ impl Scenario {
             }
             if plays
                 && used > 1
-                && let Some(name) = sender.transport.other_than_tcp()
+                && let TransportSpec::Declared(declared) = &sender.transport
             {
-                let problem = format!("{name} uses one path so far: name one, or use TCP, which is MPTCP over several");
+                let name = declared.name();
+                let problem = format!("{name} uses one path: name one, or use TCP (MPTCP over several) or QUIC");
                 return Err(root.error(&key, problem));
             }
+            let breaks = |path: &&PathSpec| path.outage.is_some() && sender.uses(&path.name);
+            let problem = match sender.handover.is_any() {
+                true if used < 2 => "needs two paths or more: there is nowhere to go",
+                true if !self.paths.iter().any(|path| breaks(&path)) => {
+                    "never happens: no path of this sender has an `outage`; no outage, no handover"
+                }
+                _ => continue,
+            };
+            return Err(root.error(&key.replace("paths", "handover"), problem));
         }
         Ok(())
     }

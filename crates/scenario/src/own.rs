@@ -1,6 +1,6 @@
 //! Congestion controls and ABR rules from outside the registries: code of the user's own, named by where it is.
 //!
-//! `MODULE:NAME` is a class of a Python module, `LIBRARY.so:NAME` a control of a shared library. The scenario only keeps the
+//! `MODULE:NAME` is a class of a Python module. The scenario only keeps the
 //! name, the parameters and the hash of the source; who runs it makes the code out of them ([`Workshop`]).
 //! Tested by `tests/python/test_own.py`.
 

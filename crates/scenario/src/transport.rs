@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub enum TransportSpec {
     /// TCP; over several paths MPTCP.
     Tcp(Arc<Config>),
-    /// QUIC over one path.
+    /// QUIC; over several paths multipath QUIC.
     Quic(QuicSpec),
     /// Any other, with its parameters.
     Declared(Declared),
@@ -52,6 +52,10 @@ impl Declared {
             set_params(&own, &mut params, &|_| Err("no parameter is a file".into()))?;
         }
         Ok(Declared { entry, params })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.entry.name
     }
 
     /// With every parameter, for a resolved scenario.
@@ -131,7 +135,7 @@ pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with i
     otherwise: "",
     variants: || {
         let tcp = "TCP with the habits of its profile; over several paths MPTCP";
-        let quic = "QUIC over one path, on which HTTP is HTTP/3: a stream for each request";
+        let quic = "QUIC, on which HTTP is HTTP/3, a stream for each request; over several paths multipath QUIC";
         let variant = |name, summary, keys| Variant { name, aliases: &[], summary, keys };
         let typed = [variant("tcp", tcp, &TCP_KEYS), variant("quic", quic, &QUIC_KEYS)];
         let declared = transports::entries().iter().map(|entry| variant(entry.name, entry.summary, entry.params));
@@ -338,7 +342,7 @@ const TCP: [Field; 17] = [
         ParamSpec::new("send_buffer", Kind::Size, "What the server's socket holds, sent or not.")
             .otherwise(OF_PROFILE)
             .example("\"100 kB\"")
-            .in_kernel("over the relay; not in force over one connection"),
+            .in_kernel("not in force"),
         |t, key, c| set(t.optional(key).map(|Bytes(bytes)| bytes), &mut c.send_buffer),
         |c| json!(Bytes(c.send_buffer).to_string()),
     ),

@@ -319,7 +319,20 @@ fn what_does_not_go_with_quic_is_refused() {
         &["`sender[0].transport.ecn`", "dctcp"],
     );
     let two = format!("{GOOD}[[path]]\nname = \"lte\"\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n");
-    expect(&two.replace("cc = \"cubic\"", "transport = \"quic\""), &["`sender[0].paths`", "QUIC uses one path so far"]);
+    assert_eq!(parse(&two.replace("cc = \"cubic\"", "transport = \"quic\"")).senders[0].name, "cubic/quic");
+    let handover = |keys: &str, paths: &str| {
+        paths.replace("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}")).replacen(
+            "[[path]]",
+            "[[path]]\noutage = { from = \"1 s\" }",
+            1,
+        )
+    };
+    let migrate = "transport = \"quic\"\nhandover = \"migrate\"";
+    assert_eq!(parse(&handover(migrate, &two)).senders[0].name, "cubic/migrate/quic");
+    expect(&handover("handover = \"migrate\"", &two), &["`sender[0].handover`", "TCP cannot migrate", "reconnect"]);
+    expect(&handover(migrate, GOOD), &["`sender[0].handover`", "two paths"]);
+    expect(&two.replace("cc = \"cubic\"", migrate), &["`sender[0].handover`", "no outage"]);
+    expect(&handover("handover = \"migarte\"", &two), &["`sender[0].handover`", "did you mean \"migrate\""]);
     expect(&sender("cc = \"quic\""), &["`sender[0].cc`", "is a transport", "`transport` = \"quic\""]);
 }
 

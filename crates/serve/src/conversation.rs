@@ -4,6 +4,7 @@ use crate::h2::{Broken, Http2};
 use crate::http::{Answer, Http};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
+use crate::paced::Paced;
 use crate::pair::AddressPair;
 use crate::secure::Secure;
 use crate::settings::Limits;
@@ -78,6 +79,10 @@ pub struct Conversation {
     policy: Option<ServerPolicy>,
     /// What the client has reported and nobody has taken yet.
     reports: Vec<String>,
+    /// The response on its way is written as its client asked.
+    paced: Option<Paced>,
+    /// When more of it may be.
+    next_write: Time,
     /// Bytes of the stream handed to the transport.
     written: u64,
     stage: Stage,
@@ -129,6 +134,8 @@ impl Conversation {
             session: None,
             policy: None,
             reports: Vec::new(),
+            paced: None,
+            next_write: Time::MAX,
             written: 0,
             stage: Stage::Serving,
             is_peer_done: false,
@@ -245,7 +252,7 @@ impl Conversation {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
     pub fn poll_timeout(&self, limits: &Limits) -> Time {
-        self.transport.poll_timeout().min(self.deadline(limits))
+        self.transport.poll_timeout().min(self.deadline(limits)).min(self.next_write)
     }
 
     /// Read requests and write answers as far as both go.
@@ -407,8 +414,11 @@ impl Conversation {
             self.asked = None;
         }
         self.complete(now, &mut answer);
-        let mut clear_end = self.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
+        let sizes = (answer.head.len() as u64, body_bytes);
+        let field = answer.delivery.filter(|_| self.secure.is_none()); // records of TLS are sealed as they leave
+        self.paced = field.and_then(|field| Paced::new(&field, now, self.outgoing.end(), sizes));
+        let mut clear_end = self.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
         if let Some((len, source)) = answer.body {
             clear_end = self.push(len, source);
         }
@@ -476,7 +486,7 @@ impl Conversation {
     fn fill(&mut self) {
         let Some(mut two) = self.two.take() else { return };
         while self.unsent() < MOST_UNSENT
-            && let Some(piece) = two.next()
+            && let Some(piece) = two.poll()
         {
             let mut clear_end = self.push(piece.bytes.len() as u64, Source::Bytes(piece.bytes.into()));
             if let Some((len, source)) = piece.body {
@@ -501,11 +511,12 @@ impl Conversation {
     }
 
     fn write(&mut self, now: Time) {
+        self.next_write = self.paced.map_or(Time::MAX, |paced| paced.next(now));
         loop {
             self.fill();
-            let wanted = self.outgoing.end() - self.written;
-            if wanted > 0 {
-                self.written += self.transport.write(wanted);
+            let end = self.paced.map_or(u64::MAX, |paced| paced.end(now)).min(self.outgoing.end());
+            if end > self.written {
+                self.written += self.transport.write(end - self.written);
             }
             if self.written < self.outgoing.end() || !self.seal(now) {
                 break;

@@ -12,6 +12,7 @@
 
 use crate::outgoing::Source;
 use crate::store::{Found, Missing, Store};
+use playpath_http::DELIVERY;
 use playpath_video::cmcd::{self, Cmcd};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -36,6 +37,8 @@ pub struct Answer {
     pub told: Option<(Cmcd, u64)>,
     /// What a player has reported, a dictionary in each line.
     pub reports: Option<String>,
+    /// How our own client asks for it to be written ([`DELIVERY`]).
+    pub delivery: Option<String>,
     /// First line of the request, where it could be read.
     pub request: String,
     /// Status code; zero of an interim response.
@@ -268,7 +271,8 @@ impl<'a, 'b> Asked<'a, 'b> {
         let body = (self.method != "HEAD").then(|| (len, Source::File(found.file, from)));
         let head = head(status, &headers, self.is_last, date);
         let told = self.told(len);
-        Answer { head, body, is_last: self.is_last, told, status: code(status), ..Answer::default() }
+        let delivery = self.header(DELIVERY).map(str::to_string);
+        Answer { head, body, is_last: self.is_last, told, delivery, status: code(status), ..Answer::default() }
     }
 
     /// CMCD of the query, or else of the headers.

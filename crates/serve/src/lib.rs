@@ -8,6 +8,7 @@ pub mod http;
 pub mod incoming;
 pub mod options;
 pub mod outgoing;
+mod paced;
 pub mod pair;
 pub mod quic;
 pub mod record;

@@ -109,7 +109,7 @@ impl Recorder {
         kept.requests = session.streams.requests;
         kept.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
         let path = kept.path((local, remote), endpoint.control().name());
-        path.counts = counts_of(&Totals::of_quic(endpoint), endpoint.stats().bytes_acked);
+        path.counts = counts_of(&Totals::of_quic(endpoint, 0), endpoint.stats().bytes_acked);
         path.add(sample_of_quic(now, endpoint));
     }
 
@@ -234,7 +234,7 @@ fn sample_of_quic(now: Time, quic: &quic::Connection) -> Sample {
         rttvar: info.rttvar,
         unsent_bytes: info.notsent_bytes,
     };
-    sample(now, &PathInfo::of_quic(quic), &Totals::of_quic(quic), &own)
+    sample(now, &PathInfo::of_quic(quic, 0).unwrap_or_default(), &Totals::of_quic(quic, 0), &own)
 }
 
 fn sample(now: Time, info: &PathInfo, totals: &Totals, own: &Own) -> Sample {
@@ -292,7 +292,7 @@ fn level_of(stats: &LevelStats) -> Value {
     })
 }
 
-/// In the relay's words.
+/// In the log's words.
 fn switch_of(switch: &Switch) -> Value {
     let mbps = |side: &SwitchSide| side.window_rate() * f64::from(switch.mss) * 8e-6;
     json!({

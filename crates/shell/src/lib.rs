@@ -1,4 +1,4 @@
-//! What the programs (emulator, client, relay, loader) do alike: they read their arguments, print JSON lines on standard output, say
+//! What the programs (emulator, client, serve, loader) do alike: they read their arguments, print JSON lines on standard output, say
 //! a failure in one line on standard error, and end with status 0, 1 (failed) or 2 (the input is wrong).
 
 use clap::Parser;
@@ -11,8 +11,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use clap;
-
-pub mod tcp_info;
 
 /// Why a program ends, and so its exit status.
 #[derive(Debug)]

@@ -70,7 +70,7 @@ pub enum What {
 }
 
 /// A way from the server to the client and back; made by [`Network::add_route`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Route {
     /// Name of the path.
     pub path: String,
@@ -188,7 +188,7 @@ impl Network {
         let control = |window, path| diary::watched(sender.cc.build(window), path, diary.as_ref());
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
-            paths: routes.len(),
+            paths: sender.paths_at_once(routes.len()),
             random,
             control: &control,
             is_coupled: sender.cc.is_coupled(),
@@ -537,6 +537,14 @@ impl Network {
         state.ended.get_or_insert(now);
         state.ends[end as usize].close(now);
         self.drain(flow, end);
+    }
+
+    /// The client goes on over another path of the flow; `false`: the transport cannot, or not yet.
+    pub fn migrate(&mut self, id: FlowId, path: usize) -> bool {
+        let now = self.now;
+        let has_moved = self.flows[id as usize].ends[End::Client as usize].migrate(now, path);
+        self.drain(id, End::Client);
+        has_moved
     }
 
     /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.

@@ -8,8 +8,7 @@ use crate::probe::Probe;
 use crate::tracing::{Kept, Tracing};
 use playpath_link::LinkError;
 use playpath_scenario::{
-    FlowRtt, PathLinks, PathSpec, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec,
-    access_links,
+    FlowRtt, PathLinks, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec, access_links,
 };
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
@@ -93,10 +92,26 @@ impl<'s> Simulation<'s> {
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let media = video.media.clone();
-        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, random, media };
+        let handovers = self.handovers(&sender);
+        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, handovers, random, media };
         let session = VideoSession::new(&mut self.net, config, player);
         self.apps.push(App::Video(Box::new(session)));
         Ok(())
+    }
+
+    /// When the clients of a sender that uses one path at a time notice that one of its paths is broken, and which.
+    fn handovers(&self, sender: &SenderSpec) -> Vec<(Time, usize)> {
+        if !sender.handover.is_any() {
+            return Vec::new();
+        }
+        let used = self.scenario.paths.iter().filter(|path| sender.uses(&path.name)).enumerate();
+        let noticed = used.filter_map(|(place, path)| {
+            let outage = path.outage?.drawn(&format!("path.{}/down", path.name), self.seed);
+            Some((outage.from + sender.handover.after, place))
+        });
+        let mut noticed: Vec<_> = noticed.collect();
+        noticed.sort();
+        noticed
     }
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec, compared: &SenderSpec) -> Result<(), ScenarioError> {
@@ -147,9 +162,8 @@ impl<'s> Simulation<'s> {
 
     /// Routes of a flow over the paths it may use: its own extra delay, half each way at the server's side, then the path.
     fn routes(&mut self, sender: &SenderSpec, name: &str, rtt: FlowRtt) -> Result<Routes, ScenarioError> {
-        let is_used = |path: &PathSpec| sender.paths.is_empty() || sender.paths.contains(&path.name);
         let mut routes = Vec::new();
-        for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| is_used(path)) {
+        for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| sender.uses(&path.name)) {
             let id = |&link: &usize| link as LinkId;
             let mut down: Vec<LinkId> = self.path_links[i].down.iter().map(id).collect();
             let mut up: Vec<LinkId> = self.path_links[i].up.iter().map(id).collect();

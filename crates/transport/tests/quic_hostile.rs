@@ -78,7 +78,7 @@ fn nothing_a_peer_sends_breaks_an_endpoint() {
                 to: Address::default(),
                 ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ce][(random.bits() % 3) as usize],
                 packet: packet(&mut random),
-                coalesced: vec![],
+                ..Datagram::default()
             };
             let end = if random.chance(0.5) { &mut pair.server } else { &mut pair.client };
             end.handle_datagram(pair.now, &datagram);
@@ -103,7 +103,7 @@ fn holes_do_not_grow_memory() {
             Packet { kind: Kind::OneRtt, number: 100 + i, ack: None, frames, padding: 0, bytes: 60, parameters: None };
         let from = Address { host: 1, port: 50_000 };
         let to = Address { host: 0, port: 443 };
-        let datagram = Datagram { from, to, ecn: Ecn::NotEct, packet, coalesced: vec![] };
+        let datagram = Datagram { from, to, packet, ..Datagram::default() };
         pair.server.handle_datagram(pair.now, &datagram);
     }
     assert!(!pair.server.is_established(), "{MAX_RANGES} holes and no more");

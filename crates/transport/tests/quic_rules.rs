@@ -65,7 +65,7 @@ impl Lone {
             parameters: None,
         };
         let client = Address { host: 1, port: 50_000 };
-        Datagram { from: client, to: Address { host: 0, port: 443 }, ecn: Ecn::NotEct, packet, coalesced: vec![] }
+        Datagram { from: client, to: Address { host: 0, port: 443 }, packet, ..Datagram::default() }
     }
     /// The peer acknowledges `first..=last`, falling.
     fn ack(&mut self, ranges: &[(u64, u64)]) {

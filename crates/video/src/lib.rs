@@ -29,9 +29,9 @@ pub use dash::{DashConfig, DashPlayer};
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use origin::Origin;
+use player::piece_end;
 pub use player::{
     Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, ServerPolicy,
-    piece_end,
 };
 pub use players::{agent, dash, progressive};
 pub use priority::Priority;

@@ -306,22 +306,6 @@ def infer(question: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def check_library(path: str, reference: str, params: Mapping[str, Any]) -> None:
-    """Whether a control of a shared library can be loaded and made.
-
-    Raises
-    ------
-    InputError
-        It is no library, of another version, has no such control, or refuses a parameter.
-    """
-    _call(_engine.check_library, path, reference, json.dumps(params))
-
-
-def control_template() -> list[tuple[str, str]]:
-    """The files of a crate with a control of one's own: path and content; `NAME` and `TYPE` stand for its names."""
-    return _engine.control_template()
-
-
 def _call(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)

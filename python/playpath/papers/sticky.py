@@ -296,7 +296,7 @@ TWO_WORLDS = TwoWorlds(
     cases=beside_cases,
     metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", SWITCHES, "mean_rtt_ms", "retransmitted_packets", *SUBFLOW),
     share=0.05,
-    notes="the simulator speaks MPTCP; the kernel world stripes over plain TCP (playpath relay), without penalisation",
+    notes="in the world wire the sender is the simulator's and the client Linux's; as the sender Linux has none of these",
 )
 
 STUDY = Study(

@@ -19,9 +19,8 @@ from playpath.base.tabular import Named
 from playpath.papers.runner import Options, Ran, run_cases
 from playpath.papers.study import Study
 
-WORLDS = ("sim", "kernel")
 SEEDS = 2
-"""A kernel session lasts as long as its media."""
+"""A session in real time lasts as long as its media."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class SideBySide:
     Attributes
     ----------
     ran : mapping
-        World → what was run there.
+        World → what was run there; the simulator beside itself is `sim again`.
     """
 
     study: Study
@@ -85,15 +84,16 @@ def run_beside(study: Study, options: Options) -> SideBySide:
     Raises
     ------
     InputError
-        Nothing of this study runs in the kernel world this way.
+        Nothing of this study runs in another world this way.
     """
     if study.beside is None:
-        raise InputError(f"study '{study.name}' has no part for the kernel world")
+        raise InputError(f"study '{study.name}' has no part for the {options.world} world")
     seeds = options.seeds or SEEDS
     cases = study.beside.cases(study.beside.share)
-    ran = {}
-    for label, world in zip(WORLDS, ("sim", options.world), strict=True):
-        # One kernel session at a time, unless told: sessions beside each other compete for this machine.
+    ran: dict[str, Ran] = {}
+    for world in ("sim", options.world):
+        label = f"{world} again" if world in ran else world
+        # One session in real time after the other, unless told: sessions beside each other compete for this machine.
         jobs = options.jobs if world == "sim" else options.jobs or 1
         ran[label] = run_cases(study, cases, seeds, replace(options, world=world, jobs=jobs))
         if ran[label].interrupted:

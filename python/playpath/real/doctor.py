@@ -100,7 +100,6 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
         _Probe(EMULATION, "playpath-emulator", _built("playpath-emulator"), remedy()),
         _Probe(EMULATION, "playpath-client", _built("playpath-client"), remedy()),
-        _Probe(EMULATION, "playpath-relay", _built("playpath-relay"), remedy()),
         _Probe(EMULATION, "playpath-serve", _built("playpath-serve"), remedy()),
         _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
         _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),

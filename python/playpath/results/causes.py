@@ -9,7 +9,7 @@ import polars as pl
 
 from playpath.base.metrics import format_value
 from playpath.base.quantity import MBPS, measure
-from playpath.results.costs import MAIN_FLOW
+from playpath.results.costs import IS_VIEWER
 
 if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
@@ -54,7 +54,7 @@ def causes(result: Comparison) -> list[Cause]:
 def _cause(result: Comparison, sender: str, name: str) -> str | None:
     summary = result.summary(sender, name)
     link = _means(result.links, (pl.col("sender") == sender) & pl.col("name").str.ends_with("/down"))
-    flow = _means(result.flows, (pl.col("sender") == sender) & (pl.col("name") == MAIN_FLOW))
+    flow = _means(result.flows, (pl.col("sender") == sender) & IS_VIEWER)
     if summary is None or link is None or link.get("utilisation") is None:
         return None
     rate = summary.mean / 1000 if name == "mean_rate_kbps" else summary.mean

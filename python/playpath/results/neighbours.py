@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 import polars as pl
 
-from playpath.results.costs import MAIN_FLOW
+from playpath.results.costs import IS_VIEWER
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def neighbours(table: pl.DataFrame, flows: pl.DataFrame) -> list[Neighbours]:
     """Of each sender whose sessions had other flows, in the order of `table`."""
     if not {"sent_packets", "loss_ratio"} <= set(flows.columns) or "neighbours_goodput_mbps" not in table.columns:
         return []
-    others = flows.filter((pl.col("name") != MAIN_FLOW) & (pl.col("sent_packets") > 0))
+    others = flows.filter(~IS_VIEWER & (pl.col("sent_packets") > 0))
     lost = (pl.col("loss_ratio") * pl.col("sent_packets")).sum() / pl.col("sent_packets").sum()
     goodput = table.group_by("sender", maintain_order=True).agg(pl.col("neighbours_goodput_mbps").mean())
     found = goodput.join(others.group_by("sender").agg(lost.alias("lost")), on="sender", maintain_order="left")

@@ -285,15 +285,18 @@ class Sender(Tcp, total=False):
     abr: Mapping[str, Any] | str | None
     """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
 
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
-
     notsent_lowat: str | None
     """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
     reaches."""
 
     transport: Mapping[str, Any] | str
     """Transport, or a table with its keys; those may also stand beside it, without a table."""
+
+    handover: Literal["none", "migrate", "reconnect"]
+    """What the connections of a video do when the path in use has an outage. They begin on the first of `paths`."""
+
+    handover_after: str
+    """With `handover`: so long after the outage began the client's system notices it and takes the next path."""
 
 
 class Traffic(Sender, total=False):

@@ -9,8 +9,8 @@
 //! step. So p_C = (p_CL / k)² (RFC 9332, 2.1), which is how the rates of TCP and of a scalable control compare.
 //!
 //! Differences from Linux, and from RFC 9332 where Linux differs from it
-//! 1. The timer is logical: updates that fell due since the last event are made before it, each with the state of its time.
-//!    It is at rest while nothing waits and nothing would change.
+//! 1. The timer is logical: updates that fell due are made before a packet leaves, each with the state of its time. It is at rest
+//!    while nothing waits and nothing would change.
 //! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
 //! 3. A packet is what the link carries: there is no GSO to split, and no limit of memory beside `limit`.
 //! 4. Drops are on dequeue only; no step in packets, no filters, no mask but ECT(1).
@@ -87,6 +87,7 @@ struct ByClass {
 }
 
 impl ByClass {
+    #[inline]
     fn of(&mut self, class: Class) -> &mut ClassStats {
         match class {
             Class::LowLatency => &mut self.low_latency,
@@ -142,8 +143,8 @@ impl DualPi2 {
         while self.next_update <= now {
             let delay = self.delay_at(self.next_update).as_secs_f64();
             let updated = self.controller.updated(&self.config, delay);
-            if updated == self.controller && self.packets() == 0 {
-                // Further updates change nothing: go to the first one after `now`.
+            if updated == self.controller && self.delay_at(now).is_zero() {
+                // Nothing has waited until `now`, and further updates change nothing: go to the first one after it.
                 let steps = (now - self.next_update).as_nanos() / self.config.update_interval.as_nanos();
                 self.next_update += self.config.update_interval * steps;
             }
@@ -180,11 +181,14 @@ impl DualPi2 {
 
     #[inline]
     fn judge<P: Packet>(&mut self, class: Class, now: Time, packet: Queued, store: &Store<P>) -> Verdict {
+        let is_spared = class == Class::LowLatency && self.spared.pop_front() == Some(true);
         let is_short = self.bytes() < 2 * FULL_PACKET_BYTES;
         let base = if is_short { 0.0 } else { self.controller.probability };
+        if base == 0.0 && class == Class::Classic {
+            return Verdict::Accept; // nothing to draw for, as mostly while the queue is below its target
+        }
         let coupled = base * f64::from(self.config.coupling);
         let is_overloaded = coupled > 1.0;
-        let is_spared = class == Class::LowLatency && self.spared.pop_front() == Some(true);
         match class {
             Class::Classic if !self.stream.chance(base * base) => Verdict::Accept,
             Class::Classic if is_overloaded || !store.is_ecn_capable(packet) => Verdict::Drop,
@@ -233,8 +237,8 @@ impl QueueDiscipline for DualPi2 {
         })
     }
 
-    fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
-        self.update_until(now);
+    fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
+        // No update: it looks at who waits, which no arrival at its time or later changes.
         let class = if store.is_low_latency(packet) { Class::LowLatency } else { Class::Classic };
         if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
             self.counts.of(class).dropped.add_packet(packet.wire_bytes);
@@ -272,9 +276,11 @@ impl QueueDiscipline for DualPi2 {
         }
     }
 
+    #[inline]
     fn packets(&self) -> u32 {
         self.low_latency.packets() + self.classic.packets()
     }
+    #[inline]
     fn bytes(&self) -> u64 {
         self.low_latency.bytes() + self.classic.bytes()
     }

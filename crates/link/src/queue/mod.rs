@@ -78,6 +78,18 @@ fn built<Q: QueueDiscipline>(config: &Q::Config, link: LinkFacts, stream: Stream
     Q::new(config, link, stream)
 }
 
+#[inline(always)]
+fn enqueue<P: Packet>(queue: &mut impl QueueDiscipline, now: Time, packet: Queued, store: &mut Store<P>) -> u32 {
+    queue.enqueue(now, packet, store);
+    queue.packets()
+}
+
+#[inline(always)]
+fn dequeue<P: Packet>(queue: &mut impl QueueDiscipline, now: Time, store: &mut Store<P>) -> (Option<Queued>, u32) {
+    let packet = queue.dequeue(now, store);
+    (packet, queue.packets())
+}
+
 /// From the list of disciplines: their modules, configuration, registry, and the dispatch. Static, and without a jump for the
 /// first, drop-tail, which most links have.
 macro_rules! queues {
@@ -138,21 +150,23 @@ macro_rules! queues {
                     })+
                 })
             }
-            #[inline]
-            pub(crate) fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
+            /// Returns how many packets wait then.
+            #[inline(always)]
+            pub(crate) fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> u32 {
                 match self {
-                    Queue::$plain(queue) => queue.enqueue(now, packet, store),
+                    Queue::$plain(queue) => enqueue(queue, now, packet, store),
                     Queue::Managed(managed) => match managed.as_mut() {
-                        $(Managed::$managed(queue) => queue.enqueue(now, packet, store),)+
+                        $(Managed::$managed(queue) => enqueue(queue, now, packet, store),)+
                     },
                 }
             }
-            #[inline]
-            pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
+            /// Returns how many packets wait then, too.
+            #[inline(always)]
+            pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> (Option<Queued>, u32) {
                 match self {
-                    Queue::$plain(queue) => queue.dequeue(now, store),
+                    Queue::$plain(queue) => dequeue(queue, now, store),
                     Queue::Managed(managed) => match managed.as_mut() {
-                        $(Managed::$managed(queue) => queue.dequeue(now, store),)+
+                        $(Managed::$managed(queue) => dequeue(queue, now, store),)+
                     },
                 }
             }

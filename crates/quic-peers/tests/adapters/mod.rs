@@ -71,13 +71,14 @@ fn a_viewer_is_told_of_through_the_connection() {
     let copy = controller.clone_box().into_any().downcast::<noq::Control>().unwrap();
     copy.told().tell(AppParameters {
         playout_buffer_bytes: 8_000_000,
+        playout_buffer_free_bytes: Some(0),
         video_rate: Rate::from_bits_per_sec(2_000_000),
         top_rate: Some(Rate::from_bits_per_sec(4_000_000)),
         ..AppParameters::default()
     });
     assert_eq!(controller.metrics().pacing_rate, None);
     controller.on_packet_sent(now, 1200, 0);
-    assert!(controller.metrics().pacing_rate > Some(500_000), "a multiple of 4 Mbit/s, in bytes");
+    assert_eq!(controller.metrics().pacing_rate, Some(750_000), "its buffer is full: 1.5 times 4 Mbit/s, in bytes");
 }
 
 /// Three seeds of a minute, two controls: their goodput is the same within 5 %.

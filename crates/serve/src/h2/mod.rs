@@ -1,7 +1,7 @@
 //! HTTP/2 on a connection with TLS: frames in, frames out. The meaning of a request is `http.rs`'s, whichever version it came by.
 //!
 //! Drive it so: [`Http2::handle`] with what has come until nothing is consumed, [`Http2::respond`] to each answer it returns,
-//! [`Http2::next`] while there is room below.
+//! [`Http2::poll`] while there is room below.
 //!
 //! Reference: RFC 9113; RFC 9218 (priorities: the most urgent first, of those what is not incremental in the order of the requests, then
 //! the others by turns).
@@ -227,7 +227,7 @@ impl Http2 {
     }
 
     fn take_settings(&mut self, payload: &[u8]) -> Result<(), Broken> {
-        if payload.len() % 6 != 0 {
+        if !payload.len().is_multiple_of(6) {
             return Err(FRAME_SIZE_ERROR);
         }
         for setting in payload.chunks(6) {
@@ -359,7 +359,7 @@ impl Http2 {
     }
 
     /// What leaves next: answers to frames, heads, bodies by priority. `None`: nothing, or the windows are full.
-    pub fn next(&mut self) -> Option<Piece> {
+    pub fn poll(&mut self) -> Option<Piece> {
         if self.has_preface && !self.replies.is_empty() {
             return Some(Piece { bytes: std::mem::take(&mut self.replies), body: None, ended: None });
         }

@@ -1,4 +1,6 @@
 use super::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
 use std::path::PathBuf;
 
 struct Site(PathBuf);
@@ -58,7 +60,7 @@ impl Bed {
     /// Kind, flags, stream and length of each frame that leaves, and whose answer ended.
     fn frames(&mut self) -> (Vec<(u8, u8, u32, usize)>, Vec<String>) {
         let (mut frames, mut ended) = (vec![], vec![]);
-        while let Some(piece) = self.two.next() {
+        while let Some(piece) = self.two.poll() {
             let mut rest = &piece.bytes[..];
             while !rest.is_empty() {
                 let length = u32_at(&[&[0], &rest[..3]].concat(), 0) as usize;
@@ -217,4 +219,32 @@ fn what_a_client_makes_us_keep_is_bounded() {
         bed.say((HEADERS, END_HEADERS, 2 * id + 1), &section("PUT", "/new", &[("content-length", "6")])).unwrap();
     }
     assert_eq!(bed.two.streams.len(), MOST_STREAMS);
+}
+
+proptest! {
+    #[test]
+    fn any_frames_are_read_without_panic_and_within_bounds(
+        frames in vec(
+            (0..18u8, any::<u8>(), 0..12u32, prop_oneof![
+                vec(any::<u8>(), 0..40),
+                Just(section("GET", "/large", &[])),
+                Just(section("PUT", "/new", &[("content-length", "60")])),
+            ]),
+            0..60,
+        ),
+    ) {
+        let mut bed = Bed::new("any");
+        for (index, (kind, flags, id, payload)) in frames.into_iter().enumerate() {
+            // A section that ends is more often one that begins a request.
+            let flags = if kind == HEADERS && flags % 4 > 0 { END_HEADERS } else { flags };
+            if bed.say((kind, flags, id), &payload).is_err() {
+                bed.two.break_off(1);
+                break;
+            }
+            prop_assert!(bed.two.streams.len() <= MOST_STREAMS && bed.two.footprint() <= 128 * 1024);
+            if index % 3 == 0 {
+                bed.frames();
+            }
+        }
+    }
 }

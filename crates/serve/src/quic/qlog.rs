@@ -178,5 +178,10 @@ fn frame_data(frame: &Frame) -> Value {
         Frame::PathResponse(token) => json!({ "frame_type": "path_response", "data": format!("{token:016x}") }),
         Frame::Close { code } => json!({ "frame_type": "connection_close", "error_code": code }),
         Frame::HandshakeDone => json!({ "frame_type": "handshake_done" }),
+        Frame::PathStatus { path_id, sequence, is_backup } => json!({
+            "frame_type": if is_backup { "path_status_backup" } else { "path_status_available" },
+            "path_id": path_id,
+            "path_status_sequence_number": sequence,
+        }),
     }
 }

@@ -7,7 +7,7 @@ use crate::engine::Owner;
 use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, Routes, What};
 use playpath_cc::AppParameters;
 use playpath_http::{Came, Carrier, Http};
-use playpath_scenario::SenderSpec;
+use playpath_scenario::{Handover, SenderSpec};
 use playpath_transport::Transport;
 use playpath_transport::transports::Streams;
 use playpath_units::Time;
@@ -28,6 +28,11 @@ pub struct VideoSession {
     player: Box<dyn Player>,
     sender: Arc<SenderSpec>,
     routes: Routes,
+    /// When a path is found broken, and which, in order; those that are over are gone. The path in use, if it is one at a time.
+    handovers: Vec<(Time, usize)>,
+    path: usize,
+    /// Flows that were given up for others.
+    past_flows: Vec<FlowId>,
     random: Stream,
     media: Arc<Media>,
     connections: Vec<HttpConnection>,
@@ -48,6 +53,12 @@ type Write = fn(&mut Network, FlowId, End, u64) -> u64;
 struct HttpConnection {
     flow: FlowId,
     is_open: bool,
+    /// The player was told that it is connected.
+    is_known: bool,
+    /// The path that it began on: the first of its flow's routes.
+    opened_on: usize,
+    /// Where a connection may be replaced: what it was asked for, each with the bytes that are missing.
+    asked: Vec<Request>,
     http: Http,
     socket: SocketBuffer,
 }
@@ -118,6 +129,8 @@ pub struct SessionConfig {
     pub stop_at: Option<Time>,
     pub sender: Arc<SenderSpec>,
     pub routes: Routes,
+    /// When a path is found broken, and which, in order.
+    pub handovers: Vec<(Time, usize)>,
     /// Keys of MPTCP connections.
     pub random: Stream,
     pub media: Arc<Media>,
@@ -134,6 +147,9 @@ impl VideoSession {
             player,
             sender: config.sender,
             routes: config.routes,
+            handovers: config.handovers,
+            path: 0,
+            past_flows: Vec::new(),
             random: config.random,
             media: config.media,
             connections: Vec::new(),
@@ -174,7 +190,7 @@ impl VideoSession {
     }
     /// Flows of this session, in the order of opening.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.connections.iter().map(|c| c.flow)
+        self.past_flows.iter().copied().chain(self.connections.iter().map(|c| c.flow))
     }
 
     pub fn start(&mut self, net: &mut Network) {
@@ -192,6 +208,10 @@ impl VideoSession {
         if now >= self.player.poll_timeout() {
             self.player.handle_timeout(now);
         }
+        while self.handovers.first().is_some_and(|(at, _)| *at <= now) {
+            let (_, broken) = self.handovers.remove(0);
+            self.leave_path(net, broken);
+        }
         for index in 0..self.connections.len() {
             self.serve(net, index, Network::write);
         }
@@ -205,7 +225,9 @@ impl VideoSession {
                 self.tell_sender(net, index);
                 let (http, mut port) = self.connections[index].port(net, &self.sender, Network::write);
                 http.connected(&mut port);
-                self.player.handle_connected(net.now, ConnectionId(index as u32));
+                if !std::mem::replace(&mut self.connections[index].is_known, true) {
+                    self.player.handle_connected(net.now, ConnectionId(index as u32));
+                }
             }
             (End::Client, What::Closed) => self.connections[index].is_open = false,
             (End::Client, What::Readable) => {
@@ -281,7 +303,8 @@ impl VideoSession {
             return self.stop(net);
         }
         self.next_write = self.find_next_write(net.now);
-        let due = self.player.poll_timeout().min(self.next_write).min(self.stop_at);
+        let handover = self.handovers.first().map_or(Time::MAX, |(at, _)| *at);
+        let due = self.player.poll_timeout().min(self.next_write).min(handover).min(self.stop_at);
         self.arm(net, if net.now < self.start_at { self.start_at } else { due });
     }
 
@@ -300,22 +323,65 @@ impl VideoSession {
     }
 
     fn open(&mut self, net: &mut Network) {
-        let number = self.connections.len();
+        let connection = self.connect(net);
+        self.connections.push(connection);
+    }
+
+    /// Over all paths, or over the one that is in use and those that it may migrate to.
+    fn connect(&mut self, net: &mut Network) -> HttpConnection {
+        let number = self.connections.len() + self.past_flows.len();
         let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
-        let (sender, routes) = (self.sender.clone(), self.routes.clone());
-        let flow = net.connect(name, self.id, sender, routes, &mut self.random, false);
-        self.connections.push(HttpConnection {
+        let routes = match (self.sender.handover.is_any(), self.path) {
+            (true, path @ 1..) => self.routes[path..].iter().chain(&self.routes[..path]).cloned().collect(),
+            _ => self.routes.clone(),
+        };
+        let flow = net.connect(name, self.id, self.sender.clone(), routes, &mut self.random, false);
+        HttpConnection {
             flow,
             is_open: true,
+            is_known: false,
+            opened_on: self.path,
+            asked: Vec::new(),
             http: Http::new(self.sender.transport.has_streams()),
             socket: SocketBuffer::default(),
-        });
+        }
+    }
+
+    /// The client has noticed that a path is broken: if it is the one in use, every connection goes to the next.
+    fn leave_path(&mut self, net: &mut Network, broken: usize) {
+        if broken != self.path {
+            return;
+        }
+        self.path = (broken + 1) % self.routes.len();
+        for index in (0..self.connections.len()).filter(|&index| self.connections[index].is_open).collect::<Vec<_>>() {
+            let HttpConnection { flow, opened_on, .. } = self.connections[index];
+            let route = (self.path + self.routes.len() - opened_on) % self.routes.len();
+            let has_moved = self.sender.handover.how == Handover::Migrate && net.migrate(flow, route);
+            if !has_moved {
+                self.reconnect(net, index);
+            }
+        }
+    }
+
+    /// A new connection takes the place of one, and is asked for what is missing.
+    fn reconnect(&mut self, net: &mut Network, index: usize) {
+        net.reset(self.connections[index].flow, End::Client);
+        let new = self.connect(net);
+        let old = std::mem::replace(&mut self.connections[index], new);
+        self.past_flows.push(old.flow);
+        self.connections[index].is_known = old.is_known;
+        for request in old.asked {
+            self.send_request(net, request);
+        }
     }
 
     fn send_request(&mut self, net: &mut Network, request: Request) {
         let index = request.connection.0 as usize;
         let connection = &mut self.connections[index];
         let flow = connection.flow;
+        if !self.handovers.is_empty() {
+            connection.asked.push(request.clone());
+        }
         if let Some(watch) = &mut net.flows[flow as usize].switches
             && request.body_bytes == self.media.total_bytes()
             && self.sender.transport.tcp().is_some_and(|tcp| tcp.tls.is_none())
@@ -349,6 +415,7 @@ impl VideoSession {
 
     fn abandon(&mut self, net: &mut Network, id: RequestId) {
         for connection in self.connections.iter_mut().filter(|connection| connection.is_open) {
+            connection.asked.retain(|request| request.id != id);
             let (http, mut port) = connection.port(net, &self.sender, Network::write);
             http.abandon(&mut port, id);
         }
@@ -379,19 +446,22 @@ impl VideoSession {
             if !self.connections[index].has_unread(net) {
                 continue;
             }
-            let HttpConnection { flow, http, socket, .. } = &mut self.connections[index];
+            let HttpConnection { flow, http, socket, asked, .. } = &mut self.connections[index];
             let (now, player) = (net.now, &mut self.player);
             let limit = player.read_limit(now, ConnectionId(index as u32));
             let take = |id, came| match came {
                 Came::Told(told) => player.handle_server_data(now, id, &told),
-                Came::Body(body) => player.handle_body(now, id, body),
+                Came::Body(body) => {
+                    note_body(asked, id, body);
+                    player.handle_body(now, id, body);
+                }
             };
             let lowat = self.sender.notsent_lowat;
             has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
             if let Some(unread) = http.unread() {
                 let waiting = net.flows[*flow as usize].end(End::Client).readable();
-                let own =
-                    self.player.app_parameters(net.now).playout_buffer_bytes.max(self.player.buffer_bytes(net.now));
+                let player = &self.player;
+                let own = || player.app_parameters(now).playout_buffer_bytes.max(player.buffer_bytes(now));
                 socket.note(waiting, unread, own);
             }
         }
@@ -430,6 +500,15 @@ impl VideoSession {
         for (_, connection) in self.connections.iter().enumerate().filter(concerns) {
             net.set_app_parameters(connection.flow, parameters);
         }
+    }
+}
+
+/// So much less is missing of a response.
+fn note_body(asked: &mut Vec<Request>, id: RequestId, bytes: u64) {
+    let Some(place) = asked.iter().position(|request| request.id == id) else { return };
+    asked[place].body_bytes -= bytes;
+    if asked[place].body_bytes == 0 {
+        asked.remove(place);
     }
 }
 

@@ -13,10 +13,12 @@ pub struct SocketBuffer {
 }
 
 impl SocketBuffer {
-    /// So many bytes wait, and so many are still to be read in all; `own` is the larger of the player's buffer and what it holds.
-    pub fn note(&mut self, waiting: u64, unread: u64, own: u64) {
+    /// So many bytes wait, and so many are still to be read in all; `own` is the larger of the player's buffer and what it
+    /// holds, asked for only while it could matter.
+    pub fn note(&mut self, waiting: u64, unread: u64, own: impl FnOnce() -> u64) {
         self.most = self.most.max(waiting);
-        self.has_bridged |= unread > waiting && self.most - waiting > own;
+        let drained = self.most - waiting;
+        self.has_bridged |= !self.has_bridged && drained > 0 && unread > waiting && drained > own();
     }
 
     /// It has bridged a gap that the player's buffer could not.

@@ -3,6 +3,7 @@
 //! Reference: RFC 9000 §10.1 (idle timeout, at least three PTO), §10.2 (CONNECTION_CLOSE; closing and draining last three PTO; an
 //! answer to some of the packets that still come). Tested by `tests/quic_rules.rs`.
 
+use super::lane::Standing;
 use super::packet::{Datagram, Frame, Space};
 use super::{Connection, Event, Reason};
 use playpath_units::{Duration, Time};
@@ -92,6 +93,8 @@ impl Connection {
         let Some(kind) = Space::ALL.into_iter().rev().find_map(|space| self.handshake.sends(space)) else {
             return false;
         };
+        let works = self.lanes().find(|lane| lane.standing == Standing::Open).map(|lane| lane.id);
+        self.turn_to(works.unwrap_or(self.lane.id));
         out.coalesced.clear();
         self.start_packet(kind, &mut out.packet);
         out.packet.frames.push(Frame::Close { code });

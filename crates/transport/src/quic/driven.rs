@@ -110,6 +110,7 @@ impl Driven {
             is_in_flight: true,
             is_ect: false,
             path: 0,
+            carriers: 0,
             frames: (0, 0),
             acked_up_to: None,
         };

@@ -63,7 +63,7 @@ impl Connection {
     /// Nobody but the client's address can know what is sent there to validate it: `secret` is drawn for this connection (RFC 9000
     /// §8.2.1).
     pub fn keep_secret(&mut self, secret: u64) {
-        self.route.keep_secret(secret);
+        self.lane.route.keep_secret(secret);
     }
 
     /// Keep the numbers of packets that are given up for [`take_lost`](Self::take_lost).
@@ -78,7 +78,7 @@ impl Connection {
 
     /// The client has proved that it receives at its address, by a token (RFC 9000 §8.1.2).
     pub fn validate_address(&mut self) {
-        self.route.validate();
+        self.lane.route.validate();
     }
 
     /// TLS has so many more bytes to send in `space`.
@@ -144,7 +144,7 @@ impl Connection {
     pub fn complete_handshake(&mut self, now: Time) {
         self.handshake.complete();
         self.handshake.set_early_keys(false); // RFC 9001 §4.9.3
-        self.path.start(now);
+        self.lane.path.start(now);
         self.tell(Event::Connected);
         self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)
         self.set_loss_timer(now);
@@ -187,7 +187,7 @@ impl Connection {
 
     /// Bytes of the packet number of a packet that was just polled (RFC 9000 §17.1).
     pub fn number_bytes(&self, packet: &Packet) -> u32 {
-        let board = &self.spaces[packet.kind.space() as usize].board;
+        let board = &self.lane.spaces[packet.kind.space() as usize].board;
         varint::packet_number_size(packet.number, board.largest_acked())
     }
 

@@ -6,10 +6,11 @@
 //! 1. Connection ids are not changed with the path (§9.5): nobody in a simulator links them.
 //! 2. The old path is not probed when a peer appears elsewhere (§9.3.3): no attacker forwards packets here.
 //! 3. The control starts anew by its window being set to the initial one; what it remembers beside stays.
-//! 4. Packets that left on the old path are acknowledged and lost without word to the control, and stay in flight until then.
+//! 4. Packets that left on the old path are acknowledged and lost without word to the control, and count as in flight no more (§9.4).
 //!
 //! Tested by `tests/quic_rules.rs`.
 
+use super::lane::Standing;
 use super::packet::{Address, Datagram, Frame, Kind, Space};
 use super::{Connection, Event, Reason};
 use crate::mptcp::keys::{first, hmac};
@@ -28,6 +29,7 @@ struct Validation {
     token: u64,
     /// Challenges sent; the next one is due then.
     sent: u32,
+    sent_at: Time,
     next_at: Time,
     /// It failed then (§8.2.4).
     until: Time,
@@ -39,7 +41,7 @@ struct Validation {
 pub(crate) struct Route {
     pub local: Address,
     pub remote: Address,
-    /// Number of the path: packets carry it.
+    /// How many paths it has been: packets carry it.
     pub number: u32,
     is_known: bool,
     is_validated: bool,
@@ -57,7 +59,11 @@ pub(crate) struct Route {
 impl Route {
     /// A client's: it chose the address itself.
     pub fn to_server() -> Route {
-        let local = Address { host: 1, port: 50_000 };
+        Route::of_client(0)
+    }
+    /// As [`to_server`](Self::to_server), on a further path.
+    pub fn of_client(path: u8) -> Route {
+        let local = Address { host: u16::from(path) + 1, port: 50_000 };
         let remote = Address { host: 0, port: 443 };
         Route { local, remote, is_known: true, is_validated: true, ..Route::unknown() }
     }
@@ -125,54 +131,69 @@ impl Route {
         self.validation.map_or(Time::MAX, |v| next(v).min(v.until))
     }
 
-    fn begin(&mut self, now: Time, timeout: Duration, previous: Option<Address>) {
+    pub fn begin(&mut self, now: Time, timeout: Duration, previous: Option<Address>) {
         let token = self.secret.map_or(self.next_token, |secret| keyed_token(secret, self.next_token));
         self.next_token += 1;
-        self.number += 1;
         (self.received, self.sent) = (0, 0);
-        self.validation = Some(Validation { token, sent: 0, next_at: now, until: now + timeout, previous });
+        self.validation =
+            Some(Validation { token, sent: 0, sent_at: now, next_at: now, until: now + timeout, previous });
     }
 }
 
 impl Connection {
-    /// The client's address changes, and it knows: it goes on from `local` at once.
-    pub fn migrate(&mut self, now: Time, local: Address) {
-        if !self.is_client || !self.handshake.is_confirmed() || local == self.route.local {
-            return; // RFC 9000 §9: not before the handshake is confirmed
+    /// The client's address changes, and it knows: it goes on from `local` at once. `false`: it may not (RFC 9000 §9: not before the
+    /// handshake is confirmed).
+    pub fn migrate(&mut self, now: Time, local: Address) -> bool {
+        if !self.is_client || !self.handshake.is_confirmed() || local == self.lane.route.local {
+            return false;
         }
-        self.route.local = local;
+        self.lane.route.local = local;
         let timeout = self.validation_time();
-        self.path.start_anew(now, &self.config);
-        self.route.begin(now, timeout, None);
+        self.start_path_anew(now);
+        self.lane.route.begin(now, timeout, None);
+        // A challenge alone would not tell the server to follow (§9.1).
+        self.numbers(Space::Data).probes = 1;
+        true
+    }
+
+    /// Nothing is known of the path that packets take from now on (§9.4).
+    fn start_path_anew(&mut self, now: Time) {
+        self.lane.path.start_anew(now, &self.config);
+        self.lane.route.number += 1;
+        self.lane.pto_count = 0;
+        self.lane.loss_timer = Time::MAX;
     }
 
     /// §8.2.4: three times the larger of the PTO and that of a new path.
-    fn validation_time(&self) -> Duration {
+    pub(super) fn validation_time(&self) -> Duration {
         (self.pto() * 3).max(self.config.loss.initial_rtt * 9)
     }
 
     /// A packet with the highest number so far and more than probing frames came from elsewhere (§9.3).
     pub(super) fn follow_peer(&mut self, now: Time, from: Address, bytes: u32) {
-        let previous = match self.route.validation {
+        let previous = match self.lane.route.validation {
             Some(validation) => validation.previous,
-            None => Some(self.route.remote),
+            None => Some(self.lane.route.remote),
         };
-        let is_nat = from.host == self.route.remote.host;
+        let is_nat = from.host == self.lane.route.remote.host;
         let timeout = self.validation_time();
         if !is_nat {
-            self.path.start_anew(now, &self.config);
+            self.start_path_anew(now);
         }
-        self.route.remote = from;
-        self.route.is_validated = false;
-        self.route.begin(now, timeout, previous);
-        self.route.received = u64::from(bytes);
+        self.lane.route.remote = from;
+        self.lane.route.is_validated = false;
+        self.lane.route.begin(now, timeout, previous);
+        self.lane.route.received = u64::from(bytes);
     }
 
-    pub(super) fn on_path_response(&mut self, token: u64) {
-        if self.route.validation.is_some_and(|validation| validation.token == token) {
-            self.route.validation = None;
-            self.route.is_validated = true;
-            let remote = self.route.remote;
+    pub(super) fn on_path_response(&mut self, now: Time, token: u64) {
+        if let Some(validation) = self.lane.route.validation.filter(|validation| validation.token == token) {
+            self.lane.route.validation = None;
+            self.lane.route.is_validated = true;
+            if self.lane.standing == Standing::Opening {
+                return self.path_is_valid(now, now.saturating_since(validation.sent_at));
+            }
+            let remote = self.lane.route.remote;
             if !self.is_client {
                 self.tell(Event::Migrated(remote));
             }
@@ -181,14 +202,14 @@ impl Connection {
 
     /// The validation may have failed (§9.3.2): back to the address before, or the end.
     pub(super) fn expire_validation(&mut self, now: Time) {
-        let Some(validation) = self.route.validation.filter(|validation| validation.until <= now) else { return };
-        self.route.validation = None;
+        let Some(validation) = self.lane.route.validation.filter(|validation| validation.until <= now) else { return };
+        self.lane.route.validation = None;
         match validation.previous {
             Some(previous) => {
-                self.route.number += 1;
-                (self.route.remote, self.route.is_validated) = (previous, true);
-                self.path.start_anew(now, &self.config);
+                (self.lane.route.remote, self.lane.route.is_validated) = (previous, true);
+                self.start_path_anew(now);
             }
+            None if self.lane.standing == Standing::Opening => self.path_is_invalid(now),
             None => self.vanish(Reason::Path),
         }
     }
@@ -196,21 +217,22 @@ impl Connection {
     /// PATH_CHALLENGE and PATH_RESPONSE, in datagrams of their own, padded as far as the address may be sent (§8.2.1, §8.2.2).
     pub(super) fn poll_path_frames(&mut self, now: Time, out: &mut Datagram) -> bool {
         let Some(kind @ Kind::OneRtt) = self.handshake.sends(Space::Data) else { return false };
-        if let Some((token, to, most)) = self.route.next_response() {
-            let allowed = if to == self.route.remote { self.route.allowance() } else { most };
+        if let Some((token, to, most)) = self.lane.route.next_response() {
+            let allowed = if to == self.lane.route.remote { self.lane.route.allowance() } else { most };
             self.path_datagram(now, (kind, Frame::PathResponse(token)), (to, allowed), out);
             return true;
         }
-        let may_challenge = self.route.allowance() >= LEAST_DATAGRAM;
+        let may_challenge = self.lane.route.allowance() >= LEAST_DATAGRAM;
         let wait = self.pto();
-        let Some(validation) = self.route.validation.as_mut().filter(|_| may_challenge) else { return false };
+        let Some(validation) = self.lane.route.validation.as_mut().filter(|_| may_challenge) else { return false };
         if validation.sent >= MAX_CHALLENGES || validation.next_at > now {
             return false;
         }
         validation.sent += 1;
+        validation.sent_at = now;
         validation.next_at = now + wait;
         let token = validation.token;
-        let to = (self.route.remote, self.route.allowance());
+        let to = (self.lane.route.remote, self.lane.route.allowance());
         self.path_datagram(now, (kind, Frame::PathChallenge(token)), to, out);
         true
     }

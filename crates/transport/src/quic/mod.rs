@@ -18,7 +18,9 @@ mod ecn;
 pub mod external;
 mod flow;
 mod handshake;
+mod lane;
 mod migration;
+mod multipath;
 pub mod packet;
 mod path;
 pub mod ranges;
@@ -38,9 +40,10 @@ use config::Config;
 pub use driven::Driven;
 use external::Announcements;
 use handshake::Handshake;
+use lane::Lane;
 use migration::Route;
+use multipath::Multi;
 use packet::{Address, Space};
-use path::Path;
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_units::Time;
 use sent::Scoreboard;
@@ -99,15 +102,12 @@ struct Numbers {
 pub struct Connection {
     config: Arc<Config>,
     is_client: bool,
-    spaces: [Numbers; 3],
     handshake: Handshake,
     streams: Streams,
-    path: Path,
-    route: Route,
+    /// The path at hand: the only one, or the one of several that is looked at.
+    lane: Box<Lane>,
+    multi: Option<Box<Multi>>,
     state: State,
-    pto_count: u32,
-    loss_timer: Time,
-    departs_at: Time,
     idle_at: Time,
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
     has_sent_since_arrival: bool,
@@ -115,14 +115,13 @@ pub struct Connection {
     /// Packets that were given up, if somebody wants to hear of them.
     lost: Option<Vec<(Space, u64)>>,
     announcements: Announcements,
-    stats: Stats,
 }
 
 impl Connection {
     /// A client that sends its first flight at `now`.
     pub fn connect(now: Time, config: impl Into<Arc<Config>>, control: Box<dyn CongestionControl>) -> Connection {
         let mut connection = Connection::new(true, config.into(), control);
-        connection.route = Route::to_server();
+        connection.lane.route = Route::to_server();
         let own = connection.config.parameters();
         if connection.config.tls.resumption == config::Resumption::EarlyData {
             connection.handshake.remember(own);
@@ -140,21 +139,16 @@ impl Connection {
     fn new(is_client: bool, config: Arc<Config>, control: Box<dyn CongestionControl>) -> Connection {
         Connection {
             is_client,
-            spaces: <[Numbers; 3]>::default(),
             handshake: Handshake::new(is_client, config.tls),
             streams: Streams::new(is_client, &config),
-            path: Path::new(&config, control),
-            route: Route::unknown(),
+            lane: Box::new(Lane::new(&config, control)),
+            multi: None,
             state: State::Open,
-            pto_count: 0,
-            loss_timer: Time::MAX,
-            departs_at: Time::MAX,
             idle_at: Time::MAX,
             has_sent_since_arrival: false,
             events: VecDeque::new(),
             lost: None,
             announcements: Announcements::default(),
-            stats: Stats::default(),
             config,
         }
     }
@@ -209,11 +203,14 @@ impl Connection {
     }
     /// Take up to `most` bytes in order.
     pub fn read(&mut self, now: Time, id: u64, most: u64) -> u64 {
-        self.streams.read(now, id, most, self.path.rtt.smoothed(), &self.config)
+        self.streams.read(now, id, most, self.longest_rtt(), &self.config)
     }
     /// What the application knows of the video, for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.path.set_app_parameters(now, parameters);
+        self.lane.path.set_app_parameters(now, parameters);
+        if let Some(multi) = &mut self.multi {
+            multi.set_app_parameters(now, parameters);
+        }
     }
 
     /// What happened since the last call.
@@ -225,11 +222,12 @@ impl Connection {
         if self.state != State::Open {
             return self.state.deadline();
         }
-        let acks = match self.allowed_size() {
-            Some(_) => self.spaces.iter().map(|space| space.arrivals.deadline()).min().unwrap_or(Time::MAX),
-            None => Time::MAX,
+        let deadline = |lane: &Lane| lane.deadline(self.allowed_by(lane).is_some());
+        let due = match self.multi {
+            None => deadline(&self.lane),
+            Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),
         };
-        self.loss_timer.min(self.departs_at).min(self.idle_at).min(acks).min(self.route.deadline())
+        due.min(self.idle_at)
     }
 
     /// Settings.
@@ -238,7 +236,7 @@ impl Connection {
     }
     /// The congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
-        self.path.control()
+        self.lane.path.control()
     }
     /// The handshake is complete, and nobody closed.
     pub fn is_established(&self) -> bool {
@@ -259,6 +257,6 @@ impl Connection {
         }
     }
     fn numbers(&mut self, space: Space) -> &mut Numbers {
-        &mut self.spaces[space as usize]
+        &mut self.lane.spaces[space as usize]
     }
 }

@@ -150,6 +150,15 @@ pub enum Frame {
     },
     /// §19.20.
     HandshakeDone,
+    /// PATH_STATUS_BACKUP or PATH_STATUS_AVAILABLE (draft-ietf-quic-multipath-21 §4.3): a type of two bytes, path id, sequence.
+    PathStatus {
+        /// Path.
+        path_id: u8,
+        /// The larger of two counts.
+        sequence: u64,
+        /// To be used only if no other works.
+        is_backup: bool,
+    },
 }
 
 impl Frame {
@@ -169,6 +178,7 @@ impl Frame {
             Frame::RetireConnectionId { sequence } => 1 + varint::size(sequence),
             Frame::PathChallenge(_) | Frame::PathResponse(_) => 9,
             Frame::Close { code } => 1 + varint::size(code) + 1 + 1,
+            Frame::PathStatus { path_id, sequence, .. } => 2 + varint::size(path_id as u64) + varint::size(sequence),
         }
     }
 
@@ -393,6 +403,8 @@ pub struct Datagram {
     pub to: Address,
     /// ECN codepoint of the IP header.
     pub ecn: Ecn,
+    /// Which path the destination's connection id belongs to (draft-ietf-quic-multipath-21 §2.1).
+    pub path_id: u8,
     /// Packets coalesced with the first (§12.2): only in the handshake.
     pub coalesced: Vec<Packet>,
     /// First packet.
@@ -403,6 +415,10 @@ impl Datagram {
     /// All packets in order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         std::iter::once(&self.packet).chain(&self.coalesced)
+    }
+    /// Which way it goes: the client's hosts are numbered from one by their paths, the server's host is 0.
+    pub fn link_path(&self) -> u8 {
+        (self.from.host.max(self.to.host) - 1) as u8
     }
     /// Bytes of UDP payload.
     pub fn payload_bytes(&self) -> u32 {

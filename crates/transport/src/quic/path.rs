@@ -21,7 +21,7 @@ use super::rtt::Rtt;
 use super::sent::Sent;
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
-    RateSample, RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
+    RateSample, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo, View, WindowChange,
 };
 use playpath_units::{Duration, Rate, Time};
 
@@ -110,6 +110,12 @@ pub(crate) struct Path {
     pacer: Pacer,
     reductions: u64,
     undos: u64,
+    /// Of a connection over several paths: which this is, what coupled controls read of all, and bytes that the peer has of all streams.
+    pub own_index: usize,
+    pub siblings: Vec<Sibling>,
+    pub stream_acked: Option<u64>,
+    /// Bytes acknowledged between the last two reductions, and since the last.
+    between_losses: (u64, u64),
 }
 
 impl Path {
@@ -137,6 +143,10 @@ impl Path {
             pacer: Pacer::default(),
             reductions: 0,
             undos: 0,
+            own_index: 0,
+            siblings: Vec::new(),
+            stream_acked: None,
+            between_losses: (0, 0),
         }
     }
 
@@ -216,8 +226,10 @@ impl Path {
         (bytes as u64).clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram)
     }
 
-    fn view(&self, now: Time) -> View<'static> {
-        View {
+    /// An event for the control, with what it may know.
+    #[inline]
+    fn tell(&mut self, now: Time, event: impl FnOnce(&mut dyn CongestionControl, &View)) {
+        let view = View {
             departs_at: self.pacer.next.max(now),
             srtt: self.rtt.measured(),
             rttvar: self.rtt.variation(),
@@ -228,29 +240,55 @@ impl Path {
             lost: self.lost,
             sent: self.sent,
             in_recovery: self.recovery.is_open,
-            stream_acked: None,
+            own_index: self.own_index,
+            siblings: &self.siblings,
+            stream_acked: self.stream_acked,
             ..View::new(now, self.datagram_bytes)
-        }
+        };
+        event(&mut *self.control, &view);
     }
 
     /// The peer is reached by another path now (RFC 9000 §9.4): nothing is known of it.
     pub fn start_anew(&mut self, now: Time, config: &Config) {
         self.rtt = Rtt::new(&config.loss);
         self.ecn = Ecn::new(config.marking);
+        (self.bytes_in_flight, self.packets_out) = (0, 0);
         (self.recovery, self.pacer) = (Recovery::default(), Pacer::default());
-        let view = self.view(now);
-        let change = WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY };
-        self.control.on_window_change(&view, &change);
+        self.change_window(now, &WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY });
+    }
+    fn change_window(&mut self, now: Time, change: &WindowChange) {
+        self.tell(now, |control, view| control.on_window_change(view, change));
+    }
+
+    /// The window is halved for holding up the other paths (Linux `mptcp_sched.c`).
+    pub fn penalise(&mut self, now: Time) {
+        let (cwnd, ssthresh) = (self.control.cwnd(), self.control.ssthresh());
+        let ssthresh = if cwnd < ssthresh { ssthresh } else { (ssthresh / 2.0).max(2.0) };
+        self.change_window(now, &WindowChange { cwnd: (cwnd / 2.0).max(1.0), ssthresh });
+    }
+
+    /// What coupled controls read of this path (RFC 6356); in recovery the window is `ssthresh`, as Linux's OLIA takes it.
+    pub fn sibling(&self, established: bool) -> Sibling {
+        let ssthresh = self.control.ssthresh();
+        let is_reduced = self.recovery.is_open && ssthresh.is_finite();
+        Sibling {
+            cwnd: if is_reduced { ssthresh } else { self.control.cwnd() },
+            ssthresh,
+            srtt: self.rtt.measured(),
+            min_rtt: self.rtt.min(),
+            established,
+            bytes_between_losses: self.between_losses.0,
+            bytes_since_loss: self.between_losses.1,
+            mss: self.datagram_bytes,
+        }
     }
 
     /// The handshake is complete.
     pub fn start(&mut self, now: Time) {
-        let view = self.view(now);
-        self.control.on_connection_start(&view);
+        self.tell(now, |control, view| control.on_connection_start(view));
     }
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        let view = self.view(now);
-        self.control.on_app_parameters(&view, &parameters);
+        self.tell(now, |control, view| control.on_app_parameters(view, &parameters));
     }
 
     /// A packet that counts as in flight leaves; what must travel with it.
@@ -259,8 +297,7 @@ impl Path {
             let idle = now.saturating_since(self.emptied_at);
             if self.sent > 0 && !idle.is_zero() {
                 let is_app_limited = self.is_app_limited();
-                let view = self.view(now);
-                self.control.on_idle_restart(&view, &IdleRestart { idle, is_app_limited });
+                self.tell(now, |control, view| control.on_idle_restart(view, &IdleRestart { idle, is_app_limited }));
             }
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
@@ -283,9 +320,8 @@ impl Path {
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
-        let view = self.view(now);
         let event = PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight };
-        self.control.on_packet_sent(&view, &event);
+        self.tell(now, |control, view| control.on_packet_sent(view, &event));
         stamp
     }
 
@@ -320,6 +356,7 @@ impl Path {
         self.leave(sent.bytes);
         delivery.packets += 1;
         delivery.bytes += sent.bytes;
+        self.between_losses.1 += u64::from(sent.bytes);
         if delivery.newest.is_none_or(|newest| sent.stamp.sent_at >= newest.sent_at) {
             delivery.newest = Some(sent.stamp);
         }
@@ -365,8 +402,7 @@ impl Path {
             lost_since_sent: (self.lost - sent.stamp.lost) as u32,
             is_app_limited: sent.stamp.is_app_limited,
         };
-        let view = self.view(now);
-        self.control.on_packet_lost(&view, &event);
+        self.tell(now, |control, view| control.on_packet_lost(view, &event));
         let is_of_last = |episode: &&mut Episode| episode.is_by_loss && sent.stamp.sent_at <= episode.began_at;
         if let Some(episode) = self.recovery.last.as_mut().filter(is_of_last) {
             episode.lost += 1;
@@ -379,6 +415,7 @@ impl Path {
             return;
         }
         self.reductions += 1;
+        self.between_losses = (self.between_losses.1, 0);
         let event = CongestionEvent {
             signal: sign.signal,
             flight_size: sign.prior_packets_out,
@@ -386,8 +423,7 @@ impl Path {
             lost_sent_at: sign.oldest_sent_at,
             lost_was_retransmitted: false,
         };
-        let view = self.view(now);
-        self.control.on_congestion(&view, &event);
+        self.tell(now, |control, view| control.on_congestion(view, &event));
         self.recovery.start = Some(now);
         (self.recovery.is_open, self.recovery.retransmitted) = (true, 0);
         let is_by_loss = sign.signal == CongestionSignal::Loss;
@@ -396,8 +432,8 @@ impl Path {
 
     /// §7.6.2: the least window.
     pub fn on_persistent_congestion(&mut self, now: Time) {
-        let view = self.view(now);
-        self.control.on_rto(&view, &Rto { flight_size: self.packets_out, consecutive: 2 });
+        let event = Rto { flight_size: self.packets_out, consecutive: 2 };
+        self.tell(now, |control, view| control.on_rto(view, &event));
         self.recovery = Recovery::default();
     }
 
@@ -423,8 +459,7 @@ impl Path {
         if delivery.ends_recovery && self.recovery.is_open && newly_lost == 0 {
             self.recovery.is_open = false;
             let event = RecoveryExit { retransmitted: self.recovery.retransmitted, after_rto: false };
-            let view = self.view(now);
-            self.control.on_recovery_exit(&view, &event);
+            self.tell(now, |control, view| control.on_recovery_exit(view, &event));
         }
         let is_ruled = self.recovery.is_open && self.control.recovery_window() == RecoveryWindow::Transport;
         let event = Ack {
@@ -440,8 +475,7 @@ impl Path {
             ecn_echo: delivery.ce_marked > 0,
             ce_marked: delivery.ce_marked,
         };
-        let view = self.view(now);
-        self.control.on_ack(&view, &event);
+        self.tell(now, |control, view| control.on_ack(view, &event));
         if self.packets_out == 0 {
             self.emptied_at = now;
         }
@@ -458,8 +492,7 @@ impl Path {
         if self.recovery.last.is_some() {
             self.recovery = Recovery::default();
             self.undos += 1;
-            let view = self.view(now);
-            self.control.on_undo(&view, &Undo { was_rto: false });
+            self.tell(now, |control, view| control.on_undo(view, &Undo { was_rto: false }));
         }
     }
 

@@ -28,6 +28,10 @@ impl Connection {
     /// A datagram arrived.
     pub fn handle_datagram(&mut self, now: Time, datagram: &Datagram) {
         let arrival = Arrival { from: datagram.from, ecn: datagram.ecn, bytes: datagram.payload_bytes() };
+        if !self.turn_to(datagram.path_id) {
+            return;
+        }
+        self.meet_path(now);
         if !self.begin_datagram(arrival) {
             return;
         }
@@ -38,13 +42,13 @@ impl Connection {
 
     /// A datagram arrived, whose packets follow one by one; `false`: they change nothing.
     pub(super) fn begin_datagram(&mut self, arrival: Arrival) -> bool {
-        self.stats.datagrams_received += 1;
+        self.lane.stats.datagrams_received += 1;
         match self.state {
             State::Closed | State::Draining { .. } => return false,
             State::Closing { .. } => self.answer_while_closing(),
             State::Open => {}
         }
-        self.route.on_datagram(arrival.from, arrival.bytes);
+        self.lane.route.on_datagram(arrival.from, arrival.bytes);
         true
     }
 
@@ -52,7 +56,7 @@ impl Connection {
     pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         let is_small = packet.kind == Kind::Initial && !self.is_client && arrival.bytes < MIN_INITIAL;
         if is_small || !self.handshake.receives(packet.kind) {
-            self.stats.packets_dropped += 1;
+            self.lane.stats.packets_dropped += 1;
             return;
         }
         if let Err(violation) = self.take_packet(now, packet, frames, arrival) {
@@ -62,9 +66,10 @@ impl Connection {
 
     fn take_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> Result<(), Violation> {
         let space = packet.kind.space();
-        let is_highest = self.spaces[space as usize].arrivals.largest().is_none_or(|largest| packet.number > largest);
+        let is_highest =
+            self.lane.spaces[space as usize].arrivals.largest().is_none_or(|largest| packet.number > largest);
         if !self.numbers(space).arrivals.take(now, packet.number, arrival.ecn) {
-            self.stats.packets_dropped += 1;
+            self.lane.stats.packets_dropped += 1;
             return Ok(());
         }
         if self.state == State::Open {
@@ -72,7 +77,7 @@ impl Connection {
             self.restart_idle(now);
         }
         if packet.kind == Kind::Handshake && !self.is_client {
-            self.route.validate(); // §8.1: only who got our Initial has these keys
+            self.lane.route.validate(); // §8.1: only who got our Initial has these keys
             self.discard(Space::Initial); // RFC 9001 §4.9.1
         }
         if let Some(ack) = &packet.ack {
@@ -92,7 +97,7 @@ impl Connection {
         if is_eliciting && self.handshake.receives(packet.kind) {
             self.owe_ack(now, packet, arrival.ecn);
         }
-        let is_elsewhere = !self.is_client && arrival.from != self.route.remote;
+        let is_elsewhere = !self.is_client && arrival.from != self.lane.route.remote;
         let is_probing = || packet.ack.is_none() && frames.iter().all(Frame::is_probing);
         if is_elsewhere && is_highest && !is_probing() && self.handshake.is_confirmed() && self.state == State::Open {
             self.follow_peer(now, arrival.from, arrival.bytes);
@@ -101,7 +106,7 @@ impl Connection {
     }
 
     fn owe_ack(&mut self, now: Time, packet: &Packet, ecn: Ecn) {
-        let (space, min_rtt) = (packet.kind.space(), self.path.rtt.min());
+        let (space, min_rtt) = (packet.kind.space(), self.lane.path.rtt.min());
         let policy = self.config.ack;
         self.numbers(space).arrivals.on_eliciting(now, packet.number, ecn, min_rtt, (space, &policy));
     }
@@ -111,6 +116,8 @@ impl Connection {
             Frame::Crypto { offset, len, is_end } => self.on_crypto(now, packet, (offset, len, is_end))?,
             Frame::Stream { id, offset, len, fin } => {
                 let news = self.streams.on_stream((id, offset, len, fin), &self.config)?;
+                self.lane.stats.data_bytes_received += u64::from(len);
+                self.note_gaps(now);
                 self.tell_stream(id, news);
             }
             Frame::ResetStream { id, final_size } => {
@@ -121,12 +128,14 @@ impl Connection {
             Frame::MaxData(max) => self.streams.on_max_data(max),
             Frame::MaxStreamData { id, max } => self.streams.on_max_stream_data(id, max, &self.config)?,
             Frame::MaxStreams(max) => self.streams.on_max_streams(max),
-            Frame::PathChallenge(token) => self.route.owe_response(token, arrival.from, arrival.bytes),
-            Frame::PathResponse(token) => self.on_path_response(token),
+            Frame::PathChallenge(token) => self.lane.route.owe_response(token, arrival.from, arrival.bytes),
+            Frame::PathResponse(token) => self.on_path_response(now, token),
             Frame::HandshakeDone => {
                 self.handshake.confirm();
                 self.discard(Space::Handshake); // RFC 9001 §4.9.2
+                self.open_paths(now);
             }
+            Frame::PathStatus { path_id, sequence, is_backup } => self.on_path_status(path_id, sequence, is_backup),
             Frame::Close { code } => self.drain(now, code),
             // Connection ids are bytes, which are kept outside ([`external`](super::external)).
             Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
@@ -159,7 +168,7 @@ impl Connection {
             self.restart_idle(now);
         }
         if progress.is_complete {
-            self.path.start(now);
+            self.lane.path.start(now);
             self.tell(Event::Connected);
             if !self.is_client {
                 self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)
@@ -177,7 +186,11 @@ fn is_allowed(kind: Kind, frame: &Frame) -> bool {
         }
         (Kind::ZeroRtt, frame) => !matches!(
             frame,
-            Frame::Crypto { .. } | Frame::HandshakeDone | Frame::PathResponse(_) | Frame::RetireConnectionId { .. }
+            Frame::Crypto { .. }
+                | Frame::HandshakeDone
+                | Frame::PathResponse(_)
+                | Frame::PathStatus { .. }
+                | Frame::RetireConnectionId { .. }
         ),
         _ => true,
     }

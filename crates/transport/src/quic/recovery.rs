@@ -24,6 +24,8 @@ use playpath_units::{Duration, Time};
 struct Found {
     any: bool,
     eliciting: bool,
+    /// The largest left on a path that the connection has left: its round trip says nothing of this one (RFC 9000 §9.4).
+    largest_elsewhere: bool,
     marked: u64,
 }
 
@@ -39,10 +41,10 @@ struct Losses {
 impl Connection {
     /// Probe timeout of the moment without backoff, the peer's ACK delay included.
     pub(super) fn pto(&self) -> Duration {
-        self.path.rtt.pto(&self.config.loss) + self.peer_delay()
+        self.lane.path.rtt.pto(&self.config.loss) + self.peer_delay()
     }
 
-    fn peer_delay(&self) -> Duration {
+    pub(super) fn peer_delay(&self) -> Duration {
         self.handshake.peer().map_or(Duration::from_millis(25), |peer| Duration::from_millis(peer.max_ack_delay_ms))
     }
 
@@ -51,25 +53,28 @@ impl Connection {
             return Err(Violation::Protocol); // §21.4: it was never sent
         }
         let is_larger = self.numbers(space).board.on_largest(ack.largest);
-        let mut delivery = self.path.begin_ack();
+        let mut delivery = self.lane.path.begin_ack();
         let found = self.take_acked(space, ack, &mut delivery);
         self.take_late(space, ack);
         if !found.any {
             return Ok(());
         }
-        if is_larger && found.eliciting {
+        if is_larger && found.eliciting && !found.largest_elsewhere {
             self.sample_rtt(now, space, ack, &mut delivery);
         }
-        self.path.deliver(now, &mut delivery);
+        self.lane.path.deliver(now, &mut delivery);
         if is_larger {
             self.check_ecn(now, space, ack, found.marked, &mut delivery);
         }
         let lost = self.detect_losses(now, space, delivery.prior_in_flight());
-        self.path.finish_ack(now, &delivery, lost);
+        self.lane.path.finish_ack(now, &delivery, lost);
         let horizon = self.horizon(now);
         self.numbers(space).board.trim(horizon);
         if !self.is_client || self.is_address_validated() {
-            self.pto_count = 0; // §6.2.1
+            self.lane.pto_count = 0; // §6.2.1
+        }
+        if self.multi.is_some() {
+            self.trust_path();
         }
         Ok(())
     }
@@ -85,14 +90,14 @@ impl Connection {
                 let Some(sent) = self.numbers(space).board.acknowledge(number) else { continue };
                 found.any = true;
                 found.eliciting |= sent.is_eliciting;
+                found.largest_elsewhere |= sent.number == ack.largest && sent.path != self.lane.route.number;
                 found.marked += u64::from(sent.is_ect);
-                if sent.path == self.route.number {
-                    self.path.on_acked(delivery, &sent);
-                } else if sent.is_in_flight {
-                    self.path.leave(sent.bytes);
+                if sent.path == self.lane.route.number {
+                    self.lane.path.on_acked(delivery, &sent);
                 }
+                self.lane.stats.bytes_acked += u64::from(sent.stream_bytes);
                 for index in 0..sent.frames.1 {
-                    let frame = self.spaces[space as usize].board.frame(&sent, index);
+                    let frame = self.lane.spaces[space as usize].board.frame(&sent, index);
                     self.settle_frame(space, &frame);
                 }
                 self.settle_ack(space, &sent);
@@ -102,14 +107,14 @@ impl Connection {
     }
 
     fn take_late(&mut self, space: Space, ack: &Ack) {
-        if self.spaces[space as usize].board.given_up.is_empty() {
+        if self.lane.spaces[space as usize].board.given_up.is_empty() {
             return;
         }
         let mut given_up = std::mem::take(&mut self.numbers(space).board.given_up);
         given_up.acknowledge(ack, |sent, frames| {
-            self.stats.spurious_losses += 1;
-            if sent.path == self.route.number && self.config.loss.undo {
-                self.path.on_spurious(sent);
+            self.lane.stats.spurious_losses += 1;
+            if sent.path == self.lane.route.number && self.config.loss.undo {
+                self.lane.path.on_spurious(sent);
             }
             frames.iter().for_each(|frame| self.settle_frame(space, frame));
             self.settle_ack(space, sent);
@@ -135,24 +140,24 @@ impl Connection {
 
     /// §5.1, §5.3: of the largest, less the delay that the peer tells, bounded by its `max_ack_delay` once the handshake is confirmed.
     fn sample_rtt(&mut self, now: Time, space: Space, ack: &Ack, delivery: &mut Delivery) {
-        let sample = now.saturating_since(self.spaces[space as usize].board.largest_acked_sent_at());
+        let sample = now.saturating_since(self.lane.spaces[space as usize].board.largest_acked_sent_at());
         let exponent = self.handshake.peer().map_or(3, |peer| peer.ack_delay_exponent.min(20));
         let told = match space {
             Space::Initial | Space::Handshake => Duration::ZERO,
             Space::Data => Duration::from_micros((ack.delay << exponent).min(1 << 32)),
         };
         let delay = if self.handshake.is_confirmed() { told.min(self.peer_delay()) } else { told };
-        self.path.rtt.add_sample(now, sample, delay);
-        self.stats.rtt_samples += 1;
-        self.stats.rtt_sum += sample;
+        self.lane.path.rtt.add_sample(now, sample, delay);
+        self.lane.stats.rtt_samples += 1;
+        self.lane.stats.rtt_sum += sample;
         delivery.rtt = Some(sample);
     }
 
     fn check_ecn(&mut self, now: Time, space: Space, ack: &Ack, marked: u64, delivery: &mut Delivery) {
-        let sent = self.spaces[space as usize].marked;
-        if let Verdict::Congestion(marks) = self.path.ecn.on_ack(space as usize, ack.ecn, marked, sent) {
+        let sent = self.lane.spaces[space as usize].marked;
+        if let Verdict::Congestion(marks) = self.lane.path.ecn.on_ack(space as usize, ack.ecn, marked, sent) {
             delivery.ce_marked = marks as u32;
-            let sent_at = self.spaces[space as usize].board.largest_acked_sent_at();
+            let sent_at = self.lane.spaces[space as usize].board.largest_acked_sent_at();
             let sign = Sign {
                 signal: CongestionSignal::Ecn,
                 newest_sent_at: sent_at,
@@ -160,7 +165,7 @@ impl Connection {
                 newly_lost: 0,
                 prior_packets_out: delivery.prior_in_flight(),
             };
-            self.path.on_congestion(now, sign);
+            self.lane.path.on_congestion(now, sign);
         }
     }
 
@@ -171,19 +176,16 @@ impl Connection {
 
     /// §6.1; returns how many in-flight packets are given up.
     fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32) -> u32 {
-        let delay = self.path.rtt.loss_delay(&self.config.loss);
+        let delay = self.lane.path.rtt.loss_delay(&self.config.loss);
         let mut losses = Losses::default();
-        while let Some(sent) = self.spaces[space as usize].board.next_lost(now, delay, &self.config.loss) {
+        while let Some(sent) = self.lane.spaces[space as usize].board.next_lost(now, delay, &self.config.loss) {
             self.requeue(space, &sent);
             self.lost.iter_mut().for_each(|lost| lost.push((space, sent.number)));
-            if sent.path != self.route.number {
-                if sent.is_in_flight {
-                    self.path.leave(sent.bytes);
-                }
+            if sent.path != self.lane.route.number {
                 continue;
             }
-            let offset = first_offset(self.spaces[space as usize].board.frames_of(&sent));
-            self.path.on_lost(now, &sent, offset);
+            let offset = first_offset(self.lane.spaces[space as usize].board.frames_of(&sent));
+            self.lane.path.on_lost(now, &sent, offset);
             self.follow_run(space, &sent, &mut losses);
             if sent.is_in_flight {
                 losses.newest = sent.stamp.sent_at;
@@ -201,10 +203,10 @@ impl Connection {
                 newly_lost: losses.count,
                 prior_packets_out,
             };
-            self.path.on_congestion(now, sign);
+            self.lane.path.on_congestion(now, sign);
             if losses.is_persistent {
-                self.stats.persistent_congestions += 1;
-                self.path.on_persistent_congestion(now);
+                self.lane.stats.persistent_congestions += 1;
+                self.lane.path.on_persistent_congestion(now);
             }
         }
         losses.count
@@ -212,8 +214,8 @@ impl Connection {
 
     /// §7.6: the run of lost packets without one that was acknowledged between.
     fn follow_run(&mut self, space: Space, sent: &Sent, losses: &mut Losses) {
-        let duration = self.path.persistent_duration(&self.config.loss, self.peer_delay());
-        let is_sampled = self.path.rtt.first_sample_at().is_some_and(|first| sent.stamp.sent_at > first);
+        let duration = self.lane.path.persistent_duration(&self.config.loss, self.peer_delay());
+        let is_sampled = self.lane.path.rtt.first_sample_at().is_some_and(|first| sent.stamp.sent_at > first);
         let run = &mut self.numbers(space).run;
         let follows = run.is_some_and(|(_, last)| last + 1 == sent.number);
         *run = match *run {
@@ -226,9 +228,11 @@ impl Connection {
     }
 
     /// Its frames go again (RFC 9000 §13.3).
-    fn requeue(&mut self, space: Space, sent: &Sent) {
+    pub(super) fn requeue(&mut self, space: Space, sent: &Sent) {
         for index in 0..sent.frames.1 {
-            match self.spaces[space as usize].board.frame(sent, index) {
+            match self.lane.spaces[space as usize].board.frame(sent, index) {
+                frame if self.is_carried_elsewhere(sent, &frame) => {}
+                frame @ Frame::PathStatus { .. } => self.resend_status(frame),
                 Frame::Crypto { offset, len, .. } => {
                     self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
                 }
@@ -245,7 +249,7 @@ impl Connection {
     pub(super) fn reject_early_data(&mut self) {
         for sent in self.numbers(Space::Data).board.give_up_all() {
             if sent.is_in_flight {
-                self.path.leave(sent.bytes);
+                self.lane.path.leave(sent.bytes);
             }
             self.requeue(Space::Data, &sent);
         }
@@ -258,27 +262,27 @@ impl Connection {
             self.handshake.discard(space);
             let in_flight = self.numbers(space).board.discard();
             *self.numbers(space) = super::Numbers::default();
-            self.path.discard(in_flight);
-            self.pto_count = 0; // §6.2.2
+            self.lane.path.discard(in_flight);
+            self.lane.pto_count = 0; // §6.2.2
         }
     }
 
     /// A server's peer has always validated it; a client's, once anything of the handshake was acknowledged (§6.2.2.1).
     fn is_address_validated(&self) -> bool {
-        let acked = |space: Space| self.spaces[space as usize].board.largest_acked().is_some();
+        let acked = |space: Space| self.lane.spaces[space as usize].board.largest_acked().is_some();
         !self.is_client || self.handshake.is_confirmed() || acked(Space::Handshake) || acked(Space::Data)
     }
 
     /// SetLossDetectionTimer (appendix A.8).
     pub(super) fn set_loss_timer(&mut self, now: Time) {
-        let loss = self.spaces.iter().fold(Time::MAX, |least, space| least.min(space.board.loss_time()));
-        let is_out = self.spaces.iter().any(|space| space.board.eliciting_in_flight() > 0);
+        let loss = self.lane.spaces.iter().fold(Time::MAX, |least, space| least.min(space.board.loss_time()));
+        let is_out = self.lane.spaces.iter().any(|space| space.board.eliciting_in_flight() > 0);
         let probes = is_out || !self.is_address_validated();
-        self.loss_timer = if self.state != State::Open {
+        self.lane.loss_timer = if self.state != State::Open {
             Time::MAX
         } else if loss < Time::MAX {
             loss
-        } else if !probes || self.allowed_size().is_none() {
+        } else if !probes || self.allowed_by(&self.lane).is_none() {
             Time::MAX // nothing to probe for, or nothing could be sent (§6.2.2.1)
         } else {
             // A round trip that came out shorter may have it due in the past.
@@ -288,14 +292,14 @@ impl Connection {
 
     /// When a PTO expires, and in which space (appendix A.8, GetPtoTimeAndSpace).
     fn next_pto(&self, now: Time) -> Option<(Time, Space)> {
-        let backoff = 1u64 << self.pto_count.min(20);
-        let base = self.path.rtt.pto(&self.config.loss);
-        if self.spaces.iter().all(|space| space.board.eliciting_in_flight() == 0) {
+        let backoff = 1u64 << self.lane.pto_count.min(20);
+        let base = self.lane.path.rtt.pto(&self.config.loss);
+        if self.lane.spaces.iter().all(|space| space.board.eliciting_in_flight() == 0) {
             let space = if self.handshake.has(Space::Handshake) { Space::Handshake } else { Space::Initial };
             return (!self.is_address_validated()).then_some((now + base * backoff, space));
         }
         let timeout = |space: Space| {
-            let board = &self.spaces[space as usize].board;
+            let board = &self.lane.spaces[space as usize].board;
             let delay = match space {
                 Space::Data if !self.handshake.is_confirmed() => return None, // §6.2.1
                 Space::Data => self.peer_delay(),
@@ -318,11 +322,19 @@ impl Connection {
             self.vanish(Reason::Idle);
             return;
         }
-        self.expire_validation(now);
-        if self.departs_at <= now {
-            self.departs_at = Time::MAX;
+        if self.multi.is_some() {
+            self.on_each_path(|connection| connection.expire_lane(now));
+        } else {
+            self.expire_lane(now);
         }
-        if self.loss_timer <= now {
+    }
+
+    fn expire_lane(&mut self, now: Time) {
+        self.expire_validation(now);
+        if self.lane.departs_at <= now {
+            self.lane.departs_at = Time::MAX;
+        }
+        if self.lane.loss_timer <= now {
             self.on_loss_timer(now);
             self.set_loss_timer(now);
         }
@@ -330,22 +342,25 @@ impl Connection {
 
     /// OnLossDetectionTimeout (appendix A.9).
     fn on_loss_timer(&mut self, now: Time) {
-        let by_time = Space::ALL.into_iter().find(|&space| self.spaces[space as usize].board.loss_time() <= now);
+        let by_time = Space::ALL.into_iter().find(|&space| self.lane.spaces[space as usize].board.loss_time() <= now);
         if let Some(space) = by_time {
-            let prior = self.path.packets_out();
+            let prior = self.lane.path.packets_out();
             self.detect_losses(now, space, prior);
             return;
         }
         let Some((_, space)) = self.next_pto(now) else { return };
-        self.pto_count += 1;
-        self.stats.pto_count += 1;
-        let has_data = self.spaces[space as usize].board.eliciting_in_flight() > 0;
+        self.lane.pto_count += 1;
+        self.lane.stats.pto_count += 1;
+        let has_data = self.lane.spaces[space as usize].board.eliciting_in_flight() > 0;
         self.numbers(space).probes = if has_data { 2 } else { 1 }; // §6.2.4
+        if self.multi.is_some() {
+            self.suspect_path();
+        }
     }
 
     /// A probe with nothing new takes the frames of the oldest packet that is out (§6.2.4).
     pub(super) fn queue_probe(&mut self, space: Space) {
-        if let Some(sent) = self.spaces[space as usize].board.oldest_eliciting().copied() {
+        if let Some(sent) = self.lane.spaces[space as usize].board.oldest_eliciting().copied() {
             self.requeue(space, &sent);
         }
     }

@@ -22,6 +22,13 @@ impl Rtt {
         Rtt { latest: initial, smoothed: initial, variation: initial / 2, min: Duration::MAX, first_sample_at: None }
     }
 
+    /// Of a path that is new: what is thought of it until the first sample (§6.2.2).
+    pub fn expect(&mut self, round_trip: Duration) {
+        if self.first_sample_at.is_none() {
+            (self.latest, self.smoothed, self.variation) = (round_trip, round_trip, round_trip / 2);
+        }
+    }
+
     /// §5.3. `ack_delay`: as told and bounded by the caller; not taken off where that would go below the minimum.
     pub fn add_sample(&mut self, now: Time, sample: Duration, ack_delay: Duration) {
         self.latest = sample;

@@ -8,15 +8,16 @@
 //! Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
 
 use super::closing::State;
+use super::lane::{Lane, packed_bytes};
 use super::migration::LEAST_DATAGRAM;
-use super::packet::{Ack, Datagram, Frame, Kind, Packet, Space};
+use super::packet::{Datagram, Frame, Kind, Packet, Space};
 use super::path::Stamp;
 use super::sent::{Fate, Sent};
 use super::{Connection, varint};
 use playpath_units::Time;
 
 /// Room that is not worth a frame.
-const LEAST_ROOM: u32 = 32;
+pub(super) const LEAST_ROOM: u32 = 32;
 
 /// What window and pacing say of a full datagram.
 #[derive(Clone, Copy)]
@@ -37,14 +38,7 @@ struct Draft<'p> {
 
 impl Draft<'_> {
     fn push(&mut self, frame: Frame) {
-        let bytes = match frame {
-            // The most frequent one, written out here.
-            Frame::Stream { id, offset, len, .. } => {
-                let full = Frame::stream_overhead(id, offset, len, false) + len;
-                if full <= self.room { full } else { full - varint::size(u64::from(len)) }
-            }
-            _ => frame.bytes(false),
-        };
+        let bytes = packed_bytes(&frame, self.room);
         self.room -= bytes;
         self.packet.bytes += bytes;
         self.packet.frames.push(frame);
@@ -64,10 +58,8 @@ impl Connection {
     /// The same in a place that is there; `false`: nothing leaves, what is in the place has no meaning, and the timers are set.
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Datagram) -> bool {
         let is_sent = match self.state {
-            State::Open => {
-                (self.route.owes_frames() && self.poll_path_frames(now, out))
-                    || self.allowed_size().is_some_and(|size| self.assemble(now, size, out))
-            }
+            State::Open if self.multi.is_some() => self.poll_paths(now, out),
+            State::Open => self.poll_lane(now, out),
             State::Closing { .. } => self.poll_close(now, out),
             State::Draining { .. } | State::Closed => false,
         };
@@ -77,16 +69,22 @@ impl Connection {
         is_sent
     }
 
+    /// What leaves on the path at hand.
+    pub(super) fn poll_lane(&mut self, now: Time, out: &mut Datagram) -> bool {
+        (self.lane.route.owes_frames() && self.poll_path_frames(now, out))
+            || self.allowed_by(&self.lane).is_some_and(|size| self.assemble(now, size, out))
+    }
+
     /// Bytes of the next datagram at most; `None`: RFC 9000 §8.1 allows none. An Initial must be padded, or wait.
-    pub(super) fn allowed_size(&self) -> Option<u32> {
-        let allowance = self.route.allowance();
+    pub(super) fn allowed_by(&self, lane: &Lane) -> Option<u32> {
+        let allowance = lane.route.allowance();
         let least =
             if self.handshake.has(Space::Initial) { u64::from(self.config.initial_bytes) } else { LEAST_DATAGRAM };
         (allowance >= least).then(|| allowance.min(u64::from(self.config.datagram_bytes)) as u32)
     }
 
     fn assemble(&mut self, now: Time, size: u32, out: &mut Datagram) -> bool {
-        self.departs_at = Time::MAX;
+        self.lane.departs_at = Time::MAX;
         let may_send = self.may_send(now);
         out.coalesced.clear();
         let (mut again, mut count, mut room) = ([false; 3], 0, size);
@@ -132,20 +130,22 @@ impl Connection {
 
     /// Do window and pacing let a full datagram go?
     fn may_send(&mut self, now: Time) -> May {
-        if !self.path.has_room() {
-            self.path.note_pause(true);
+        if !self.lane.path.has_room() {
+            self.lane.path.note_pause(true);
             return May::Wait;
         }
         let has_data = self.has_data();
         // Without room in the peer's flow control the window is not used either (RFC 9002 §7.8).
         if !has_data && !self.has_crypto(Space::Initial) && !self.has_crypto(Space::Handshake) {
-            self.path.note_pause(false);
+            if self.multi.is_none() {
+                self.lane.path.note_pause(false); // over several paths it may yet be given some
+            }
             return May::Send { has_data };
         }
-        let at = self.path.departs_at(now, &self.config.pacing);
+        let at = self.lane.path.departs_at(now, &self.config.pacing);
         if at > now {
-            self.departs_at = at;
-            self.path.note_pause(true);
+            self.lane.departs_at = at;
+            self.lane.path.note_pause(true);
             return May::Wait;
         }
         May::Send { has_data }
@@ -153,21 +153,23 @@ impl Connection {
 
     /// Something waits for a packet of the data's space.
     fn has_data(&self) -> bool {
+        let has_frames = if self.multi.is_some() { self.lane.queue.has_frames() } else { self.streams.has_frames() };
         let has_news = self.handshake.done_due || self.announcements.is_due();
-        self.streams.has_frames() || has_news || self.has_crypto(Space::Data)
+        has_frames || has_news || self.has_crypto(Space::Data)
     }
 
     fn has_crypto(&self, space: Space) -> bool {
         self.handshake.crypto[space as usize].out.peek(u64::MAX).is_some()
     }
 
-    fn cids(&self) -> (u32, u32) {
+    pub(super) fn cids(&self) -> (u32, u32) {
         (self.config.peer_cid_bytes, self.config.cid_bytes)
     }
 
     /// The packet in this place becomes an empty one with the next number of its space.
-    pub(super) fn start_packet(&self, kind: Kind, packet: &mut Packet) {
-        let board = &self.spaces[kind.space() as usize].board;
+    pub(super) fn start_packet(&mut self, kind: Kind, packet: &mut Packet) {
+        self.lane.queue.begin_packet();
+        let board = &self.lane.spaces[kind.space() as usize].board;
         (packet.kind, packet.number) = (kind, board.next_number());
         let number_bytes = varint::packet_number_size(packet.number, board.largest_acked());
         packet.bytes = kind.overhead(self.cids(), number_bytes);
@@ -179,9 +181,9 @@ impl Connection {
     #[inline(always)]
     fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<bool> {
         let space = kind.space();
-        let arrivals = &self.spaces[space as usize].arrivals;
+        let arrivals = &self.lane.spaces[space as usize].arrivals;
         let is_ack_due = arrivals.is_due(now) && kind != Kind::ZeroRtt;
-        let probes = self.spaces[space as usize].probes > 0;
+        let probes = self.lane.spaces[space as usize].probes > 0;
         let has_data = match (may_send, space) {
             (May::Wait, _) if !probes => false,
             (May::Send { has_data }, Space::Data) => has_data,
@@ -207,7 +209,7 @@ impl Connection {
         self.start_packet(kind, packet);
         let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
         let mut draft = Draft { packet, room, is_retransmission: false };
-        if kind != Kind::ZeroRtt && self.spaces[space as usize].arrivals.is_pending() {
+        if kind != Kind::ZeroRtt && self.lane.spaces[space as usize].arrivals.is_pending() {
             self.add_ack(now, space, &mut draft);
         }
         if probes || has_data {
@@ -226,15 +228,17 @@ impl Connection {
     fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
         let exponent = self.config.ack.exponent;
         // Written where it stays: it is the largest part of a packet.
-        draft.packet.ack = self.spaces[space as usize].arrivals.frame(now, exponent);
-        let bytes = draft.packet.ack.as_ref().map_or(0, Ack::bytes);
+        draft.packet.ack = self.lane.spaces[space as usize].arrivals.frame(now, exponent);
+        // PATH_ACK says of which path (draft-ietf-quic-multipath-21 §4.1).
+        let path_id = u32::from(self.multi.is_some() && space == Space::Data);
+        let bytes = draft.packet.ack.as_ref().map_or(0, |ack| ack.bytes() + path_id);
         if bytes > draft.room {
             draft.packet.ack = None;
         } else if bytes > 0 {
             draft.room -= bytes;
             draft.packet.bytes += bytes;
             self.numbers(space).arrivals.on_ack_sent();
-            self.stats.acks_sent += 1;
+            self.lane.stats.acks_sent += 1;
         }
     }
 
@@ -252,7 +256,11 @@ impl Connection {
             draft.push(frame);
         }
         while !draft.packet.frames.is_full() && draft.room >= LEAST_ROOM {
-            let Some((frame, is_again)) = self.streams.next_frame(draft.room) else { break };
+            let next = match self.multi {
+                Some(_) => self.lane.queue.take(draft.room),
+                None => self.streams.next_frame(draft.room),
+            };
+            let Some((frame, is_again)) = next else { break };
             draft.is_retransmission |= is_again;
             draft.push(frame);
         }
@@ -301,24 +309,24 @@ impl Connection {
         let is_eliciting = packet.is_ack_eliciting();
         let is_in_flight = counts && packet.is_in_flight();
         let stamp = if is_in_flight {
-            self.path.on_sent(now, packet.bytes, is_retransmission, &self.config.pacing)
+            self.lane.path.on_sent(now, packet.bytes, is_retransmission, &self.config.pacing)
         } else {
             Stamp::at(now)
         };
-        let is_ect = self.path.ecn.marks();
+        let is_ect = self.lane.path.ecn.marks();
         if is_ect {
-            self.path.ecn.on_sent();
+            self.lane.path.ecn.on_sent();
             self.numbers(space).marked += 1;
         }
         let stream_bytes = packet.stream_bytes();
         if stream_bytes > 0 {
-            self.stats.data_packets_sent += 1;
-            self.stats.data_bytes_sent += u64::from(stream_bytes);
-            self.stats.retransmitted_packets += u64::from(is_retransmission);
-            self.stats.retransmitted_bytes += if is_retransmission { u64::from(stream_bytes) } else { 0 };
+            self.lane.stats.data_packets_sent += 1;
+            self.lane.stats.data_bytes_sent += u64::from(stream_bytes);
+            self.lane.stats.retransmitted_packets += u64::from(is_retransmission);
+            self.lane.stats.retransmitted_bytes += if is_retransmission { u64::from(stream_bytes) } else { 0 };
         }
-        let path = self.route.number;
-        let numbers = self.numbers(space);
+        let path = self.lane.route.number;
+        let numbers = &mut self.lane.spaces[space as usize];
         if is_eliciting {
             numbers.probes = numbers.probes.saturating_sub(1);
         }
@@ -332,6 +340,7 @@ impl Connection {
             is_in_flight,
             is_ect,
             path,
+            carriers: self.lane.queue.carriers(),
             frames: (0, 0),
             acked_up_to: packet.ack.as_ref().map(|ack| ack.largest),
         };
@@ -347,10 +356,10 @@ impl Connection {
 
     /// A datagram gets its addresses and mark, and leaves.
     pub(super) fn address(&mut self, out: &mut Datagram) {
-        out.ecn = self.path.ecn.codepoint();
-        (out.from, out.to) = (self.route.local, self.route.remote);
-        self.route.on_sent(out.payload_bytes());
-        self.stats.datagrams_sent += 1;
-        self.stats.wire_bytes_sent += u64::from(out.wire_bytes());
+        out.ecn = self.lane.path.ecn.codepoint();
+        (out.from, out.to, out.path_id) = (self.lane.route.local, self.lane.route.remote, self.lane.id);
+        self.lane.route.on_sent(out.payload_bytes());
+        self.lane.stats.datagrams_sent += 1;
+        self.lane.stats.wire_bytes_sent += u64::from(out.wire_bytes());
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Sent {
     pub is_ect: bool,
     /// Number of the path it left on.
     pub path: u32,
+    /// Several paths: those that carry or carried its frames, too, a bit each; of a packet that was not copied none.
+    pub carriers: u32,
     /// Where its frames begin among all that the space ever sent, and how many they are: [`Scoreboard::push`] says.
     pub frames: (u64, u8),
     /// Largest Acknowledged of the ACK frame in it.
@@ -255,6 +257,11 @@ impl Scoreboard {
         self.queue.iter().find(|sent| sent.fate == Fate::Outstanding && sent.is_eliciting)
     }
 
+    /// The oldest of which `fits` says so.
+    pub fn find_outstanding(&mut self, fits: impl Fn(&Sent) -> bool) -> Option<&mut Sent> {
+        self.queue.iter_mut().find(|sent| sent.fate == Fate::Outstanding && fits(sent))
+    }
+
     /// All that are outstanding.
     pub fn outstanding(&self) -> impl Iterator<Item = &Sent> {
         self.queue.iter().filter(|sent| sent.fate == Fate::Outstanding)
@@ -299,6 +306,7 @@ mod tests {
                 is_in_flight: true,
                 is_ect: false,
                 path: 0,
+                carriers: 0,
                 frames: (0, 0),
                 acked_up_to: None,
             };

@@ -1,6 +1,7 @@
 //! What a QUIC endpoint counts, and the snapshot that traces sample.
 
 use super::Connection;
+use super::lane::Lane;
 use playpath_units::{Duration, Rate};
 
 /// Counters since the start of the connection.
@@ -34,6 +35,8 @@ pub struct Stats {
     pub datagrams_received: u64,
     /// Packets received before their keys, twice, or in too small a datagram.
     pub packets_dropped: u64,
+    /// Bytes of streams received, again included.
+    pub data_bytes_received: u64,
     /// ACK frames sent.
     pub acks_sent: u64,
     /// RTT samples.
@@ -81,38 +84,75 @@ pub struct Info {
     pub is_ecn_capable: bool,
 }
 
+impl Stats {
+    /// Of two paths together.
+    fn plus(self, other: &Stats) -> Stats {
+        Stats {
+            datagrams_sent: self.datagrams_sent + other.datagrams_sent,
+            wire_bytes_sent: self.wire_bytes_sent + other.wire_bytes_sent,
+            data_packets_sent: self.data_packets_sent + other.data_packets_sent,
+            data_bytes_sent: self.data_bytes_sent + other.data_bytes_sent,
+            retransmitted_packets: self.retransmitted_packets + other.retransmitted_packets,
+            retransmitted_bytes: self.retransmitted_bytes + other.retransmitted_bytes,
+            packets_lost: self.packets_lost + other.packets_lost,
+            spurious_losses: self.spurious_losses + other.spurious_losses,
+            pto_count: self.pto_count + other.pto_count,
+            persistent_congestions: self.persistent_congestions + other.persistent_congestions,
+            congestion_events: self.congestion_events + other.congestion_events,
+            spurious_undos: self.spurious_undos + other.spurious_undos,
+            datagrams_received: self.datagrams_received + other.datagrams_received,
+            packets_dropped: self.packets_dropped + other.packets_dropped,
+            data_bytes_received: self.data_bytes_received + other.data_bytes_received,
+            acks_sent: self.acks_sent + other.acks_sent,
+            rtt_samples: self.rtt_samples + other.rtt_samples,
+            rtt_sum: self.rtt_sum + other.rtt_sum,
+            bytes_acked: self.bytes_acked + other.bytes_acked,
+            bytes_delivered: self.bytes_delivered + other.bytes_delivered,
+        }
+    }
+}
+
 impl Connection {
     /// Counters.
     pub fn stats(&self) -> Stats {
+        let sum = self.lanes().map(Self::stats_of).fold(Stats::default(), |sum, stats| sum.plus(&stats));
+        Stats { bytes_acked: self.streams.acked_bytes(), bytes_delivered: self.streams.read_bytes(), ..sum }
+    }
+
+    /// Counters of a path: bytes of streams count where they were acknowledged and where they came, sent again included.
+    pub(super) fn stats_of(lane: &Lane) -> Stats {
         Stats {
-            packets_lost: self.path.lost(),
-            congestion_events: self.path.reductions(),
-            spurious_undos: self.path.undos(),
-            bytes_acked: self.streams.acked_bytes(),
-            bytes_delivered: self.streams.read_bytes(),
-            ..self.stats
+            bytes_delivered: lane.stats.data_bytes_received,
+            packets_lost: lane.path.lost(),
+            congestion_events: lane.path.reductions(),
+            spurious_undos: lane.path.undos(),
+            ..lane.stats
         }
     }
 
-    /// Snapshot.
+    /// Snapshot; of several paths that of the one which was used last.
     pub fn info(&self) -> Info {
-        let (rtt, control) = (&self.path.rtt, self.path.control());
+        self.info_of(&self.lane)
+    }
+
+    pub(super) fn info_of(&self, lane: &Lane) -> Info {
+        let (rtt, control) = (&lane.path.rtt, lane.path.control());
         Info {
             snd_cwnd: control.cwnd(),
             snd_ssthresh: control.ssthresh(),
             rtt: rtt.measured(),
             rttvar: rtt.variation(),
             min_rtt: (rtt.min() < Duration::MAX).then_some(rtt.min()),
-            pto: self.pto(),
-            delivery_rate: self.path.latest_rate(),
-            pacing_rate: self.path.pacing_rate(&self.config.pacing),
-            in_flight: self.path.packets_out(),
-            bytes_in_flight: self.path.bytes_in_flight(),
+            pto: rtt.pto(&self.config.loss) + self.peer_delay(),
+            delivery_rate: lane.path.latest_rate(),
+            pacing_rate: lane.path.pacing_rate(&self.config.pacing),
+            in_flight: lane.path.packets_out(),
+            bytes_in_flight: lane.path.bytes_in_flight(),
             notsent_bytes: self.streams.unsent(),
-            in_recovery: self.path.is_in_recovery(),
+            in_recovery: lane.path.is_in_recovery(),
             phase: control.phase(),
-            app_limited: self.path.is_app_limited(),
-            is_ecn_capable: self.path.ecn.is_capable(),
+            app_limited: lane.path.is_app_limited(),
+            is_ecn_capable: lane.path.ecn.is_capable(),
         }
     }
 }

@@ -53,6 +53,7 @@ forward! {
     fn read(&mut self, now: Time, most: u64) -> u64;
     fn close(&mut self, now: Time);
     fn abort(&mut self, now: Time);
+    fn migrate(&mut self, now: Time, path: usize) -> bool;
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters);
     fn streams(&mut self) -> Option<&mut dyn Streams>;
     fn multipath_mut(&mut self) -> Option<&mut dyn Multipath>;

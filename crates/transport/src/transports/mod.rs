@@ -157,6 +157,10 @@ pub trait Transport {
     }
     /// No more will be written; what was written is still delivered.
     fn close(&mut self, now: Time);
+    /// The client's end goes on over another path; `false`: it cannot, or not yet.
+    fn migrate(&mut self, _now: Time, _path: usize) -> bool {
+        false
+    }
     /// The connection is given up.
     fn abort(&mut self, now: Time);
     /// What the application knows of the video, for the control.

@@ -60,9 +60,10 @@ impl PathInfo {
 impl PathInfo {
     /// Of a QUIC connection. A packet that is given up is out of the count at once, and its number is never sent again: none is
     /// "lost" or "sacked" (RFC 9002 §2).
-    pub fn of_quic(quic: &quic::Connection) -> PathInfo {
-        let (info, stats) = (quic.info(), quic.stats());
-        PathInfo {
+    /// `None`: the path is not open.
+    pub fn of_quic(quic: &quic::Connection, path: usize) -> Option<PathInfo> {
+        let (info, stats) = (quic.path_info(path)?, quic.path_stats(path));
+        Some(PathInfo {
             cwnd: info.snd_cwnd,
             ssthresh: info.snd_ssthresh,
             rtt: info.rtt,
@@ -76,7 +77,7 @@ impl PathInfo {
             retrans: 0,
             total_retrans: stats.retransmitted_packets,
             bytes_acked: stats.bytes_acked,
-        }
+        })
     }
 }
 
@@ -123,8 +124,8 @@ impl Totals {
     }
 
     /// Of a QUIC connection: probe timeouts are its timeouts.
-    pub fn of_quic(quic: &quic::Connection) -> Totals {
-        let stats = quic.stats();
+    pub fn of_quic(quic: &quic::Connection, path: usize) -> Totals {
+        let stats = quic.path_stats(path);
         Totals {
             sent_packets: stats.data_packets_sent,
             retransmitted_packets: stats.retransmitted_packets,
@@ -132,7 +133,7 @@ impl Totals {
             lost_packets: stats.packets_lost,
             rtt_samples: stats.rtt_samples,
             rtt_sum: stats.rtt_sum,
-            min_rtt: quic.info().min_rtt,
+            min_rtt: quic.path_info(path).and_then(|info| info.min_rtt),
             delivered_bytes: stats.bytes_delivered,
         }
     }

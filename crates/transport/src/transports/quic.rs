@@ -3,13 +3,15 @@
 //! Requests have streams of their own (HTTP/3). Bulk and web traffic has no requests: its server writes of its own accord, on the one
 //! stream that it opens.
 
-use super::{Endpoint, Opening, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
+use super::{Endpoint, Multipath, Opening, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
+use crate::mptcp::Switch;
+use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
-use crate::quic::packet::Datagram;
+use crate::quic::packet::{Address, Datagram};
 use crate::quic::{Connection, Event, Priority};
 use crate::{Ecn, Events};
 use playpath_cc::AppParameters;
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 use std::sync::Arc;
 
 /// The first stream that a server opens (RFC 9000 §2.1).
@@ -17,6 +19,9 @@ const OWN_STREAM: u64 = 1;
 
 /// Code of a connection that is closed in order (RFC 9114 §8.1, H3_NO_ERROR).
 const NO_ERROR: u64 = 0x100;
+
+/// Of a client that has moved to another address.
+const MOVED_PORT: u16 = 50_001;
 
 /// One end of a QUIC flow.
 pub struct QuicEnd {
@@ -29,16 +34,27 @@ pub struct QuicEnd {
     cut: Vec<u64>,
 }
 
-/// Client and server of a new connection. The client is without ECT(1): its requests are no scalable sender's.
+/// Client and server of a new connection, over several paths by multipath. The client is without ECT(1): its requests are no scalable sender's.
 pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
     let client = match server.marking {
         Ecn::Ect1 => Arc::new(Config { marking: Ecn::Ect0, ..**server }),
         _ => server.clone(),
     };
-    let client_cc = Opening::client_control(client.initial_window);
-    let server_cc = (opening.control)(server.initial_window, 0);
+    let client_cc = |_| Opening::client_control(server.initial_window);
+    let server_cc = |path| (opening.control)(server.initial_window, path);
+    let mut ends =
+        [Connection::connect(opening.now, client, client_cc(0)), Connection::listen(server.clone(), server_cc(0))];
+    if opening.paths > 1 {
+        let further = || 1..opening.paths as u8;
+        let [client, server] = ends;
+        ends = [
+            client.with_paths(further().map(client_cc).collect(), (opening.scheduler)(), false),
+            server.with_paths(further().map(server_cc).collect(), (opening.scheduler)(), opening.is_coupled),
+        ];
+    }
     let end = |connection| Endpoint::of(QuicEnd { connection, has_own: false, is_told: false, cut: Vec::new() });
-    (end(Connection::connect(opening.now, client, client_cc)), end(Connection::listen(server.clone(), server_cc)))
+    let [client, server] = ends.map(end);
+    (client, server)
 }
 
 impl QuicEnd {
@@ -66,7 +82,8 @@ impl Transport for QuicEnd {
         }
         let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
         let data_bytes = datagram.packets().map(|packet| packet.stream_bytes()).sum();
-        *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path: 0 };
+        let path = datagram.link_path();
+        *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path };
         true
     }
     fn poll_timeout(&self) -> Time {
@@ -118,17 +135,51 @@ impl Transport for QuicEnd {
     fn abort(&mut self, now: Time) {
         self.connection.close(now, NO_ERROR);
     }
+    fn migrate(&mut self, now: Time, path: usize) -> bool {
+        self.connection.migrate(now, Address { host: path as u16 + 1, port: MOVED_PORT })
+    }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.connection.set_app_parameters(now, parameters);
     }
-    fn path_info(&self, path: usize) -> Option<PathInfo> {
-        (path == 0).then(|| PathInfo::of_quic(&self.connection))
+    fn path_count(&self) -> usize {
+        self.connection.path_count()
     }
-    fn path_totals(&self, _: usize) -> Totals {
-        Totals::of_quic(&self.connection)
+    fn path_info(&self, path: usize) -> Option<PathInfo> {
+        PathInfo::of_quic(&self.connection, path)
+    }
+    fn path_totals(&self, path: usize) -> Totals {
+        Totals::of_quic(&self.connection, path)
     }
     fn streams(&mut self) -> Option<&mut dyn Streams> {
         Some(self)
+    }
+    fn multipath(&self) -> Option<&dyn Multipath> {
+        self.connection.level_stats().map(|_| self as &dyn Multipath)
+    }
+    fn multipath_mut(&mut self) -> Option<&mut dyn Multipath> {
+        if self.connection.is_multipath() { Some(self) } else { None }
+    }
+}
+
+/// Of a connection that uses several paths.
+impl Multipath for QuicEnd {
+    fn log_switches(&mut self) {
+        self.connection.log_switches();
+    }
+    fn poll_switch(&mut self) -> Option<Switch> {
+        self.connection.poll_switch()
+    }
+    fn sent(&self) -> &LevelStats {
+        self.connection.level_stats().expect("it uses several paths")
+    }
+    fn sent_on(&self, path: usize) -> &PathStats {
+        self.connection.level_stats_of(path).expect("it uses several paths")
+    }
+    fn hol_blocking_time(&self, now: Time) -> Duration {
+        self.connection.blocked_behind_gaps(now).0
+    }
+    fn most_out_of_order_bytes(&self) -> u64 {
+        self.connection.blocked_behind_gaps(Time::ZERO).1
     }
 }
 

@@ -35,13 +35,11 @@ GROUPS = {
     },
     "Real networks": {
         "twin": "Run a scenario in both worlds, simulator and kernel.",
-        "serve": "Serve a folder to stock clients by our own TCP, MPTCP, QUIC.",
-        "relay": "Carry a stream over several paths at once.",
+        "serve": "Serve a folder with our TCP, MPTCP and QUIC.",
         "testbed": "The kernel world: clean up, show, calibrate, run.",
         "cc": "Load, list, show, set, unload kernel controls.",
     },
     "Your own": {
-        "new": "Write the crate of a congestion control of your own.",
         "doctor": "Say what this machine can run, and what is missing.",
         "completions": "Print the Tab completion of bash, zsh or fish.",
     },

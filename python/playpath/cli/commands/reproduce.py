@@ -23,7 +23,7 @@ from playpath.papers import NAMES, Options, Sensitivity, StudyResult, run_sensit
 from playpath.papers.joint_space import Joint, run_joint, sentences
 from playpath.papers.sensitivity import summary
 from playpath.papers.study import Settings
-from playpath.papers.two_worlds import WORLDS, SideBySide, run_beside
+from playpath.papers.two_worlds import SideBySide, run_beside
 from playpath.run.worlds import SimWorld
 from playpath.show import console
 
@@ -73,7 +73,8 @@ def command(
     ] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
     world: Annotated[
-        str, typer.Option("--world", metavar="NAME", help="kernel: a part of the grid, short, beside the simulator.")
+        str,
+        typer.Option("--world", metavar="NAME", help="kernel, wire: a part of the grid, short, beside the simulator."),
     ] = "sim",
     out: options.Out = None,
     json: options.Json = False,
@@ -81,7 +82,8 @@ def command(
     """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
 
     Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
-    kernel` (root) a part of a study runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
+    kernel` (root) a part of a study runs on real Linux TCP, with `--world wire` (root) over real packets of the simulator's
+    own TCP and MPTCP, at reduced length, and lands beside the simulator's figures.
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
@@ -186,13 +188,13 @@ def _run_beside(name: str, root: Path, how: Options, json: bool) -> None:
 
 def _print_beside(result: SideBySide) -> None:
     rows = result.rows()
-    labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in WORLDS for end in _ENDS))]
+    labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in result.ran for end in _ENDS))]
     title = f"{result.study.title}: mean over {result.seeds} seed{'' if result.seeds == 1 else 's'} (range)"
     table = Table(title=console.plain(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in (*labels, "metric", *WORLDS):
+    for column in (*labels, "metric", *result.ran):
         table.add_column(column, overflow="fold")
     for row in rows:
-        cells = [_with_range(row, world) for world in WORLDS]
+        cells = [_with_range(row, world) for world in result.ran]
         table.add_row(*(console.plain(str(row[name])) for name in labels), metric(row["metric"]).axis, *cells)
     console.print_table(table)
 

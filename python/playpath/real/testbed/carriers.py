@@ -1,4 +1,4 @@
-"""How the server's bytes reach the client: over one TCP connection, over the kernel's MPTCP, or over a pair of relays.
+"""How the server's bytes reach the client: over one TCP connection, or over the kernel's MPTCP.
 
 A carrier is asked in this order: `check` before anything is created, `prepare` when the namespaces are there and before the server
 starts, `open` when the server listens, `close` when the player has ended.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from playpath.real.testbed import controls, mptcp, namespaces, relay
+from playpath.real.testbed import controls, mptcp, namespaces
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.real.testbed.sampling import Flow
@@ -135,8 +135,6 @@ class _OfKernel:
     world = "kernel"
     serves_mptcp = False
     """Whether the web server must listen for MPTCP."""
-    uses_route = True
-    """Whether the web server's own connections cross the paths, so that the route chooses their congestion control."""
 
     def translate(self, sender: resolved.Sender) -> Sending:
         """Control, sysctls and routes."""
@@ -152,7 +150,7 @@ class _OfKernel:
         """nginx, where players report with the bridge that tells the control."""
         told = {} if signalling.requests else of_the_video(sending, described)
         parameters = sending.parameters | told
-        control = bed.use_control(sending.cc, parameters, by_route=self.uses_route, route=sending.route)
+        control = bed.use_control(sending.cc, parameters, by_route=True, route=sending.route)
         listens = control if signalling.requests else None
         return bed.start_server(bridge_to=listens, signalling=signalling, mptcp=self.serves_mptcp), control.name
 
@@ -215,7 +213,7 @@ class KernelMptcp(_OfKernel):
         else:
             raise UnsupportedError(
                 f"this kernel's MPTCP has the scheduler{'s' if len(there) > 1 else ''} {', '.join(there)}, not `{name}`"
-                f' ({mptcp.scheduler_hook()}); over the relay every scheduler runs on real TCP: multipath = "relay"'
+                f" ({mptcp.scheduler_hook()}); the wire world has every scheduler: --world wire"
             )
 
     def prepare(self, bed: Testbed) -> None:
@@ -242,41 +240,3 @@ class KernelMptcp(_OfKernel):
                 f" counters of the server: {told}"
             )
         return Carried({"reinjections": counters.get("MPTCPRetrans", 0)})
-
-
-class OverRelay(_OfKernel):
-    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/manual/relay.md)."""
-
-    uses_route = False
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-        self._pair: relay.Relay | None = None
-
-    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Needs its program."""
-        relay.program()
-        self._sender = sender
-
-    def prepare(self, bed: Testbed) -> None:
-        """Nothing to do."""
-
-    def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """To the relay beside the player."""
-        self._pair = relay.start(bed, self._sender, control, port)
-        return VideoAddress(self._pair.address, "tcp", {relay.PORT: "video"})
-
-    def words(self) -> str:
-        """Of both relays."""
-        return self._pair.words() if self._pair is not None else ""
-
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """End both: what they counted."""
-        assert self._pair is not None
-        summaries = self._pair.end()
-        kbps = described.get("video_kbps")
-        return Carried(
-            relay.path_counts(summaries, self._pair.switches(), kbps / 1000 if kbps else None),
-            relay.subflows_of(summaries),
-            [f"relay, {side}: {words}" for side in summaries for words in summaries[side]["warnings"]],
-        )

@@ -102,6 +102,15 @@ class Child:
             how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
             raise TestbedError(f"{self.name} {how}" + (f": {self.words()}" if self.words() else ""))
 
+    def wait_until_ready(self, patience: float = 5.0) -> None:
+        """Until it has printed its first line."""
+        deadline = time.monotonic() + patience
+        while b"\n" not in self.output.read_bytes():
+            self.check()
+            if time.monotonic() > deadline:
+                raise TestbedError(f"{self.name} is not ready after {patience} s: {self.words()}")
+            time.sleep(0.01)
+
     @property
     def is_stopped(self) -> bool:
         """Whether a signal (or a debugger) holds it."""

@@ -13,7 +13,7 @@ from playpath.real.testbed.errors import MissingToolError
 Told = dict[str, Any]
 """JSON that a program or a page of ours prints; the crate or script that prints it says what is in it."""
 
-NAMES = ("playpath-emulator", "playpath-client", "playpath-relay", "playpath-serve", "playpath-bpf")
+NAMES = ("playpath-emulator", "playpath-client", "playpath-serve", "playpath-bpf")
 _PACKAGE = Path(__file__).parents[2]
 
 

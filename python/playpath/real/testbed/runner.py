@@ -20,7 +20,7 @@ from playpath.base.files import write_text
 from playpath.base.manifest import RunManifest
 from playpath.real.testbed import crosstraffic, namespaces, players, signalling
 from playpath.real.testbed.bed import Testbed
-from playpath.real.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, VideoAddress
+from playpath.real.testbed.carriers import Carried, Carrier, KernelMptcp, Tcp, VideoAddress
 from playpath.real.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
 from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.plan import FILE, Plan
@@ -113,8 +113,7 @@ def run_kernel(
     logs : path, optional
         Folder that keeps what the programs of the run wrote; if it fails, with a `failed.json` that says why.
     carrier : Carrier, optional
-        How the bytes reach the client; by default plain TCP over the sender's path; over several a relay, or
-        the kernel's MPTCP if the sender says `multipath = "mptcp"`.
+        How the bytes reach the client; by default plain TCP over the sender's path, over several the kernel's MPTCP.
     pcap : path, optional
         File for the packets at the server's ends of the paths (pcapng, headers only).
     p1203 : path, optional
@@ -273,21 +272,18 @@ class _Session:
     def _default_carrier(self) -> Carrier:
         if len(self.used) == 1:
             return Tcp()
-        if self.sender.get("multipath", "relay") == "mptcp":
-            if self.player.name not in _OVER_MPTCP:
-                raise UnsupportedError(
-                    f"{self.player.name} opens plain TCP connections, several of them; over the kernel's MPTCP play "
-                    f'{" and ".join(_OVER_MPTCP)}; over the relay every player but iperf3: multipath = "relay"'
-                )
-            return KernelMptcp()
-        if self.player.name == "iperf3":
-            raise UnsupportedError("iperf3 opens connections of its own, which a relay cannot carry")
-        return OverRelay()
+        if self.player.name not in _OVER_MPTCP:
+            raise UnsupportedError(
+                f"{self.player.name} opens plain TCP connections, several of them; over the kernel's MPTCP play "
+                f"{' and '.join(_OVER_MPTCP)}, over several paths of the wire world vlc, too (--world wire)"
+            )
+        return KernelMptcp()
 
     def _own_endpoint(self) -> Carrier:
-        if self._needs_own_origin:
+        if self._is_beyond_nginx and (transport_of(self.sender) == "quic" or self.sender.get("tls", "none") != "none"):
             raise UnsupportedError(
-                "the streaming agent's chunks, low latency and [origin] are not what the wire world's server writes"
+                "the wire world's server writes the streaming agent's chunks, low latency and [origin] over TCP without TLS "
+                'alone: transport = "tcp", tls = "none"'
             )
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
@@ -410,9 +406,14 @@ class _Session:
         )
 
     @property
-    def _needs_own_origin(self) -> bool:
+    def _is_beyond_nginx(self) -> bool:
         """Something that nginx does not write."""
         return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
+
+    @property
+    def _needs_own_origin(self) -> bool:
+        """The wire world's server writes it itself."""
+        return self._is_beyond_nginx and self._carrier.world != "wire"
 
     def _talk(self) -> Signalling:
         """What player and server tell one another; nobody asks the player if the control takes nothing of it."""

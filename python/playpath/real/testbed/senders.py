@@ -23,7 +23,7 @@ _TRUESIZE = 2350
 _MOST_BUFFER = 1 << 26
 """64 MB: 1 Gbit/s at half a second. More is a mere absence of a limit, and would be the machine's memory here."""
 _SWITCHES = {"sack": "net.ipv4.tcp_sack", "timestamps": "net.ipv4.tcp_timestamps", "ecn": "net.ipv4.tcp_ecn"}
-_CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler", "multipath")
+_CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler")
 _MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "receive_buffer")
 
 

@@ -10,10 +10,10 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from playpath.base.engine import number
-from playpath.real.testbed import mptcp, namespaces, programs, relay
+from playpath.real.testbed import mptcp, namespaces, programs
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER, Testbed
 from playpath.real.testbed.carriers import Carried, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
@@ -23,7 +23,7 @@ from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
 from playpath.real.testbed.signalling import REPORTS, Signalling
-from playpath.results.measured import PathCounts, Subflow
+from playpath.results.measured import PathCounts, Sides, Subflow
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -62,7 +62,7 @@ class OwnServer:
         mtu = str(bed.mss + IP_AND_TCP_HEADER)
         command = [program(), str(self.www), "--port", str(PORT), "--mtu", mtu]
         self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True)
-        relay.wait_until_ready(self.child)
+        self.child.wait_until_ready()
 
     def said(self) -> Told:
         """What it said of itself when it was ready."""
@@ -91,7 +91,6 @@ class _Own:
     """What all transports have in common; a `Carrier` (carriers.py) but for where the server is."""
 
     world = "wire"
-    uses_route = False
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -266,16 +265,21 @@ def _flows(connections: Sequence[Told], names: Mapping[str, str], shift: float) 
 def _path_counts(connections: Sequence[Told], video_mbps: float | None) -> PathCounts:
     """How the connections used the paths."""
     levels = [connection["level"] for connection in connections if connection["level"]]
-    counts = relay.sums(levels)
+    counts = cast("PathCounts", {name: sum(level[name] for level in levels) for name in _SUMS})
     if video_mbps:
         switches = [switch for connection in connections for switch in connection["switches"]]
-        counts["switches"] = relay.told_switches(switches, video_mbps)
+        # What the record predicts underflows from (crates/record, `predicts_underflow`).
+        sides: list[Sides] = [
+            {"from_srtt_ms": s["from_srtt_ms"], "from_mbps": s["from_mbps"], "to_srtt_ms": s["to_srtt_ms"]}
+            for s in switches
+        ]
+        counts["switches"] = {"video_mbps": video_mbps, "sides": sides}
     return counts
 
 
 def _subflows(connections: Sequence[Told], names: Mapping[str, str]) -> list[Subflow]:
     """What was measured of each path, without what the network knows."""
-    rows: dict[str, relay.Sum] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for connection in connections:
         for path in connection["paths"]:
             counts = path["counts"]
@@ -291,6 +295,7 @@ def _subflows(connections: Sequence[Told], names: Mapping[str, str]) -> list[Sub
     return [cast("Subflow", row) for row in rows.values()]
 
 
+_SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
 _COUNTS = (
     "sent_packets", "retransmitted_packets", "rto_count", "reinjections", "failures", "penalties", "rtt_sum_ms", "rtt_samples",
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """Congestion controls and ABR rules of the user's own, beside those of the registries.
 
-A scenario, an option or `controllers={"mine": Mine}` names them by where they are: `module:Mine`, `folder/mine.py:Mine`,
-`libmine.so:mine`. The resolved scenario keeps the name, the parameters and the hash of the source; `factory` makes the code of
-it again, in this process or in a worker, and refuses other code than was asked for.
+A scenario, an option or `controllers={"mine": Mine}` names them by where they are: `module:Mine` or `folder/mine.py:Mine`. The
+resolved scenario keeps the name, the parameters and the hash of the source; `factory` makes the code of it again, in this process
+or in a worker, and refuses other code than was asked for.
 
 - `sources.py`: folders, imports, hashes; `references.py`: objects of Python to names, `blame.py`: errors in own code as one line.
 """
@@ -15,13 +15,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from playpath.base import engine
 from playpath.base.errors import InputError, RunError
 from playpath.base.printing import own_code_runs
 from playpath.run.own import sources
 from playpath.run.own.blame import told
 from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
-from playpath.run.own.sources import LIBRARIES
 from playpath.scenario import Component, own_code
 from playpath.scenario.resolved import Document
 
@@ -88,8 +86,8 @@ def folders() -> tuple[str, ...]:
     return sources.folders()
 
 
-def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any] | str:
-    """For the engine: a callable that makes an object of what a scenario names; of a library its file.
+def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any]:
+    """For the engine: a callable that makes an object of what a scenario names.
 
     Parameters
     ----------
@@ -109,8 +107,6 @@ def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callabl
     params = json.loads(params_json)
     if _digest(reference) != sha256:
         raise InputError(f"'{reference}': the source here is not the one that was asked for; it differs or has changed")
-    if _is_library(reference):
-        return str(sources.library(reference.partition(":")[0]))
     target = _target(reference)
     return lambda: target(**params)
 
@@ -121,11 +117,6 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
     params = {key: value for key, value in entry.items() if key not in ("name", _HASH)}
     found = _digest(reference)
     key = (reference, json.dumps(params, sort_keys=True), found)
-    if key not in _made and _is_library(reference):
-        if kind != "control":
-            raise InputError("a library holds congestion controls, no ABR rules")
-        engine.check_library(str(sources.library(reference.partition(":")[0])), reference, params)
-        _made.add(key)
     if key not in _made:
         target = _target(reference)
         try:
@@ -139,10 +130,6 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
             raise InputError(f"its objects have no method `{method}`; see docs/recipes")
         _made.add(key)
     return found
-
-
-def _is_library(reference: str) -> bool:
-    return reference.partition(":")[0].endswith(LIBRARIES)
 
 
 def _digest(reference: str) -> str:
@@ -185,7 +172,7 @@ def _into_search(entry: Component, base: str) -> None:
     source, _, name = entry["name"].partition(":")
     if entry["name"].startswith(HERE):
         return
-    if "/" in source or source.endswith((".py", *LIBRARIES)):
+    if "/" in source or source.endswith(".py"):
         path = Path(base, source)
         if not path.is_file() and not Path(source).is_file():
             if (found := next((f for f in sources.folders() if Path(f, source).is_file()), None)) is None:
@@ -193,8 +180,7 @@ def _into_search(entry: Component, base: str) -> None:
             path = Path(found, source)
         path = path if path.is_file() else Path(source)
         sources.add_folder(path.parent)
-        module = path.name if path.name.endswith(LIBRARIES) else path.stem
-        entry["name"] = f"{module}:{name}"
+        entry["name"] = f"{path.stem}:{name}"
     sources.add_folder(base)
     sources.add_folder(".")
 
@@ -215,8 +201,6 @@ def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, Com
 
 def failure(sender: str, seed: int, code: str | Callable[[], Any], method: str, cause: BaseException) -> RunError:
     """The error of a run in which own code, or what a reference names, failed: sender, seed, where, what."""
-    if isinstance(code, str) and _is_library(code):
-        return RunError(f"{sender}, seed {seed}: {code}, in {method}: {cause}")
     target: Callable[..., Any] | None = None
     with suppress(InputError):
         target = _target(code) if isinstance(code, str) else code

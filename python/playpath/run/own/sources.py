@@ -21,9 +21,6 @@ from types import ModuleType
 
 from playpath.base.errors import InputError
 
-LIBRARIES = (".so", ".dylib", ".dll")
-"""Suffixes of shared libraries."""
-
 PARSING = threading.Lock()
 """Held while Python parses a source, as `inspect` does, too: before 3.11.5 two threads must not (CPython's issue 106905)."""
 
@@ -50,20 +47,6 @@ def add_folder(folder: str | Path) -> None:
 def folders() -> tuple[str, ...]:
     """What workers must be told."""
     return tuple(_folders)
-
-
-def library(name: str) -> Path:
-    """The shared library of that file name.
-
-    Raises
-    ------
-    InputError
-        There is none.
-    """
-    for folder in _folders:
-        if (found := Path(folder, name)).is_file():
-            return found
-    raise InputError(f"there is no library '{name}' in {_searched()}")
 
 
 def module(name: str) -> ModuleType:
@@ -95,15 +78,13 @@ def module(name: str) -> ModuleType:
 
 
 def digest(name: str) -> str:
-    """SHA-256, in hexadecimal, of a module with the modules of its own folder that it imports, or of a library."""
-    if name.endswith(LIBRARIES):
-        return _hash([(name, library(name))])
+    """SHA-256, in hexadecimal, of a module with the modules of its own folder that it imports."""
     return _hash(list(_files(name, _place(name)).items()))
 
 
 def files(name: str) -> list[Path]:
     """What `digest` is of."""
-    return [library(name)] if name.endswith(LIBRARIES) else list(_files(name, _place(name)).values())
+    return list(_files(name, _place(name)).values())
 
 
 def _hash(found: list[tuple[str, Path]]) -> str:

@@ -100,7 +100,8 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
             return Some((Data::Id(sequence), 0, room(out, 24)));
         }
         Frame::RetireConnectionId { sequence } => put(out, 0x19, &[sequence]),
-        Frame::Close { .. } => {}
+        // Never sent: this end has one path.
+        Frame::Close { .. } | Frame::PathStatus { .. } => {}
         Frame::PathChallenge(token) | Frame::PathResponse(token) => {
             out.push(if matches!(frame, Frame::PathChallenge(_)) { 0x1a } else { 0x1b });
             out.extend(token.to_be_bytes());

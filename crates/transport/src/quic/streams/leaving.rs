@@ -22,7 +22,16 @@ impl Streams {
         if send.reset.is_some() {
             return control || send.reset == Some(Pending::Due);
         }
-        control || send.buffer.has_lost() || send.is_fin_due() || self.may_send_new(send)
+        control || self.sends_data(send)
+    }
+
+    fn sends_data(&self, send: &Outgoing) -> bool {
+        send.reset.is_none() && (send.buffer.has_lost() || send.is_fin_due() || self.may_send_new(send))
+    }
+
+    /// Data waits that may be sent.
+    pub fn has_data(&self) -> bool {
+        self.ready.iter().any(|&id| self.map.get(id).is_some_and(|stream| self.sends_data(&stream.send)))
     }
 
     fn may_send_new(&self, send: &Outgoing) -> bool {

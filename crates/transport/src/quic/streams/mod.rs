@@ -103,6 +103,8 @@ pub(crate) struct Streams {
     read_bytes: u64,
     /// Bytes in order, of all streams, that wait for the reader.
     unread: u64,
+    /// The last write was cut.
+    is_write_cut: bool,
 }
 
 impl Streams {
@@ -128,6 +130,7 @@ impl Streams {
             acked_bytes: 0,
             read_bytes: 0,
             unread: 0,
+            is_write_cut: false,
         }
     }
 
@@ -212,6 +215,7 @@ impl Streams {
     }
     pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.send_space(id, config));
+        self.is_write_cut = taken < bytes;
         if taken > 0
             && let Some(stream) = self.map.get_mut(id)
         {
@@ -302,6 +306,25 @@ impl Streams {
     }
     pub fn read_bytes(&self) -> u64 {
         self.read_bytes
+    }
+    /// Bytes that the peer's window of the connection still takes.
+    pub fn window_left(&self) -> u64 {
+        self.limit - self.sent
+    }
+    /// The writer waits, and less than a third of a stream's buffer is free: whether it has no room at all.
+    pub fn held_up(&self, config: &Config) -> Option<bool> {
+        let buffers = self.map.iter().filter(|_| self.is_write_cut).map(|(_, stream)| &stream.send.buffer);
+        let held = buffers.map(|buffer| buffer.written() - buffer.acked_up_to()).max()?;
+        let space = config.send_buffer.saturating_sub(held);
+        (space < held / 2).then_some(space == 0)
+    }
+    /// Bytes that wait behind gaps, of all streams.
+    pub fn out_of_order(&self) -> u64 {
+        let behind = |stream: &Stream| -> u64 {
+            let received = &stream.receive.received;
+            received.iter().filter(|range| range.start > 0).map(|range| range.end - range.start).sum()
+        };
+        self.map.iter().map(|(_, stream)| behind(stream)).sum()
     }
     /// Bytes written and not sent, on all streams.
     pub fn unsent(&self) -> u64 {

@@ -33,6 +33,9 @@ impl Table {
             self.0.remove(place);
         }
     }
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Stream)> {
+        self.0.iter().map(|(id, stream)| (*id, &**stream))
+    }
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Stream)> {
         self.0.iter_mut().map(|(id, stream)| (*id, &mut **stream))
     }

@@ -76,7 +76,7 @@ class Scene:
     until_s : float
         The session is cut after this time.
     origin : str
-        Address and port that the player connects to, where it is not the web server's own (a relay's end).
+        Address and port that the player connects to, where it is not the web server's own.
     protocol : str
         `tcp`, `mptcp` or `quic`.
     collector : str

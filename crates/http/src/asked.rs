@@ -1,0 +1,83 @@
+//! How playpath's own client asks playpath's own servers to write a response: [`Delivery`] as a field of the request.
+//!
+//! `Playpath-Delivery: 2500 bytes every 100000000 ns`, `… after 200000000 ns`, or
+//! `… 1 of 4 next at 81230000000 ns every 500000000 ns`, whose `next at` is on the machine's monotonic clock, by which client
+//! and server agree. Any other server ignores it.
+
+use playpath_units::{Duration, Time};
+use playpath_video::Delivery;
+
+/// Name of the field.
+pub const DELIVERY: &str = "Playpath-Delivery";
+/// Longer than any run.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// The line of a request; empty where the response is written as fast as the socket takes it. `nanos_at`: the monotonic clock at a time
+/// of the client's.
+pub fn delivery_line(delivery: Delivery, nanos_at: impl Fn(Time) -> u64) -> String {
+    let value = match delivery {
+        Delivery::AsFastAsPossible => return String::new(),
+        Delivery::After(wait) => format!("after {} ns", wait.min(LONGEST).as_nanos()),
+        Delivery::Chunks { bytes, every } => format!("{bytes} bytes every {} ns", every.as_nanos()),
+        Delivery::AsEncoded { pieces, encoded, next_at, every } => {
+            format!("{encoded} of {pieces} next at {} ns every {} ns", nanos_at(next_at), every.as_nanos())
+        }
+    };
+    format!("{DELIVERY}: {value}\r\n")
+}
+
+/// Value of the field, read back; `time_at`: the server's time when the monotonic clock shows so many nanoseconds. `None`: it cannot be read.
+pub fn read_delivery(value: &str, time_at: impl Fn(u64) -> Time) -> Option<Delivery> {
+    let number = |word: &str| word.parse::<u64>().ok();
+    let duration = |word: &str| number(word).map(Duration::from_nanos).filter(|duration| *duration <= LONGEST);
+    let beat = |word: &str| duration(word).filter(|every| !every.is_zero());
+    let delivery = match value.split(' ').collect::<Vec<_>>()[..] {
+        ["after", wait, "ns"] => Delivery::After(duration(wait)?),
+        [bytes, "bytes", "every", every, "ns"] => {
+            Delivery::Chunks { bytes: number(bytes).filter(|bytes| *bytes > 0)?, every: beat(every)? }
+        }
+        [encoded, "of", pieces, "next", "at", next_at, "ns", "every", every, "ns"] => {
+            let (encoded, pieces) = (encoded.parse().ok()?, pieces.parse().ok().filter(|pieces| *pieces > 0)?);
+            (encoded <= pieces).then_some(())?;
+            Delivery::AsEncoded { pieces, encoded, next_at: time_at(number(next_at)?), every: beat(every)? }
+        }
+        _ => return None,
+    };
+    Some(delivery)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_is_read_back() {
+        let ms = Duration::from_millis;
+        let next_at = Time::from_nanos(5_000);
+        for delivery in [
+            Delivery::After(ms(200)),
+            Delivery::Chunks { bytes: 100_000, every: ms(100) },
+            Delivery::AsEncoded { pieces: 4, encoded: 1, next_at, every: ms(500) },
+        ] {
+            let line = delivery_line(delivery, |time| time.as_nanos() + 70);
+            let value = line.strip_prefix("Playpath-Delivery: ").unwrap().strip_suffix("\r\n").unwrap();
+            assert_eq!(read_delivery(value, |nanos| Time::from_nanos(nanos - 70)), Some(delivery), "{value}");
+        }
+        assert_eq!(delivery_line(Delivery::AsFastAsPossible, Time::as_nanos), "");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for wrong in [
+            "",
+            "after 5 s",
+            "after 99999999999999999 ns",
+            "0 bytes every 5 ns",
+            "5 bytes every 0 ns",
+            "5 of 4 next at 1 ns every 1 ns",
+            "0 of 0 next at 1 ns every 1 ns",
+        ] {
+            assert_eq!(read_delivery(wrong, Time::from_nanos), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a sender's connections do when the path in use breaks, `[[sender]] handover`: without it they use all their paths at once.
+
+use crate::ScenarioError;
+use crate::reader::Table;
+use crate::transport::TransportSpec;
+use crate::words::{Words, meaning, told, word_of};
+use playpath_units::{Duration, Kind, ParamSpec};
+use serde_json::{Map, Value, json};
+
+/// How a connection changes path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handover {
+    /// Not: it uses all its paths at once.
+    None,
+    /// The client goes on from the next path's address, in the same connection (RFC 9000 §9).
+    Migrate,
+    /// The client opens a new connection over the next path and asks for what is missing.
+    Reconnect,
+}
+
+const WORDS: Words<Handover, 3> = [
+    ("none", "all its paths are used at once, by MPTCP or multipath QUIC", Handover::None),
+    ("migrate", "one path at a time; the connection goes on over the next one (QUIC)", Handover::Migrate),
+    ("reconnect", "one path at a time; a new connection over the next one asks for the rest", Handover::Reconnect),
+];
+
+/// Its keys.
+pub const HANDOVER: [ParamSpec; 2] = [
+    ParamSpec::text(
+        "handover",
+        "none",
+        Kind::Told(&told(&WORDS)),
+        "What the connections of a video do when the path in use has an outage. They begin on the first of `paths`.",
+    )
+    .example("\"migrate\"")
+    .in_kernel("not yet: refused")
+    .since("0.3"),
+    ParamSpec::text(
+        "handover_after",
+        "1 s",
+        Kind::Time,
+        "With `handover`: so long after the outage began the client's system notices it and takes the next path.",
+    )
+    .in_kernel("not yet: refused")
+    .since("0.3"),
+];
+
+/// A sender's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandoverSpec {
+    /// How.
+    pub how: Handover,
+    /// How long after the outage began.
+    pub after: Duration,
+}
+
+impl HandoverSpec {
+    pub(crate) fn read(table: &Table, transport: &TransportSpec) -> Result<HandoverSpec, ScenarioError> {
+        let how = meaning(&WORDS, table.word(HANDOVER[0].name)).expect("has a default");
+        if how == Handover::Migrate && !matches!(transport, TransportSpec::Quic(_)) {
+            let spoken = transport.other_than_tcp().unwrap_or("TCP");
+            let why =
+                format!("{spoken} cannot migrate; allowed: none, reconnect; with `transport` = \"quic\" migrate, too");
+            return Err(table.error(HANDOVER[0].name, why));
+        }
+        Ok(HandoverSpec { how, after: table.get(HANDOVER[1].name) })
+    }
+
+    /// One path at a time.
+    pub fn is_any(&self) -> bool {
+        self.how != Handover::None
+    }
+
+    /// What of it belongs to a sender's label.
+    pub(crate) fn label(&self) -> String {
+        if self.is_any() { format!("/{}", word_of(&WORDS, self.how)) } else { String::new() }
+    }
+
+    /// Written only where it is on.
+    pub(crate) fn write(&self, map: &mut Map<String, Value>) {
+        if self.is_any() {
+            map.insert(HANDOVER[0].name.into(), json!(word_of(&WORDS, self.how)));
+            map.insert(HANDOVER[1].name.into(), json!(self.after.to_string()));
+        }
+    }
+}

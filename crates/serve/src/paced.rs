@@ -1,0 +1,67 @@
+//! A response that is written as the client asked, and not as fast as the connection takes it.
+
+use playpath_http::read_delivery;
+use playpath_shell::monotonic_nanos;
+use playpath_units::{Duration, Time};
+use playpath_video::Delivery;
+
+/// One response of the stream that is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Paced {
+    /// Offset in the stream where it begins.
+    from: u64,
+    head: u64,
+    body: u64,
+    began: Time,
+    delivery: Delivery,
+}
+
+impl Paced {
+    /// A response of `head` and `body` bytes that begins at `from`, asked for at `now`; `None`: the field cannot be read, and counts for
+    /// nothing. Whoever asks for a heartbeat of less than a millisecond gets one of a millisecond: it would keep the server busy.
+    pub fn new(field: &str, now: Time, from: u64, (head, body): (u64, u64)) -> Option<Paced> {
+        let clock = monotonic_nanos();
+        let least = |every: Duration| every.max(Duration::from_millis(1));
+        let time_at = |nanos: u64| match nanos.checked_sub(clock) {
+            Some(ahead) => now + Duration::from_nanos(ahead),
+            None => Time::ZERO + now.saturating_since(Time::from_nanos(clock - nanos)),
+        };
+        let delivery = match read_delivery(field, time_at)? {
+            Delivery::Chunks { bytes, every } => Delivery::Chunks { bytes, every: least(every) },
+            Delivery::AsEncoded { pieces, encoded, next_at, every } => {
+                Delivery::AsEncoded { pieces, encoded, next_at, every: least(every) }
+            }
+            other => other,
+        };
+        Some(Paced { from, head, body, began: now, delivery })
+    }
+
+    /// Offset in the stream up to which may be written.
+    pub fn end(&self, now: Time) -> u64 {
+        self.from + self.delivery.written(self.head, self.body, self.began, now)
+    }
+
+    /// When more may be; [`Time::MAX`] once all may.
+    pub fn next(&self, now: Time) -> Time {
+        self.delivery.next_write(self.head, self.body, self.began, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_in_chunks() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let paced = Paced::new("100 bytes every 50000000 ns", at(1000), 500, (40, 240)).unwrap();
+        for (ms, end, next) in
+            [(1000, 600, at(1050)), (1049, 600, at(1050)), (1050, 700, at(1100)), (1100, 780, Time::MAX)]
+        {
+            assert_eq!((paced.end(at(ms)), paced.next(at(ms))), (end, next), "{ms} ms");
+        }
+        assert!(Paced::new("100 bytes a second", at(0), 0, (1, 1)).is_none());
+        let hasty = Paced::new("1 bytes every 1 ns", at(0), 0, (0, 10)).unwrap();
+        assert_eq!((hasty.end(at(0)), hasty.next(at(0))), (1, at(1)));
+    }
+}

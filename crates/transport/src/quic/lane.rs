@@ -1,0 +1,216 @@
+//! What belongs to one path of a connection: packet-number spaces, round trip, window, control, addresses, timers, counters; and over
+//! several paths what the scheduler has given it.
+//!
+//! Reference: draft-ietf-quic-multipath-21 §2 (path ids, a number space and RFC 9002 for each path), §3.1 (validation before data).
+
+use super::Numbers;
+use super::config::Config;
+use super::migration::Route;
+use super::packet::Frame;
+use super::path::Path;
+use super::stats::Stats;
+use super::varint;
+use playpath_cc::CongestionControl;
+use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Where a path stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Not opened.
+    Idle,
+    /// Being validated; no data.
+    Opening,
+    /// It carries data.
+    Open,
+    /// Taken for failed: data goes elsewhere until something is acknowledged here.
+    Failed,
+}
+
+/// See the module. Only the first path has more than one number space in use.
+pub(super) struct Lane {
+    pub id: u8,
+    pub standing: Standing,
+    pub is_backup: bool,
+    pub spaces: [Numbers; 3],
+    pub path: Path,
+    pub route: Route,
+    pub pto_count: u32,
+    pub loss_timer: Time,
+    pub departs_at: Time,
+    pub stats: Stats,
+    pub queue: Queue,
+    /// Smallest and largest smoothed RTT.
+    pub srtt_range: (Duration, Duration),
+    /// Packets that Linux would have sized the send buffer for: the window in times when it had room.
+    pub sized_for: u32,
+}
+
+impl Lane {
+    /// The first path.
+    pub fn new(config: &Config, control: Box<dyn CongestionControl>) -> Lane {
+        Lane {
+            id: 0,
+            standing: Standing::Open,
+            is_backup: false,
+            spaces: <[Numbers; 3]>::default(),
+            path: Path::new(config, control),
+            route: Route::unknown(),
+            pto_count: 0,
+            loss_timer: Time::MAX,
+            departs_at: Time::MAX,
+            stats: Stats::default(),
+            queue: Queue::default(),
+            srtt_range: (Duration::MAX, Duration::ZERO),
+            sized_for: 10,
+        }
+    }
+
+    /// A further path.
+    pub fn further(id: u8, route: Route, config: &Config, control: Box<dyn CongestionControl>) -> Lane {
+        let mut lane = Lane { id, standing: Standing::Idle, route, ..Lane::new(config, control) };
+        lane.path.own_index = usize::from(id);
+        lane
+    }
+
+    /// When something of it is due; `sends`: a datagram may leave.
+    pub fn deadline(&self, sends: bool) -> Time {
+        if self.standing == Standing::Idle {
+            return Time::MAX;
+        }
+        let acks = self.spaces.iter().map(|space| space.arrivals.deadline()).min().filter(|_| sends);
+        self.loss_timer.min(self.departs_at).min(acks.unwrap_or(Time::MAX)).min(self.route.deadline())
+    }
+
+    /// An ACK came.
+    pub fn note_ack(&mut self, is_writer_waiting: bool) {
+        let srtt = self.path.rtt.smoothed();
+        self.srtt_range = (self.srtt_range.0.min(srtt), self.srtt_range.1.max(srtt));
+        let cwnd = self.path.control().cwnd();
+        if is_writer_waiting && f64::from(self.path.packets_out()) < cwnd {
+            self.sized_for = self.sized_for.max(cwnd as u32);
+        }
+    }
+}
+
+/// Frames that a path was given and has not sent: its window or its pacing lets them go later.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<Given>,
+    bytes: u64,
+    /// Of the packet that is being made: who else carries its frames.
+    carriers: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    frame: Frame,
+    is_again: bool,
+    carriers: u32,
+}
+
+impl Queue {
+    pub fn has_frames(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// `carriers`: paths that carry the same frame, this one included; 0: no other does.
+    pub fn push(&mut self, frame: Frame, is_again: bool, carriers: u32) {
+        self.bytes += u64::from(frame.bytes(true));
+        self.waiting.push_back(Given { frame, is_again, carriers });
+    }
+    /// Everything that waits: the path is no longer used.
+    pub fn clear(&mut self) -> impl Iterator<Item = Frame> + use<> {
+        self.bytes = 0;
+        std::mem::take(&mut self.waiting).into_iter().filter(|given| given.carriers == 0).map(|given| given.frame)
+    }
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        self.waiting.iter().map(|given| &given.frame)
+    }
+
+    /// The next frame of at most `room` bytes, of data perhaps its beginning; `true` with it: it was sent before. Copies share no packet
+    /// with others.
+    pub fn take(&mut self, room: u32) -> Option<(Frame, bool)> {
+        let Given { frame, is_again, carriers } = *self.waiting.front()?;
+        if self.carriers != carriers && self.carriers != UNDECIDED {
+            return None;
+        }
+        let taken = match frame {
+            Frame::Stream { id, offset, len, fin } => {
+                let most = room.checked_sub(Frame::stream_overhead(id, offset, 0, true))?;
+                if len <= most {
+                    frame
+                } else {
+                    let rest = Frame::Stream { id, offset: offset + u64::from(most), len: len - most, fin };
+                    self.bytes += u64::from(rest.bytes(true));
+                    self.waiting[0].frame = rest;
+                    self.waiting.push_front(Given { frame, is_again, carriers });
+                    Frame::Stream { id, offset, len: most, fin: false }
+                }
+            }
+            _ if frame.bytes(false) <= room => frame,
+            _ => return None,
+        };
+        self.waiting.pop_front();
+        self.bytes -= u64::from(frame.bytes(true));
+        self.carriers = carriers;
+        Some((taken, is_again))
+    }
+
+    /// A packet begins.
+    pub fn begin_packet(&mut self) {
+        self.carriers = UNDECIDED;
+    }
+    /// Who else carries the frames of the packet that was made.
+    pub fn carriers(&self) -> u32 {
+        if self.carriers == UNDECIDED { 0 } else { self.carriers }
+    }
+}
+
+/// No frame of the packet is chosen yet.
+const UNDECIDED: u32 = u32::MAX;
+
+/// Bytes that a frame takes of a packet that it may fill.
+pub(super) fn packed_bytes(frame: &Frame, room: u32) -> u32 {
+    match *frame {
+        Frame::Stream { id, offset, len, .. } => {
+            let full = Frame::stream_overhead(id, offset, len, false) + len;
+            if full <= room { full } else { full - varint::size(u64::from(len)) }
+        }
+        _ => frame.bytes(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(offset: u64, len: u32) -> Frame {
+        Frame::Stream { id: 0, offset, len, fin: false }
+    }
+
+    /// 100 bytes at offset 100 take type, id and a 2-byte offset: 4 more. In room for 54, 50 go; the rest follows, then nothing.
+    #[test]
+    fn a_frame_that_does_not_fit_is_cut() {
+        let mut queue = Queue::default();
+        queue.push(data(100, 100), true, 0);
+        queue.begin_packet();
+        assert_eq!(queue.take(54), Some((data(100, 50), true)));
+        assert_eq!(queue.bytes(), u64::from(data(150, 50).bytes(true)));
+        assert_eq!(queue.take(1000), Some((data(150, 50), true)));
+        assert_eq!((queue.take(1000), queue.bytes(), queue.has_frames()), (None, 0, false));
+    }
+
+    #[test]
+    fn copies_have_a_packet_of_their_own() {
+        let mut queue = Queue::default();
+        queue.push(data(0, 10), false, 0);
+        queue.push(data(10, 10), true, 0b11);
+        queue.begin_packet();
+        assert_eq!((queue.take(1000).is_some(), queue.take(1000), queue.carriers()), (true, None, 0));
+        queue.begin_packet();
+        assert_eq!((queue.take(1000).is_some(), queue.carriers()), (true, 0b11));
+    }
+}

@@ -1,0 +1,348 @@
+//! One connection over several paths: opening and validating them, which is usable, failover, and what the scheduler of MPTCP's kind
+//! ([`crate::mptcp::scheduler`]) is asked.
+//!
+//! Reference: draft-ietf-quic-multipath-21 §2.1 (path ids), §3.1 (the client opens paths once the handshake is confirmed; a path is
+//! validated before it carries data), §4.1 (PATH_ACK), §4.3 (status), §5 (RFC 9002 for each path by itself). Schedulers and what is sent
+//! twice are left to implementations (§5.5); ours are those of MPTCP with QUIC's own data level: frames, which may go again on any
+//! path, where MPTCP has chunks that are bound to a subflow's stream.
+//! Differences from the reference:
+//! 1. Connection ids are not issued (PATH_NEW_CONNECTION_ID, MAX_PATH_ID): there are as many as there are paths. A path is never
+//!    abandoned for good; one that cannot be validated is tried again and again.
+//! 2. What was received on a path is acknowledged on it; the draft allows any.
+//! 3. A path is taken for failed after two probe timeouts without an answer while another works; the draft leaves that to
+//!    implementations. Then all that is outstanding there goes again elsewhere, until something is acknowledged.
+//! 4. 0-RTT data goes on the first path; so does the handshake.
+//!
+//! Tested by `tests/quic_multipath.rs`, in the simulator by `tests/quic_paths.rs`.
+
+mod data_level;
+
+use super::lane::{Lane, Standing};
+use super::migration::Route;
+use super::packet::{Datagram, Frame, Kind, Space};
+use super::{Connection, Info, Stats};
+use crate::mptcp::MOST_PATHS;
+use crate::mptcp::level::{LevelStats, PathStats};
+use crate::mptcp::scheduler::{Scheduler, SubflowView};
+use crate::mptcp::{Switch, level};
+use data_level::Blocked;
+use playpath_cc::{AppParameters, CongestionControl, Sibling};
+use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// Probe timeouts after which a path is taken for failed while another works.
+const FAILED_AFTER: u32 = 2;
+
+/// What a connection over several paths has besides the path at hand.
+pub(super) struct Multi {
+    scheduler: Box<dyn Scheduler>,
+    /// All paths but the one at hand, in no order.
+    #[expect(clippy::vec_box, reason = "they change places with the one at hand")]
+    others: Vec<Box<Lane>>,
+    is_coupled: bool,
+    /// By path, as of the last question.
+    views: Vec<SubflowView>,
+    /// Status frames that are to leave.
+    status: VecDeque<Frame>,
+    status_sequence: u64,
+    /// Packets that a failed path held, not yet given to others.
+    owed: u64,
+    /// Bytes of new data given to paths.
+    given: u64,
+    last: Option<(usize, Time)>,
+    last_on_wire: Option<usize>,
+    stats: LevelStats,
+    path_stats: Vec<PathStats>,
+    switches: Option<VecDeque<Switch>>,
+    blocked: Blocked,
+}
+
+impl Multi {
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.scheduler.set_app_parameters(now, parameters);
+        self.others.iter_mut().for_each(|lane| lane.path.set_app_parameters(now, parameters));
+    }
+}
+
+impl Connection {
+    /// The connection may use further paths, with a control for each; at a client they are opened when the handshake is confirmed.
+    /// Before anything else is done with it. `is_coupled`: the controls want to know of each other.
+    pub fn with_paths(
+        mut self,
+        controls: Vec<Box<dyn CongestionControl>>,
+        scheduler: Box<dyn Scheduler>,
+        is_coupled: bool,
+    ) -> Connection {
+        let count = 1 + controls.len();
+        assert!(count <= MOST_PATHS, "{count} paths; at most {MOST_PATHS} are possible");
+        let route = |id: u8| if self.is_client { Route::of_client(id) } else { Route::unknown() };
+        let further = |(control, id): (_, u8)| Box::new(Lane::further(id, route(id), &self.config, control));
+        let others: Vec<_> = controls.into_iter().zip(1..).map(further).collect();
+        self.multi = Some(Box::new(Multi {
+            scheduler,
+            others,
+            is_coupled,
+            views: (0..count).map(|path| SubflowView { path, ..SubflowView::default() }).collect(),
+            status: VecDeque::new(),
+            status_sequence: 0,
+            owed: 0,
+            given: 0,
+            last: None,
+            last_on_wire: None,
+            stats: LevelStats::default(),
+            path_stats: vec![PathStats::default(); count],
+            switches: None,
+            blocked: Blocked::default(),
+        }));
+        self.show_siblings();
+        self
+    }
+
+    /// It may use several paths.
+    pub fn is_multipath(&self) -> bool {
+        self.multi.is_some()
+    }
+    /// How many paths it may use.
+    pub fn path_count(&self) -> usize {
+        self.lanes().count()
+    }
+    /// A path carries data, and is not taken for failed.
+    pub fn is_path_usable(&self, path: usize) -> bool {
+        self.lane(path).is_some_and(|lane| lane.standing == Standing::Open)
+    }
+    /// Snapshot of a path; `None`: it was not opened.
+    pub fn path_info(&self, path: usize) -> Option<Info> {
+        let opened = |lane: &&Lane| matches!(lane.standing, Standing::Open | Standing::Failed);
+        self.lane(path).filter(opened).map(|lane| self.info_of(lane))
+    }
+    /// Counters of a path; of the only one those of the connection.
+    pub fn path_stats(&self, path: usize) -> Stats {
+        match self.multi {
+            None => self.stats(),
+            Some(_) => self.lane(path).map(Self::stats_of).unwrap_or_default(),
+        }
+    }
+    /// The control of a path.
+    pub fn path_control(&self, path: usize) -> Option<&dyn CongestionControl> {
+        self.lane(path).map(|lane| lane.path.control())
+    }
+    /// Ask both sides to use `path` only if no other works, or to use it again (draft §4.3).
+    pub fn set_backup(&mut self, path: usize, is_backup: bool) {
+        let Some(multi) = &mut self.multi else { return };
+        multi.status_sequence += 1;
+        let sequence = multi.status_sequence;
+        multi.status.push_back(Frame::PathStatus { path_id: path as u8, sequence, is_backup });
+        self.mark_backup(path, is_backup);
+    }
+    /// Keep changes of path for [`poll_switch`](Self::poll_switch).
+    pub fn log_switches(&mut self) {
+        self.multi.iter_mut().for_each(|multi| multi.switches = Some(VecDeque::new()));
+    }
+    /// The oldest change of path not yet taken.
+    pub fn poll_switch(&mut self) -> Option<Switch> {
+        self.multi.as_mut()?.switches.as_mut()?.pop_front()
+    }
+    /// Counts of what was given to paths; `None`: it uses one.
+    pub fn level_stats(&self) -> Option<&LevelStats> {
+        self.multi.as_ref().map(|multi| &multi.stats)
+    }
+    /// The same of a path.
+    pub fn level_stats_of(&self, path: usize) -> Option<&level::PathStats> {
+        self.multi.as_ref()?.path_stats.get(path)
+    }
+    /// Time that data of any stream has waited behind a gap, up to `now`, and most bytes that did.
+    pub fn blocked_behind_gaps(&self, now: Time) -> (Duration, u64) {
+        self.multi.as_ref().map_or((Duration::ZERO, 0), |multi| multi.blocked.until(now))
+    }
+
+    pub(super) fn lanes(&self) -> impl Iterator<Item = &Lane> {
+        let others = self.multi.iter().flat_map(|multi| multi.others.iter());
+        std::iter::once(&*self.lane).chain(others.map(|lane| &**lane))
+    }
+    fn lane(&self, path: usize) -> Option<&Lane> {
+        self.lanes().find(|lane| usize::from(lane.id) == path)
+    }
+    pub(super) fn longest_rtt(&self) -> Duration {
+        self.lanes().map(|lane| lane.path.rtt.smoothed()).max().unwrap_or_default()
+    }
+
+    /// A path comes to hand. `false`: there is no such path.
+    pub(super) fn turn_to(&mut self, id: u8) -> bool {
+        if self.lane.id == id {
+            return true;
+        }
+        let Some(multi) = &mut self.multi else { return false };
+        let Some(place) = multi.others.iter().position(|lane| lane.id == id) else { return false };
+        std::mem::swap(&mut self.lane, &mut multi.others[place]);
+        true
+    }
+
+    /// The same for every path in turn.
+    pub(super) fn on_each_path(&mut self, mut act: impl FnMut(&mut Connection)) {
+        for id in 0..self.path_count() as u8 {
+            self.turn_to(id);
+            act(self);
+        }
+    }
+
+    /// A datagram comes on the path at hand.
+    pub(super) fn meet_path(&mut self, now: Time) {
+        if self.lane.standing == Standing::Idle && !self.is_client {
+            self.open_path(now);
+        }
+    }
+
+    /// The handshake is confirmed: the client opens its further paths (draft §3.1).
+    pub(super) fn open_paths(&mut self, now: Time) {
+        let at_hand = self.lane.id;
+        self.on_each_path(|connection| {
+            if connection.lane.standing == Standing::Idle {
+                connection.open_path(now);
+            }
+        });
+        self.turn_to(at_hand);
+    }
+
+    fn open_path(&mut self, now: Time) {
+        self.lane.standing = Standing::Opening;
+        let timeout = self.validation_time();
+        self.lane.route.begin(now, timeout, None);
+    }
+
+    /// The path at hand is validated: `round_trip` is the first notion of its RTT (RFC 9002 §6.2.2), no sample.
+    pub(super) fn path_is_valid(&mut self, now: Time, round_trip: Duration) {
+        self.lane.standing = Standing::Open;
+        self.lane.path.rtt.expect(round_trip);
+        self.lane.path.start(now);
+        self.show_siblings();
+    }
+
+    /// It could not be validated: the client tries again, the server waits for it.
+    pub(super) fn path_is_invalid(&mut self, now: Time) {
+        self.lane.standing = Standing::Idle;
+        if self.is_client {
+            self.open_path(now);
+        }
+    }
+
+    /// The path at hand had a probe timeout.
+    pub(super) fn suspect_path(&mut self) {
+        let at_hand = self.lane.id;
+        let works = |lane: &Lane| lane.id != at_hand && lane.standing == Standing::Open;
+        if self.lane.standing != Standing::Open || self.lane.pto_count < FAILED_AFTER || !self.lanes().any(works) {
+            return;
+        }
+        self.lane.standing = Standing::Failed;
+        for frame in self.lane.queue.clear() {
+            self.streams.on_frame_lost(&frame);
+        }
+        let held: Vec<_> = self.lane.spaces[Space::Data as usize].board.outstanding().copied().collect();
+        for sent in &held {
+            self.requeue(Space::Data, sent);
+        }
+        self.show_siblings();
+        if let Some(multi) = &mut self.multi {
+            multi.owed += held.iter().filter(|sent| sent.stream_bytes > 0).count() as u64;
+            multi.path_stats[usize::from(at_hand)].failures += 1;
+        }
+    }
+
+    /// Something was acknowledged on the path at hand.
+    pub(super) fn trust_path(&mut self) {
+        if self.lane.standing == Standing::Failed {
+            self.lane.standing = Standing::Open;
+        }
+        let is_waiting = self.streams.held_up(&self.config).is_some();
+        self.lane.note_ack(is_waiting);
+        self.show_siblings();
+    }
+
+    /// Coupled controls see what the others are at.
+    fn show_siblings(&mut self) {
+        let acked = self.streams.acked_bytes();
+        let Some(multi) = &mut self.multi else { return };
+        self.lane.path.stream_acked = Some(acked);
+        if !multi.is_coupled {
+            return;
+        }
+        let own = self.lane.path.sibling(self.lane.standing == Standing::Open);
+        let (id, count) = (usize::from(self.lane.id), 1 + multi.others.len());
+        let idle = Sibling { established: false, ..own };
+        let lanes = multi.others.iter_mut().map(|lane| &mut **lane).chain([&mut *self.lane]);
+        for lane in lanes {
+            lane.path.siblings.resize(count, idle);
+            lane.path.siblings[id] = own;
+        }
+    }
+
+    /// The peer's status of a path: the latest counts, and a frame that was overtaken does not.
+    pub(super) fn on_path_status(&mut self, path_id: u8, sequence: u64, is_backup: bool) {
+        let Some(multi) = &mut self.multi else { return };
+        if sequence > multi.status_sequence {
+            multi.status_sequence = sequence;
+            self.mark_backup(usize::from(path_id), is_backup);
+        }
+    }
+
+    fn mark_backup(&mut self, path: usize, is_backup: bool) {
+        if usize::from(self.lane.id) == path {
+            self.lane.is_backup = is_backup;
+        }
+        let others = self.multi.iter_mut().flat_map(|multi| multi.others.iter_mut());
+        others.filter(|lane| usize::from(lane.id) == path).for_each(|lane| lane.is_backup = is_backup);
+    }
+
+    /// A status frame was lost: the latest goes again.
+    pub(super) fn resend_status(&mut self, frame: Frame) {
+        if let (Some(multi), Frame::PathStatus { sequence, .. }) = (&mut self.multi, frame)
+            && sequence == multi.status_sequence
+        {
+            multi.status.push_back(frame);
+        }
+    }
+
+    /// What leaves next, and on which path: what each has to send by itself, then what the scheduler gives them.
+    pub(super) fn poll_paths(&mut self, now: Time, out: &mut Datagram) -> bool {
+        loop {
+            for step in 0..self.path_count() as u8 {
+                let id = (self.lane.id + u8::from(step > 0)) % self.path_count() as u8;
+                self.turn_to(id);
+                if self.lane.standing != Standing::Idle && self.poll_lane(now, out) {
+                    self.note_wire(out);
+                    return true;
+                }
+            }
+            if !self.allot(now) {
+                break;
+            }
+        }
+        self.on_each_path(|connection| {
+            if connection.lane.path.has_room() && !connection.lane.queue.has_frames() {
+                connection.lane.path.note_pause(false);
+            }
+            connection.set_loss_timer(now);
+        });
+        false
+    }
+
+    fn note_wire(&mut self, out: &Datagram) {
+        let Some(multi) = &mut self.multi else { return };
+        if out.packet.stream_bytes() > 0 {
+            let path = usize::from(out.path_id);
+            let last = multi.last_on_wire.replace(path);
+            multi.stats.wire_switches += u64::from(last.is_some_and(|last| last != path));
+        }
+    }
+
+    /// Payload of streams in a packet of the path at hand, if nothing else is in it.
+    fn packet_room(&self) -> u32 {
+        self.config.datagram_bytes - Kind::OneRtt.overhead(self.cids(), 2)
+    }
+
+    /// Stream data came: how much waits behind gaps?
+    pub(super) fn note_gaps(&mut self, now: Time) {
+        if let Some(multi) = &mut self.multi {
+            multi.blocked.note(now, self.streams.out_of_order());
+        }
+    }
+}
