@@ -54,7 +54,7 @@ test: setup ## all tests but those of `make test-long`
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(PYTEST) -m "not long" tests/python
 
-test-long: setup ## what is compiled to be tested, and what is long: recipes in a copy, controls of one's own, the explorer's digests, two studies, the demo
+test-long: setup ## what is compiled to be tested, and what is long: recipes in a copy, the explorer's digests, two studies, the demo
 	$(BIN)/python -m pytest -rs -m long tests/python
 
 test-fast: setup ## what everyday work needs, in under a minute: unit tests, and Python tests but the slow ones

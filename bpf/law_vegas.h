@@ -95,10 +95,10 @@ LAW_INLINE s32 vegas_diff(u64 flight, u64 expected_q16)
 	return ((s64)(flight << 16) - (s64)expected_q16 + (s64)(Q16 / 2)) >> 16;
 }
 
-LAW_INLINE void vegas_end_round(struct vegas_state *s, const u32 *param, const struct law_view *view, u32 acked)
+LAW_INLINE void vegas_end_round(struct vegas_state *s, const u32 *param, const struct law_view *view, u32 delivered)
 {
 	u32 sent = view->sent - s->round_sent;
-	u64 flight = view->flight_size + acked;
+	u64 flight = view->flight_size + delivered;
 	int is_clean = s->round_rtt_count > 0;
 	/* The mean of the clean samples; without any, the length of the round. */
 	u64 rtt = is_clean ? s->round_rtt_sum_us / s->round_rtt_count : view->now_us - s->round_start_us;
@@ -149,7 +149,7 @@ LAW_INLINE void vegas_take_rtt(struct vegas_state *s, const struct law_ack *ack)
 LAW_INLINE void vegas_on_ack(struct vegas_state *s, const u32 *param, const struct law_view *view, const struct law_ack *ack)
 {
 	if (ack->round_start)
-		vegas_end_round(s, param, view, ack->acked);
+		vegas_end_round(s, param, view, ack->delivered);
 	/* Slow start may pass the threshold before the round is over. */
 	if (s->increment_q16 == Q16 && !vegas_in_slow_start(s))
 		s->increment_q16 = 0;

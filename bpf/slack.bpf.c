@@ -99,4 +99,12 @@ u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
 	return s->law.cubic.cwnd >> 32;
 }
 
-PP_OPS(slack, .cwnd_event = (void *)pp_cwnd_event, .cong_control = (void *)pp_cong_control);
+/* A queue of a few packets does not hold two more at once. */
+SEC("struct_ops")
+u32 BPF_PROG(pp_min_tso_segs, struct sock *sk)
+{
+	return 1;
+}
+
+PP_OPS(slack, .cwnd_event = (void *)pp_cwnd_event, .cong_control = (void *)pp_cong_control,
+       .min_tso_segs = (void *)pp_min_tso_segs);

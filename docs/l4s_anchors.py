@@ -47,7 +47,7 @@ def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False) -> 
         cc: Any = name
         if setting:
             key, _, value = setting.partition("=")
-            cc = {"name": name, key: float(value)}
+            cc = {"name": name, key: json.loads(value)}
         group = {"name": f"flow {i}", "kind": "bulk", "cc": cc, "start_spread": "1 s"}
         if own_rtt:
             group["rtt"] = {"uniform": [own_rtt, own_rtt], "whole": True}
@@ -60,15 +60,20 @@ def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False) -> 
     return [float(result.flows.filter(pl.col("name") == f"flow {i}")["goodput_mbps"].mean()) for i in range(2)]
 
 
-def anchors() -> tuple[str, str]:
-    """Against what was measured with Linux: over DualPI2, and in one classic queue."""
+def anchors() -> tuple[str, str, str]:
+    """Against what was measured with Linux: over DualPI2, and in one classic queue; Prague's fall-back in these."""
     over = ["| flows over `dualpi2` | round trip | Mbit/s | measured elsewhere |", "| --- | --- | --- | --- |"]
     for i, (label, rtt, flows, elsewhere) in enumerate(OVER):
         a, b = kept(f"over {i}", lambda rtt=rtt, flows=flows: pair(rtt, "dualpi2", flows))
         over.append(f"| {label} | {rtt if '@' not in flows[0] else ''} | {a:.1f} / {b:.1f} | {elsewhere} |")
     shared = ["| one classic queue, 20 ms | CUBIC / Prague, Mbit/s | measured elsewhere |", "| --- | --- | --- |"]
-    for i, (label, queue, elsewhere) in enumerate(SHARED):
+    fallback = ["| queue | as Prague comes | with its fall-back |", "| --- | --- | --- |"]
+    for i, (label, queue, elsewhere) in enumerate((*SHARED, ("DualPI2", "dualpi2", None))):
         a, b = kept(f"shared {i}", lambda queue=queue: pair("20 ms", queue, ["cubic", "prague"], marks=True))
-        ratio = "" if "/" in elsewhere else f" (1 to {b / a:.0f})"
-        shared.append(f"| {label} | {a:.1f} / {b:.1f}{ratio} | {elsewhere} |")
-    return "\n".join(over), "\n".join(shared)
+        with_it = ["cubic", "prague:classic_fallback=true"]
+        c, d = kept(f"fallback {i}", lambda queue=queue, flows=with_it: pair("20 ms", queue, flows, marks=True))
+        fallback.append(f"| {label} | {a:.1f} / {b:.1f} | {c:.1f} / {d:.1f} |")
+        if elsewhere:
+            ratio = "" if "/" in elsewhere else f" (1 to {b / a:.0f})"
+            shared.append(f"| {label} | {a:.1f} / {b:.1f}{ratio} | {elsewhere} |")
+    return "\n".join(over), "\n".join(shared), "\n".join(fallback)

@@ -28,6 +28,8 @@ class Form:
     about: str
     whole: str = ""
     imported: tuple[str, ...] = ()
+    has_descriptions: bool = True
+    """Of each field. What only our own worlds fill in is described where it is declared."""
 
 
 def modules(record: str, measurements: str) -> dict[Path, str]:
@@ -37,9 +39,10 @@ def modules(record: str, measurements: str) -> dict[Path, str]:
         Form(
             PACKAGE / "results/measured.py",
             measurements,
-            "What a world other than the simulator measures of a run, typed: the engine makes the record of it.",
+            "What a world other than the simulator measures of a run, typed (fields: crates/record/src/measurements.rs).",
             "Measurements",
             (EVENT, "LinkRecord", "ClassRecord"),
+            has_descriptions=False,
         ),
     )
     return {form.file: module(form) for form in forms}
@@ -63,7 +66,7 @@ def module(form: Form) -> str:
         text += ["", f"from playpath.results.recorded import {', '.join(form.imported)}"]
     for name, of in classes.items():
         if name not in form.imported:
-            text += ["", "", *typed_class(name, of)]
+            text += ["", "", *typed_class(name, of, form.has_descriptions)]
     return formatted("\n".join(text), form.file)
 
 
@@ -80,7 +83,7 @@ def event(schema: Schema) -> Schema:
     return {"description": about, "properties": fields, "required": kinds[0]["required"]}
 
 
-def typed_class(name: str, schema: Schema) -> list[str]:
+def typed_class(name: str, schema: Schema, has_descriptions: bool) -> list[str]:
     """One typed dictionary."""
     types = {field: python(of) for field, of in schema["properties"].items()}
     needed = schema.get("required", ())
@@ -89,6 +92,8 @@ def typed_class(name: str, schema: Schema) -> list[str]:
         fields = ", ".join(f'"{field}": {of}' for field, of in types.items())
         return [f'{name} = TypedDict("{name}", {{{fields}}})', f'"""{schema["description"]}"""']
     lines = [f"class {name}(TypedDict):", *comment(schema["description"])]
+    if not has_descriptions:
+        return [*lines, "", *(f"    {field}: {of}" for field, of in types.items())]
     for field, of in schema["properties"].items():
         lines += ["", f"    {field}: {types[field]}", *(comment(of["description"]) if "description" in of else [])]
     return lines

@@ -24,6 +24,8 @@ from playpath.plots.style import INK, sender_styles
 Row = dict[str, Any]
 IMAGE = Path(__file__).parents[1] / "images" / "slack-front.png"
 SEED, COUNT = 42, 40
+SESSIONS = 5
+"""Seeds of each scene; what is compared are means over them."""
 SENDERS = [
     "slack",
     "sammy",
@@ -180,13 +182,19 @@ def play(
             for sender in senders:
                 key = (index, json.dumps(sender))
                 if key not in kept:
-                    metrics = playpath.run(text, seed=1, set={"sender": [{"cc": sender, **(more or {})}]}).metrics
-                    figures = {name: metrics.get(name) for name in METRICS + OTHERS}
+                    made = {"sender": [{"cc": sender, **(more or {})}]}
+                    played = [playpath.run(text, seed=seed, set=made).metrics for seed in range(1, SESSIONS + 1)]
+                    figures = {name: _mean([one.get(name) for one in played]) for name in METRICS + OTHERS}
                     kept[key] = {"scene": index, "sender": sender, "adapts": scene["adapts"]} | figures
                     file.write(json.dumps(kept[key]) + "\n")
                     file.flush()
                 rows.append(kept[key])
     return rows
+
+
+def _mean(values: list[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return fmean(there) if there else None
 
 
 def tell(rows: list[Row], senders: list[str]) -> dict[str, tuple[float, float]]:

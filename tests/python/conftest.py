@@ -80,6 +80,14 @@ class Finished:
     def json(self) -> Any:
         return json.loads(self.out)
 
+    def assert_refused(self, *words: str, status: int = 2) -> None:
+        """One line on standard error, with these words; nothing on standard output, no fault of playpath."""
+        assert (self.status, self.out) == (status, ""), (self.out, self.err)
+        assert self.err.startswith("error: "), self.err
+        assert self.err.count("\n") == 1, self.err
+        assert [word for word in words if word not in self.err] == [], self.err
+        assert [word for word in ("Traceback", "fault of playpath") if word in self.err] == [], self.err
+
 
 def playpath_command(*arguments: object, cwd: Path | None = None, **variables: str) -> Finished:
     """Run `playpath` in its own process; with variables of its own it is started, without it is a fork."""

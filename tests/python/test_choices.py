@@ -200,8 +200,7 @@ def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
     file = tmp_path / "wrong.toml"
     file.write_text(SMALL + text)
     found = cli("compare", file, "--cc", "cubic")
-    assert (found.status, found.err.count("\n")) == (2, 1)
-    assert says in found.err
+    found.assert_refused(says)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from playpath._engine import apart_level
 from playpath.base.metrics import VIDEO_CRITERIA
 from playpath.judge.evidence import FALSE_WINNERS
 
+pytestmark = pytest.mark.slow
+
 TRIALS = 100
 BOUND = FALSE_WINNERS + 3 * math.sqrt(FALSE_WINNERS * (1 - FALSE_WINNERS) / TRIALS)
 PLACES = [("mobile", "cubic"), ("mobile", "newreno"), ("satellite", "compound"), ("short-buffer", "copa")]

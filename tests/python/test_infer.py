@@ -21,7 +21,7 @@ from known_truth import CONSTANT, NEIGHBOUR, beacons, scenario
 from typer.testing import CliRunner
 
 from playpath.cli import app
-from playpath.population.log_groups import Keeper
+from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.transfers import Faults, Session, sessions
@@ -195,7 +195,7 @@ def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures()
         text = "\n".join(["session,start_time,bytes,duration_ms,bytes_retrans", *log])
         with tempfile.TemporaryDirectory() as place:
             (Path(place) / "log.csv").write_text(text + "\n")
-            how = Reading("", {}, Keeper())
+            how = Reading("", {}, GroupColumns())
             [found] = sessions([Path(place) / "log.csv"], "auto", how, Names.of_run(True), Faults())
         return found
 

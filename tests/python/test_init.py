@@ -150,9 +150,7 @@ def test_nothing_is_overwritten(folder):
 def test_a_wrong_answer_is_one_line_and_leaves_nothing(folder, flags, words):
     before = sorted(folder.iterdir())
     done = init("own", *flags)
-    assert done.status == 2
-    assert words in done.err
-    assert done.err.count("\n") == 1
+    done.assert_refused(words)
     assert sorted(folder.iterdir()) == before
 
 

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 import playpath
 from playpath import plots
 from playpath.base.metrics import format_interval, format_more_runs, format_value
-from playpath.plots.timeline import panels, thin
 from playpath.results.record import file_names
 from playpath.scenario import parse_choice, parse_value, split_outside
 from playpath.show.report import write_report
@@ -98,33 +97,18 @@ def test_wrong_python_input():
 
 def test_plots_draw_on_the_axes_given(comparison):
     figure = Figure()
-    axes = figure.subplots(2, 2).ravel()
+    axes = figure.subplots(1, 2)
     assert plots.metric_bars(comparison, "stall_time_s", axes[0]) is axes[0]
     assert plots.metric_dots(comparison, "goodput_mbps", axes[1]) is axes[1]
-    assert plots.paired_differences(comparison, "stall_time_s", axes[2]) is axes[2]
     assert "(s)" in axes[0].get_xlabel()
     assert "(Mbit/s)" in axes[1].get_xlabel()
     assert [t.get_text() for t in axes[0].get_yticklabels()] == comparison.ranking
-    shown = plots.timeline(comparison.timelines["cubic"])
-    assert [ax.get_ylabel() for ax in shown] == ["window (packets)", "RTT (ms)", "queue (packets)", "buffer (s)"]
 
 
 def test_senders_differ_without_colour():
     styles = plots.sender_styles([f"s{i}" for i in range(24)]).values()
     assert len({(s.marker, s.line) for s in styles}) == 24
     assert len({(s.colour, s.hatch) for s in styles}) == 24
-
-
-def test_thinning_keeps_peaks():
-    time = np.linspace(0, 600, 60_000)
-    values = np.sin(time)
-    values[12_345] = 50
-    values[40_000] = np.nan
-    kept_time, kept = thin(time, values, 1000)
-    assert kept.size <= 1000
-    assert np.nanmax(kept) == 50
-    assert kept_time[np.nanargmax(kept)] == time[12_345]
-    assert np.all(np.diff(kept_time) > 0)
 
 
 def test_report_is_one_file_without_references(comparison, tmp_path):
@@ -183,27 +167,3 @@ def test_numbers_for_people():
         "610 more runs",
         "1000 more runs",
     ]
-
-
-TWO_PATHS = """
-[video]
-rate = "5 Mbit/s"
-duration = "5 s"
-[[path]]
-name = "wifi"
-rate = "4 Mbit/s"
-rtt = "30 ms"
-[[path]]
-name = "lte"
-rate = "4 Mbit/s"
-rtt = "80 ms"
-[[sender]]
-cc = "lia"
-"""
-
-
-def test_timeline_shows_the_goodput_of_each_subflow():
-    session = playpath.run(TWO_PATHS, sender="lia", seed=1, trace=True)
-    (panel,) = [panel for panel in panels(session) if panel.label == "goodput (Mbit/s)"]
-    assert [line.label for line in panel.lines] == ["goodput video/wifi", "goodput video/lte"]
-    assert all(np.nanmax(line.values) > 0 for line in panel.lines)

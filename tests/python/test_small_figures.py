@@ -6,7 +6,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import playpath
 from playpath import plots
-from playpath.plots.timeline import panels
 
 WIDTH = 3.5
 NAMES = ("newreno", "a-sender-with-a-rather-long-name")
@@ -20,7 +19,7 @@ def named():
 
 @pytest.fixture(scope="module")
 def result():
-    return playpath.compare(named(), timelines=True)
+    return playpath.compare(named())
 
 
 def outside(figure):
@@ -30,19 +29,11 @@ def outside(figure):
     return max(-box.x0, -box.y0, box.x1 - figure.get_figwidth(), box.y1 - figure.get_figheight())
 
 
-@pytest.mark.parametrize("name", ["metric_bars", "metric_dots", "paired_differences", "cdf", "box", "ecdf_difference"])
+@pytest.mark.parametrize("name", ["metric_bars", "metric_dots", "cdf", "box", "ecdf_difference"])
 @pytest.mark.parametrize("metric", ["stall_time_s", "retransmitted_packets", "p1203_stalling_factor"])
 def test_figures_of_a_metric(result, name, metric):
     figure, ax = plots.figure(WIDTH, 2.2)
     getattr(plots, name)(result, metric, ax)
-    assert outside(figure) < 0.02
-
-
-def test_a_session_over_time(result):
-    session = result.timelines[NAMES[1]]
-    count = len(panels(session))
-    figure, axes = plots.figure(WIDTH, 1.3 * count, nrows=count, sharex=True, squeeze=False)
-    plots.timeline(session, list(axes[:, 0]))
     assert outside(figure) < 0.02
 
 
@@ -53,7 +44,7 @@ def test_several_paths():
     ]
     video = {"rate": "3 Mbit/s", "duration": "8 s"}
     session = playpath.run({"video": video, "path": paths, "sender": [{"cc": "lia"}]}, trace=True)
-    for draw in (plots.stacked_throughput, plots.path_timeline, plots.packet_timeline):
+    for draw in (plots.stacked_throughput, plots.path_timeline):
         figure, ax = plots.figure(WIDTH, 2.4)
         draw(session, ax)
         assert outside(figure) < 0.02, draw.__name__

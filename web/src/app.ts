@@ -10,7 +10,7 @@ import { History } from "./model/history";
 import { Preparing, type Ready, type Shipped } from "./model/preparing";
 import { type Settings, type State, decode, encode, start } from "./model/state";
 import { Answer } from "./view/answer";
-import { Beside, type Side } from "./view/beside";
+import { SideBySide, type Side } from "./view/sidebyside";
 import { isDark } from "./view/colours";
 import { download, h, section } from "./view/dom";
 import { head } from "./view/head";
@@ -65,7 +65,7 @@ export class App {
   private readonly history = new History();
   /** What was kept to be compared, and its address. */
   private kept: { side: Side; address: string } | null = null;
-  private readonly beside = new Beside({ swap: () => void this.swap(), drop: () => void this.letGo() });
+  private readonly sideBySide = new SideBySide({ swap: () => void this.swap(), drop: () => void this.letGo() });
   private readonly map: MapPart;
 
   constructor(private pools: { desk: Pool; stage: Pool }, shipped: Shipped, private given: Start | null, private root: HTMLElement) {
@@ -114,7 +114,7 @@ export class App {
       h(
         "main", {},
         this.answer.head(parts.alert), this.answer.verdict, parts.status,
-        section("beside", "Two situations beside each other", this.beside.element),
+        section("beside", "Two situations beside each other", this.sideBySide.element),
         ...this.answer.sections(),
         section("whatif", "What if?", this.map.form, this.map.map),
         this.answer.warnings,
@@ -328,7 +328,7 @@ export class App {
   private drawBeside(comparison: Comparison): void {
     const kept = this.state.kept === null ? null : this.kept;
     document.getElementById("beside")!.hidden = kept === null;
-    if (kept) this.beside.draw(kept.side, { state: this.state, prepared: this.ready!.prepared, comparison }, this.metrics);
+    if (kept) this.sideBySide.draw(kept.side, { state: this.state, prepared: this.ready!.prepared, comparison }, this.metrics);
   }
 
   private look(view: [number, number] | null): void {

@@ -7,6 +7,7 @@ import { clock, number, short, signed } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
 import { History } from "../src/model/history";
 import { envelope } from "../src/model/envelope";
+import { CHARTS } from "../src/model/lines";
 import { filmstrip, inWords, why } from "../src/model/story";
 import { timeLabels, timeTicks, valueTicks } from "../src/model/time";
 import { shownCriteria } from "../src/view/ranking";
@@ -14,6 +15,20 @@ import { type Cell, type WhatIf, provenFrom, turnSentence, turns, winner } from 
 
 const record = (events: Partial<PlaybackEvent>[], metrics: Record<string, number | null> = {}): EngineRecord =>
   ({ events, metrics, flows: [], warnings: [], digest: "" }) as unknown as EngineRecord;
+
+describe("the queue over time", () => {
+  const context = { paths: [{ name: "p", rate_mbps: 10, rtt_ms: 20 }], film: null, traces: [null], path: 0 };
+  const drawn = (columns: Record<string, Float64Array>) => {
+    const series = { "link.path.p/down": { time_s: Float64Array.of(0, 1), queue_packets: Float64Array.of(3, 4), ...columns } };
+    const session = { sender: "cubic", record: record([]), series };
+    return CHARTS.find((chart) => chart.id === "queue")!.lines([session], context).map(({ label, values, source }) => [label, [...values], source !== undefined]);
+  };
+  it("is one line for one queue, and two for the two of L4S", () => {
+    expect(drawn({})).toEqual([["cubic", [3, 4], true]]);
+    const two = drawn({ low_latency_packets: Float64Array.of(1, 0), classic_packets: Float64Array.of(2, 4) });
+    expect(two).toEqual([["cubic: classic queue", [2, 4], false], ["cubic: low-latency queue", [1, 0], false]]);
+  });
+});
 
 describe("quantities", () => {
   it("reads what a resolved scenario writes", () => {
@@ -63,7 +78,7 @@ describe("an envelope", () => {
 describe("the address", () => {
   it("holds the whole state", async () => {
     const state = {
-      ...start("wireless", ["cubic", "<b>&=#"]), seeds: 7, text: 'name = "ö"\n', files: { "a.mahi": "1\n2\n".repeat(500) },
+      ...start("wireless", ["cubic", "<b>&=#"]), seeds: 7, ecn: true, text: 'name = "ö"\n', files: { "a.mahi": "1\n2\n".repeat(500) },
       set: { "path.0.loss": "1 %", "player.xfactor": 3, "path.0.rate": null }, traffic: [{ kind: "bulk" as const, cc: "cubic", count: 2 }],
       paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }], map: { x: "loss0", y: null, seconds: 120 }, lesson: { id: "film", step: 2 }, packets: { of: "<b>", view: [1.25, 2] as [number, number] }, view: [1.5, 20.25] as [number, number], kept: "scenario=wireless&set=path.0.loss%3D%221+%25%22",
     };

@@ -1,5 +1,6 @@
-//! What controls are made of: estimators, slow starts, windows, Reno, rounds, the bookkeeping of coupled subflows, random draws.
+//! What controls are made of: the signs of a classic queue, estimators, slow starts, windows, Reno, rounds, the bookkeeping of coupled subflows, random draws.
 
+pub mod classic_queue;
 pub mod coupled;
 pub mod draws;
 pub mod estimators;

@@ -116,7 +116,7 @@ impl<M: Machine> Engine<M> {
             }
             self.series.sample(now, &mut self.links);
             self.wait()?;
-            match self.machine.said()? {
+            match self.machine.next_order()? {
                 Order::End => return Ok(()),
                 Order::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
                 Order::Nothing => {}

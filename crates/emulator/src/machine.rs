@@ -16,7 +16,7 @@ pub trait Machine {
     /// Sleep until something has come, for at most `nanos` (`None`: for ever). Whether something has.
     fn wait(&mut self, nanos: Option<u64>) -> Result<bool, EmulatorError>;
     /// What has been said, as of the last wait.
-    fn said(&mut self) -> Result<Order, EmulatorError>;
+    fn next_order(&mut self) -> Result<Order, EmulatorError>;
     /// Whether a device had a packet at the last wait.
     fn has_come(&self, device: usize) -> bool;
     /// The next packet that came to a device, if there is one.
@@ -61,7 +61,7 @@ impl Machine for Linux {
         Ok(self.is_ready.contains(&true))
     }
 
-    fn said(&mut self) -> Result<Order, EmulatorError> {
+    fn next_order(&mut self) -> Result<Order, EmulatorError> {
         let signals = self.devices.len();
         match &mut self.stdin {
             _ if self.is_ready[signals] => Ok(Order::End),

@@ -1,6 +1,6 @@
 //! HTTP/1.1 over one connection, by its bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
 
-use crate::Came;
+use crate::Received;
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Request, RequestId};
@@ -135,7 +135,7 @@ impl Http1 {
     }
 
     /// `bytes` were read at the client: `take` gets what of it is wanted.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Came)) {
+    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) {
         while bytes > 0 {
             let Some(awaited) = self.awaited.front_mut() else {
                 unreachable!("{bytes} bytes without a request");
@@ -151,10 +151,10 @@ impl Http1 {
                 self.awaited.pop_front();
             }
             if let Some(told) = told.filter(|_| is_wanted) {
-                take(id, Came::Told(told));
+                take(id, Received::ServerData(told));
             }
             if body > 0 && is_wanted {
-                take(id, Came::Body(body));
+                take(id, Received::Body(body));
             }
         }
     }

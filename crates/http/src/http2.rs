@@ -17,7 +17,7 @@ mod server;
 
 pub use server::Server;
 
-use crate::Came;
+use crate::Received;
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
@@ -58,9 +58,9 @@ impl Frame {
     }
 }
 
-/// What a client says.
+/// A frame from the client, or its preface.
 #[derive(Debug)]
-enum Said {
+enum ClientFrame {
     Preface,
     Acknowledgement,
     Request(Request),
@@ -68,13 +68,13 @@ enum Said {
     WindowUpdate { stream: Option<RequestId>, bytes: u64 },
 }
 
-impl Said {
+impl ClientFrame {
     fn bytes(&self) -> u64 {
         match self {
-            Said::Preface => CLIENT_PREFACE,
-            Said::Acknowledgement => FRAME_HEADER,
-            Said::Request(request) => FRAME_HEADER + u64::from(request.request_header_bytes),
-            Said::Reset(_) | Said::WindowUpdate { .. } => CONTROL,
+            ClientFrame::Preface => CLIENT_PREFACE,
+            ClientFrame::Acknowledgement => FRAME_HEADER,
+            ClientFrame::Request(request) => FRAME_HEADER + u64::from(request.request_header_bytes),
+            ClientFrame::Reset(_) | ClientFrame::WindowUpdate { .. } => CONTROL,
         }
     }
 }
@@ -85,7 +85,7 @@ impl Said {
 pub struct Http2Connection {
     server: Server,
     /// From the client, not read completely; and bytes of the first that were.
-    up: VecDeque<Said>,
+    up: VecDeque<ClientFrame>,
     up_read: u64,
     /// From the server: frames begun, not read completely; bytes of the last that are not written, and of the first that were read.
     down: VecDeque<Frame>,
@@ -103,7 +103,7 @@ impl Default for Http2Connection {
     fn default() -> Http2Connection {
         Http2Connection {
             server: Server::new([Frame::control(SERVER_PREFACE)]),
-            up: VecDeque::from([Said::Preface]),
+            up: VecDeque::from([ClientFrame::Preface]),
             up_read: 0,
             down: VecDeque::new(),
             unwritten: 0,
@@ -125,12 +125,12 @@ impl Http2Connection {
     /// The client asks: bytes that it writes.
     pub fn send(&mut self, request: Request) -> u64 {
         self.awaited.insert(request.id, 0);
-        self.say(Said::Request(request))
+        self.say(ClientFrame::Request(request))
     }
 
     /// The client does not want a response any more: bytes that it writes.
     pub fn abandon(&mut self, stream: RequestId) -> u64 {
-        if self.awaited.remove(&stream).is_some() { self.say(Said::Reset(stream)) } else { 0 }
+        if self.awaited.remove(&stream).is_some() { self.say(ClientFrame::Reset(stream)) } else { 0 }
     }
 
     /// No response is awaited.
@@ -147,11 +147,11 @@ impl Http2Connection {
             let Some(said) = self.up.pop_front() else { break };
             self.up_read -= said.bytes();
             match said {
-                Said::Preface => self.server.push_control(Frame::control(FRAME_HEADER)),
-                Said::Acknowledgement => {}
-                Said::Request(request) => requests.push(request),
-                Said::Reset(stream) => self.server.handle_reset(stream),
-                Said::WindowUpdate { stream, bytes } => self.server.handle_window_update(stream, bytes),
+                ClientFrame::Preface => self.server.push_control(Frame::control(FRAME_HEADER)),
+                ClientFrame::Acknowledgement => {}
+                ClientFrame::Request(request) => requests.push(request),
+                ClientFrame::Reset(stream) => self.server.handle_reset(stream),
+                ClientFrame::WindowUpdate { stream, bytes } => self.server.handle_window_update(stream, bytes),
             }
         }
         requests
@@ -186,7 +186,7 @@ impl Http2Connection {
     }
 
     /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client writes.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Came)) -> u64 {
+    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) -> u64 {
         let mut answer = 0;
         while bytes > 0 {
             let frame = *self.down.front().expect("bytes are of frames");
@@ -202,7 +202,7 @@ impl Http2Connection {
             match frame.stream {
                 Some(stream) if body > 0 => {
                     if self.awaited.contains_key(&stream) {
-                        take(stream, Came::Body(body));
+                        take(stream, Received::Body(body));
                     }
                     answer += self.consume(stream, body, is_whole && frame.is_last);
                 }
@@ -210,10 +210,10 @@ impl Http2Connection {
                     let told = if is_whole { self.told.remove(&stream) } else { None };
                     told.filter(|_| self.awaited.contains_key(&stream))
                         .into_iter()
-                        .for_each(|told| take(stream, Came::Told(told)));
+                        .for_each(|told| take(stream, Received::ServerData(told)));
                 }
                 None if is_whole && !std::mem::replace(&mut self.has_settings, true) => {
-                    answer += self.say(Said::Acknowledgement);
+                    answer += self.say(ClientFrame::Acknowledgement);
                 }
                 None => {}
             }
@@ -230,18 +230,18 @@ impl Http2Connection {
         let mut answer = 0;
         if self.consumed > CONNECTION_WINDOW / 2 {
             let bytes = std::mem::take(&mut self.consumed);
-            answer += self.say(Said::WindowUpdate { stream: None, bytes });
+            answer += self.say(ClientFrame::WindowUpdate { stream: None, bytes });
         }
         let Some(consumed) = self.awaited.get_mut(&stream) else { return answer };
         *consumed += body;
         if *consumed > STREAM_WINDOW / 2 && !is_end {
             let bytes = std::mem::take(consumed);
-            answer += self.say(Said::WindowUpdate { stream: Some(stream), bytes });
+            answer += self.say(ClientFrame::WindowUpdate { stream: Some(stream), bytes });
         }
         answer
     }
 
-    fn say(&mut self, said: Said) -> u64 {
+    fn say(&mut self, said: ClientFrame) -> u64 {
         let bytes = said.bytes();
         self.up.push_back(said);
         bytes

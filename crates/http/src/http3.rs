@@ -11,9 +11,9 @@
 //!
 //! Units: bytes. Tested by the simulator's `tests/quic.rs`.
 
-use crate::{Came, Carrier};
+use crate::{Carrier, Received};
 use playpath_transport::quic::varint;
-use playpath_transport::transports::{self, Streams};
+use playpath_transport::transports::Streams;
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Priority, Request, RequestId};
@@ -151,7 +151,7 @@ impl Http3 {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Came)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
         let exchanges = &mut self.exchanges;
         let read = carrier.at_client(|streams, now| {
             exchanges.iter_mut().map(|exchange| exchange.read(streams, now, limit, &mut take)).sum()
@@ -221,7 +221,7 @@ impl Exchange {
         streams: &mut dyn Streams,
         now: Time,
         limit: u64,
-        take: &mut impl FnMut(RequestId, Came),
+        take: &mut impl FnMut(RequestId, Received),
     ) -> u64 {
         let Some(stream) = self.stream else { return 0 };
         let is_limited = self.request.priority.is_none() && !self.is_abandoned;
@@ -238,10 +238,10 @@ impl Exchange {
         if self.header_left == 0
             && let Some(told) = self.told.take()
         {
-            take(self.request.id, Came::Told(told));
+            take(self.request.id, Received::ServerData(told));
         }
         if bytes > header {
-            take(self.request.id, Came::Body(bytes - header));
+            take(self.request.id, Received::Body(bytes - header));
         }
         bytes
     }
@@ -252,9 +252,8 @@ impl Exchange {
     }
 }
 
-fn priority(request: &Request) -> transports::Priority {
-    let Priority { urgency, is_incremental } = request.priority.unwrap_or(Priority::UNSAID);
-    transports::Priority { urgency, incremental: is_incremental }
+fn priority(request: &Request) -> Priority {
+    request.priority.unwrap_or_default()
 }
 
 /// Type and length of a frame (RFC 9114 §7.1).

@@ -21,9 +21,9 @@ use playpath_video::cmsd::Cmsd;
 
 /// What a client has read of a response.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Came {
+pub enum Received {
     /// Its header, in which the server tells of itself.
-    Told(Cmsd),
+    ServerData(Cmsd),
     /// So many bytes more of its body.
     Body(u64),
 }

@@ -3,7 +3,7 @@
 use crate::http1::Http1;
 use crate::http2::Http2Connection;
 use crate::http3::Http3;
-use crate::{Came, Carrier};
+use crate::{Carrier, Received};
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
@@ -118,7 +118,7 @@ impl Http {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, take: impl FnMut(RequestId, Came)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, take: impl FnMut(RequestId, Received)) -> bool {
         let http = match &mut self.0 {
             Version::Streams(http3) => return http3.read(carrier, limit, take),
             Version::Ordered(http) => http,
@@ -236,7 +236,7 @@ impl Ordered {
 
     /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client
     /// writes.
-    fn handle_at_client(&mut self, bytes: u64, take: impl FnMut(RequestId, Came)) -> u64 {
+    fn handle_at_client(&mut self, bytes: u64, take: impl FnMut(RequestId, Received)) -> u64 {
         match self {
             Ordered::One(http1) => {
                 http1.handle_at_client(bytes, take);

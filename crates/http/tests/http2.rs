@@ -1,6 +1,6 @@
 //! HTTP/2 by hand and at random: which frame comes next, what windows hold back, what a reset costs, and that every byte comes once.
 
-use playpath_http::Came;
+use playpath_http::Received;
 use playpath_http::http2::{CONNECTION_WINDOW, FRAME_HEADER, Frame, Http2Connection, MAX_FRAME, STREAM_WINDOW, Server};
 use playpath_units::Time;
 use playpath_video::{ConnectionId, Delivery, Request, RequestId};
@@ -183,8 +183,8 @@ impl Wire {
         self.to_client -= bytes;
         let bodies = &mut self.bodies;
         self.to_server += self.connection.handle_at_client(bytes, |id, came| match came {
-            Came::Body(body) => *bodies.entry(id).or_default() += body,
-            Came::Told(told) => panic!("nobody told {told:?}"),
+            Received::Body(body) => *bodies.entry(id).or_default() += body,
+            Received::ServerData(told) => panic!("nobody told {told:?}"),
         });
     }
 

@@ -52,6 +52,9 @@ pub struct Replay {
     /// What stands for it in the kernel.
     pub law: &'static Law,
     block: Block,
+    /// SND.UNA, and where Vegas's round ends, in packets.
+    una: u64,
+    round_end: u64,
     script: String,
     answers: Vec<Answer>,
 }
@@ -84,6 +87,8 @@ impl Replay {
             cc: (entry.build)(&params, f64::from(initial_window)),
             law,
             block: law.defaults(),
+            una: 0,
+            round_end: 0,
             script: format!("{name} {initial_window}\n"),
             answers: Vec::new(),
         };
@@ -112,6 +117,7 @@ impl Replay {
     /// An acknowledgement.
     pub fn ack(&mut self, view: &View, ack: &Ack) {
         self.view(view);
+        let round_start = if self.law.family == "vegas" { self.ends_round(view, ack) } else { ack.round_start };
         let (delivered, interval, limited) = ack.rate.map_or((0, 0, 0), |rate| {
             (rate.delivered, rate.interval.as_nanos() / 1000, u32::from(rate.is_app_limited))
         });
@@ -122,12 +128,22 @@ impl Replay {
             ack.newly_lost,
             ack.rtt.map_or(0, |rtt| rtt.as_nanos() / 1000),
             u32::from(ack.may_grow),
-            u32::from(ack.round_start),
+            u32::from(round_start),
             u32::from(view.in_recovery),
             ack.prior_in_flight,
         ));
         self.cc.on_ack(view, ack);
         self.note(false);
+    }
+
+    /// As the kernel half sees it (`window.bpf.h`): SND.UNA passes what was SND.NXT when the round began.
+    fn ends_round(&mut self, view: &View, ack: &Ack) -> bool {
+        self.una += u64::from(ack.acked);
+        let ends = self.una > self.round_end;
+        if ends {
+            self.round_end = self.una + u64::from(view.flight_size);
+        }
+        ends
     }
 
     /// A congestion episode begins.

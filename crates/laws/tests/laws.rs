@@ -78,7 +78,8 @@ fn random_session(replay: &mut Replay, seed: u64, siblings: bool) {
         sent += noise.bits() % 4;
         let group = random_group(&mut noise, replay.cc.cwnd());
         let siblings: &[Sibling] = if siblings { &group } else { &[] };
-        let view = View { siblings, delivered, lost, ..view(now_us, even(&mut noise, 100), sent, in_recovery) };
+        let flight = even(&mut noise, (replay.cc.cwnd() as u64 / 2).clamp(1, 100));
+        let view = View { siblings, delivered, lost, ..view(now_us, flight, sent, in_recovery) };
         match noise.bits() % 1_000 {
             0..10 if !in_recovery => {
                 replay.congestion(&view, &loss(&view));

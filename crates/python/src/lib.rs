@@ -15,7 +15,7 @@ use numpy::IntoPyArray;
 use playpath_api::{VERSION, record_json, registries, traces};
 use playpath_record::Record;
 use playpath_scenario::Scenario;
-use playpath_sim::{Kept, Options, Tracing};
+use playpath_sim::{Options, Recording, Tracing};
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
@@ -117,8 +117,8 @@ fn run<'py>(
             scenario = Arc::new(scenario.with_rule(rule)?);
         }
         let watch = &mut |progress| watcher.look(progress);
-        let kept = Kept { tracing, series: series.as_deref(), every: every.map(Duration::from_secs_f64) };
-        let options = Options { kept, prototype, watch: Some(watch) };
+        let recording = Recording { tracing, series: series.as_deref(), every: every.map(Duration::from_secs_f64) };
+        let options = Options { recording, prototype, watch: Some(watch) };
         let record = playpath_sim::run_with(&scenario, sender, seed, options)?;
         Ok((record_json(&scenario, sender, seed, &record).to_string(), record))
     });

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// The scenario with what this sender's run needs of the user's own; the same one if it needs nothing.
 pub fn with_own(scenario: Arc<Scenario>, sender: &str, error: &FirstError) -> Result<Arc<Scenario>, ScenarioError> {
-    if scenario.sender(sender).is_ok_and(|spec| scenario.unmade(spec).is_none()) {
+    if scenario.sender(sender).is_ok_and(|spec| scenario.unresolved_code(spec).is_none()) {
         return Ok(scenario);
     }
     scenario.made(sender, &Python { error: error.clone() }).map(Arc::new)

@@ -127,7 +127,7 @@ impl RuleSpec {
         Ok(())
     }
 
-    pub(crate) fn unmade(&self) -> Option<&Own> {
+    pub(crate) fn unresolved_code(&self) -> Option<&Own> {
         match self {
             RuleSpec::Own(own, None) => Some(own),
             _ => None,
@@ -137,9 +137,9 @@ impl RuleSpec {
 
 impl Scenario {
     /// What of the user's own a run with this sender still needs.
-    pub fn unmade<'a>(&'a self, sender: &'a SenderSpec) -> Option<&'a Own> {
-        let of_traffic = || self.traffic.iter().find_map(|t| t.sender.unmade());
-        sender.unmade().or_else(of_traffic).or_else(|| self.player.as_ref()?.own_rule()?.unmade())
+    pub fn unresolved_code<'a>(&'a self, sender: &'a SenderSpec) -> Option<&'a Own> {
+        let of_traffic = || self.traffic.iter().find_map(|t| t.sender.unresolved_code());
+        sender.unresolved_code().or_else(of_traffic).or_else(|| self.player.as_ref()?.own_rule()?.unresolved_code())
     }
 
     /// The same scenario with the code that a run with this sender needs. Error: one line.

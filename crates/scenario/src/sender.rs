@@ -101,7 +101,7 @@ impl CcSpec {
         match (&self.prototype, &self.choice) {
             (Some(make), _) => make(initial_window),
             (None, Chosen::Registered { entry, params, .. }) => (entry.build)(params, initial_window),
-            (None, Chosen::Own(own)) => unreachable!("{}: checked by SenderSpec::unmade", own.reference),
+            (None, Chosen::Own(own)) => unreachable!("{}: checked by SenderSpec::unresolved_code", own.reference),
         }
     }
 
@@ -250,7 +250,7 @@ pub const SENDER: TableSpec = TableSpec::new(
         ParamSpec::new(
             "notsent_lowat",
             Kind::Size,
-            "Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority reaches.",
+            "Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT). Priorities do not change the order of what is in the socket.",
         )
         .otherwise("as many as `send_buffer` takes")
         .example("\"16 kB\"")
@@ -347,9 +347,9 @@ impl SenderSpec {
     }
 
     /// What of the user's own has not been made yet.
-    pub fn unmade(&self) -> Option<&Own> {
+    pub fn unresolved_code(&self) -> Option<&Own> {
         let of_cc = self.cc.own().filter(|_| self.cc.prototype.is_none());
-        of_cc.or_else(|| self.abr.as_ref()?.unmade())
+        of_cc.or_else(|| self.abr.as_ref()?.unresolved_code())
     }
 
     /// A sender named on the command line: a congestion control with defaults.

@@ -52,23 +52,23 @@ const NOT_PACED: f64 = u64::MAX as f64;
 pub struct Recorder {
     interval: Duration,
     due: Time,
-    conversations: BTreeMap<u64, Kept>,
+    conversations: BTreeMap<u64, ConversationRecord>,
     left_out: u64,
 }
 
 #[derive(Default)]
-struct Kept {
+struct ConversationRecord {
     opened_s: f64,
     requests: u64,
     is_mptcp: bool,
     is_fallback: bool,
     doubt: Option<String>,
     level: Value,
-    paths: Vec<KeptPath>,
+    paths: Vec<PathRecord>,
     switches: Vec<Value>,
 }
 
-struct KeptPath {
+struct PathRecord {
     local: SocketAddr,
     remote: SocketAddr,
     cc: &'static str,
@@ -93,7 +93,7 @@ impl Recorder {
     }
 
     /// What is kept of a connection; `None`: there are too many.
-    fn kept(&mut self, id: u64) -> Option<&mut Kept> {
+    fn record_of(&mut self, id: u64) -> Option<&mut ConversationRecord> {
         if !self.conversations.contains_key(&id) && self.conversations.len() >= MOST_CONVERSATIONS {
             self.left_out += 1;
             return None;
@@ -103,25 +103,25 @@ impl Recorder {
 
     /// Look at a connection over QUIC, which has one path, whatever address the client moves to.
     pub fn note_session(&mut self, now: Time, id: u64, local: SocketAddr, session: &Session) {
-        let (Some(kept), Some(remote)) = (self.kept(id), session.remote()) else { return };
+        let (Some(record), Some(remote)) = (self.record_of(id), session.remote()) else { return };
         let endpoint = session.endpoint();
-        kept.opened_s = session.opened.as_secs_f64();
-        kept.requests = session.streams.requests;
-        kept.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
-        let path = kept.path((local, remote), endpoint.control().name());
+        record.opened_s = session.opened.as_secs_f64();
+        record.requests = session.streams.requests;
+        record.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
+        let path = record.path((local, remote), endpoint.control().name());
         path.counts = counts_of(&Totals::of_quic(endpoint, 0), endpoint.stats().bytes_acked);
         path.add(sample_of_quic(now, endpoint));
     }
 
     /// Look at a connection.
     pub fn note(&mut self, now: Time, id: u64, conversation: &mut Conversation) {
-        let Some(kept) = self.kept(id) else { return };
-        kept.opened_s = conversation.opened.as_secs_f64();
-        kept.requests = conversation.requests();
-        kept.doubt = conversation.doubt().map(ToString::to_string);
+        let Some(record) = self.record_of(id) else { return };
+        record.opened_s = conversation.opened.as_secs_f64();
+        record.requests = conversation.requests();
+        record.doubt = conversation.doubt().map(ToString::to_string);
         for (index, pair) in conversation.paths.iter().enumerate() {
             let Some(tcp) = conversation.transport.subflow(index) else { continue };
-            let path = kept.path((pair.local, pair.remote), tcp.congestion_control().name());
+            let path = record.path((pair.local, pair.remote), tcp.congestion_control().name());
             path.counts = counts_of(&Totals::of(tcp), tcp.stats().bytes_acked);
             if let Some(mptcp) = conversation.transport.mptcp() {
                 add_counts(&mut path.counts, mptcp.subflow_stats(index));
@@ -129,11 +129,11 @@ impl Recorder {
             path.add(sample_of(now, tcp));
         }
         if let Some(mptcp) = conversation.transport.mptcp_mut() {
-            (kept.is_mptcp, kept.is_fallback) = (true, mptcp.is_fallback());
-            kept.level = level_of(mptcp.stats());
+            (record.is_mptcp, record.is_fallback) = (true, mptcp.is_fallback());
+            record.level = level_of(mptcp.stats());
             while let Some(switch) = mptcp.poll_switch() {
-                if kept.switches.len() < MOST_SWITCHES {
-                    kept.switches.push(switch_of(&switch));
+                if record.switches.len() < MOST_SWITCHES {
+                    record.switches.push(switch_of(&switch));
                 }
             }
         }
@@ -141,16 +141,16 @@ impl Recorder {
 
     /// All of it.
     pub fn to_json(&self) -> Value {
-        let conversations: Vec<Value> = self.conversations.values().map(Kept::to_json).collect();
+        let conversations: Vec<Value> = self.conversations.values().map(ConversationRecord::to_json).collect();
         json!({ "connections": conversations, "left_out": self.left_out })
     }
 }
 
-impl Kept {
-    fn path(&mut self, (local, remote): (SocketAddr, SocketAddr), cc: &'static str) -> &mut KeptPath {
+impl ConversationRecord {
+    fn path(&mut self, (local, remote): (SocketAddr, SocketAddr), cc: &'static str) -> &mut PathRecord {
         let place = self.paths.iter().position(|path| (path.local, path.remote) == (local, remote));
         let place = place.unwrap_or_else(|| {
-            self.paths.push(KeptPath { local, remote, cc, counts: Value::Null, samples: Vec::new() });
+            self.paths.push(PathRecord { local, remote, cc, counts: Value::Null, samples: Vec::new() });
             self.paths.len() - 1
         });
         &mut self.paths[place]
@@ -164,13 +164,13 @@ impl Kept {
             "fallback": self.is_fallback,
             "client_data_doubt": self.doubt,
             "level": self.level,
-            "paths": self.paths.iter().map(KeptPath::to_json).collect::<Vec<_>>(),
+            "paths": self.paths.iter().map(PathRecord::to_json).collect::<Vec<_>>(),
             "switches": self.switches,
         })
     }
 }
 
-impl KeptPath {
+impl PathRecord {
     fn add(&mut self, sample: Sample) {
         if self.samples.len() < MOST_SAMPLES {
             self.samples.push(sample);

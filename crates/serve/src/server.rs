@@ -18,7 +18,7 @@ use playpath_transport::codec::{Packet, TCP};
 use playpath_transport::mptcp::option::{CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::transports::Segments;
-use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
+use playpath_transport::{Config, Connection, Flags, Handshake, MptcpOption, Segment};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{parse, report_lines};
@@ -379,6 +379,7 @@ impl Server {
         let timestamps = base.timestamps && syn.timestamps.is_some();
         let options = if timestamps { TIMESTAMP_BYTES } else { 0 };
         Config {
+            handshake: Handshake::Full, // real clients begin with one, whatever the profile (ns-2's agents do without)
             mss: (self.settings.mtu - header_bytes(peer) - options).max(1),
             timestamps,
             isn,

@@ -81,7 +81,7 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     if let Some(name) = scheduler {
         sender = sender.with_scheduler(name)?;
     }
-    match sender.unmade() {
+    match sender.unresolved_code() {
         None => Ok(sender),
         Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),
     }

@@ -3,7 +3,7 @@
 mod support;
 
 use playpath_serve::record::Recorder;
-use playpath_serve::settings::Limits;
+use playpath_serve::settings::{Limits, Settings};
 use playpath_transport::codec::Packet;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::{Config, Event, Flags, MptcpOption, Segment, SynOptions};
@@ -12,6 +12,7 @@ use playpath_video::ServerPolicy;
 use playpath_video::cmsd::Cmsd;
 use proptest::prelude::*;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use support::{Client, Site, converse, packet};
 
 const GET: &str = "GET /clip HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -42,6 +43,16 @@ fn a_peer_without_options_is_served() {
     let mut site = Site::new("bare", 100_000, Limits::default());
     let config = Config { sack: false, timestamps: false, mss: 536, ..Config::linux() };
     let mut clients = [Client::new(Time::ZERO, 1, config, GET)];
+    converse(&mut site, &mut clients, Time::from_secs(20), || false);
+    assert!(clients[0].body() == site.clip);
+}
+
+/// ns-2's agents have no handshake, and a real client no other beginning.
+#[test]
+fn a_sender_under_the_profile_ns2_is_served() {
+    let settings = Settings { tcp: Arc::new(Config::ns2()), ..support::settings(Limits::default()) };
+    let mut site = Site::under("ns2", 100_000, settings);
+    let mut clients = [client(1, GET)];
     converse(&mut site, &mut clients, Time::from_secs(20), || false);
     assert!(clients[0].body() == site.clip);
 }

@@ -18,4 +18,4 @@ mod tracing;
 pub use budget::{Progress, Watch};
 pub use capture::CapturedPacket;
 pub use run::{Options, capture, run, run_with};
-pub use tracing::{Kept, Tracing};
+pub use tracing::{Recording, Tracing};

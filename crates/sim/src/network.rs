@@ -103,7 +103,7 @@ pub struct Network {
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
-    /// The links of every way one after the other, each way closed by `ARRIVED`: on its way a packet asks here alone.
+    /// The links of every route one after the other, each route closed by `ARRIVED`: where a packet goes next stands only here.
     hops: Vec<LinkId>,
     /// Of packets under way.
     parcels: Parcels,

@@ -2,7 +2,7 @@
 
 use crate::apps::App;
 use crate::network::Network;
-use crate::tracing::{Kept, Tracing};
+use crate::tracing::{Recording, Tracing};
 use playpath_record::Series;
 use playpath_transport::Transport;
 use playpath_transport::transports::PathInfo;
@@ -25,6 +25,17 @@ const FLOW_COLUMNS: &[&str] = &[
 ];
 const LINK_COLUMNS: &[&str] =
     &["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets", "offered_bytes"];
+/// Of a queue that keeps two classes.
+const CLASSES_COLUMNS: &[&str] = &[
+    "time_s",
+    "queue_packets",
+    "queue_bytes",
+    "dropped_packets",
+    "delivered_packets",
+    "offered_bytes",
+    "low_latency_packets",
+    "classic_packets",
+];
 const PLAYER_COLUMNS: &[&str] = &["time_s", "buffer_level_s", "buffer_bytes"];
 
 /// Collects the series of a run.
@@ -62,12 +73,12 @@ impl Table {
 }
 
 impl Probe {
-    /// `usual`: how often it samples unless `kept` says so.
-    pub fn new(kept: Kept, usual: Duration) -> Probe {
+    /// `usual`: how often it samples unless `recording` says so.
+    pub fn new(recording: Recording, usual: Duration) -> Probe {
         Probe {
-            tracing: kept.tracing,
-            interval: kept.every.unwrap_or(usual),
-            wanted: kept.series.map(<[String]>::to_vec),
+            tracing: recording.tracing,
+            interval: recording.every.unwrap_or(usual),
+            wanted: recording.series.map(<[String]>::to_vec),
             flows: Vec::new(),
             links: Vec::new(),
             players: Vec::new(),
@@ -90,12 +101,14 @@ impl Probe {
         self.sample_flows(net, time);
         let now = net.now;
         for (i, link) in net.links.iter_mut().enumerate() {
-            if self.links.len() == i {
-                self.links.push(self.table(format!("link.{}", link.name()), LINK_COLUMNS));
-            }
-            let Some(table) = &mut self.links[i] else { continue };
             link.handle_timeout(now);
             let stats = link.stats(now);
+            if self.links.len() == i {
+                let columns = if stats.classes[0].is_some() { CLASSES_COLUMNS } else { LINK_COLUMNS };
+                self.links.push(self.table(format!("link.{}", link.name()), columns));
+            }
+            let Some(table) = &mut self.links[i] else { continue };
+            let waiting = |class: usize| stats.classes[class].map_or(0.0, |(_, class)| class.waiting().packets as f64);
             let dropped = stats.dropped.total().packets as f64;
             let row = [
                 time,
@@ -104,8 +117,10 @@ impl Probe {
                 dropped,
                 stats.delivered.packets as f64,
                 stats.offered.bytes as f64,
+                waiting(0),
+                waiting(1),
             ];
-            table.push(&row);
+            table.push(&row[..table.columns.len()]);
         }
         let sessions = apps.iter().filter_map(|app| if let App::Video(session) = app { Some(session) } else { None });
         for (i, session) in sessions.enumerate() {

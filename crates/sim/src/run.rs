@@ -5,7 +5,7 @@ use crate::capture::{Capture, CapturedPacket};
 use crate::ideal;
 use crate::measure::measure;
 use crate::simulation::Simulation;
-use crate::tracing::{Kept, Tracing};
+use crate::tracing::{Recording, Tracing};
 use playpath_record::Record;
 use playpath_scenario::{Prototype, Scenario, ScenarioError, SenderSpec};
 
@@ -13,7 +13,7 @@ use playpath_scenario::{Prototype, Scenario, ScenarioError, SenderSpec};
 #[derive(Default)]
 pub struct Options<'a> {
     /// What it keeps.
-    pub kept: Kept<'a>,
+    pub recording: Recording<'a>,
     /// Takes the place of the sender's congestion control.
     pub prototype: Option<Prototype>,
     /// Looks on, and may end it.
@@ -27,7 +27,7 @@ pub struct Options<'a> {
 ///
 /// Errors: no such sender; the run would take more than `run.max_events`.
 pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
-    run_with(scenario, sender, seed, Options { kept: tracing.into(), ..Options::default() })
+    run_with(scenario, sender, seed, Options { recording: tracing.into(), ..Options::default() })
 }
 
 /// As [`run`], with further options. Errors: also what the watch says.
@@ -37,7 +37,7 @@ pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) 
         if options.prototype.is_some() {
             return Err(ScenarioError::new("`run.transport` = \"ideal\" has no congestion control to replace".into()));
         }
-        return ideal::run(scenario, sender, link, seed, options.kept.tracing);
+        return ideal::run(scenario, sender, link, seed, options.recording.tracing);
     }
     let replaced: SenderSpec;
     let sender = match options.prototype {
@@ -47,10 +47,10 @@ pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) 
         }
         None => sender,
     };
-    if options.kept.tracing >= Tracing::Series {
+    if options.recording.tracing >= Tracing::Series {
         check_samples(scenario)?;
     }
-    let mut simulation = Simulation::build(scenario, sender, seed, options.kept)?;
+    let mut simulation = Simulation::build(scenario, sender, seed, options.recording)?;
     play(&mut simulation, options.watch)?;
     Ok(Record::of(measure(simulation)))
 }
@@ -73,7 +73,7 @@ pub fn capture(
             return Err(ScenarioError::new(message));
         }
     }
-    let mut simulation = Simulation::build(scenario, sender, seed, Kept::default())?;
+    let mut simulation = Simulation::build(scenario, sender, seed, Recording::default())?;
     simulation.net.capture = Some(Capture::default());
     simulation.run(watch)?;
     Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))

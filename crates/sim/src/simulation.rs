@@ -5,7 +5,7 @@ use crate::budget::{Budget, EVENTS_BETWEEN_LOOKS, Watch};
 use crate::engine::Owner;
 use crate::network::{LinkId, Logged, Network, OwnerKind, Routes};
 use crate::probe::Probe;
-use crate::tracing::{Kept, Tracing};
+use crate::tracing::{Recording, Tracing};
 use playpath_link::LinkError;
 use playpath_scenario::{
     FlowRtt, PathLinks, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec, access_links,
@@ -33,14 +33,14 @@ impl<'s> Simulation<'s> {
         scenario: &'s Scenario,
         sender: &SenderSpec,
         seed: u64,
-        kept: Kept,
+        recording: Recording,
     ) -> Result<Simulation<'s>, ScenarioError> {
         require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
-        net.is_traced = kept.tracing >= Tracing::Series && kept.series.is_none();
+        net.is_traced = recording.tracing >= Tracing::Series && recording.series.is_none();
         let Topology { links, paths } = scenario.topology();
-        if kept.tracing == Tracing::Packets {
+        if recording.tracing == Tracing::Packets {
             net.log_packets(if scenario.video.is_some() {
                 Logged::App(0)
             } else {
@@ -53,7 +53,7 @@ impl<'s> Simulation<'s> {
             scenario,
             net,
             apps: Vec::new(),
-            probe: Probe::new(kept, scenario.run.sample_interval),
+            probe: Probe::new(recording, scenario.run.sample_interval),
             limit: scenario.limit(),
             path_links: paths,
             probe_owner,
@@ -270,7 +270,7 @@ fn first_flows(scenario: &Scenario, seed: RootSeed) -> Vec<String> {
 
 /// What the scenario only names cannot be played.
 pub fn require_made(scenario: &Scenario, sender: &SenderSpec) -> Result<(), ScenarioError> {
-    scenario.unmade(sender).map_or(Ok(()), |own| {
+    scenario.unresolved_code(sender).map_or(Ok(()), |own| {
         Err(ScenarioError::new(format!("\"{}\" is code of your own; the Python package plays it", own.reference)))
     })
 }

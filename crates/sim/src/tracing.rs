@@ -8,7 +8,7 @@ pub enum Tracing {
     /// Metrics only.
     #[default]
     Off,
-    /// Time series, at the scenario's sample interval unless [`Kept`] has another.
+    /// Time series, at the scenario's sample interval unless [`Recording`] has another.
     Series,
     /// These, and every packet of the video's flows; without a video, of the first flows.
     Packets,
@@ -16,7 +16,7 @@ pub enum Tracing {
 
 /// What a run keeps, of its series which and how often.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Kept<'a> {
+pub struct Recording<'a> {
     /// How much.
     pub tracing: Tracing,
     /// Of the series those alone whose names begin so, and not what the controls did; all if `None`.
@@ -25,8 +25,8 @@ pub struct Kept<'a> {
     pub every: Option<Duration>,
 }
 
-impl From<Tracing> for Kept<'_> {
+impl From<Tracing> for Recording<'_> {
     fn from(tracing: Tracing) -> Self {
-        Kept { tracing, ..Kept::default() }
+        Recording { tracing, ..Recording::default() }
     }
 }

@@ -133,6 +133,22 @@ fn the_noise_of_the_senders_own_path_is_named_after_the_path() {
     assert!(fast >= slow + 20, "{slow} {fast}");
 }
 
+/// Whoever watches a control passes on all that it says: paced ones, too, over a queue that holds no burst.
+#[test]
+fn watching_changes_no_control() {
+    for entry in playpath_cc::entries().iter().filter(|entry| !entry.is_coupled) {
+        let text = format!(
+            "path = [{{ name = \"a\", rate = \"10 Mbit/s\", rtt = \"50 ms\", queue = \"5 packets\" }}]\n\
+             traffic = [{{ kind = \"bulk\", cc = \"{}\" }}]\nrun = {{ duration = \"5 s\" }}",
+            entry.name
+        );
+        let scenario = parse(&text);
+        let [traced, plain] = [Tracing::Series, Tracing::Off]
+            .map(|tracing| run(&scenario, &senders(&scenario)[0], 1, tracing).expect("runs").to_json(json!(null)));
+        assert_eq!(traced, plain, "{}", entry.name);
+    }
+}
+
 #[test]
 fn a_traced_run_says_what_the_control_did_and_changes_nothing() {
     let text = r#"

@@ -52,7 +52,7 @@ fn priorities_keep_audio_from_starving_on_one_connection() {
     assert!(audio(UNSAID, LOWAT) > 3.0);
 }
 
-/// What is in the socket no priority reaches: 4 MB of send buffer take a whole video segment.
+/// Priorities do not reorder what is in the socket: 4 MB of send buffer take a whole video segment.
 #[test]
 fn a_deep_socket_undoes_priorities() {
     let record = record(AUDIO_FIRST, "", "");

@@ -81,11 +81,12 @@ fn prague_alone_keeps_the_queue_short() {
 /// from ten pairs on 4 % (measured over 60 s: 0.89, 0.99 and 0.99 of the law).
 #[test]
 fn delays_and_the_coupling_law_hold_from_two_to_a_hundred_flows() {
-    for (pairs, law) in [(1, 0.80..1.02), (10, 0.96..1.04), (50, 0.96..1.04)] {
+    for (pairs, law, seconds) in [(1, 0.80..1.02, 90), (10, 0.96..1.04, 30), (50, 0.96..1.04, 30)] {
         let group =
             |cc| format!("[[traffic]]\nkind = \"bulk\"\ncc = \"{cc}\"\ncount = {pairs}\nstart_spread = \"1 s\"\n");
         let path = "[[path]]\nname = \"p\"\nrate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"dualpi2\"\njitter = \"0.03 ms\"\n";
-        let record = traffic(&format!("{path}{}{}[run]\nduration = \"30 s\"\n", group("cubic"), group("prague")), 1);
+        let record =
+            traffic(&format!("{path}{}{}[run]\nduration = \"{seconds} s\"\n", group("cubic"), group("prague")), 1);
         let down = link(&record, "path.p/down");
         let (classic, scalable) = (&down.classes["classic"], &down.classes["low_latency"]);
         let dropped = classic.dropped_packets as f64 / classic.arrived_packets as f64;
@@ -168,4 +169,40 @@ fn an_unresponsive_source_of_ect1_keeps_what_it_sends() {
     assert!((12.0..20.0).contains(&flow(&record, "bulk").goodput_mbps), "{}", flow(&record, "bulk").goodput_mbps);
     let classic = link(&traffic(&text("not_ect"), 1), "path.p/down").classes["low_latency"].clone();
     assert_eq!(classic.arrived_packets, 0);
+}
+
+/// CUBIC that takes marks beside Prague in one classic queue that marks (PIE, 50 Mbit/s, 20 ms): Prague takes the link. With its
+/// fall-back it falls as far as CUBIC and leaves it a fifth at least; over DualPI2 the fall-back changes nothing.
+#[test]
+fn the_classic_fall_back_leaves_cubic_a_share() {
+    let flows = |queue: &str, fallback: bool| {
+        let text = format!(
+            "[[path]]\nname = \"p\"\nrate = \"50 Mbit/s\"\nrtt = \"20 ms\"\nqueue = {queue}\njitter = \"0.06 ms\"\n[[traffic]]\n\
+             name = \"cubic\"\nkind = \"bulk\"\ncc = \"cubic\"\necn = true\nstart_spread = \"1 s\"\n[[traffic]]\nname = \"prague\"\n\
+             kind = \"bulk\"\ncc = {{ name = \"prague\", classic_fallback = {fallback} }}\nstart_spread = \"1 s\"\n[run]\nduration = \"60 s\"\n"
+        );
+        goodputs(&traffic(&text, 1))
+    };
+    let pie = "{ kind = \"pie\", ecn = true }";
+    let (without, with) = (flows(pie, false), flows(pie, true));
+    assert!(without[0] < 0.1 * 50.0, "{without:?}");
+    assert!(with[0] > 0.2 * 50.0 && with.iter().sum::<f64>() > 0.84 * 50.0, "{with:?}");
+    assert_eq!(flows("\"dualpi2\"", false), flows("\"dualpi2\"", true));
+}
+
+/// The series of a link with two queues tells both, and they add up.
+#[test]
+fn the_two_queues_are_sampled() {
+    let text = "[[path]]\nname = \"p\"\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"dualpi2\"\n[[traffic]]\nkind = \"bulk\"\ncc = \"cubic\"\n\
+                [[traffic]]\nkind = \"bulk\"\ncc = \"prague\"\n[run]\nduration = \"5 s\"\n";
+    let record = common::traced(text, 1);
+    let column = |name| common::column(&record, "link.path.p/down", name);
+    let (low, classic) = (column("low_latency_packets"), column("classic_packets"));
+    for (i, all) in column("queue_packets").iter().enumerate() {
+        assert_eq!(low[i] + classic[i], *all, "sample {i}");
+    }
+    assert!(classic.iter().sum::<f64>() > low.iter().sum::<f64>() && low.iter().any(|&packets| packets > 0.0));
+    let one = common::traced(&text.replace("dualpi2", "pie"), 1);
+    let columns = &one.series.iter().find(|series| series.name == "link.path.p/down").unwrap().columns;
+    assert!(columns.iter().all(|(name, _)| *name != "classic_packets"));
 }

@@ -14,7 +14,7 @@ pub mod transports;
 
 pub use mptcp::option::MptcpOption;
 pub use playpath_cc::Sibling;
-pub use segment::{Ecn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
+pub use segment::{AccEcn, Ecn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
 pub use tcp::config::{
     self, Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection,
     Pacing, PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,

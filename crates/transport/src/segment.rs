@@ -1,6 +1,7 @@
 //! A TCP segment as the simulator carries it: header fields and payload length, no payload. Small and `Copy`.
 //!
-//! Reference: RFC 9293 §3.1 (header), RFC 7323 (timestamps, window scale), RFC 2018/2883 (SACK, DSACK), RFC 8684 (MPTCP).
+//! Reference: RFC 9293 §3.1 (header), RFC 7323 (timestamps, window scale), RFC 2018/2883 (SACK, DSACK), RFC 9768 (AccECN),
+//! RFC 8684 (MPTCP).
 //! Differences from the reference:
 //! 1. `window` is in bytes, already unscaled; the encoder divides by the scale again.
 //! 2. Payload bytes are not carried. The owner of real bytes maps stream offsets
@@ -116,6 +117,61 @@ impl SackBlocks {
     }
 }
 
+/// The accurate-ECN option (RFC 9768 §3.2.3): how many payload bytes arrived under each codepoint, 24 bits of each counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AccEcn {
+    /// ECT(1), CE, ECT(0) (AccECN1) in place of ECT(0), CE, ECT(1) (AccECN0).
+    is_reversed: bool,
+    /// Counters told: the first of that order, at most three.
+    told: u8,
+    /// Low bytes of the counters in the order of the option; 24 bits each, so that a segment stays small.
+    counters: [[u8; 3]; 3],
+}
+
+impl AccEcn {
+    /// Kinds of the two orders (RFC 9768 §7).
+    pub const KINDS: [u8; 2] = [172, 174];
+
+    /// The first `told` counters of (ECT(0), CE, ECT(1)), or of the reverse order.
+    pub fn new(counters: [u32; 3], is_reversed: bool, told: u8) -> AccEcn {
+        let low = |counter: u32| [(counter >> 16) as u8, (counter >> 8) as u8, counter as u8];
+        let mut option = AccEcn { is_reversed, told: told.min(3), counters: [[0; 3]; 3] };
+        for i in 0..usize::from(option.told) {
+            option.counters[i] = low(counters[if is_reversed { 2 - i } else { i }]);
+        }
+        option
+    }
+
+    /// Of (ECT(0), CE, ECT(1)) those that are told.
+    pub fn counters(&self) -> [Option<u32>; 3] {
+        std::array::from_fn(|i| {
+            let at = if self.is_reversed { 2 - i } else { i };
+            let [high, middle, low] = self.counters[at].map(u32::from);
+            (at < usize::from(self.told)).then_some(high << 16 | middle << 8 | low)
+        })
+    }
+
+    /// Kind and body as they are sent.
+    pub fn encoded(&self) -> (u8, &[[u8; 3]]) {
+        (AccEcn::KINDS[usize::from(self.is_reversed)], &self.counters[..usize::from(self.told)])
+    }
+
+    /// From the body of an option; whole counters count, the rest is padding (RFC 9768 §3.2.3).
+    pub fn decoded(is_reversed: bool, body: &[u8]) -> AccEcn {
+        let mut option = AccEcn { is_reversed, told: 0, counters: [[0; 3]; 3] };
+        for (counter, &bytes) in option.counters.iter_mut().zip(body.as_chunks().0) {
+            *counter = bytes;
+            option.told += 1;
+        }
+        option
+    }
+
+    /// Kind, length and counters.
+    pub const fn encoded_bytes(&self) -> u32 {
+        2 + 3 * self.told as u32
+    }
+}
+
 /// Options that only SYN segments carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SynOptions {
@@ -150,6 +206,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// SACK blocks.
     pub sack: SackBlocks,
+    /// Bytes under each ECN codepoint.
+    pub accecn: Option<AccEcn>,
     /// MPTCP option.
     pub mptcp: MptcpOption,
 }
@@ -179,6 +237,9 @@ impl Segment {
             bytes += if self.syn_options.window_scale.is_some() { 4 } else { 0 };
             // Beside timestamps the two bytes of SACK-permitted take the place of two NOPs.
             bytes += if self.syn_options.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+        }
+        if let Some(accecn) = &self.accecn {
+            bytes += accecn.encoded_bytes();
         }
         if !matches!(self.mptcp, MptcpOption::None) {
             bytes += self.mptcp.encoded_bytes();

@@ -4,7 +4,7 @@ use playpath_transport::codec::{
     DecodeError, EncodeError, Envelope, Packet, Payload, PcapNg, TCP, decode, ecn_bits, encode, flow_hash, set_ecn_bits,
 };
 use playpath_transport::mptcp::option::{CAPABLE_SHA256, DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
-use playpath_transport::{Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
+use playpath_transport::{AccEcn, Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 
@@ -94,11 +94,14 @@ fn segments() -> impl Strategy<Value = Segment> {
     let fixed = (any::<u32>(), any::<u32>(), 0u32..9000, 0u16..0x200, 0usize..4, any::<u16>());
     let options = (any::<bool>(), any::<(u32, u32)>(), 0usize..3, any::<[(u32, u32); 2]>());
     let syn = (any::<u16>(), prop::option::of(0u8..15), any::<bool>());
-    (fixed, options, syn).prop_map(|((seq, ack, payload_len, flags, ecn, window), (ts, times, blocks, sack), syn)| {
+    let accecn = prop::option::of((any::<[u32; 3]>(), any::<bool>(), 0u8..4));
+    (fixed, options, syn, accecn).prop_map(|(fixed, (ts, times, blocks, sack), syn, accecn)| {
+        let (seq, ack, payload_len, flags, ecn, window) = fixed;
         let mut segment =
             Segment { seq, ack, payload_len, flags: Flags(flags), window: window.into(), ..Segment::default() };
         segment.ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][ecn];
         segment.timestamps = ts.then_some(Timestamps { value: times.0, echo: times.1 });
+        segment.accecn = accecn.map(|(counters, is_reversed, told)| AccEcn::new(counters, is_reversed, told));
         if segment.flags.contains(Flags::SYN) {
             segment.syn_options = SynOptions { mss: syn.0, window_scale: syn.1, sack_permitted: syn.2 };
         } else {
@@ -438,4 +441,20 @@ fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
     }
     capture.finish().expect("a vector takes all");
     file
+}
+
+/// RFC 9768 §3.2.3, figure 4: kind 174, ECT(1), CE, ECT(0), 24 bits each. A length that is none of table 5 counts for the counters that
+/// are whole: of 7 one.
+#[test]
+fn accurate_ecn_is_laid_out_as_in_the_rfc() {
+    let segment =
+        Segment { flags: Flags::ACK, accecn: Some(AccEcn::new([3, 2, 0x0101_0203], true, 3)), ..Segment::default() };
+    let mut bytes = bytes_of(&segment, &[], &v4());
+    assert_eq!(bytes[40..], [174, 11, 1, 2, 3, 0, 0, 2, 0, 0, 3, 1]);
+    assert_eq!(bytes.len() as u32, segment.wire_bytes());
+    assert_eq!(segment.accecn.map(|option| option.counters()), Some([Some(3), Some(2), Some(0x0001_0203)]));
+    bytes[41] = 7;
+    bytes[47..].fill(1);
+    let read = Packet::parse(&bytes).expect("headers").segment(0).expect("options");
+    assert_eq!(read.accecn.map(|option| option.counters()), Some([None, None, Some(0x0001_0203)]));
 }

@@ -2,9 +2,12 @@
 
 mod support;
 
+use playpath_cc::EcnUse;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
-use playpath_transport::{Config, Connection, Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
+use playpath_transport::{
+    AccEcn, Config, Connection, Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps,
+};
 use playpath_units::{Duration, Time};
 use proptest::prelude::*;
 use support::Reno;
@@ -57,9 +60,10 @@ fn segment() -> impl Strategy<Value = Segment> {
         any::<(u16, u8, bool)>(),
         0usize..4,
         option(),
+        prop::option::of((any::<[u32; 3]>(), any::<bool>(), 0u8..5)),
     );
     let sizes = (number(), number(), prop_oneof![Just(0u32), Just(1000), 0u32..70_000], number());
-    (sizes, flags, options).prop_map(|((seq, ack, payload_len, window), flags, (ts, sack, syn, ecn, mptcp))| {
+    (sizes, flags, options).prop_map(|((seq, ack, payload_len, window), flags, (ts, sack, syn, ecn, mptcp, accecn))| {
         let bits = [flags.0, flags.1, flags.2, false, flags.3, false, flags.4, flags.5];
         let flags = bits.iter().enumerate().fold(0, |all, (i, set)| all | u16::from(*set) << i);
         let mut held = SackBlocks::EMPTY;
@@ -77,6 +81,7 @@ fn segment() -> impl Strategy<Value = Segment> {
             syn_options: SynOptions { mss: syn.0, window_scale: Some(syn.1), sack_permitted: syn.2 },
             timestamps: ts.map(|(value, echo)| Timestamps { value, echo }),
             sack: held,
+            accecn: accecn.map(|(counters, is_reversed, told)| AccEcn::new(counters, is_reversed, told)),
             mptcp,
         }
     })
@@ -122,8 +127,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn tcp_survives(steps in steps(), profile in prop::sample::select(Config::PROFILES.iter().map(|p| p.0).collect::<Vec<_>>()), ecn in any::<bool>()) {
-        let config = Config { ecn, ..Config::profile(profile).unwrap() };
+    fn tcp_survives(steps in steps(), profile in prop::sample::select(Config::PROFILES.iter().map(|p| p.0).collect::<Vec<_>>()), ecn in any::<bool>(), accurate in any::<bool>()) {
+        let ecn_use = if accurate { EcnUse::Counts } else { EcnUse::Echo };
+        let config = Config { ecn, ecn_use, ..Config::profile(profile).unwrap() };
         let mut connection = Connection::listen(config, Reno::growing(10.0));
         let mut now = Time::from_millis(1);
         for segment in [syn(MptcpOption::None), third(MptcpOption::None)] {

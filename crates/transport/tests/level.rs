@@ -1,6 +1,6 @@
 //! The contract of the data level over a driver of its own, for every scheduler: whatever delays, fails and returns, all data arrives;
 //! no chunk goes to a path that is not usable, and no new one beyond the window; reinjections of one moment go oldest first; the
-//! counters say what the events say. (`mptcp.rs` and the relay's `any_path_death.rs` hold the same over the real drivers.)
+//! counters say what the events say. (`mptcp.rs` holds the same over the real driver.)
 
 use playpath_transport::mptcp::level::{Chunk, DataLevel, Event, Paths, Watch};
 use playpath_transport::mptcp::scheduler::{self, SubflowView};

@@ -6,7 +6,7 @@ use playpath_cc::EcnUse;
 use playpath_transport::config::{
     DelayedAck, HeaderSize, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
 };
-use playpath_transport::{Config, Connection, Ecn, Event, Flags, Segment, SynOptions, Timestamps};
+use playpath_transport::{AccEcn, Config, Connection, Ecn, Event, Flags, Segment, SynOptions, Timestamps};
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -307,6 +307,7 @@ impl Script {
                         segment.timestamps = Some(Timestamps { value: value_field, echo });
                     }
                 }
+                option if option.starts_with("accecn") => segment.accecn = accecn(option)?,
                 block if block.contains(':') => {
                     let (left, len) = range(block)?;
                     segment.sack.push(left, left.wrapping_add(len));
@@ -356,6 +357,7 @@ impl Script {
                 "ect0" if got.ecn == Ecn::Ect0 => {}
                 "ect1" if got.ecn == Ecn::Ect1 => {}
                 "notect" if got.ecn == Ecn::NotEct => {}
+                option if option.starts_with("accecn") && got.accecn == accecn(option)? => {}
                 block if block.contains(':') => {
                     let (left, len) = range(block)?;
                     blocks.push((left, left.wrapping_add(len)));
@@ -389,6 +391,7 @@ impl Script {
                 "probes" => format!("{}", stats.tlp_probes),
                 "dsacks" => format!("{}", stats.dsacks_received),
                 "ecn_reductions" => format!("{}", stats.ecn_reductions),
+                "marked" => format!("{}", stats.packets_marked),
                 "state" => endpoint.state_name().into(),
                 "app_limited" => format!("{}", info.app_limited),
                 "mss" => format!("{}", config.mss),
@@ -417,6 +420,28 @@ fn range(word: &str) -> Outcome<(u32, u32)> {
     let (first, end) = word.split_once(':').ok_or(format!("`{word}` is not first:end"))?;
     let (first, end) = (number(first)? as u32, number(end)? as u32);
     Ok((first, end.wrapping_sub(first)))
+}
+
+/// `accecn0=E0B,CEB,E1B`, `accecn1=E1B,CEB,E0B`, with as many counters as the option has; `accecn=none`.
+fn accecn(word: &str) -> Outcome<Option<AccEcn>> {
+    let (name, list) = word.split_once('=').ok_or("accecn0=…")?;
+    let mut told = list.split(',').filter(|counter| !counter.is_empty()).map(number);
+    let is_reversed = match name {
+        "accecn" => return Ok(None),
+        "accecn0" => false,
+        "accecn1" => true,
+        other => return Err(format!("unknown option {other}")),
+    };
+    let mut counters = [0; 3];
+    let mut count = 0;
+    for slot in &mut counters {
+        let Some(counter) = told.next() else { break };
+        (*slot, count) = (counter? as u32, count + 1);
+    }
+    if is_reversed {
+        counters.reverse();
+    }
+    Ok(Some(AccEcn::new(counters, is_reversed, count)))
 }
 
 fn flags(word: &str) -> Outcome<Flags> {
@@ -452,12 +477,13 @@ fn show(segment: &Segment) -> String {
     let end = segment.seq.wrapping_add(segment.payload_len);
     let SynOptions { mss, window_scale, sack_permitted } = segment.syn_options;
     format!(
-        "{letters} {}:{end} ack {} win {} sack {:?} ecn {:?} ts {:?} syn ({mss}, {window_scale:?}, {sack_permitted})",
+        "{letters} {}:{end} ack {} win {} sack {:?} ecn {:?} accecn {:?} ts {:?} syn ({mss}, {window_scale:?}, {sack_permitted})",
         segment.seq,
         segment.ack,
         segment.window,
         segment.sack.as_slice(),
         segment.ecn,
+        segment.accecn.map(|option| option.counters()),
         segment.timestamps.map(|t| (t.value, t.echo)),
     )
 }

@@ -1,6 +1,6 @@
 //! The distribution functions that the statistics need. Reference: Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964).
 //!
-//! Tested here against tabulated quantiles, and against SciPy where the laboratory's tests compare its intervals.
+//! Tested here against tabulated quantiles, and against SciPy where Python's tests compare its intervals.
 
 use libm::{erfc, exp, fabs, lgamma, log, log1p, sqrt};
 use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};

@@ -1,4 +1,4 @@
-//! What hosts send is checked. The rule itself is tested through the laboratory: tests/python/test_ranking.py, test_stats.py and
+//! What hosts send is checked. The rule itself is tested from Python: tests/python/test_ranking.py, test_stats.py and
 //! test_false_winners.py call this crate.
 
 use playpath_verdict::judge;

@@ -17,7 +17,6 @@ pub mod origin;
 pub mod p1203;
 pub mod player;
 pub mod players;
-mod priority;
 pub mod quality;
 pub mod registry;
 pub mod summary;
@@ -34,5 +33,5 @@ pub use player::{
     Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, ServerPolicy,
 };
 pub use players::{agent, dash, progressive};
-pub use priority::Priority;
+pub use playpath_units::Priority;
 pub use viewer::{Habits, Viewer};

@@ -1,16 +1,14 @@
-"""Figures. Every function takes an optional `ax` (or `axes`), draws on it and returns it.
+"""Figures for papers and notebooks; those of a session, and of paired differences, are in its report, which saves each as SVG and PNG.
+Every function takes an optional `ax` (or `axes`), draws on it and returns it.
 
 Colours are safe for colour-blind readers, and nothing is told by colour alone: senders also differ in marker and hatch.
 Axes carry units; means carry the 95 % intervals of their medians.
 """
 
 from playpath.plots.bars import metric_bars, metric_dots
-from playpath.plots.differences import paired_differences
 from playpath.plots.distributions import box, cdf, ecdf_difference
-from playpath.plots.packets import packet_timeline
 from playpath.plots.paths import path_timeline, stacked_throughput
 from playpath.plots.style import INK, SenderStyle, figure, sender_styles
-from playpath.plots.timeline import timeline
 
 __all__ = [
     "INK",
@@ -21,10 +19,7 @@ __all__ = [
     "figure",
     "metric_bars",
     "metric_dots",
-    "packet_timeline",
-    "paired_differences",
     "path_timeline",
     "sender_styles",
     "stacked_throughput",
-    "timeline",
 ]

@@ -23,7 +23,7 @@ from playpath.base.files import check_writable, replaced, write_text
 from playpath.base.parallel import check_jobs
 from playpath.population import known_from
 from playpath.population.log_doubts import Doubts
-from playpath.population.log_groups import Keeper
+from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, fields_of
@@ -155,7 +155,7 @@ def infer(
     """
     check_kind(kind)
     check_writable(folder)
-    how = Reading(log_format, fields_of(fields), Keeper())
+    how = Reading(log_format, fields_of(fields), GroupColumns())
     faults = Faults()
     names = Names.of_run(keep_names)
     told = _Told()

@@ -32,7 +32,7 @@ def normal(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
-class Keeper:
+class GroupColumns:
     """Takes the kept columns from rows, and remembers which columns there are.
 
     Parameters

@@ -11,7 +11,7 @@ from typing import Any
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import rows_of
-from playpath.population.log_groups import Keeper, normal
+from playpath.population.log_groups import GroupColumns, normal
 from playpath.population.log_names import EVERYONE
 from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, sample_of
 
@@ -31,13 +31,13 @@ class Reading:
         nginx's `log_format`; empty: combined with times behind it.
     fields : mapping of str to str
         The user's columns and what they are.
-    keep : Keeper
+    keep : GroupColumns
         The columns to group by.
     """
 
     log_format: str = ""
     fields: Fields = field(default_factory=dict)
-    keep: Keeper = field(default_factory=Keeper)
+    keep: GroupColumns = field(default_factory=GroupColumns)
 
 
 def nginx(text: str, how: Reading) -> Iterator[Sample | None]:

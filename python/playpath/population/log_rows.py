@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from playpath.base import engine
 from playpath.base.errors import InputError, unknown_name
-from playpath.population.log_groups import Keeper, normal
+from playpath.population.log_groups import GroupColumns, normal
 from playpath.population.log_names import EVERYONE
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def is_telling(columns: set[str]) -> bool:
     return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & set(_SIZES) and columns & _DURATIONS.keys())
 
 
-def sample_of(row: Mapping[str, Any], fields: Fields, keep: Keeper) -> Sample | None:
+def sample_of(row: Mapping[str, Any], fields: Fields, keep: GroupColumns) -> Sample | None:
     """What a row says of a path; None if nothing can be read.
 
     Where several columns say it: a throughput that was measured, the transfer's size and time, the player's figure in its CMCD.

@@ -27,7 +27,7 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, text_cell
 from playpath.population import known_from
 from playpath.population.log_doubts import Doubts
-from playpath.population.log_groups import UNKNOWN, Keeper, normal, usual
+from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
@@ -110,7 +110,7 @@ def read_logs(
         raise unknown_name("kind of log", kind, ("auto", *KINDS))
     samples: list[Sample] = []
     notes: list[str] = []
-    how = Reading(log_format, fields_of(fields), Keeper(keep))
+    how = Reading(log_format, fields_of(fields), GroupColumns(keep))
     for file in files:
         text = read_text(file)
         found = ("nginx" if log_format else _detect(text, file, how)) if kind == "auto" else kind

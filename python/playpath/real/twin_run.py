@@ -104,8 +104,8 @@ def twin(
 def real_world(name: str, tolerance: str | None) -> worlds.KernelWorld:
     """The world of real time called `name`. Raises InputError where this machine has none."""
     base = name.partition(":")[0]
-    if base not in ("kernel", "wire"):
-        raise unknown_name("world of real time", base, ("kernel", "wire"))
+    if base not in worlds.REAL:
+        raise unknown_name("world of real time", base, worlds.REAL)
     check_kernel(base)
     found = worlds.world(name, tolerance=tolerance)
     assert isinstance(found, worlds.KernelWorld)

@@ -136,7 +136,7 @@ class KernelWorld:
                 raise InputError(f"traffic '{entry['name']}': `transport` = \"{name}\" plays in the world 'sim' only")
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
-        """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
+        """Try the scenario's links for some seconds, so that a machine that is too busy is refused before minutes are lost."""
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
@@ -234,6 +234,8 @@ def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
 
 
 WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
+REAL = sorted(name for name, kind in WORLDS.items() if issubclass(kind, KernelWorld))
+"""Worlds of real time, which have real players and need root."""
 
 
 def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
@@ -252,7 +254,7 @@ def world(name: str, *, files: Files | None = None, tolerance: str | None = None
         return kind(find(player or DEFAULT).name, files, tolerance)
     if colon:
         raise InputError(
-            f"world '{name}': only the worlds kernel and wire have real players, for example kernel:{player}"
+            f"world '{name}': only the worlds {' and '.join(REAL)} have real players, for example kernel:{player}"
         )
     if tolerance is not None:
         raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")

@@ -139,7 +139,7 @@ export type Values = Record<string, Record<string, (number | null)[]>>;
 
 export interface Asks {
   about: { ask: Record<string, never>; answer: { version: string; metrics: MetricEntry[]; controls: ControlEntry[]; queues: { name: string }[]; rules: { name: string }[] } };
-  prepare: { ask: { text: string; overrides: Overrides; senders: string[]; files: Record<string, string> }; answer: Prepared };
+  prepare: { ask: { text: string; overrides: Overrides; senders: string[]; ecn: boolean; files: Record<string, string> }; answer: Prepared };
   play: { ask: { text: string; sender: string; seed: number; trace: boolean }; answer: { record: EngineRecord; series: Series } };
   judge: { ask: { values: Values; hasVideo: boolean }; answer: Judged };
 }

@@ -11,9 +11,10 @@ let engine: Engine;
 /** The scenario that is set up: a comparison plays the same one many times. */
 let staged = "";
 
-function prepare({ text, overrides, senders, files }: Asks["prepare"]["ask"]): Prepared {
+function prepare({ text, overrides, senders, ecn, files }: Asks["prepare"]["ask"]): Prepared {
   engine.ask("resolve", { text, overrides, files }); // What is wrong is told of the text as it was written.
-  const toml: string = engine.ask("edit", { text, overrides, senders, files });
+  let toml: string = engine.ask("edit", { text, overrides, senders, files });
+  if (ecn) toml = engine.ask("edit", { text: toml, overrides: { set: Object.fromEntries(senders.map((_, i) => [`sender.${i}.ecn`, true])) }, senders: [], files });
   const resolvedText = engine.text("resolve", { text: toml, overrides: {}, files });
   const resolved: Resolved = JSON.parse(resolvedText);
   const traces = resolved.path.map((path) => (path.trace ? engine.ask("preview_trace", { text: path.trace.content, bins: TRACE_BINS }) : null));

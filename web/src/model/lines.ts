@@ -95,11 +95,14 @@ function buffer(sessions: Session[], context: Context): Line[] {
 /** The queue of the path towards the viewer; where links have names of their own, the longest. */
 function queue(sessions: Session[], context: Context): Line[] {
   const name = `link.path.${context.paths[context.path]?.name}/down`;
-  return sessions.flatMap((session, at) => {
+  return sessions.flatMap((session, at): Line[] => {
     const series = session.series[name] ? name : longestQueue(session);
     if (!series) return [];
-    const { time_s, queue_packets } = session.series[series];
-    return [{ label: session.sender, place: placeOf(at, context), source: { sender: session.sender, series }, times: time_s, values: queue_packets }];
+    const { time_s, queue_packets, low_latency_packets, classic_packets } = session.series[series];
+    const line = (label: string, values: Float64Array) => ({ label, place: placeOf(at, context), times: time_s, values });
+    if (!classic_packets) return [{ ...line(session.sender, queue_packets), source: { sender: session.sender, series } }];
+    // Two queues (L4S), which the band of both together would not fit.
+    return [line(`${session.sender}: classic queue`, classic_packets), { ...line(`${session.sender}: low-latency queue`, low_latency_packets), dash: [3, 3] }];
   });
 }
 

@@ -43,8 +43,8 @@ export class Preparing {
     return { base, senders, prepared: await this.ask(state, { ...overrides(state, base), "run.seeds": state.seeds }, senders) };
   }
 
-  async ask(state: Pick<State, "text" | "scenario" | "files">, set: Record<string, unknown> | Settings, senders: string[], signal?: AbortSignal): Promise<Prepared> {
-    return this.desk.ask("prepare", { text: this.text(state), files: this.files(state), senders, overrides: { set } }, signal);
+  async ask(state: Pick<State, "text" | "scenario" | "files" | "ecn">, set: Record<string, unknown> | Settings, senders: string[], signal?: AbortSignal): Promise<Prepared> {
+    return this.desk.ask("prepare", { text: this.text(state), files: this.files(state), senders, ecn: state.ecn && senders.length > 0, overrides: { set } }, signal);
   }
 
   private async base(state: State): Promise<Resolved> {

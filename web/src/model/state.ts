@@ -36,6 +36,8 @@ export interface State {
   traffic: Extra[];
   paths: ExtraPath[];
   senders: string[];
+  /** Every sender sets ECN; some controls do so by themselves. */
+  ecn: boolean;
   seeds: number;
   map: MapState | null;
   lesson: { id: string; step: number } | null;
@@ -50,7 +52,7 @@ export interface State {
 export const MOST_SEEDS = 100;
 
 export const start = (scenario: string, senders: string[]): State => ({
-  scenario, text: null, files: {}, set: {}, traffic: [], paths: [], senders, seeds: 10, map: null, lesson: null, packets: { of: null, view: null }, view: null, kept: null,
+  scenario, text: null, files: {}, set: {}, traffic: [], paths: [], senders, ecn: false, seeds: 10, map: null, lesson: null, packets: { of: null, view: null }, view: null, kept: null,
 });
 
 /** The state as the part of an address after `#`. What is as at the start is left out; dropped texts are deflated. */
@@ -59,6 +61,7 @@ export async function encode(state: State): Promise<string> {
   state.senders.forEach((sender) => query.append("sender", sender));
   query.set("seeds", String(state.seeds));
   Object.entries(state.set).forEach(([key, value]) => query.append("set", `${key}=${JSON.stringify(value)}`));
+  if (state.ecn) query.set("ecn", "on");
   if (state.traffic.length) query.set("traffic", JSON.stringify(state.traffic));
   if (state.paths.length) query.set("paths", JSON.stringify(state.paths));
   if (state.map) query.set("map", JSON.stringify(state.map));
@@ -85,6 +88,7 @@ export async function decode(hash: string): Promise<State | null> {
     const cut = entry.indexOf("=");
     state.set[entry.slice(0, cut)] = parsed(entry.slice(cut + 1));
   }
+  state.ecn = query.get("ecn") === "on";
   state.traffic = list(query.get("traffic"));
   state.paths = list(query.get("paths"));
   const map = query.get("map");

@@ -20,6 +20,7 @@ export interface Question {
   files: Record<string, string>;
   overrides: Overrides;
   senders: string[];
+  ecn: boolean;
   hasVideo: boolean;
   x: { knob: Knob; value: number | null };
   y: { knob: Knob; value: number | null } | null;
@@ -87,7 +88,7 @@ export class WhatIf {
     const { question, pools } = this;
     const { signal } = this.withdrawal;
     try {
-      const prepared = await pools.desk.ask("prepare", { text: question.text, files: question.files, senders: question.senders, overrides: { set: this.set(cell) } }, signal);
+      const prepared = await pools.desk.ask("prepare", { text: question.text, files: question.files, senders: question.senders, ecn: question.ecn, overrides: { set: this.set(cell) } }, signal);
       const records = new Map<string, (EngineRecord | undefined)[]>(question.senders.map((sender) => [sender, []]));
       const play = async (sender: string, place: number) => {
         const seed = prepared.resolved.run.first_seed + place;

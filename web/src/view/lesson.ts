@@ -122,7 +122,7 @@ export class LessonView {
 
   private async session(set: Settings, sender: string, name: string, signal: AbortSignal): Promise<{ session: Session; prepared: Prepared }> {
     const { scenario, files = {} } = this.lesson;
-    const prepared = await this.preparing.ask({ text: null, scenario, files }, set, [sender], signal);
+    const prepared = await this.preparing.ask({ text: null, scenario, files, ecn: false }, set, [sender], signal);
     const { record, series } = await this.stage.ask("play", { text: prepared.text, sender, seed: 1, trace: true }, signal);
     return { prepared, session: { sender: name, record, series } };
   }

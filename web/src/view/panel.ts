@@ -30,7 +30,8 @@ export function panel(state: State, prepared: Prepared, offer: Offer, actions: P
     h("fieldset", {}, h("legend", {}, prepared.paths.length > 1 ? `Path ${path.name}` : "The path"),
       prepared.traces[i] && h("p", { class: "note" }, `Its rate follows a trace: ${short(path.rate_mbps)} Mbit/s on average.`),
       ...pathKnobs(prepared, i).map((knob) => slider(knob, prepared, set)),
-      choice(`Queue discipline${prepared.paths.length > 1 ? ` of ${path.name}` : ""}`, offer.queues, resolved.path[i].queue.kind, (kind) => set(`path.${i}.queue`, kind === "droptail" ? (prepared.traces[i] ? "300 packets" : "1 bdp") : kind)),
+      tick(`DualPI2 (L4S): a short queue for ECT(1) beside the classic one${prepared.paths.length > 1 ? `, ${path.name}` : ""}`, resolved.path[i].queue.kind === "dualpi2", (isOn) => set(`path.${i}.queue`, isOn ? "dualpi2" : undualled(offer.base, i, prepared))),
+      choice(`Queue discipline${prepared.paths.length > 1 ? ` of ${path.name}` : ""}`, offer.queues, resolved.path[i].queue.kind, (kind) => set(`path.${i}.queue`, kind === "droptail" ? tail(prepared, i) : kind)),
     ),
   );
   const film = resolved.video && h("fieldset", {}, h("legend", {}, "The viewer"), ...viewerKnobs(prepared).map((knob) => slider(knob, prepared, set)), ...adaptive(resolved, offer, set));
@@ -58,6 +59,16 @@ export function slider(knob: Knob, prepared: Prepared, set: (key: string, value:
   });
   field.addEventListener("change", () => send(field.valueAsNumber));
   return h("div", { class: "knob" }, h("label", { for: id }, knob.label), field, h("span", { class: "unit" }, knob.unit), range, h("small", { id: `${id}-hint` }, knob.hint));
+}
+
+const tail = (prepared: Prepared, path: number) => (prepared.traces[path] ? "300 packets" : "1 bdp");
+
+/** Switched off it is the scenario's own queue again, if that was another one. */
+const undualled = ({ path }: Resolved, i: number, prepared: Prepared): string | null => (path[i] && path[i].queue.kind !== "dualpi2" ? null : tail(prepared, i));
+
+function tick(label: string, isOn: boolean, flip: (isOn: boolean) => void): HTMLElement {
+  const box = h("input", { type: "checkbox", checked: isOn, onchange: () => flip(box.checked) });
+  return h("label", { class: "tick" }, box, label);
 }
 
 function choice(label: string, options: string[], chosen: string, pick: (option: string) => void): HTMLElement {
@@ -93,7 +104,7 @@ function senders(state: State, prepared: Prepared, offer: Offer, actions: PanelA
   const isMultipath = prepared.paths.length > 1;
   const more = offer.controls.filter((control) => isMultipath || !control.is_coupled).map((control) => control.name).filter((name) => !offer.own.includes(name));
   const summary = new Map(offer.controls.map((control) => [control.name, control.summary]));
-  const tick = (name: string) => {
+  const chosen = (name: string) => {
     const place = state.senders.indexOf(name);
     const swatch = h("i", { class: "swatch" });
     if (place >= 0) swatch.style.background = colour(place);
@@ -101,7 +112,8 @@ function senders(state: State, prepared: Prepared, offer: Offer, actions: PanelA
     return h("label", { class: "tick", title: summary.get(name) ?? null }, h("input", { type: "checkbox", checked: place >= 0, disabled: place >= 0 && state.senders.length === 1, "data-sender": name, onchange: flip }), swatch, name);
   };
   return h(
-    "fieldset", {}, h("legend", {}, "Senders to compare"), h("div", { class: "ticks-box" }, ...offer.own.map(tick)),
-    more.length > 0 && h("details", { open: more.some((name) => state.senders.includes(name)) }, h("summary", {}, "Others"), h("div", { class: "ticks-box" }, ...more.map(tick))),
+    "fieldset", {}, h("legend", {}, "Senders to compare"), h("div", { class: "ticks-box" }, ...offer.own.map(chosen)),
+    more.length > 0 && h("details", { open: more.some((name) => state.senders.includes(name)) }, h("summary", {}, "Others"), h("div", { class: "ticks-box" }, ...more.map(chosen))),
+    tick("ECN: all of them let queues mark instead of dropping (Prague and DCTCP always do)", state.ecn, (ecn) => actions.change({ ecn, view: null })),
   );
 }

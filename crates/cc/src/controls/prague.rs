@@ -6,13 +6,14 @@
 //! Differences from the reference:
 //! 1. Shares are of packets, not of bytes. The window, not the rate, is what is kept.
 //! 2. Pacing is at cwnd / SRTT, twice that in slow start, in the bursts of the transport's profile; not in bursts of 2^-12 s.
-//! 3. No fall-back to a classic response where marks look like those of a classic queue; Linux has it off.
+//! 3. The fall-back where marks look like those of a classic queue (`parts/classic_queue.rs`) is off unless asked for, as in Linux.
 //! 4. A peer without accurate ECN gets ECT(0), and a mark then halves the window (RFC 9331, 4.3).
 //! 5. A loss halves the window, as Linux does; the draft also allows CUBIC's 0.7.
 //!
 //! Units: packets, s. Invariants: 2 ≤ cwnd after a reduction; one reduction by marks in a virtual round trip.
 //! Tested here by worked examples and by `tests/contract.rs`; beside CUBIC over DualPI2 in the crate `sim`.
 
+use crate::parts::classic_queue::ClassicQueue;
 use crate::parts::marks::MarkedShare;
 use crate::parts::reno::Reno;
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
@@ -55,6 +56,12 @@ pub static ENTRY: Entry = Entry {
             "round trips before reference_rtt counts (Linux: 500)",
         )
         .since("0.3"),
+        ParamSpec::flag(
+            "classic_fallback",
+            false,
+            "falls as far as CUBIC where the round trip varies and rises as in a classic queue (Linux: off)",
+        )
+        .since("0.3"),
         slow_start_spec("classic"),
         ABC_LIMIT,
         PACED,
@@ -78,6 +85,8 @@ pub struct Prague {
     round_began: Time,
     reduced_at: Option<Time>,
     pacing_rate: Option<Rate>,
+    /// With the fall-back.
+    classic_queue: Option<ClassicQueue>,
 }
 
 impl Prague {
@@ -92,6 +101,7 @@ impl Prague {
             round_began: Time::ZERO,
             reduced_at: None,
             pacing_rate: None,
+            classic_queue: params.flag("classic_fallback").then(ClassicQueue::default),
         }
     }
 
@@ -148,10 +158,16 @@ impl CongestionControl for Prague {
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
         self.marks.take(event);
+        if let (Some(queue), Some(rtt)) = (&mut self.classic_queue, event.rtt) {
+            queue.take(rtt.as_secs_f64(), self.reno.windows.ssthresh);
+        }
         if event.round_start {
             self.rounds += 1.0;
             if view.now.saturating_since(self.round_began) >= self.virtual_rtt(view) {
                 self.marks.end_round();
+                if let Some(queue) = self.classic_queue.as_mut().filter(|_| self.has_seen_mark) {
+                    queue.end_round(view);
+                }
                 self.round_began = view.now;
             }
         }
@@ -168,7 +184,7 @@ impl CongestionControl for Prague {
             if !std::mem::replace(&mut self.has_seen_mark, true) {
                 self.marks.alpha = 1.0; // nothing is known yet: as a classic control would
             }
-            self.marks.alpha / 2.0
+            self.marks.alpha.max(self.classic_queue.as_ref().map_or(0.0, ClassicQueue::floor)) / 2.0
         } else {
             0.5
         };

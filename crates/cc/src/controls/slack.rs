@@ -272,6 +272,10 @@ impl CongestionControl for Slack {
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing_bits_per_sec.map(|rate| Rate::from_bits_per_sec_f64(rate.clamp(1.0, 1e15)))
     }
+    /// A queue of a few packets does not hold two more at once.
+    fn fewest_in_group(&self) -> u32 {
+        1
+    }
     fn phase(&self) -> &'static str {
         match (self.is_yielding, self.cubic.phase()) {
             (true, "congestion_avoidance") => "yielding",

@@ -6,8 +6,9 @@
 //! Differences from ns-2:
 //! 1. `cwnd` may grow when the transport says so ([`Ack::may_grow`]); ns-2 asks whether `cwnd` is at most 2 packets ahead of
 //!    the flight.
-//! 2. The flight in `expected` is FlightSize plus what this ACK acknowledged. ns-2 adds 1; with an ACK per packet, its
-//!    receiver's default, that is the same.
+//! 2. The flight in `expected` is FlightSize plus what this ACK delivered. ns-2 adds 1; with an ACK per packet, its
+//!    receiver's default, that is the same. What SACKs had delivered before is not counted again: the ACK that ends a recovery
+//!    moves SND.UNA over a window of it, which would look like as long a queue.
 //! 3. During recovery the transport leads the window from the old value to the new one; ns-2 inflates it by duplicate ACKs.
 //!    `ssthresh` is the new window until the recovery ends and 2 afterwards, when ns-2 deflates.
 //! 4. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1); ns-2 cuts it again, though from a window of 2 that is 2 anyway.
@@ -87,6 +88,7 @@ pub struct Vegas {
     /// A round without RTT samples counts by its length.
     trusts_any_round: bool,
     round: Round,
+    position: Position,
     /// In slow start the window grows in every other round.
     grows_this_round: bool,
     /// Added per ACK until the round ends.
@@ -98,6 +100,25 @@ pub struct Vegas {
     worried: u32,
     /// The early retransmission asked for last is part of the present episode: no further cut.
     asked_while_worried: bool,
+}
+
+/// Packets of the stream. As in ns-2 and Linux a round ends with the first ACK of something sent after it began, and one that does
+/// not move SND.UNA ends none: a round in which a packet is lost lasts until the packet has been repaired.
+#[derive(Clone, Copy, Debug, Default)]
+struct Position {
+    una: u64,
+    round_end: u64,
+}
+
+impl Position {
+    fn ends_round(&mut self, view: &View, event: &Ack) -> bool {
+        self.una += u64::from(event.acked);
+        let ends = self.una > self.round_end;
+        if ends {
+            self.round_end = self.una + u64::from(view.flight_size);
+        }
+        ends
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -170,6 +191,7 @@ impl Vegas {
             base_rtt: Duration::MAX,
             trusts_any_round: params.word("base_rtt") != GUARDED,
             round: Round::begin(Time::ZERO, 0),
+            position: Position::default(),
             grows_this_round: true,
             increment: 0.0,
             fine_timeout: FineTimeout::NEW,
@@ -197,7 +219,7 @@ impl Vegas {
         if (round.rtt_count > 0 || self.trusts_any_round) && (rtt < self.base_rtt || sent <= 1.0) {
             self.base_rtt = rtt;
         }
-        let flight = f64::from(view.flight_size) + f64::from(event.acked);
+        let flight = f64::from(view.flight_size) + f64::from(event.delivered);
         // Without a base, nothing is known to wait in a queue.
         let has_base = self.base_rtt < Duration::MAX;
         let diff = if has_base { libm::floor(flight - scale(sent, self.base_rtt, rtt) + 0.5) } else { 0.0 };
@@ -248,14 +270,14 @@ impl CongestionControl for Vegas {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
-        if event.round_start {
+        if self.position.ends_round(view, event) {
             self.end_round(view, event);
         }
         // Slow start may pass the threshold before the round is over.
         if self.increment == 1.0 && !self.windows.in_slow_start() {
             self.increment = 0.0;
         }
-        if event.may_grow {
+        if event.may_grow && event.acked > 0 {
             self.windows.cwnd += self.increment;
         }
         if let Some(rtt) = event.rtt {
@@ -352,7 +374,7 @@ mod tests {
         }
     }
 
-    /// The first ACK of a new round, after a round in which `sent` packets left and the mean RTT was `rtt_millis` (0: no clean
+    /// The ACK that ends a round, in which `sent` packets left and the mean RTT was `rtt_millis` (0: no clean
     /// sample).
     fn end_round(vegas: &mut Vegas, flight: u32, sent: u64, rtt_millis: u64) {
         let mut view = Script::new("vegas", 2.0).view;
@@ -361,7 +383,8 @@ mod tests {
         view.flight_size = flight - 1;
         vegas.round.rtt_sum = Duration::from_millis(rtt_millis) * sent;
         vegas.round.rtt_count = if rtt_millis == 0 { 0 } else { sent };
-        vegas.on_ack(&view, &Ack { prior_in_flight: flight, round_start: true, ..Ack::new(1, view.mss) });
+        vegas.position.round_end = vegas.position.una;
+        vegas.on_ack(&view, &Ack { prior_in_flight: flight, ..Ack::new(1, view.mss) });
     }
 
     #[test]
@@ -411,6 +434,7 @@ mod tests {
         for (delivered, lone_comes_first, grows) in [(2, false, true), (2, true, true), (1, false, false)] {
             let mut vegas = Vegas { base_rtt: Duration::from_millis(50), ..streaming(3.0) };
             vegas.alpha = 1.0;
+            vegas.position.round_end = 3;
             let mut view = Script::new("vegas", 2.0).view;
             let mut samples = [(delivered, 50), (1, 90)];
             if lone_comes_first {
@@ -422,9 +446,30 @@ mod tests {
             }
             view.now = Time::from_secs(10);
             (view.sent, view.flight_size) = (1003, 2);
-            vegas.on_ack(&view, &Ack { round_start: true, ..Ack::new(1, view.mss) });
+            vegas.position.round_end = vegas.position.una;
+            vegas.on_ack(&view, &Ack::new(1, view.mss));
             assert_eq!(vegas.increment > 0.0, grows, "{delivered} {lone_comes_first}");
         }
+    }
+
+    /// 20 packets out, the first one lost, RTT and base 100 ms. 19 SACKs: packets sent after the round began are delivered, but it
+    /// goes on. The ACK of the repair moves SND.UNA by 20 and delivers 1; 15 packets sent since are out. 20 + 1 + 15 = 36 left
+    /// in the round: Diff = (15 + 1) - 36 * 100/100 = -20, no queue, the window grows.
+    #[test]
+    fn a_round_outlasts_the_repair_of_its_loss() {
+        let mut vegas = streaming(15.0);
+        vegas.position = Position { una: 1000, round_end: 1001 };
+        let rtt = Some(Duration::from_millis(100));
+        let mut view = View { now: Time::from_secs(10), flight_size: 20, ..Script::new("vegas", 2.0).view };
+        for i in 0..19 {
+            view.sent = 1021 + i;
+            vegas.on_ack(&view, &Ack { acked: 0, rtt, round_start: i == 10, ..Ack::new(1, view.mss) });
+            assert_eq!((vegas.windows.cwnd, vegas.round.sent_at_start), (15.0, 1000));
+        }
+        (view.sent, view.flight_size) = (1036, 15);
+        vegas.on_ack(&view, &Ack { acked: 20, ..Ack::new(1, view.mss) });
+        assert_eq!((vegas.round.sent_at_start, vegas.position.round_end), (1036, 1035));
+        assert_close(vegas.increment, 1.0 / 15.0);
     }
 
     #[test]

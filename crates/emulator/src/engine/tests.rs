@@ -49,7 +49,7 @@ impl Machine for Rehearsal {
         Ok(self.next() <= self.clock.get())
     }
 
-    fn said(&mut self) -> Result<Order, EmulatorError> {
+    fn next_order(&mut self) -> Result<Order, EmulatorError> {
         let is_due = self.words.front().is_some_and(|(at, _)| *at <= self.clock.get());
         Ok(if is_due { self.words.pop_front().map_or(Order::Nothing, |(_, said)| said) } else { Order::Nothing })
     }

@@ -104,8 +104,8 @@ impl Server {
         let ready = self.streams.iter_mut().filter(|stream| stream.is_ready);
         // The first of equals: the order of the requests.
         let stream = ready.min_by_key(|stream| {
-            let Priority { urgency, is_incremental } = stream.priority;
-            (urgency, is_incremental, if is_incremental { stream.share } else { 0 })
+            let Priority { urgency, incremental } = stream.priority;
+            (urgency, incremental, if incremental { stream.share } else { 0 })
         })?;
         let frame = stream.frame_data(now, self.window);
         self.window -= frame.body;
@@ -120,7 +120,7 @@ impl Server {
             if is_ready && !stream.is_ready {
                 let urgency = stream.priority.urgency;
                 let beside =
-                    |other: &&Stream| other.is_ready && other.priority == (Priority { urgency, is_incremental: true });
+                    |other: &&Stream| other.is_ready && other.priority == (Priority { urgency, incremental: true });
                 let least = self.streams.iter().filter(beside).map(|other| other.share).min();
                 self.streams[index].share = least.unwrap_or(0);
             }

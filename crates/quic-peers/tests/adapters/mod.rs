@@ -72,6 +72,8 @@ fn a_viewer_is_told_of_through_the_connection() {
     copy.told().tell(AppParameters {
         playout_buffer_bytes: 8_000_000,
         playout_buffer_free_bytes: Some(0),
+        object_bytes: Some(1_000_000),
+        object_duration: Some(Duration::from_secs(4)),
         video_rate: Rate::from_bits_per_sec(2_000_000),
         top_rate: Some(Rate::from_bits_per_sec(4_000_000)),
         ..AppParameters::default()

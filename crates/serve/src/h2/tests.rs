@@ -21,6 +21,9 @@ impl Drop for Site {
     }
 }
 
+/// Kind, flags, stream and length of a frame.
+type Left = (u8, u8, u32, usize);
+
 /// A connection after the preface, and the store of a site.
 struct Bed {
     two: Http2,
@@ -57,8 +60,8 @@ impl Bed {
     fn ask(&mut self, id: u32, path: &str, more: &[(&str, &str)]) -> Result<(), Broken> {
         self.say((HEADERS, END_HEADERS | END_STREAM, id), &section("GET", path, more))
     }
-    /// Kind, flags, stream and length of each frame that leaves, and whose answer ended.
-    fn frames(&mut self) -> (Vec<(u8, u8, u32, usize)>, Vec<String>) {
+    /// Each frame that leaves, and whose answers ended.
+    fn frames(&mut self) -> (Vec<Left>, Vec<String>) {
         let (mut frames, mut ended) = (vec![], vec![]);
         while let Some(piece) = self.two.poll() {
             let mut rest = &piece.bytes[..];

@@ -39,11 +39,15 @@ pub fn settings(limits: Limits) -> Settings {
 
 impl Site {
     pub fn new(name: &str, bytes: usize, limits: Limits) -> Site {
+        Site::under(name, bytes, settings(limits))
+    }
+
+    pub fn under(name: &str, bytes: usize, settings: Settings) -> Site {
         let folder = std::env::temp_dir().join(format!("playpath-serve-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let clip: Vec<u8> = (0..bytes).map(|i| (i * i / 7 + i / 251) as u8).collect();
         std::fs::write(folder.join("clip"), &clip).unwrap();
-        Site { server: Server::new(settings(limits), Store::open(&folder).unwrap()), clip, folder }
+        Site { server: Server::new(settings, Store::open(&folder).unwrap()), clip, folder }
     }
 
     /// Everything that leaves now.

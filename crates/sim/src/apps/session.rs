@@ -6,7 +6,7 @@ use super::socket_buffer::SocketBuffer;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, Routes, What};
 use playpath_cc::AppParameters;
-use playpath_http::{Came, Carrier, Http};
+use playpath_http::{Carrier, Http, Received};
 use playpath_scenario::{Handover, SenderSpec};
 use playpath_transport::Transport;
 use playpath_transport::transports::Streams;
@@ -450,8 +450,8 @@ impl VideoSession {
             let (now, player) = (net.now, &mut self.player);
             let limit = player.read_limit(now, ConnectionId(index as u32));
             let take = |id, came| match came {
-                Came::Told(told) => player.handle_server_data(now, id, &told),
-                Came::Body(body) => {
+                Received::ServerData(told) => player.handle_server_data(now, id, &told),
+                Received::Body(body) => {
                     note_body(asked, id, body);
                     player.handle_body(now, id, body);
                 }

@@ -238,6 +238,7 @@ impl<'a> Packet<'a> {
                 TcpOption::SackPermitted => segment.syn_options.sack_permitted = true,
                 TcpOption::Sack(blocks) => segment.sack = blocks,
                 TcpOption::Timestamps(timestamps) => segment.timestamps = Some(timestamps),
+                TcpOption::AccEcn(accecn) => segment.accecn = Some(accecn),
                 TcpOption::Mptcp(option) if segment.mptcp == MptcpOption::None => segment.mptcp = option,
                 TcpOption::Mptcp(_) | TcpOption::Unknown { .. } => {}
             }

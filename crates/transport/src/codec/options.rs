@@ -1,8 +1,8 @@
-//! TCP options (RFC 9293 §3.1, RFC 7323, RFC 2018, RFC 8684), laid out as Linux does.
+//! TCP options (RFC 9293 §3.1, RFC 7323, RFC 2018, RFC 9768, RFC 8684), laid out as Linux does.
 
 use super::{DecodeError, mptcp};
 use crate::mptcp::option::MptcpOption;
-use crate::segment::{Flags, SackBlocks, Segment, SynOptions, Timestamps};
+use crate::segment::{AccEcn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
 
 /// Bytes of options that a TCP header has room for.
 pub(super) const MOST: usize = 40;
@@ -15,6 +15,8 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 pub(super) const MPTCP: u8 = 30;
+const ACCECN0: u8 = AccEcn::KINDS[0];
+const ACCECN1: u8 = AccEcn::KINDS[1];
 
 /// One TCP option.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +31,8 @@ pub enum TcpOption {
     Sack(SackBlocks),
     /// Timestamps.
     Timestamps(Timestamps),
+    /// Bytes under each ECN codepoint.
+    AccEcn(AccEcn),
     /// MPTCP; `None` where subtype or length are unknown.
     Mptcp(MptcpOption),
     /// Any other one: to be ignored (RFC 9293 §3.1).
@@ -94,6 +98,7 @@ fn decode(kind: u8, body: &[u8]) -> Result<TcpOption, DecodeError> {
         (MSS, 2) => TcpOption::Mss(u16_at(body, 0)),
         (WINDOW_SCALE, 1) => TcpOption::WindowScale(body[0].min(14)),
         (SACK_PERMITTED, 0) => TcpOption::SackPermitted,
+        (ACCECN0 | ACCECN1, _) => TcpOption::AccEcn(AccEcn::decoded(kind == ACCECN1, body)),
         (MPTCP, 1..) => TcpOption::Mptcp(mptcp::decode(body)),
         (MSS | WINDOW_SCALE | SACK_PERMITTED | SACK | TIMESTAMPS | MPTCP, _) => return Err(DecodeError::BadHeader),
         _ => TcpOption::Unknown { kind },
@@ -126,6 +131,10 @@ pub(super) fn encode(segment: &Segment, more: &[MptcpOption], out: &mut Vec<u8>)
             out.extend_from_slice(&left.to_be_bytes());
             out.extend_from_slice(&right.to_be_bytes());
         }
+    }
+    if let Some(accecn) = &segment.accecn {
+        out.extend_from_slice(&[accecn.encoded().0, accecn.encoded_bytes() as u8]);
+        out.extend_from_slice(accecn.encoded().1.as_flattened());
     }
     mptcp::encode(std::iter::once(&segment.mptcp).chain(more), out);
     out.resize(out.len().next_multiple_of(4), NOP);

@@ -349,9 +349,12 @@ impl MptcpConnection {
     }
 }
 
-/// Forty bytes of options: SACK blocks give way to MPTCP's.
+/// Forty bytes of options: SACK blocks give way to MPTCP's, and accurate ECN's to these.
 #[inline]
 pub(super) fn limit_sack(segment: &mut Segment) {
+    if segment.accecn.is_some() && segment.option_bytes() > 40 {
+        segment.accecn = None;
+    }
     if !segment.sack.is_empty() {
         drop_blocks(segment);
     }

@@ -45,13 +45,14 @@ use migration::Route;
 use multipath::Multi;
 use packet::{Address, Space};
 use playpath_cc::{AppParameters, CongestionControl};
+pub use playpath_units::Priority;
 use playpath_units::Time;
 use sent::Scoreboard;
 pub use stats::{Info, Stats};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use streams::Streams;
-pub use streams::{Priority, Violation};
+pub use streams::Violation;
 
 /// What the application is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

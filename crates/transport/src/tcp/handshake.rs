@@ -92,6 +92,7 @@ pub(crate) struct Opening {
     /// Whether our FIN left before the peer's arrived.
     closed_first: Option<bool>,
     has_checked_ace: bool,
+    has_sent_synack: bool,
 }
 
 impl Default for Opening {
@@ -104,6 +105,7 @@ impl Default for Opening {
             deadline: Time::MAX,
             closed_first: None,
             has_checked_ace: false,
+            has_sent_synack: false,
         }
     }
 }
@@ -124,6 +126,10 @@ impl Opening {
     /// The peer acknowledges what is not our SYN: it takes us for another connection (RFC 9293 §3.10.7.3, §3.10.7.4).
     fn refuse(&mut self, ack: u32) {
         (self.segment, self.refused) = (Some(Flags::RST), ack);
+    }
+    /// A SYN-ACK leaves: the first one?
+    pub fn is_first_synack(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_sent_synack, true)
     }
     pub fn refused(&self) -> u32 {
         self.refused
@@ -212,8 +218,15 @@ impl Connection {
     /// §3.2.2.4).
     pub(super) fn check_first_ace(&mut self, segment: &Segment) {
         let counts_marks = self.sender.features().counts_marks;
-        if counts_marks && !std::mem::replace(&mut self.opening.has_checked_ace, true) && segment.flags.ace() == 0 {
+        if !counts_marks || std::mem::replace(&mut self.opening.has_checked_ace, true) {
+            return;
+        }
+        if segment.flags.ace() == 0 {
             self.sender.send_without_ect();
+        }
+        // To a client the SYN-ACK's option was the first.
+        if self.opening.has_sent_synack {
+            self.sender.check_first_accecn(segment.accecn);
         }
     }
 
@@ -222,6 +235,10 @@ impl Connection {
         // RFC 9768 §3.1.1 adds AE to the offer; CWR alone accepts, and says that the SYN was Not-ECT.
         let features = self.sender.features();
         match (self.state, features.ecn) {
+            // RFC 9768 §3.2.3.2.2: something may drop SYN-ACKs with these flags.
+            (State::SynReceived, true) if features.counts_marks && self.opening.retries > 1 => {
+                Flags::SYN.with(Flags::ACK)
+            }
             (State::SynReceived, true) if features.counts_marks => Flags::SYN.with(Flags::ACK).with(Flags::CWR),
             (State::SynReceived, true) => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             (State::SynReceived, false) => Flags::SYN.with(Flags::ACK),
@@ -289,6 +306,7 @@ impl Connection {
         let counts_marks = matches!(answer, 0b010 | 0b011 | 0b100 | 0b110);
         let is_classic = answer & 0b011 == 0b001;
         self.limit_ecn(is_classic || (counts_marks && self.sender.features().counts_marks), counts_marks);
+        self.sender.check_first_accecn(segment.accecn);
         // RFC 9768 §3.2.2.3: the SYN left as Not-ECT, and arrived as something else.
         if counts_marks && answer != ACE_SYN_NOT_ECT {
             self.sender.send_without_ect();
@@ -387,7 +405,8 @@ impl Connection {
         self.state = State::Established;
         // Who looks for mangling may send without ECT by now; marks are told all the same (RFC 9768 §3.2.2.3).
         let features = self.sender.features();
-        self.receiver.set_ecn(features.ecn || features.counts_marks);
+        let is_on = features.ecn || features.counts_marks;
+        self.receiver.agree_on_ecn(is_on, features.counts_marks, !self.opening.has_sent_synack);
         self.sender.start(at, window);
         self.raise(Event::Connected);
     }

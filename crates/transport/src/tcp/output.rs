@@ -2,6 +2,7 @@
 
 use super::config::HeaderSize;
 use super::handshake::{State, timestamps};
+use super::receiver::Receiver;
 use super::sender::Outgoing;
 use super::{Connection, Moment};
 use crate::segment::{Flags, Segment};
@@ -47,7 +48,7 @@ impl Connection {
         }
         self.receiver.stamp(out, features.sack);
         if features.counts_marks {
-            out.flags = out.flags.with_ace(self.receiver.ce_counter());
+            self.receiver.tell_marks(out, features.mss);
         }
         self.finish_segment(out);
     }
@@ -73,6 +74,11 @@ impl Connection {
         if flags.contains(Flags::ACK) {
             self.receiver.stamp(out, false);
             out.flags = flags;
+        }
+        // RFC 9768 §3.2.3.2.1, .2: not where the first one was lost, perhaps for its option.
+        let is_first_synack = flags.contains(Flags::SYN.with(Flags::ACK)) && self.opening.is_first_synack();
+        if is_first_synack && self.sender.features().counts_marks {
+            out.accecn = Some(Receiver::first_marks());
         }
         self.finish_segment(out);
     }

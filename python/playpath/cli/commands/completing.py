@@ -25,6 +25,20 @@ def registered(kind: str) -> Callable[[str], list[str]]:
     return complete
 
 
+def world(incomplete: str) -> list[str]:
+    """Names of worlds."""
+    from playpath.run.worlds import WORLDS
+
+    return _beginning(WORLDS, incomplete)
+
+
+def player(incomplete: str) -> list[str]:
+    """Names of real players."""
+    from playpath.real.testbed.players import PLAYERS
+
+    return _beginning(PLAYERS, incomplete)
+
+
 def words(*allowed: str) -> Callable[[str], list[str]]:
     """One of these."""
     return lambda incomplete: _beginning(allowed, incomplete)

@@ -114,7 +114,7 @@ WorldName = Annotated[
         "--world",
         metavar="NAME",
         help="sim, wire or kernel; the latter two need root.",
-        autocompletion=completing.words("sim", "wire", "kernel"),
+        autocompletion=completing.world,
     ),
 ]
 Player = Annotated[
@@ -124,7 +124,7 @@ Player = Annotated[
         metavar="NAME",
         help="In the worlds kernel and wire: own, vlc, dashjs, hlsjs, shaka, curl; iperf3 in the former only. "
         "Over QUIC: dashjs, hlsjs, shaka, ngtcp2.",
-        autocompletion=completing.words("own", "vlc", "dashjs", "hlsjs", "shaka", "curl", "ngtcp2", "iperf3"),
+        autocompletion=completing.player,
     ),
 ]
 Tolerance = Annotated[
@@ -158,8 +158,12 @@ def world_with(world: str, player: str | None) -> str:
         return world
     if ":" in world:
         raise InputError(f"--player {player}: world '{world}' names a player already")
-    if world not in ("kernel", "wire"):
-        raise InputError(f"--player {player}: real players run in the worlds kernel and wire only; add --world kernel")
+    from playpath.run.worlds import REAL
+
+    if world not in REAL:
+        raise InputError(
+            f"--player {player}: real players run in the worlds {' and '.join(REAL)} only; add --world kernel"
+        )
     return f"{world}:{player}"
 
 

@@ -1,8 +1,8 @@
 //! What of a stream has arrived, over any path and in any order: which offsets, where it ends, how long data waited behind a gap.
-//! MPTCP's receiver and the relay's stand on it; the bytes and the window are theirs.
+//! MPTCP's receiver stands on it; the bytes and the window are the receiver's.
 //!
 //! Reference: RFC 8684 §3.3.
-//! Units: data offsets from 0; the end of the stream counts one. Tested by `tests/mptcp.rs` and the relay's `incoming.rs`.
+//! Units: data offsets from 0; the end of the stream counts one. Tested by `tests/mptcp.rs`.
 
 use crate::tcp::Reassembly;
 use playpath_units::{Duration, Time};

@@ -1,6 +1,6 @@
 //! The data level of a sender over several paths: which chunk of the stream goes to which path next. It owns the chunks, the
 //! scheduler and its view of the paths, reinjection, copies, relief of a full window, the data-level timer, switches and counters.
-//! How a chunk is put on a path is the owner's business ([`Paths`]): MPTCP's subflows here, TCP connections in `playpath-relay`.
+//! How a chunk is put on a path is the owner's business ([`Paths`]): MPTCP's subflows.
 //!
 //! Drive it so: after anything that happened, call [`schedule`](DataLevel::schedule) until `None`; then send the end of the stream if
 //! [`fin_path`](DataLevel::fin_path) names a path; then wait, at most until [`timer`](DataLevel::timer).
@@ -13,7 +13,7 @@
 //! 1. What a failed path held and another usable path carries is not reinjected: TCP delivers it there.
 //! 2. The scheduler is not asked while no path has room by its own measure: it could only wait.
 //!
-//! Tested by `tests/level.rs` (the contract over a driver of its own), `tests/mptcp.rs` and the relay's `tests/any_path_death.rs`.
+//! Tested by `tests/level.rs` (the contract over a driver of its own) and `tests/mptcp.rs`.
 
 mod arrivals;
 mod chunks;
@@ -389,10 +389,6 @@ impl DataLevel {
     #[inline]
     pub fn may_have_more(&self) -> bool {
         self.chunks.has_work() || self.is_redundant || self.is_fin_due || self.may_send_spare()
-    }
-    /// There is data that could leave if a path had room.
-    pub fn has_pending(&mut self) -> bool {
-        self.unscheduled() > 0 || self.chunks.next_reinjection().is_some()
     }
     /// Bytes written.
     pub fn written(&self) -> u64 {

@@ -7,7 +7,8 @@ use super::super::packet::Frame;
 use super::super::ranges::RangeSet;
 use super::super::send_buffer::SendBuffer;
 use super::super::varint;
-use super::{Priority, Violation};
+use super::Violation;
+use playpath_units::Priority;
 
 #[derive(Debug)]
 pub(super) struct Outgoing {

@@ -3,8 +3,9 @@
 //! Reference: RFC 9000 §4.1 (blocked), §13.3, §19.8; RFC 9218 §4 (urgency, incremental).
 
 use super::super::packet::Frame;
+use super::Streams;
 use super::halves::{Outgoing, Pending, Stream};
-use super::{Priority, Streams};
+use playpath_units::Priority;
 
 impl Streams {
     /// Something waits that may be sent.

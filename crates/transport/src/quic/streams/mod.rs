@@ -20,7 +20,7 @@ use super::packet::TransportParameters;
 use super::ranges::RangeSet;
 use super::send_buffer::SendBuffer;
 use halves::{Incoming, Outgoing, Pending, Stream};
-use playpath_units::{Duration, Time};
+use playpath_units::{Duration, Priority, Time};
 use table::Table;
 
 /// A peer broke a rule: the connection closes with this code (RFC 9000 §20.1).
@@ -51,21 +51,6 @@ impl Violation {
             Violation::Protocol => 0x0a,
             Violation::CryptoBuffer => 0x0d,
         }
-    }
-}
-
-/// Order of sending (RFC 9218 §4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Priority {
-    /// 0, first, to 7.
-    pub urgency: u8,
-    /// Streams of one urgency take turns; others go one after the other.
-    pub incremental: bool,
-}
-
-impl Default for Priority {
-    fn default() -> Priority {
-        Priority { urgency: 3, incremental: false }
     }
 }
 

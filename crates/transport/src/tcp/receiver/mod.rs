@@ -11,13 +11,16 @@
 
 mod ack_policy;
 mod autotuning;
+mod marks;
 mod reassembly;
 
-use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
+use crate::segment::{AccEcn, Ecn, Flags, SackBlocks, Segment, Timestamps};
 use crate::tcp::config::{Config, FlowControl, WindowUpdate};
 use crate::tcp::handshake::timestamp;
 use ack_policy::AckPolicy;
 pub(crate) use autotuning::AutoTuning;
+use marks::Marks;
+pub(crate) use marks::{FIRST_BYTES, FIRST_PACKETS};
 use playpath_units::{Duration, Time};
 use reassembly::Placed;
 pub(crate) use reassembly::Reassembly;
@@ -56,14 +59,11 @@ pub(crate) struct Receiver {
     /// Send ECN-Echo until CWR arrives.
     takes_part_in_ecn: bool,
     ecn_echo: bool,
-    /// RFC 9768 §3.2.1, r.cep: packets that came marked, from 5.
-    ce_counter: u8,
+    /// Made where both ends agreed on accurate ECN.
+    marks: Option<Box<Marks>>,
     duplicate_bytes: u64,
     data_segments: u64,
 }
-
-/// RFC 9768 §3.2.1: the counter begins here, so that a zeroed field is seen.
-pub(crate) const FIRST_CE_COUNTER: u8 = 5;
 
 /// What a segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Receiver {
             last_ack_sent: 0,
             takes_part_in_ecn: false,
             ecn_echo: false,
-            ce_counter: FIRST_CE_COUNTER,
+            marks: None,
             duplicate_bytes: 0,
             data_segments: 0,
         }
@@ -198,9 +198,23 @@ impl Receiver {
         if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
     }
 
-    /// Marks are looked at where both ends agreed on ECN.
-    pub fn set_ecn(&mut self, takes_part: bool) {
-        self.takes_part_in_ecn = takes_part;
+    /// What both ends agreed on, of ECN and of the accurate kind; `is_client`: this one tests whether options arrive.
+    pub fn agree_on_ecn(&mut self, is_on: bool, is_accurate: bool, is_client: bool) {
+        self.takes_part_in_ecn = is_on;
+        self.marks = is_accurate.then(|| Box::new(Marks::new(is_client)));
+    }
+
+    /// Accurate ECN's counter and option in a segment that leaves; `mss`: most bytes of payload and option.
+    #[inline]
+    pub fn tell_marks(&mut self, segment: &mut Segment, mss: u32) {
+        if let Some(marks) = &mut self.marks {
+            marks.tell(segment, mss);
+        }
+    }
+
+    /// The accurate-ECN option of a SYN-ACK.
+    pub fn first_marks() -> AccEcn {
+        Marks::whole()
     }
 
     /// Exactly the next sequence number; what a reset must have (RFC 5961 §3.2).
@@ -314,7 +328,8 @@ impl Receiver {
             segment.flags = segment.flags.with(Flags::ECE);
         }
         if may_sack && self.reassembly.has_blocks() {
-            let most = if segment.timestamps.is_some() { 3 } else { 4 };
+            let most = if segment.timestamps.is_some() { 3 } else { 4 }
+                - usize::from(self.marks.as_ref().is_some_and(|marks| marks.has_news()));
             let mut blocks = SackBlocks::EMPTY;
             for (left, right) in self.reassembly.take_blocks().take(most) {
                 blocks.push(self.sequence(left), self.sequence(right));
@@ -324,11 +339,6 @@ impl Receiver {
         self.last_ack_sent = next;
         self.told = edge - next.min(edge);
         self.ack.on_ack_sent();
-    }
-
-    /// Packets that came marked, modulo 256; only three bits are told.
-    pub fn ce_counter(&self) -> u8 {
-        self.ce_counter
     }
 
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
@@ -400,10 +410,8 @@ impl Receiver {
         if segment.flags.contains(Flags::CWR) {
             self.ecn_echo = false;
         }
-        if segment.ecn == Ecn::Ce && self.takes_part_in_ecn {
-            self.ecn_echo = true;
-            self.ce_counter = self.ce_counter.wrapping_add(1);
-        }
+        self.ecn_echo |= segment.ecn == Ecn::Ce && self.takes_part_in_ecn;
+        self.ack.is_due |= self.marks.as_mut().is_some_and(|marks| marks.note(segment));
     }
 }
 

@@ -6,10 +6,10 @@
 //!
 //! Tested by packet scripts and the stream property test.
 
-use super::Sender;
 use super::detection::Detector;
 use super::recovery::Phase;
 use super::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
+use super::{Sender, Told};
 use crate::segment::{Flags, Segment};
 use crate::tcp::config::{FlowControl, Growth};
 use crate::tcp::handshake::timestamp;
@@ -380,15 +380,21 @@ impl Sender {
         self.features.ecn && !self.features.counts_marks && segment.flags.contains(Flags::ECE)
     }
 
-    /// How many of the packets delivered were marked, by the counter's step (RFC 9768 §3.2.2.5, appendix A.2). Three bits can go
-    /// round where eight or more were delivered at once: then as many as fit the step are taken for marked. What delivers
-    /// nothing may be an old ACK and is not asked.
+    /// How many of the packets delivered were marked (RFC 9768). What delivers nothing may be an old ACK and is not asked.
     fn take_marks(&mut self, segment: &Segment, delivered: u32) -> u32 {
         if !self.features.counts_marks || !self.features.ecn || delivered == 0 {
             return 0;
         }
-        let step = u32::from(segment.flags.ace().wrapping_sub(self.ce_counter) & 7);
-        self.ce_counter = segment.flags.ace();
-        if delivered < 8 { step.min(delivered) } else { delivered - ((delivered - step) & 7) }
+        match self.marks.take(segment, delivered, self.features.mss) {
+            Told::Marked(0) => 0,
+            Told::Marked(packets) => {
+                self.counters.note().packets_marked += u64::from(packets);
+                packets
+            }
+            Told::Mangled => {
+                self.send_without_ect();
+                0
+            }
+        }
     }
 }

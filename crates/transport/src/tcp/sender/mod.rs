@@ -12,6 +12,7 @@ mod detection;
 mod distance;
 mod duplicates;
 mod frto;
+mod marks;
 mod pacing;
 mod prr;
 mod rate_sample;
@@ -32,12 +33,13 @@ mod validation;
 use super::config::{Config, FlowControl};
 use super::handshake::Features;
 use super::moment::Moment;
-use super::receiver::FIRST_CE_COUNTER;
 use super::stats::{Counters, Stats, TcpInfo};
+use crate::segment::AccEcn;
 use detection::Detector;
 use detection::reno::HeadChecks;
 pub(super) use distance::LossDistance;
 use duplicates::Duplicates;
+use marks::{Marks, Told};
 use pacing::Pacer;
 use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View, WindowChange};
 use playpath_units::{Duration, Rate, Time};
@@ -90,8 +92,7 @@ pub(crate) struct Sender {
     is_deferred: bool,
     /// Set CWR on the next new data (RFC 3168 §6.1.2).
     send_cwr: bool,
-    /// The peer's counter of marked packets as last told (RFC 9768 §3.2.1, s.cep).
-    ce_counter: u8,
+    marks: Marks,
     is_write_cut: bool,
     /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
     is_writer_waiting: bool,
@@ -127,7 +128,7 @@ impl Sender {
             burst: 0,
             is_deferred: false,
             send_cwr: false,
-            ce_counter: FIRST_CE_COUNTER,
+            marks: Marks::default(),
             is_write_cut: false,
             is_writer_waiting: false,
             own_index: 0,
@@ -159,6 +160,10 @@ impl Sender {
     /// From now on data is Not-ECT, and what is told of marks is not believed (RFC 9768 §3.2.2.3, §3.2.2.4); the peer is still told.
     pub fn send_without_ect(&mut self) {
         self.features.ecn = false;
+    }
+    /// The accurate-ECN option of the peer's first segment, if it has one.
+    pub fn check_first_accecn(&mut self, option: Option<AccEcn>) {
+        self.marks.check_first(option);
     }
     /// The window that the peer's SYN told.
     pub fn open_window(&mut self, window: u64) {

@@ -311,6 +311,7 @@ impl Sender {
         let event = Rto { flight_size: self.scoreboard.packets_out(), consecutive };
         let view = self.view(at);
         self.control.on_rto(&view, &event);
+        self.send_cwr = self.features.ecn; // RFC 3168 §6.1.2: for whatever reason the window was reduced
         self.restart_rto(at.now);
         self.timers.look_again(Time::MAX);
         true

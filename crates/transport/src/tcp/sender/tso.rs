@@ -21,12 +21,8 @@ use crate::segment::Flags;
 use crate::tcp::config::PacingBurst;
 use playpath_units::{Duration, Rate, Time};
 
-/// `tcp_min_tso_segs`.
-const FEWEST: u64 = 2;
 /// What fits into one buffer, in bytes: 64 kB less room for headers (`sk_gso_max_size`).
 const MOST_BYTES: u64 = 65_215;
-/// BBR's own fewest is 1 below this rate (`bbr_min_tso_rate`).
-const SLOW: Rate = Rate::from_bits_per_sec(1_200_000);
 /// Before the first RTT Linux knows no rate and takes the largest.
 const UNKNOWN_RATE: Rate = Rate::from_bits_per_sec(u64::MAX);
 /// An ACK is waited for if it is as near as this.
@@ -124,8 +120,8 @@ impl Sender {
         let rate = self.pacing_rate().or_else(|| {
             linux_rate(self.send_window(), self.control.ssthresh(), packets_out, self.config.mss, self.rtt.srtt())
         });
-        let own = self.control.pacing_rate().is_some();
-        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt(), self.features.mss, own)
+        let fewest = self.control.fewest_in_group();
+        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt(), self.features.mss, fewest)
     }
 
     /// `tcp_cwnd_test`: two groups at least fit into the window.
@@ -146,13 +142,12 @@ impl Sender {
     }
 }
 
-/// Segments of `mss` in one group at `rate`. `own`: the rate is the controller's.
-fn group_size(rate: Rate, min_rtt: Duration, mss: u32, own: bool) -> u32 {
+/// Segments of `mss` in one group at `rate`.
+fn group_size(rate: Rate, min_rtt: Duration, mss: u32, fewest: u32) -> u32 {
     let near = (min_rtt.as_nanos() / 1000) >> 9; // tcp_tso_rtt_log
     let bonus = if near < 32 { MOST_BYTES >> near } else { 0 };
     let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MOST_BYTES);
-    let fewest = if own && rate < SLOW { 1 } else { FEWEST };
-    (bytes / u64::from(mss)).max(fewest) as u32
+    (bytes / u64::from(mss)).max(u64::from(fewest)) as u32
 }
 
 #[cfg(test)]
@@ -162,7 +157,7 @@ mod tests {
     const MSS: u32 = 1448;
 
     fn size(mbps: u64, rtt_ms: u64) -> u32 {
-        group_size(Rate::from_bits_per_sec(mbps * 1_000_000), Duration::from_millis(rtt_ms), MSS, false)
+        group_size(Rate::from_bits_per_sec(mbps * 1_000_000), Duration::from_millis(rtt_ms), MSS, 2)
     }
 
     /// 10 Mbit/s: 1220 bytes, less than one; 100 Mbit/s: 12 207 bytes = 8.4; 1 Gbit/s: 122 070, so 65 536 = 45.2.
@@ -171,12 +166,6 @@ mod tests {
     fn worked_sizes() {
         assert_eq!((size(10, 50), size(100, 50), size(1000, 50)), (2, 8, 45));
         assert_eq!(size(1, 2), 5);
-    }
-
-    #[test]
-    fn a_slow_controller_with_its_own_rate_sends_one_by_one() {
-        let rate = Rate::from_bits_per_sec(1_000_000);
-        assert_eq!(group_size(rate, Duration::from_millis(50), MSS, true), 1);
     }
 
     #[test]

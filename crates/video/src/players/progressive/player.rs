@@ -29,7 +29,7 @@ impl Player for ProgressivePlayer {
     }
 
     fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
-        // What was due before these bytes came is judged without them. Most often nothing was: then all that follows is found anew.
+        // What was due before these bytes came is judged without them. Most often nothing was due: then everything after it is computed again.
         if self.step(now) {
             self.advance(now);
         }

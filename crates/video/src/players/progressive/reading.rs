@@ -67,7 +67,7 @@ impl Reading {
             }
     }
 
-    /// The clock goes back: what is wanted is found anew. What has been read stays.
+    /// The clock goes back: compute the target again. What has been read stays.
     pub fn set_back(&mut self) {
         self.wanted = self.complete;
     }

@@ -4,41 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
 
-from playpath.base.engine import number
-from playpath.base.errors import InputError
 from playpath.real.testbed.errors import TestbedError
-from playpath.real.testbed.players.scene import Played, Scene, Watch, require
+from playpath.real.testbed.players.bulk import Bulk, length_of
+from playpath.real.testbed.players.scene import Played, Scene, Watch
 from playpath.real.testbed.server import over_mptcp
 
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
-
-BULK = "bulk"
-_ENDLESS = 1 << 36
 _GRACE_S = 10.0
 _TIMED_OUT = 28
 """curl's status when its time is over: that is how a transfer of a stated length ends."""
 
 
-class Curl:
+class Curl(Bulk):
     """Downloads a file of zeros."""
 
-    name = "curl"
-    ports: tuple[int, ...] = ()
-    sends_cmcd = False
-    reads_server_data = False
-
-    def check(self, scenario: resolved.Document) -> None:
-        """Needs curl, and a video or `run.duration`."""
-        require("curl", "curl")
-        length_of(scenario)
-
-    def prepare(self, scene: Scene) -> str:
-        """A file of zeros."""
-        return serve_bulk(scene)
+    name = program = package = "curl"
 
     def play(self, scene: Scene, url: str) -> Played:
         """Download; figures are curl's own."""
@@ -70,19 +50,3 @@ class Curl:
             elapsed_s=float(told["time_total"]),
             warnings=[],
         )
-
-
-def serve_bulk(scene: Scene) -> str:
-    """A file of zeros, as large as the video, or without end where the transfer's length is stated; its URL."""
-    is_endless = length_of(scene.scenario) is not None
-    size = _ENDLESS if is_endless else scene.described["video_kbps"] * 125 * scene.described["duration_s"]
-    scene.server.serve_zeros(BULK, round(size))
-    return scene.url(BULK)
-
-
-def length_of(scenario: resolved.Document) -> float | None:
-    """Seconds of a transfer whose length is stated; None: as large as the video."""
-    stated = scenario["run"].get("duration")
-    if stated is None and not scenario.get("video"):
-        raise InputError("a bulk transfer needs a [video], for its size, or run.duration")
-    return number(stated) if stated else None

@@ -5,32 +5,20 @@ from __future__ import annotations
 import json
 import math
 import time
-from typing import TYPE_CHECKING
 
 from playpath.real.testbed.errors import TestbedError
-from playpath.real.testbed.players.curl import length_of
-from playpath.real.testbed.players.scene import Played, Scene, Watch, require
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.real.testbed.players.bulk import Bulk, length_of
+from playpath.real.testbed.players.scene import Played, Scene, Watch
 
 _PORT = 5201
 _GRACE_S = 15.0
 
 
-class Iperf3:
+class Iperf3(Bulk):
     """Runs `iperf3 --reverse`: the server sends."""
 
-    name = "iperf3"
+    name = program = package = "iperf3"
     ports: tuple[int, ...] = (_PORT,)
-    sends_cmcd = False
-    reads_server_data = False
-
-    def check(self, scenario: resolved.Document) -> None:
-        """Needs iperf3, and a video or `run.duration`."""
-        require("iperf3", "iperf3")
-        length_of(scenario)
 
     def prepare(self, scene: Scene) -> str:
         """Its own server."""

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from playpath.real.testbed.errors import TestbedError
-from playpath.real.testbed.players.curl import BULK, length_of, serve_bulk
-from playpath.real.testbed.players.scene import Played, Scene, Watch, require
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.real.testbed.players.bulk import BULK, Bulk, length_of
+from playpath.real.testbed.players.scene import Played, Scene, Watch
 
 _GRACE_S = 10.0
 
 
-class Ngtcp2:
+class Ngtcp2(Bulk):
     """Downloads a file of zeros into the run's folder, where it is counted and taken away."""
 
     name = "ngtcp2"
-    ports: tuple[int, ...] = ()
-    sends_cmcd = False
-    reads_server_data = False
-
-    def check(self, scenario: resolved.Document) -> None:
-        """Needs gtlsclient, and a video or `run.duration`."""
-        require("ngtcp2-client", "gtlsclient")
-        length_of(scenario)
-
-    def prepare(self, scene: Scene) -> str:
-        """A file of zeros."""
-        return serve_bulk(scene)
+    program = "gtlsclient"
+    package = "ngtcp2-client"
 
     def play(self, scene: Scene, url: str) -> Played:
         """Download; a transfer of a stated length is ended by force, as its user would."""

@@ -1,7 +1,7 @@
 /** A situation that was kept, and the one of the page, beside each other: in what they differ, and what the viewers see. */
 
 import type { MetricEntry } from "../engine/types";
-import { type Situation, differences } from "../model/beside";
+import { type Situation, differences } from "../model/differences";
 import { type Comparison, columns } from "../model/compare";
 import { type Session, endOf } from "../model/story";
 import { h } from "./dom";
@@ -14,15 +14,15 @@ export interface Side extends Situation {
 
 const sessionsOf = ({ senders, sessions }: Comparison): Session[] => senders.map((sender) => sessions.get(sender)).filter((session) => session !== undefined);
 
-export class Beside {
+export class SideBySide {
   readonly element = h("div", { class: "beside" });
   private readonly strips = [new Strips(), new Strips()];
-  private readonly told = h("div", {});
+  private readonly summary = h("div", {});
   private readonly sides = [h("div", { class: "side" }), h("div", { class: "side" })];
 
   constructor(actions: { swap: () => void; drop: () => void }) {
     this.element.append(
-      this.told,
+      this.summary,
       h("p", { class: "buttons" }, h("button", { type: "button", class: "small", onclick: actions.swap }, "Go back to the kept one"), h("button", { type: "button", class: "small", onclick: actions.drop }, "Keep it no longer")),
       h("div", { class: "sides" }, ...this.sides),
     );
@@ -30,7 +30,7 @@ export class Beside {
 
   draw(kept: Side, now: Side, metrics: Map<string, MetricEntry>): void {
     const found = differences(kept, now);
-    this.told.replaceChildren(
+    this.summary.replaceChildren(
       found.length === 0
         ? h("p", { class: "note" }, "This is what was kept: turn something.")
         : h("table", {}, h("thead", {}, h("tr", {}, ...["what differs", "kept", "now"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...found.map((one) => h("tr", {}, h("th", { scope: "row" }, one.what), h("td", {}, one.kept), h("td", {}, one.now))))),

@@ -9,12 +9,18 @@ pub struct Priority {
     /// 0: first, 7: last.
     pub urgency: u8,
     /// Served side by side with others that are as urgent, not after them.
-    pub is_incremental: bool,
+    pub incremental: bool,
 }
 
 impl Priority {
     /// What holds if a client says nothing (RFC 9218 §4.1, §4.2).
-    pub const UNSAID: Priority = Priority { urgency: 3, is_incremental: false };
+    pub const UNSAID: Priority = Priority { urgency: 3, incremental: false };
+}
+
+impl Default for Priority {
+    fn default() -> Priority {
+        Priority::UNSAID
+    }
 }
 
 impl FromStr for Priority {
@@ -27,7 +33,7 @@ impl FromStr for Priority {
         for member in text.split(',').map(str::trim) {
             let place = match (member, member.strip_prefix("u=").map(str::as_bytes)) {
                 ("i", _) => {
-                    priority.is_incremental = true;
+                    priority.incremental = true;
                     0
                 }
                 (_, Some(&[digit @ b'0'..=b'7'])) => {
@@ -46,7 +52,7 @@ impl FromStr for Priority {
 
 impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "u={}{}", self.urgency, if self.is_incremental { ", i" } else { "" })
+        write!(f, "u={}{}", self.urgency, if self.incremental { ", i" } else { "" })
     }
 }
 
@@ -56,10 +62,9 @@ mod tests {
 
     #[test]
     fn is_read_and_written_as_in_the_header_field() {
-        for (text, urgency, is_incremental) in
-            [("u=1, i", 1, true), ("u=7", 7, false), ("i", 3, true), ("i,u=0", 0, true)]
+        for (text, urgency, incremental) in [("u=1, i", 1, true), ("u=7", 7, false), ("i", 3, true), ("i,u=0", 0, true)]
         {
-            let priority = Priority { urgency, is_incremental };
+            let priority = Priority { urgency, incremental };
             assert_eq!(text.parse(), Ok(priority), "{text}");
             assert_eq!(priority.to_string().parse(), Ok(priority));
         }

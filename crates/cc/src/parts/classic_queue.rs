@@ -1,0 +1,108 @@
+//! Do the marks come from a classic queue? The round trip of a queue for L4S hardly rises and hardly varies; a classic one's does both.
+//!
+//! Reference: Linux `tcp_prague` (L4STeam), `prague_rtt_estimator`, `prague_classic_ecn_detection`, `prague_classic_ecn_fallback`; B.
+//! Briscoe and A. Ahmed, "TCP Prague Fall-back on Detection of a Classic ECN AQM", arXiv 1911.00710 (the score).
+//! Differences from the reference:
+//! 1. Logarithms are exact, where Linux takes whole ones and carries the remainder.
+//! 2. A sender short of data is not told apart, as in Linux, where that term is commented out.
+//!
+//! Units: s; the score in units of alpha. Invariants: 0 ≤ score ≤ 17, 0 ≤ floor ≤ 0.625. Tested here, and beside CUBIC in one marking
+//! queue in the crate `sim`.
+
+use crate::View;
+
+/// The deviation and the rise of the round trip at which the score stands still (Linux V0, D0), and the weight of either.
+const DEVIATION: f64 = 750e-6;
+const RISE: f64 = 2e-3;
+const WEIGHT: f64 = 0.5;
+/// Below it the queue is taken for one of L4S; above it, within 1, for a classic one; and as far beyond as it takes to come back.
+const L4S: f64 = 8.0;
+const MOST: f64 = 2.0 * L4S + 1.0;
+/// Alpha that falls as far as CUBIC does: half of it is 0.31.
+const CLASSIC_ALPHA: f64 = 0.625;
+/// Linux counts microseconds, and a deviation below one as one.
+const LEAST_DEVIATION: f64 = 1e-6;
+
+/// Smoothed round trip and deviation, slower than those of the timer, and the score.
+#[derive(Clone, Debug, Default)]
+pub struct ClassicQueue {
+    srtt: f64,
+    deviation: f64,
+    score: f64,
+}
+
+impl ClassicQueue {
+    /// A round trip was measured, with `ssthresh` packets in it.
+    pub fn take(&mut self, rtt: f64, ssthresh: f64) {
+        if self.srtt == 0.0 {
+            (self.srtt, self.deviation) = (rtt, LEAST_DEVIATION);
+            return;
+        }
+        // Over some ssthresh^1.5 samples: a few sawteeth.
+        let octaves = (ssthresh.clamp(2.0, 65_536.0) as u32).ilog2();
+        let gain = 0.5f64.powi((octaves + octaves / 2 + 1).min(18) as i32);
+        let error = rtt - self.srtt;
+        self.srtt += gain * error;
+        self.deviation += gain / 2.0 * (error.abs() - self.deviation);
+    }
+
+    /// A round in which alpha is renewed is over: the score moves.
+    pub fn end_round(&mut self, view: &View) {
+        if self.srtt == 0.0 {
+            return;
+        }
+        let deviation = self.deviation.max(LEAST_DEVIATION);
+        let rise = self.srtt - view.min_rtt.as_secs_f64();
+        self.score += WEIGHT * libm::log2(deviation / DEVIATION);
+        if rise > RISE {
+            self.score += WEIGHT * libm::log2(rise / RISE); // a short queue is no proof of L4S
+        }
+        self.score = self.score.clamp(0.0, MOST);
+    }
+
+    /// Alpha counts as at least this much.
+    pub fn floor(&self) -> f64 {
+        CLASSIC_ALPHA * (self.score - L4S).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use playpath_units::Duration;
+
+    /// Round trips of 20 ms and `extra`, in turn; the smallest was 20 ms. Rounds until the floor is whole, or 1000.
+    fn rounds(extra: [f64; 2]) -> usize {
+        let view = View { min_rtt: Duration::from_millis(20), ..View::new(playpath_units::Time::ZERO, 1448) };
+        let mut queue = ClassicQueue::default();
+        (1..1000)
+            .find(|_| {
+                (0..100).for_each(|i| queue.take(0.020 + extra[i % 2], 16.0));
+                queue.end_round(&view);
+                queue.floor() == CLASSIC_ALPHA
+            })
+            .unwrap_or(1000)
+    }
+
+    /// Between 0 and 16 ms: deviation towards 8 ms, lg(8/0.75) = 3.4; rise towards 8 ms, lg 4 = 2; together at most 2.7 a round: four
+    /// rounds at least for 9. A queue of at most 0.4 ms varies by 0.2 ms, lg(0.2/0.75) < 0, and never counts; a rise alone of 15 ms,
+    /// without any deviation, is outweighed: lg 7.5 = 2.9 against lg(1/750) = −9.6.
+    #[test]
+    fn a_round_trip_that_varies_tells_a_classic_queue() {
+        let classic = rounds([0.0, 0.016]);
+        assert!((4..30).contains(&classic), "{classic}");
+        assert_eq!(rounds([0.0, 0.0004]), 1000);
+        assert_eq!(rounds([0.015, 0.015]), 1000);
+    }
+
+    /// The score comes back: from its most, 17, a steady round trip takes 4.8 a round by its deviation once that has died away.
+    #[test]
+    fn a_score_is_not_for_good() {
+        let view = View { min_rtt: Duration::from_millis(20), ..View::new(playpath_units::Time::ZERO, 1448) };
+        let mut queue = ClassicQueue { srtt: 0.020, deviation: LEAST_DEVIATION, score: MOST };
+        assert_eq!(queue.floor(), CLASSIC_ALPHA);
+        queue.end_round(&view);
+        queue.end_round(&view);
+        assert_eq!(queue.floor(), 0.0);
+    }
+}

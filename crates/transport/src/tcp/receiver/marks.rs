@@ -1,0 +1,113 @@
+//! What the receiver counts of ECN marks, and how it tells them: accurate ECN.
+//!
+//! Reference: RFC 9768 §3.2.1 (counters and where they begin), §3.2.2.5.1 (ACKs that marks trigger),
+//! §3.2.3.2.1 and .2 (the option in the handshake), §3.2.3.3 (the recommended simple scheme, what gives way to what).
+//! Differences from the reference:
+//! 1. A segment with payload carries the option only if it has room for it beside the payload.
+//! 2. Pure ACKs are Not-ECT, so that none of them can bring a mark that asks for an ACK of an ACK.
+//!
+//! Units: packets, payload bytes. Tested by `accecn_*.pkt`.
+
+use crate::segment::{AccEcn, Ecn, Segment};
+
+/// RFC 9768 §3.2.1: the counter of packets begins here, so that a zeroed field is seen.
+pub(crate) const FIRST_PACKETS: u8 = 5;
+/// Bytes of (ECT(0), CE, ECT(1)) at the start (RFC 9768 §3.2.1); not zero where the other end tests for zeroing.
+pub(crate) const FIRST_BYTES: [u32; 3] = [1, 0, 1];
+/// CE marks since the last ACK that ask for one (RFC 9768 §3.2.2.5.1: 2 while data is unacknowledged).
+const MARKS_AN_ACK: u8 = 2;
+/// Bytes of options that a TCP header has room for.
+const MOST_OPTION_BYTES: u32 = 40;
+
+#[derive(Debug)]
+pub(crate) struct Marks {
+    /// r.cep: packets that came marked.
+    packets: u8,
+    /// r.e0b, r.ceb, r.e1b.
+    bytes: [u32; 3],
+    /// Counters that have changed since the last option, and ever: a bit each.
+    news: u8,
+    ever: u8,
+    was_ce: bool,
+    /// CE marks since the last ACK.
+    unacked: u8,
+    /// Segments that carry the whole option whatever came: a client's third of the handshake and its first data.
+    whole: u8,
+}
+
+impl Marks {
+    /// `is_client`: this end tests whether options arrive.
+    pub fn new(is_client: bool) -> Marks {
+        Marks {
+            packets: FIRST_PACKETS,
+            bytes: FIRST_BYTES,
+            news: 0,
+            ever: 0,
+            was_ce: false,
+            unacked: 0,
+            whole: if is_client { 2 } else { 0 },
+        }
+    }
+
+    /// The option of a SYN-ACK: all counters.
+    pub fn whole() -> AccEcn {
+        AccEcn::new(FIRST_BYTES, false, 3)
+    }
+
+    /// A segment arrived. `true`: its mark asks for an ACK at once.
+    pub fn note(&mut self, segment: &Segment) -> bool {
+        let is_ce = segment.ecn == Ecn::Ce;
+        let was_ce = std::mem::replace(&mut self.was_ce, is_ce);
+        if is_ce {
+            self.packets = self.packets.wrapping_add(1);
+            self.unacked = self.unacked.saturating_add(1);
+        }
+        let at = match segment.ecn {
+            Ecn::Ect0 => 0,
+            Ecn::Ce => 1,
+            Ecn::Ect1 => 2,
+            Ecn::NotEct => return false,
+        };
+        if segment.payload_len == 0 {
+            return false;
+        }
+        self.bytes[at] = self.bytes[at].wrapping_add(segment.payload_len);
+        self.news |= 1 << at;
+        self.ever |= 1 << at;
+        is_ce && (!was_ce || self.unacked >= MARKS_AN_ACK)
+    }
+
+    /// An ACK that leaves now should have room for the option beside two SACK blocks (RFC 9768 §3.2.3.3).
+    pub fn has_news(&self) -> bool {
+        self.news != 0
+    }
+
+    /// A segment leaves: the counter, and the option if there is news and room for it. `mss`: most bytes of payload and option.
+    pub fn tell(&mut self, segment: &mut Segment, mss: u32) {
+        segment.flags = segment.flags.with_ace(self.packets);
+        self.unacked = 0;
+        if self.news == 0 && self.whole == 0 {
+            return;
+        }
+        let beside_payload = if segment.payload_len > 0 { mss.saturating_sub(segment.payload_len) } else { u32::MAX };
+        let room = MOST_OPTION_BYTES.saturating_sub(segment.option_bytes()).min(beside_payload & !3);
+        if let Some(option) = self.fitting(room) {
+            segment.accecn = Some(option);
+            self.news = 0;
+        }
+        self.whole = self.whole.saturating_sub(1);
+    }
+
+    /// Every counter that ever changed; if there is no room for these, those with news; `None` if not even for these.
+    fn fitting(&self, room: u32) -> Option<AccEcn> {
+        // ECT(1) first where ECT(0) never came.
+        let is_reversed = self.ever & 0b101 == 0b100;
+        let reaches = |bits: u8| {
+            let bits = if is_reversed { (bits & 1) << 2 | bits & 2 | bits >> 2 } else { bits };
+            8 - bits.leading_zeros() as u8
+        };
+        let wanted = if self.whole > 0 { 3 } else { reaches(self.ever) };
+        let told = wanted.min((room.saturating_sub(2) / 3) as u8);
+        (room >= 2 && told >= reaches(self.news)).then(|| AccEcn::new(self.bytes, is_reversed, told))
+    }
+}

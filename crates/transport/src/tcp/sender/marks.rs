@@ -1,0 +1,105 @@
+//! What the sender makes of the marks that it is told.
+//!
+//! Reference: RFC 9768 §3.2.2.5.2 and appendix A.2 (a counter of three bits that may have gone round), §3.2.3.1 (decoding),
+//! §3.2.3.2.3 to .5 (an option that is absent, zeroed, or at odds with the counter).
+//! Differences from the reference:
+//! 1. Of the counts that the three bits allow it takes the least that the bytes told as marked need, and not the safer of two.
+//! 2. More marks than packets delivered are not believed: no control packet is ECN-capable.
+//!
+//! Tested here and by `accecn_*.pkt`.
+
+use crate::segment::{AccEcn, Segment};
+use crate::tcp::receiver::{FIRST_BYTES, FIRST_PACKETS};
+
+#[derive(Debug)]
+pub(crate) struct Marks {
+    /// s.cep, as last told.
+    packets: u8,
+    /// s.ceb, 24 bits: an idle connection is small.
+    bytes: [u8; 3],
+    /// The option was zeroed on its way: what it says counts for nothing.
+    ignores_option: bool,
+}
+
+/// What an ACK told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// So many of the packets delivered were marked.
+    Marked(u32),
+    /// Marked bytes without a marked packet: something rewrites the header (RFC 9768 §3.2.3.2.5).
+    Mangled,
+}
+
+impl Default for Marks {
+    fn default() -> Marks {
+        Marks { packets: FIRST_PACKETS, bytes: low_bytes(FIRST_BYTES[1]), ignores_option: false }
+    }
+}
+
+impl Marks {
+    /// The first option of the peer, if it sent one with its first segment: a counter that nobody begins with was cleared on the
+    /// way (RFC 9768 §3.2.3.2.4).
+    pub fn check_first(&mut self, option: Option<AccEcn>) {
+        let [ect0, _, ect1] = option.map_or([None; 3], |option| option.counters());
+        self.ignores_option = ect0 == Some(0) || ect1 == Some(0);
+    }
+
+    /// An ACK that delivers so many packets of at most `mss` bytes.
+    pub fn take(&mut self, segment: &Segment, delivered: u32, mss: u32) -> Told {
+        let step = u32::from(segment.flags.ace().wrapping_sub(self.packets) & 7);
+        self.packets = segment.flags.ace();
+        let Some(option) = segment.accecn.filter(|_| !self.ignores_option) else {
+            return Told::Marked(at_worst(step, delivered));
+        };
+        // A counter that is left out has not changed.
+        let [high, middle, low] = self.bytes.map(u32::from);
+        let before = high << 16 | middle << 8 | low;
+        let now = option.counters()[1].unwrap_or(before);
+        let bytes = now.wrapping_sub(before) & 0xff_ffff;
+        self.bytes = low_bytes(now);
+        if bytes > 0 && step == 0 && delivered < 8 {
+            return Told::Mangled;
+        }
+        let needed = bytes.div_ceil(mss.max(1));
+        let rounds = needed.saturating_sub(step).div_ceil(8);
+        Told::Marked((step + 8 * rounds).min(at_worst(step, delivered)))
+    }
+}
+
+fn low_bytes(counter: u32) -> [u8; 3] {
+    let [_, high, middle, low] = counter.to_be_bytes();
+    [high, middle, low]
+}
+
+/// The most that a step of the counter can mean.
+fn at_worst(step: u32, delivered: u32) -> u32 {
+    if delivered < 8 { step.min(delivered) } else { delivered - ((delivered - step) & 7) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::Flags;
+
+    fn ack(counter: u8, marked_bytes: Option<u32>) -> Segment {
+        let accecn = marked_bytes.map(|bytes| AccEcn::new([1, bytes, 1], false, 2));
+        Segment { flags: Flags::ACK.with_ace(counter), accecn, ..Segment::default() }
+    }
+
+    /// The counter went from 5 to 7 while 20 packets were delivered: 2, 10 or 18 were marked. Without an option 18; 2000 marked bytes
+    /// of 1000 each are 2, 2001 are more than 2 and so 10, and 18 001 more than there is: 18.
+    #[test]
+    fn bytes_tell_how_often_the_counter_went_round() {
+        for (bytes, marked) in [(None, 18), (Some(2000), 2), (Some(2001), 10), (Some(18_001), 18), (Some(0), 2)] {
+            assert_eq!(Marks::default().take(&ack(7, bytes), 20, 1000), Told::Marked(marked), "{bytes:?}");
+        }
+    }
+
+    /// 24 bits go round: from 16 776 216 to 784 are 1000 + 784 bytes, two packets of at most 1000.
+    #[test]
+    fn the_counter_of_bytes_goes_round() {
+        let mut marks = Marks { bytes: low_bytes(0xff_ffff - 999), ..Marks::default() };
+        assert_eq!(marks.take(&ack(7, Some(784)), 20, 1000), Told::Marked(2));
+        assert_eq!(marks.bytes, low_bytes(784));
+    }
+}

@@ -1,0 +1,46 @@
+"""What players without a picture share: a transfer as large as the video, or as long as `run.duration`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playpath.base.engine import number
+from playpath.base.errors import InputError
+from playpath.real.testbed.players.scene import Scene, require
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+BULK = "bulk"
+_ENDLESS = 1 << 36
+
+
+class Bulk:
+    """Downloads a file of zeros with `program`, which Debian's `package` has."""
+
+    program: str
+    package: str
+    ports: tuple[int, ...] = ()
+    sends_cmcd = False
+    reads_server_data = False
+
+    def check(self, scenario: resolved.Document) -> None:
+        """Needs the program, and a video or `run.duration`."""
+        require(self.package, self.program)
+        length_of(scenario)
+
+    def prepare(self, scene: Scene) -> str:
+        """A file of zeros, as large as the video, or without end where the transfer's length is stated; its URL."""
+        is_endless = length_of(scene.scenario) is not None
+        size = _ENDLESS if is_endless else scene.described["video_kbps"] * 125 * scene.described["duration_s"]
+        scene.server.serve_zeros(BULK, round(size))
+        return scene.url(BULK)
+
+
+def length_of(scenario: resolved.Document) -> float | None:
+    """Seconds of a transfer whose length is stated; None: as large as the video."""
+    stated = scenario["run"].get("duration")
+    if stated is None and not scenario.get("video"):
+        raise InputError("a bulk transfer needs a [video], for its size, or run.duration")
+    return number(stated) if stated else None
