@@ -82,8 +82,7 @@ const OUTAGE: TableSpec = TableSpec::new(
 
 const REBINDING: TableSpec = TableSpec::new(
     "path.rebinding",
-    "A NAT on the path gives the client another port: what is for the one before is lost, and TCP's server, which knows nobody there, \
-     resets the connection.",
+    "A NAT on the path gives the client another port: packets for the one before are lost, and a TCP server resets.",
     &[
         ParamSpec::new("at", Kind::Time, "Since the start of the run.").needed().example("\"20 s\"").since("0.3"),
         ParamSpec::new("every", Kind::PositiveTime, "And then again each time after this.")
