@@ -350,7 +350,7 @@ class PopulationResult(Tabular):
             return None
         means = [math.fsum(arm) / len(arm) for arm in arms]
         apart = means[0] - means[1] if name else metric(by).margin(*means)
-        count = viewers_per_arm(*arms, None if name else apart)
+        count = viewers_per_arm(arms[0], arms[1], None if name else apart)
         return None if count is None else Trial(*both, by, apart, name is not None, count)
 
     @property
