@@ -26,7 +26,7 @@ with the seeds that it names. Scenarios whose film has one rate keep their verdi
 
 def row(path: Path) -> tuple[str, str, str, bool]:
     """Scenario, headline by order, headline by weights, and whether the last depends on the viewer."""
-    result = playpath.compare(path)
+    result = playpath.compare(path, until_decided=False)  # a race has other seeds
     before = Ranker(result.ranker.values, result.ranker.criteria, is_random=result.ranker.is_random, prefer="stalls")
     return path.stem, before.headline, result.headline, bool(result.decision.depends)
 

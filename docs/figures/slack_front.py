@@ -1,6 +1,6 @@
 """Viewers against neighbours: all senders on forty drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [all | search | quic]    (needs playpath installed; ten minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [all | search | quic]    (needs playpath installed; two minutes of a core)
 
 The even scenes are those that parameters are searched on (`search`), the odd ones those that all senders are judged on, with
 `quic` some of them over QUIC. STORE is a file, a line for each session; what is in it is not played again.
@@ -75,9 +75,11 @@ LABELS = {
     "ledbatpp": (-9, -3, "right"),
     "sammy": (-9, -3, "right"),
     "newreno": (-9, 2, "right"),
+    "cubic": (-9, -3, "right"),
+    "compound": (8, 7, "left"),
     "copa": (-9, 2, "right"),
     "ccplca": (-9, -8, "right"),
-    "bbr3": (0, -16, "center"),
+    "bbr3": (-9, -3, "right"),
     "slack": (10, -4, "left"),
     "bbr": (-8, 8, "left"),
 }

@@ -1,24 +1,28 @@
 """Simulation-based calibration (Talts 2018): paths are drawn, a sender is played on them, and the path that was drawn is ranked among the
 draws that `infer` gives for the log. Over many sessions the ranks are uniform if what `infer` says is as likely as it says.
 
-    python tests/python/calibration.py [sessions] [SENDER …]
+    python tests/python/calibration.py play ranks.jsonl FIRST LAST [SENDER …]
+    python tests/python/calibration.py table ranks.jsonl
 
+The first plays the sessions of these numbers that the file does not have yet, so that it goes on where it was interrupted; run by hand, as
+many as there is time for.
 The paths come from the beliefs of `infer`: capacity and its changes (within 1 to 40 Mbit/s), queue, share of the paths that lose at
 random, the server's time before the first byte, and what a log's times are off by. The engine plays them, not the model of the
-inference, so that a fault of the model shows, too. It prints how many ranks lie in each fifth of 100, what that is off by (chi-squared
+inference, so that a fault of the model shows, too. The table says how many ranks lie in each fifth of 100, what that is off by (chi-squared
 of 4 degrees of freedom: over 9.5 in a twentieth of cases if the ranks are uniform), and how many sessions a 90 % interval holds.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
 import sys
 import tempfile
 from bisect import bisect
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,7 @@ from known_truth import retransmissions
 from playpath import run
 from playpath.base import engine
 
-SENDERS = ("cubic", "bbr", "bbr3", "newreno")
+SENDERS = ("cubic", "bbr", "bbr3", "newreno", "cubic/quic")
 DRAWS = 99
 FIFTHS = 5
 SCENARIO = """[video]
@@ -50,6 +54,7 @@ loss = "{loss_percent:.4f} %"
 queue = "{queue} packets"
 [[sender]]
 cc = "{cc}"
+transport = "{transport}"
 """
 THINKS_MS = (0.001, 1, 2, 3, 4.5, 7, 11, 17, 27, 42, 65)
 """The server's time before the first byte: `THINKS` of crates/infer/src/round_trips.rs."""
@@ -80,15 +85,16 @@ def course(draw: random.Random, lasts_s: float = 400.0) -> list[tuple[float, flo
     return found
 
 
-def session(cc: str, seed: int, folder: Path) -> dict[str, Any]:
+def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
     """A path, what its log says of it, and what was true of it."""
-    draw = random.Random(f"{cc} {seed}")
+    draw = random.Random(f"{sender} {seed}")
+    cc, _, transport = sender.partition("/")
     capacity = course(draw)
     loss = math.exp(draw.uniform(math.log(2e-4), math.log(0.05))) if draw.random() < 0.3 else 0.0
     [queue] = draw.choices(list(QUEUES), list(QUEUES.values()))
     while not 10 < (rtt_ms := 50 * math.exp(0.8 * draw.gauss(0, 1))) < 300:
         pass
-    trace = folder / f"{cc}{seed}.csv"
+    trace = folder / f"{cc}{transport}{seed}.csv"
     trace.write_text("time_s,rate_mbps\n" + "".join(f"{at:.4f},{rate:.5f}\n" for at, rate in capacity))
     rung, think_ms = draw.choice((0.6, 1.5, 3.0)), draw.choice(THINKS_MS)
     names = {
@@ -99,9 +105,10 @@ def session(cc: str, seed: int, folder: Path) -> dict[str, Any]:
         "loss_percent": 100 * loss,
         "queue": queue,
         "cc": cc,
+        "transport": transport or "tcp",
     }
     played = run(SCENARIO.format(**names), cc=cc, seed=seed, trace=True)
-    again = retransmissions(played.series["packets.video"])
+    counted = _counter(played.series, transport)
     asked: dict[int, dict[str, float]] = {}
     for event in played.events:
         if "request" in event:
@@ -116,7 +123,7 @@ def session(cc: str, seed: int, folder: Path) -> dict[str, Any]:
             "at_s": one["request_sent"] - first,
             "took_s": one["segment_downloaded"] - one["request_sent"],
             "bytes": one["bytes"],
-            "again": bisect(again, one["segment_downloaded"]) - bisect(again, one["request_sent"]),
+            "again": counted(one["segment_downloaded"]) - counted(one["request_sent"]),
             **({"first_byte_s": one["first_byte"] - one["request_sent"]} if has_first_bytes else {}),
         }
         for one in told
@@ -126,16 +133,30 @@ def session(cc: str, seed: int, folder: Path) -> dict[str, Any]:
     return {"transfers": transfers, "first_s": first, "has_first_bytes": has_first_bytes, **truth}
 
 
+def _counter(series: Any, transport: str) -> Callable[[float], int]:
+    """How many packets were sent again until a moment."""
+    if transport == "":
+        moments = retransmissions(series["packets.video"])
+        return lambda at: bisect(moments, at)
+    flow = series["flow.video"]
+    times, totals = list(flow["time_s"]), [0, *map(int, flow["total_retrans"])]
+    return lambda at: totals[bisect(times, at)]
+
+
 def off(transfers: list[dict[str, Any]], draw: random.Random) -> None:
-    """What a log's clock and its host add: the noise that `infer` believes in, and now and then a pause of the application."""
+    """What a log's clock and its host add: the noise that `infer` believes in, and now and then a pause of the application. A transfer that
+    ends after the next was asked for puts off all that follow: cut at the next request, noise would only make transfers shorter."""
     absolute_ms, relative = draw.choice(NOISES)
-    for index, one in enumerate(transfers):
-        room = transfers[index + 1]["at_s"] - one["at_s"] if index + 1 < len(transfers) else math.inf
+    late = 0.0
+    for one, following in itertools.pairwise([*transfers, {"at_s": math.inf}]):
+        asked_for = one["at_s"]
         least = one.get("first_byte_s", 0.001)
         took = one["took_s"] + draw.gauss(0, math.hypot(absolute_ms / 1e3, relative * (one["took_s"] - least)))
         if draw.random() < PAUSES:
             took += draw.expovariate(1 / (0.1 + 0.3 * one["took_s"]))
-        one["took_s"] = min(max(took, least + 1e-4), room)
+        one["at_s"] += late
+        one["took_s"] = max(took, least + 1e-4)
+        late += max(0.0, one["took_s"] - (following["at_s"] - asked_for))
 
 
 def mean_over(capacity: list[tuple[float, float]], begin: float, end: float) -> float:
@@ -145,16 +166,16 @@ def mean_over(capacity: list[tuple[float, float]], begin: float, end: float) -> 
     return sum(rate * (until - at) for at, until, rate in pieces if until > at) / (end - begin)
 
 
-def ranks(cc: str, seed: int, folder: Path) -> dict[str, int]:
+def ranks(sender: str, seed: int, folder: Path) -> dict[str, Any]:
     """How many of the draws are below the truth; equals are shared out by chance."""
-    one = session(cc, seed, folder)
+    one = session(sender, seed, folder)
     transfers = one["transfers"]
     lasts = transfers[-1]["at_s"] + transfers[-1]["took_s"]
     packets = sum(transfer["bytes"] for transfer in transfers) / 1448
     repeated = sum(transfer["again"] for transfer in transfers)
     question = {
         "transfers": transfers,
-        "senders": [cc],
+        "senders": [sender],
         "initial_window": 10,
         "restarts_after_idle": True,
         "step_s": 5,
@@ -178,26 +199,43 @@ def ranks(cc: str, seed: int, folder: Path) -> dict[str, int]:
         "loss": [draw["loss"] for draw in draws],
     }
     chance = random.Random(seed)
-    return {
+    own = {
         name: sum(value < truth[name] for value in values)
         + chance.randint(0, sum(value == truth[name] for value in values))
         for name, values in found.items()
     }
+    return {"sender": sender, "session": seed, **own}
 
 
-def main(count: int, senders: tuple[str, ...]) -> None:
-    with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor() as pool:
-        for cc in senders:
-            seeds = range(1, count + 1)
-            found = list(pool.map(ranks, repeat(cc), seeds, repeat(Path(place))))
-            for name in ("capacity", "rtt", "loss"):
-                own = [one[name] for one in found]
-                fifths = [sum(rank * FIFTHS // (DRAWS + 1) == part for rank in own) for part in range(FIFTHS)]
-                held = sum(4 < rank < DRAWS - 4 for rank in own) / len(own)
-                off = sum((part - count / FIFTHS) ** 2 / (count / FIFTHS) for part in fifths)
-                print(f"| {cc} | {name} | {', '.join(map(str, fifths))} | {off:.1f} | {100 * held:.0f} % |", flush=True)
-            print(json.dumps(found), file=sys.stderr)
+def play(file: Path, sessions: range, senders: Sequence[str]) -> None:
+    """Add the sessions to a file that it does not have."""
+    known = {(one["sender"], one["session"]) for one in _read(file)}
+    left = [(sender, seed) for seed in sessions for sender in senders if (sender, seed) not in known]
+    with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor() as pool, file.open("a") as out:
+        for done in as_completed([pool.submit(ranks, *one, Path(place)) for one in left]):
+            print(json.dumps(done.result()), file=out, flush=True)
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def table(file: Path) -> None:
+    """A row for each sender and quantity."""
+    found = _read(file)
+    for sender, name in itertools.product(SENDERS, ("capacity", "rtt", "loss")):
+        own = [one[name] for one in found if one["sender"] == sender]
+        if own:
+            fifths = [sum(rank * FIFTHS // (DRAWS + 1) == part for rank in own) for part in range(FIFTHS)]
+            held = sum(4 < rank < DRAWS - 4 for rank in own) / len(own)
+            chi = sum((part - len(own) / FIFTHS) ** 2 / (len(own) / FIFTHS) for part in fifths)
+            parts = ", ".join(map(str, fifths))
+            print(f"| {sender}, {name} | {len(own)} | {parts} | {chi:.1f} | {100 * held:.0f} % |")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50, tuple(sys.argv[2:]) or SENDERS)
+    if sys.argv[1] == "table":
+        table(Path(sys.argv[2]))
+    else:
+        first, last = map(int, sys.argv[3:5])
+        play(Path(sys.argv[2]), range(first, last + 1), sys.argv[5:] or SENDERS)

@@ -3,7 +3,7 @@ against what the paths themselves answer. Run by hand; it prints a table:
 
     python tests/python/known_truth.py [users] [KIND …]
     python tests/python/known_truth.py losses
-    python tests/python/known_truth.py replays CELLS
+    python tests/python/known_truth.py replays FIRST LAST [USERS]
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def told(found: dict, truth: dict) -> str:
 def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> str:
     """What the log says once its paths are inferred."""
     out = folder / name
-    infer([log], out, Asked((deployed,), kept=1))
+    infer([log], out, Asked((deployed,)))
     with (out / "users.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     with (out / "sessions.csv").open(newline="") as file:
@@ -191,7 +191,7 @@ def losses() -> None:
             users = "".join(f"u{rtt},{rate},{rtt},{loss}\n" for rtt in (40, 60, 80))
             (folder / "users.csv").write_text("name,rate_mbps,rtt_ms,loss_percent\n" + users)
             log = beacons(folder, scenario(CONSTANT, "", folder / "users.csv"), True)
-            infer([log], folder / "paths", Asked(("cubic",), kept=1))
+            infer([log], folder / "paths", Asked(("cubic",)))
             with (folder / "paths" / "sessions.csv").open(newline="") as file:
                 found = list(csv.DictReader(file))
             share = ", ".join(f"{float(row['loss_percent_mean']):.2f}" for row in found)
@@ -200,9 +200,9 @@ def losses() -> None:
             print(f"| {rate} Mbit/s, {loss} % loss | {share} % | {capacity} | {word} |", flush=True)
 
 
-def replays(cells: int, users: int = 6) -> None:
+def replays(first: int, last: int, users: int = 6) -> None:
     """Whether a log is given back under the sender that was deployed, and refused under another: a row for each cell."""
-    for number in range(cells):
+    for number in range(first, last + 1):
         draw = random.Random(number)
         kind, deployed = draw.choice(list(KINDS)), draw.choice(("cubic", "bbr", "bbr3", "newreno"))
         with tempfile.TemporaryDirectory() as place:
@@ -211,7 +211,7 @@ def replays(cells: int, users: int = 6) -> None:
             log = beacons(folder, scenario(link, traffic, folder / "users.csv"), draw.random() < 0.7, deployed)
             words = []
             for named in (deployed, "bbr" if deployed in ("cubic", "newreno") else "cubic"):
-                infer([log], folder / named, Asked((named,), kept=1))
+                infer([log], folder / named, Asked((named,)))
                 found = judge(folder / named)
                 with (folder / named / "sessions.csv").open(newline="") as file:
                     by = [float(row["rival_likelier_by"]) for row in csv.DictReader(file) if row["rival"]]
@@ -224,7 +224,7 @@ def replays(cells: int, users: int = 6) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["replays"]:
-        replays(int(sys.argv[2]))
+        replays(*map(int, sys.argv[2:]))
         sys.exit()
     if sys.argv[1:] == ["losses"]:
         losses()

@@ -259,3 +259,8 @@ def test_an_error_names_what_was_given_where_it_was_given(cli, small, given, in_
     assert typed_wrong.status == 2
     assert typed_wrong.err.startswith(f"error: {option}: ")
     assert '["' not in typed_wrong.err
+
+
+def test_a_table_that_there_is_not_is_told_with_the_option(cli, small):
+    done = cli("compare", small, "--cc", "cubic", "--vary", "pathh.queue=droptail,pie")
+    assert done.err.startswith('error: --vary pathh.queue: unknown key "pathh"; did you mean "path"?')

@@ -249,6 +249,17 @@ def test_list(cli):
     cli("list", "queues").assert_refused('did you mean "queue"')
 
 
+def test_list_says_where_each_control_runs(cli):
+    told = " ".join(cli("list", "cc").out.split())
+    assert "RFC 9438 runs in: simulator, Linux as cubic, quinn, noq" in told
+    assert "Linux as bpf:ccplb" in told
+    assert "runs in: simulator, noq; not in quinn: it sets a pacing rate, which quinn does not obey" in told
+    assert "not in quinn and noq: it couples paths" in told
+    by_name = {entry["name"]: entry for entry in json.loads(cli("list", "cc", "--json").out)}
+    assert [one["refused"] for one in by_name["westwood"]["quic_stacks"]] == [None, None]
+    assert all("CE marks" in one["refused"] for one in by_name["dctcp"]["quic_stacks"])
+
+
 @pytest.mark.parametrize(("effective", "found"), [("000001ffffffffff", "yes"), ("0000000000001000", None), ("0", None)])
 def test_doctor_says_who_may_load(effective, found, tmp_path, monkeypatch):
     """All capabilities; CAP_NET_ADMIN (bit 12) alone, which is not enough; none."""

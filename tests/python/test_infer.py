@@ -184,10 +184,15 @@ def test_a_neighbour_s_queue_is_seen_in_late_first_bytes(tmp_path: Path) -> None
     assert "[[traffic]]" in (tmp_path / "out" / "population.toml").read_text()
 
 
-def test_without_retransmissions_no_loss_is_read_and_that_is_said(tmp_path: Path) -> None:
+def test_without_retransmissions_both_readings_stay_and_that_is_said(tmp_path: Path) -> None:
+    """20 Mbit/s, 1 % loss: a small link, or (believed of 30 % of paths) a faster one whose losses hold the window as small."""
     said = infer(played(tmp_path, "20,60,1", has=False), "--sender", "cubic", "--out", tmp_path / "out")
     [found] = rows(tmp_path / "out" / "sessions.csv")
-    assert (found["retransmitted_percent"], float(found["loss_percent_mean"])) == ("", 0)
+    assert (found["retransmitted_percent"], float(found["loss_probability"])) == ("", 0.3)
+    assert 0.3 * 0.3 < float(found["loss_percent_mean"]) < 0.3 * 3
+    step = rows(tmp_path / "out" / "capacity.csv")[5]
+    assert float(step["rate_mbps_p05"]) < 6
+    assert float(step["rate_mbps_p95"]) > 12
     assert "1 of 1 sessions have no retransmissions" in said
     assert "traffic.0.start" not in rows(tmp_path / "out" / "users.csv")[0]
 

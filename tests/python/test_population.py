@@ -238,9 +238,11 @@ def test_sessions_are_judged_by_the_first_criterion_that_differs():
 
 
 def test_a_viewer_weighs_stalls_against_the_picture():
-    """Half the rate of a film of 100 s weighs 100 s, a second of stall 8 to 69 s: 1 s is less for everybody, 20 s more, 5 s between."""
+    """Half the rate of a film of 100 s weighs 100 s, a second of stall 8 to 16 s at 3 Mbit/s: 1 s is less for everybody,
+    20 s more, 8 s between.
+    """
     shown = {"played_s": np.full(3, 100.0)}
-    first = {"stall_time_s": np.array([1.0, 20.0, 5.0]), "mean_rate_kbps": np.full(3, 4000.0), **shown}
+    first = {"stall_time_s": np.array([1.0, 20.0, 8.0]), "mean_rate_kbps": np.full(3, 4000.0), **shown}
     second = {"stall_time_s": np.zeros(3), "mean_rate_kbps": np.full(3, 2000.0), **shown}
     criteria = ("played_s", "stall_time_s", "mean_rate_kbps")
     found = judge(first, second, criteria)

@@ -229,3 +229,26 @@ def test_quantiles_are_of_viewers_and_bands_over_units():
     middle, low, high = quantile_band(values, np.ones(100), np.arange(100), np.array([0.5, 0.95]))
     assert middle.tolist() == [50, 95]
     assert low[0] < 50 < high[0]
+
+
+@pytest.mark.parametrize("between", [0.1, 1.0])
+def test_over_draws_an_interval_holds_what_the_viewers_show_on_their_true_paths(between):
+    """Of 12 viewers each path is known with a variance of 1 and drawn 4 times. The error of the mean is (1 + 1/4) / 12; without the doubt
+    the interval has what the means of draws vary by, (`between` + 1/4) / 12."""
+    random = np.random.default_rng(3)
+    held = {0.0: 0, 1.0: 0}
+    for _ in range(300):
+        centre = random.normal(0, np.sqrt(between), 12)
+        truth, drawn = centre + random.normal(0, 1, 12), centre[:, None] + random.normal(0, 1, (12, 4))
+        for share in held:
+            found = mean_interval(drawn.mean(axis=1), np.ones(12), share * float(drawn.var(axis=1, ddof=1).mean()))
+            held[share] += found.low <= truth.mean() <= found.high
+    assert held[1.0] >= 0.93 * 300, held
+    assert between >= 1 or held[0.0] < 0.8 * 300, held
+
+
+def test_where_no_viewer_shows_a_change_another_may():
+    found = mean_interval(np.zeros(8), np.ones(8), noticed=0.5)
+    # 2 of 10 by half a second either way: a deviation of the mean of sqrt(2) x 0.5 / 10 = 0.071 s; t of 7 degrees is 2.36.
+    assert (found.low, found.high) == (pytest.approx(-0.167, abs=1e-3), pytest.approx(0.167, abs=1e-3))
+    assert mean_interval(np.zeros(8), np.ones(8)).high == 0

@@ -151,3 +151,16 @@ def test_costs_stand_without_a_price(cli, small, tmp_path):
     assert "What an hour shown takes" in (tmp_path / "out" / "report.html").read_text()
     told = json.loads(cli("compare", small, "--seeds", 2, "--json").out)
     assert [cost["sender"] for cost in told["costs_per_hour"]] == told["ranking"]
+
+
+def test_traces_and_bursts_of_loss_are_varied():
+    """Rates of a trace by a fifth; how often and how long bursts of loss come by two."""
+    told = {(setting, was, now) for setting, _, was, now in variations(playpath.load("mobile"))}
+    assert {("share of the trace's rates", "1", "0.8"), ("share of the trace's rates", "1", "1.25")} <= told
+    begins, ends = (f"chance that a burst of loss {word}" for word in ("begins", "ends"))
+    for kind, wanted in (
+        ("bursts", {("time between bursts of loss", "10 s", "20 s"), ("length of bursts of loss", "20 ms", "10 ms")}),
+        ("gilbert_elliott", {(begins, "1 %", "2 %"), (ends, "25 %", "12.5 %")}),
+    ):
+        loaded = playpath.load("wireless", set={"path.loss": {"kind": kind}})
+        assert wanted <= {(setting, was, now) for setting, _, was, now in variations(loaded)}

@@ -40,7 +40,7 @@ def said(found: dict[str, Any], is_reproduced: bool = True) -> Said:
 
 def inferred(folder: Path, log: Path, deployed: str, ladder: str) -> Said:
     out = folder / f"infer {deployed}"
-    infer([log], out, Asked((deployed,), kept=1))
+    infer([log], out, Asked((deployed,)))
     with (out / "users.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     traffic = LATER if "traffic.0.start" in rows[0] else ""

@@ -68,7 +68,7 @@ class Bed:
 @contextlib.contextmanager
 def serving(paths: list[dict[str, Any]], cc: str = "cubic", **changes: Any) -> Iterator[Bed]:
     with Testbed(network(paths), realtime=False) as bed:
-        carrier = wire.Wire(has_tls="tls" in changes)
+        carrier = wire.Wire(has_tls="tls" in changes, has_http2=True)
         carrier.check({"path": paths}, sender(cc, **changes))
         carrier.prepare(bed)
         server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
@@ -173,11 +173,12 @@ def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worl
     assert max(found["series"]["flow.video"]["rtt_ms"]) >= 20
 
 
-def test_dash_js_plays_over_our_quic_and_tells_the_control_of_its_buffer() -> None:
+@pytest.mark.parametrize("player", ["dashjs", "hlsjs", "shaka"])
+def test_players_in_chromium_play_over_our_quic_and_tell_the_control_of_their_buffer(player: str) -> None:
     video = {"rate": "2 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}
     ladder = {"kind": "dash", "ladder": "500 kbit/s, 1 Mbit/s, 2 Mbit/s", "segment": "1 s", "cmcd": "v1"}
     asked = scenario(video=video, player=ladder)
-    found = run_kernel(asked, over_quic("ccplb"), 1, world="wire", player="dashjs", trace=True, tolerance="100 ms")
+    found = run_kernel(asked, over_quic("ccplb"), 1, world="wire", player=player, trace=True, tolerance="100 ms")
     assert found["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
     # One connection for all requests, over UDP: nothing came by TCP.
     (flow,) = found["flows"]
@@ -187,7 +188,7 @@ def test_dash_js_plays_over_our_quic_and_tells_the_control_of_its_buffer() -> No
     assert segments == set(range(5))
 
 
-def test_tls_over_tcp_for_curl_and_for_chromium() -> None:
+def test_tls_over_tcp_for_curl_and_for_chromium(tmp_path: Path) -> None:
     with serving([FAST], tls="full") as site:
         url = site.url.replace("http:", "https:")
         assert sha256(site.run("curl", "-sS", "--insecure", url)) == sha256(BYTES)
@@ -195,6 +196,14 @@ def test_tls_over_tcp_for_curl_and_for_chromium() -> None:
         assert both == BYTES[1000:2000] * 2 or both == BYTES[0:10] * 2
         told = json.loads(site.run("curl", "-sS", "--insecure", "-T", str(site.server.www / "file"), url))
         assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        # By ALPN, and side by side on a connection.
+        said = ("-sS", "--insecure", "-o", "/dev/null", "-w", "%{http_version}")
+        assert site.run("curl", *said, url) == b"2"
+        assert site.run("curl", *said, "--http1.1", url) == b"1.1"
+        outputs = [str(tmp_path / str(index)) for index in range(4)]
+        several = [word for file in outputs for word in ("-o", file, url)]
+        site.run("curl", "-sS", "--insecure", "--parallel", "--parallel-max", "4", *several)
+        assert {sha256(Path(file).read_bytes()) for file in outputs} == {sha256(BYTES)}
         site.server.end()
         answers = [json.loads(line) for line in site.server.access_log.read_text().splitlines()]
     # The acknowledgement of the last may still be on its way.
@@ -204,7 +213,7 @@ def test_tls_over_tcp_for_curl_and_for_chromium() -> None:
     asked = scenario(video=video, player=ladder)
     found = run_kernel(asked, sender("bbr3", tls="full"), 1, world="wire", player="dashjs", tolerance="100 ms")
     assert found["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
-    with pytest.raises(UnsupportedError, match="own speaks no TLS with it; over TLS play dashjs or curl"):
+    with pytest.raises(UnsupportedError, match="own speaks no TLS with it; over TLS play dashjs, hlsjs, shaka or curl"):
         run_kernel(scenario(), sender("bbr3", tls="full"), 1, world="wire")
 
 
@@ -388,7 +397,7 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
     agent = {"kind": "agent", "buffer": "1 s"}
     for asked, player, words in (
         (scenario(player=agent), "own", "streaming agent's chunks.* over TCP without TLS alone"),
-        (scenario(), "own", "own speaks no HTTP/3; over QUIC play dashjs or ngtcp2"),
+        (scenario(), "own", "own speaks no HTTP/3; over QUIC play dashjs, hlsjs, shaka or ngtcp2"),
         (scenario(path=PATHS), "ngtcp2", "QUIC takes one path"),
     ):
         with pytest.raises(UnsupportedError, match=words):

@@ -44,9 +44,9 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
     };
     let (mut answers, mut senders) = (vec![], vec![]);
     for name in &asked.senders {
-        let mut deployed = Deployed::linux(name)?;
+        let mut deployed = Deployed::named(name)?;
         deployed.initial_window = asked.initial_window;
-        deployed.restarts_after_idle = asked.restarts_after_idle;
+        deployed.restarts_after_idle &= asked.restarts_after_idle;
         answers.push(infer(&asked.transfers, &deployed, &settings));
         senders.push(deployed);
     }

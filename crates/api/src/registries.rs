@@ -1,5 +1,6 @@
 //! The registries as JSON lists, for `playpath list`.
 
+use playpath_cc::QuicStack;
 use playpath_link::registry::{self, Entry};
 use playpath_scenario::{choices, declared_key, words};
 use playpath_transport::mptcp::scheduler;
@@ -67,6 +68,7 @@ fn cc(entry: &playpath_cc::Entry) -> Value {
         "reference": entry.reference,
         "params": params(entry.params),
         "in_kernel": entry.in_kernel.as_ref().map(|there| there.control.to_string()),
+        "quic_stacks": QuicStack::ALL.map(|stack| json!({ "stack": stack.name(), "refused": stack.refuses(entry) })),
         "is_coupled": entry.is_coupled,
         "responds_to_loss": entry.behaviour.responds_to_loss,
     })

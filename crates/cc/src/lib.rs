@@ -22,7 +22,7 @@ pub use events::{
 pub use playpath_units::{ParamSpec, ParamValue, Params};
 // Told by the application, or by its client.
 pub use playpath_units::AppParameters;
-pub use registry::{Behaviour, EcnUse, Entry, Stack, build, entries, find};
+pub use registry::{Behaviour, EcnUse, Entry, QuicStack, Stack, build, entries, find};
 
 use playpath_units::Rate;
 

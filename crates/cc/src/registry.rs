@@ -40,8 +40,19 @@ pub struct Behaviour {
     pub grows_only_if_allowed: bool,
     /// An undo brings back at least the window before the reduction.
     pub undo_restores: bool,
+    /// It asks for a pacing rate of its own; one that has none is paced by its window, or not at all.
+    pub paces: bool,
     /// What it needs of ECN.
     pub ecn: EcnUse,
+}
+
+/// A QUIC stack of somebody else, in which a control may run (`crates/quic-peers`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuicStack {
+    /// quinn 0.11.
+    Quinn,
+    /// noq 1.4.
+    Noq,
 }
 
 /// What a control needs of ECN; more than [`Echo`](EcnUse::Echo) switches ECN on.
@@ -94,9 +105,35 @@ impl Entry {
     }
 }
 
+impl QuicStack {
+    /// Both.
+    pub const ALL: [QuicStack; 2] = [QuicStack::Quinn, QuicStack::Noq];
+
+    /// As its package is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            QuicStack::Quinn => "quinn",
+            QuicStack::Noq => "noq",
+        }
+    }
+
+    /// Why a control cannot run there: what its interface for controllers does not say.
+    pub fn refuses(self, entry: &Entry) -> Option<&'static str> {
+        match (entry.behaviour.ecn, self) {
+            (EcnUse::Counts | EcnUse::LowLatency, _) => {
+                Some("it counts CE marks, which a controller there is not told")
+            }
+            _ if entry.is_coupled => Some("it couples paths, and a controller there knows of one"),
+            (_, QuicStack::Quinn) if entry.behaviour.paces => Some("it sets a pacing rate, which quinn does not obey"),
+            _ => None,
+        }
+    }
+}
+
 impl Behaviour {
     /// Grows while used, shrinks on loss, ECN and timeout only.
     pub const LOSS_BASED: Behaviour = Behaviour {
+        paces: false,
         responds_to_loss: true,
         responds_to_ecn: true,
         collapses_on_rto: true,

@@ -22,6 +22,30 @@ fn assert_sane(entry: &Entry, cc: &dyn CongestionControl) {
     assert!(!cc.phase().is_empty(), "{name}: nameless phase");
 }
 
+/// A control that will ask for a pacing rate says so, since not every stack obeys one; with a viewer, of whom some make their rate.
+#[test]
+fn who_paces_says_so() {
+    let told = AppParameters {
+        playout_buffer_bytes: 8_000_000,
+        playout_buffer_free_bytes: Some(2_000_000),
+        video_rate: Rate::from_bits_per_sec(2_000_000),
+        top_rate: Some(Rate::from_bits_per_sec(4_000_000)),
+        object_bytes: Some(1_000_000),
+        object_duration: Some(Duration::from_secs(4)),
+        ..AppParameters::default()
+    };
+    for entry in entries() {
+        let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
+        let view = sender.view();
+        sender.cc.on_app_parameters(&view, &told);
+        let paces = (0..2000).filter(|_| {
+            sender.step();
+            sender.cc.pacing_rate().is_some()
+        });
+        assert_eq!(paces.count() > 0, entry.behaviour.paces, "{}", entry.name);
+    }
+}
+
 /// Links that every control must survive.
 fn links() -> Vec<Link> {
     let fast = Link { packets_per_sec: 1e6, base_rtt: Duration::from_micros(1), ..Link::PLAIN };

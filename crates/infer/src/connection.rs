@@ -6,10 +6,12 @@
 //!
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
 //! 3. a lost packet is noticed when its ACK would have come, or a round trip later at the end of a transfer; 4. there is no timeout.
-//! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once a window that only loss can shrink covers the round trip, the rest of it is arithmetic.
+//! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once a window that only loss can shrink covers
+//! the round trip, the rest of it is arithmetic; and where a queue holds what such a window sends, a round trip is a step (`cruise.rs`).
 //!
 //! Units: seconds, bytes, bit/s.
 
+mod cruise;
 mod flow;
 mod link;
 #[cfg(test)]
@@ -18,7 +20,7 @@ mod tests;
 use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
 use flow::{Flow, Packet};
-pub(crate) use link::Link;
+pub(crate) use link::{Link, by_noise};
 use playpath_cc::{IdleRestart, View, WindowChange};
 use playpath_transport::window_after_idle;
 use playpath_units::{Duration, Time};
@@ -146,6 +148,10 @@ impl<'a> Connection<'a> {
                 end = end.max(fate.left_at);
                 first = first.or(Some(fate.left_at));
                 self.flow.transmit(now, Packet { wire_bytes, is_last: left == 0, is_again }, fate);
+            }
+            if let Some((cruised, at)) = self.cruise(now, left.saturating_sub(1), service) {
+                left -= cruised;
+                now = at;
             }
             if left > 0 || self.flow.is_due() {
                 now = self.flow.next_event(now).max(now);

@@ -3,6 +3,10 @@
 use playpath_cc::{CongestionControl, Entry, Params, Stack, entries, find};
 use playpath_units::names::unknown;
 
+/// A full datagram on the link, with UDP and IPv4, and what of it is a stream's.
+const QUIC_DATAGRAM: f64 = 1480.0;
+const QUIC_PAYLOAD: f64 = 1420.0;
+
 /// What served the viewers. Its rules are the engine's own: the control of the registry, the window's restart after idle of the
 /// transport.
 #[derive(Clone)]
@@ -20,13 +24,26 @@ pub struct Deployed {
     pub mss: f64,
     /// Bytes of headers that a segment has on the link.
     pub header: f64,
+    /// Where the control has no rate of its own, the transport paces at so many times `cwnd / srtt`; none: it does not.
+    pub paced_by: Option<f64>,
+    /// Packets that a pacer lets go at once.
+    pub burst: f64,
 }
 
 impl Deployed {
-    /// Linux's defaults with the congestion control called `name`; the error names those that there are.
+    /// A congestion control over TCP with Linux's defaults, or over QUIC with those of RFC 9002: `cubic`, `cubic/quic`. The error names
+    /// those that there are.
+    pub fn named(name: &str) -> Result<Deployed, String> {
+        match name.split_once('/') {
+            None => Deployed::linux(name),
+            Some((control, "quic")) => Deployed::quic(control),
+            Some((_, other)) => Err(unknown("transport", other, ["quic"])),
+        }
+    }
+
+    /// TCP with Linux's defaults.
     pub fn linux(name: &str) -> Result<Deployed, String> {
-        let control =
-            find(name).ok_or_else(|| unknown("congestion control", name, entries().iter().map(|entry| entry.name)))?;
+        let control = control(name)?;
         Ok(Deployed {
             control,
             params: control.params_of(Stack::Linux),
@@ -34,6 +51,23 @@ impl Deployed {
             restarts_after_idle: true,
             mss: 1448.0,
             header: 52.0,
+            paced_by: None,
+            burst: 0.0,
+        })
+    }
+
+    /// QUIC as `transport = "quic"` of a scenario: datagrams of 1452 bytes, paced (RFC 9002 §7.7), a window that stays over pauses (§7.8).
+    fn quic(name: &str) -> Result<Deployed, String> {
+        let control = control(name)?;
+        Ok(Deployed {
+            control,
+            params: control.params_of(Stack::Rfc),
+            initial_window: 10.0,
+            restarts_after_idle: false,
+            mss: QUIC_PAYLOAD,
+            header: QUIC_DATAGRAM - QUIC_PAYLOAD,
+            paced_by: Some(1.25),
+            burst: 10.0,
         })
     }
 
@@ -46,6 +80,10 @@ impl Deployed {
     pub(crate) fn is_window_based(&self) -> bool {
         !self.control.behaviour.shrinks_without_loss
     }
+}
+
+fn control(name: &str) -> Result<&'static Entry, String> {
+    find(name).ok_or_else(|| unknown("congestion control", name, entries().iter().map(|entry| entry.name)))
 }
 
 /// Whoever shares a link is believed to send as most of the Internet does.

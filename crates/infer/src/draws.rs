@@ -16,11 +16,12 @@ use playpath_units::random::{RootSeed, Stream};
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
 /// What the model is off by for a whole session where a connection loses packets, or its sender remembers rates: deviation.
-const MODEL: f64 = 0.03;
+const MODEL: f64 = 0.015;
 /// How irregular overflows are where noise is weighed beside them.
 const SPREAD: f64 = 0.5;
 
 /// A base RTT and a time that the server may think, weighed.
+#[derive(Clone)]
 pub(crate) struct Candidate {
     pub rtt: f64,
     /// It stands for RTTs from here to there.
@@ -54,6 +55,23 @@ impl Candidate {
         all
     }
 
+    /// Places of `count` candidates that stand for as much of all each, in the order of their RTT and the server's time.
+    pub fn typical(all: &[Candidate], count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        let key = |index: usize| (all[index].rtt, all[index].noise.think_s);
+        order.sort_by(|a, b| key(*a).partial_cmp(&key(*b)).expect("finite"));
+        let mut found = vec![];
+        let (mut sum, mut wanted) = (0.0, 0.5);
+        for index in order {
+            sum += all[index].share * count as f64;
+            if sum > wanted {
+                found.push(index);
+                wanted = libm::floor(sum + 0.5) + 0.5;
+            }
+        }
+        found
+    }
+
     /// How far another is from it.
     fn distance(&self, other: &Candidate) -> f64 {
         libm::log(self.rtt / other.rtt).abs() + (self.noise.think_s - other.noise.think_s).abs() / self.rtt
@@ -61,13 +79,14 @@ impl Candidate {
 }
 
 /// A reading of a session, explained.
+#[derive(Clone)]
 pub(crate) struct Drawn {
     pub reading: Reading,
     /// Of all readings.
     pub share: f64,
     pub candidates: Vec<Candidate>,
-    /// The likeliest candidates, explained.
-    pub explained: Vec<Explained>,
+    /// Some candidates that stand for all of them, by their places, explained.
+    pub explained: Vec<(usize, Explained)>,
     /// Shares that noise may take, and the probability of each.
     pub losses: Vec<(f64, f64)>,
     /// The link over what the session shows of it.
@@ -127,7 +146,7 @@ pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
         let near = own.by_nearest();
         let of_explained: Vec<f64> =
             near.iter().map(|group| group.iter().map(|index| own.candidates[*index].share).sum()).collect();
-        for ((explained, group), count) in own.explained.iter().zip(&near).zip(counts(&of_explained, count)) {
+        for (((_, explained), group), count) in own.explained.iter().zip(&near).zip(counts(&of_explained, count)) {
             let courses = backward(&explained.chain, &explained.steps, &explained.filtered, count, &mut stream);
             draws.extend(
                 courses
@@ -149,7 +168,7 @@ impl Drawn {
     fn by_nearest(&self) -> Vec<Vec<usize>> {
         let mut groups = vec![vec![]; self.explained.len()];
         for (index, one) in self.candidates.iter().enumerate() {
-            let distance = |of: &usize| one.distance(&self.candidates[*of]);
+            let distance = |of: &usize| one.distance(&self.candidates[self.explained[*of].0]);
             let nearest = (0..groups.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
             groups[nearest.expect("one at least")].push(index);
         }

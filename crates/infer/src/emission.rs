@@ -2,9 +2,9 @@
 //!
 //! The connection says what a transfer takes at each rate of the grid (`connection.rs`). At one rate the time is that, and
 //! noise: of the host and the network (a normal distribution), and now and then a pause of the server or the application, which
-//! only lengthens it (exponential). If the rate changes once on the way, at any moment alike, the time lies anywhere between the
-//! two rates' times, and each time belongs to one moment: so the integral over the moment is a difference of two normal
-//! distribution functions, and the moment itself can be drawn.
+//! only lengthens it (exponential). A time that is many times too long is off by its logarithm. If the rate changes once on the
+//! way, at any moment alike, the time lies anywhere between the two rates' times, and each time belongs to one moment: so the
+//! integral over the moment is a difference of two normal distribution functions, and the moment itself can be drawn.
 //!
 //! Random losses, and the phase of the queue's, make the time a matter of luck: by how much, the plays say. What the log tells besides
 //! (packets sent again, a first byte that waited) weighs each rate by itself; across a change the two rates' weights are averaged.
@@ -72,6 +72,9 @@ impl Emission {
         noise: &Noise,
     ) -> Emission {
         let seen = transfer.took_s - first_byte;
+        // The noise is a share of what the log says, whatever the path under trial is: else what it is too wide by would speak for one.
+        let scale = transfer.took_s - known_rtt(transfer);
+        let shown = seen.max(0.05 * scale);
         let common = told.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mean_pause = 0.1 + 0.3 * transfer.took_s;
         let at = (0..takes.len())
@@ -79,13 +82,16 @@ impl Emission {
                 let time = takes[rate];
                 let slope = slope(takes, widths, rate);
                 let relative = noise.relative * noise.relative + luck[rate] * luck[rate];
-                let own = libm::sqrt(noise.absolute_s * noise.absolute_s + relative * time * time);
+                let own = libm::sqrt(noise.absolute_s * noise.absolute_s + relative * scale * scale);
                 let cell = slope * widths[rate];
                 let deviation = libm::sqrt(own * own + cell * cell / 12.0);
-                let off = seen - time;
+                let late = seen - time;
+                // Neither a time of nothing nor a very long one is farther off than it must be.
+                let ratio = shown * libm::log(shown / time.max(1e-6));
+                let off = libm::copysign(ratio.abs().min(late.abs()), late);
                 let usual =
                     0.93 * bell(off / deviation) / deviation + 0.07 * bell(off / deviation / 4.0) / (4.0 * deviation);
-                let paused = if off > 0.0 { libm::exp(-off / mean_pause) / mean_pause } else { 0.0 };
+                let paused = if late > 0.0 { libm::exp(-late / mean_pause) / mean_pause } else { 0.0 };
                 At {
                     takes: time,
                     deviation,
@@ -154,6 +160,12 @@ impl Emission {
         let (mean, deviation) = ((self.seen - at.takes) / at.slope, at.noise / at.slope.abs());
         (0..20).map(|_| mean + deviation * draws.normal()).find(|x| x.abs() <= width / 2.0).unwrap_or(anywhere)
     }
+}
+
+/// Seconds of a transfer that are no serving, as the log tells them.
+fn known_rtt(transfer: &Transfer) -> f64 {
+    let told = transfer.first_byte_s.or(transfer.socket.and_then(|socket| socket.min_rtt_s));
+    told.unwrap_or(0.0).min(0.8 * transfer.took_s)
 }
 
 /// Nothing is impossible.

@@ -4,6 +4,7 @@
 //! What nobody logs is weighed on a rough grid and the first transfers; courses are drawn on a fine one, for what is left.
 
 use crate::chain::{Beliefs, Chain, Grain, range};
+use crate::connection::by_noise;
 use crate::counts::Expected;
 use crate::deployed::Deployed;
 use crate::emission::{Emission, Noise};
@@ -20,11 +21,11 @@ const USUAL_THINK: f64 = 0.003;
 /// Share of transfers that meet a pause.
 const PAUSES: f64 = 0.03;
 /// How irregular the overflows of the queue are: variance of their number over its square.
-const SPREADS: [f64; 3] = [0.1, 0.5, 2.0];
+const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
 /// Share of a transfer's overflow that is as played; the rest is what so many transfers before and after it have on average, since the
 /// phase is not known. Not what the session has: a burst at its start says nothing of its end.
-const IN_PHASE: f64 = 0.5;
-const AROUND: usize = 3;
+const IN_PHASE: f64 = 0.35;
+const AROUND: usize = 4;
 
 /// What is looked at.
 #[derive(Clone, Copy)]
@@ -104,7 +105,7 @@ impl<'a> Tables<'a> {
         let first_byte = case.rtt + noise.think_s;
         let step = |index: usize| {
             let transfer = &case.transfers[index];
-            let takes = (&table.takes[index][..], &table.luck[..]);
+            let takes = (&table.takes[index][..], &table.luck[index][..]);
             let emission = Emission::new(transfer, first_byte, takes, &counted[index], &chain.widths, noise);
             Step { gap: gap(case.transfers, index), at: transfer.at_s, took: transfer.took_s, emission }
         };
@@ -117,8 +118,9 @@ impl<'a> Tables<'a> {
 
     fn overflow(&self, index: usize, rate: usize) -> f64 {
         // Of what noise takes a play has as many as the log counts.
-        let noise = if self.case.reading.loss > 0.0 { self.case.transfers[index].again } else { None };
-        (self.table.again[index][rate] - noise.unwrap_or(0.0)).max(0.0)
+        let loss = self.case.reading.loss;
+        let noise = self.case.transfers[index].again.map_or(0.0, |again| by_noise(loss, self.packets(index), again));
+        (self.table.again[index][rate] - noise * f64::from(u8::from(loss > 0.0))).max(0.0)
     }
 
     /// Of the packets sent again.

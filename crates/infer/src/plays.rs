@@ -24,8 +24,8 @@ struct Play {
     takes: Vec<f64>,
     /// Packets sent again.
     again: Vec<f64>,
-    /// What a transfer's time differs by from play to play, as a share.
-    luck: f64,
+    /// What each transfer's time differs by from play to play, as a share.
+    luck: Vec<f64>,
 }
 
 /// What was played, at the rates of a grid.
@@ -33,17 +33,16 @@ pub(crate) struct Table {
     /// For each transfer, at each rate.
     pub takes: Vec<Vec<f64>>,
     pub again: Vec<Vec<f64>>,
-    /// At each rate.
-    pub luck: Vec<f64>,
+    pub luck: Vec<Vec<f64>>,
 }
 
 /// Plays of random losses.
 const NOISY_PLAYS: u64 = 2;
-/// What a transfer's time is off by where packets are lost: the model of the connection against the engine (0 to 6 %, most in queues
-/// of 15 packets).
-const MODEL: f64 = 0.05;
-/// Where they are lost at random: which of them decides for many transfers to come, so that their times are not independent.
-const NOISY_MODEL: f64 = 0.12;
+/// What a transfer's time is off by at least where packets are played: the model of the connection against the engine (0 to 0.7 % where
+/// the path is filled); and how much more than the plays of random losses show: two are few.
+const MODEL: f64 = 0.01;
+const NOISIER: f64 = 1.3;
+const MOST_LUCK: f64 = 0.6;
 /// How far apart the rates are that are played, in the logarithm.
 struct Spacing {
     most: f64,
@@ -83,8 +82,9 @@ impl Played {
         let last = play(high);
         played.between(&last, &spacing, &play);
         played.at.push(last);
-        if !reading.is_plain() {
+        if !(reading.is_plain() && deployed.is_window_based()) {
             played.keep_luck(reading);
+            played.blur_losses();
         }
         played
     }
@@ -97,7 +97,7 @@ impl Played {
             return;
         }
         let middle = play(libm::sqrt(from.rate * to.rate));
-        let is_straight = width <= spacing.most && middle.off(&from, to) <= spacing.off;
+        let is_straight = width <= spacing.most && deviation(middle.off(&from, to)) <= spacing.off;
         if !is_straight {
             self.between(&middle, spacing, play);
         }
@@ -108,13 +108,34 @@ impl Played {
     }
 
     /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the
-    /// others say by √1.5 times as much as it varies.
+    /// others say by √1.5 times as much as it varies. Luck is that of a transfer, and of the rates around.
     fn keep_luck(&mut self, reading: &Reading) {
-        let model = if reading.loss > 0.0 { NOISY_MODEL } else { MODEL };
-        let off: Vec<f64> = self.at.windows(3).map(|three| three[1].off(&three[0], &three[2])).collect();
+        let more = if reading.loss > 0.0 { NOISIER } else { 1.0 };
+        let seen: Vec<Vec<f64>> = if reading.plays() > 1 {
+            self.at.iter().map(|play| play.luck.clone()).collect()
+        } else {
+            let near = |three: &[Play]| three[1].off(&three[0], &three[2]).iter().map(|off| off / 1.22).collect();
+            self.at.windows(3).map(near).collect()
+        };
+        let before = usize::from(reading.plays() == 1);
         for (index, play) in self.at.iter_mut().enumerate() {
-            let near = if reading.plays() > 1 { 0.0 } else { off[index.saturating_sub(1).min(off.len() - 1)] / 1.22 };
-            play.luck = libm::sqrt(play.luck * play.luck + near * near + model * model);
+            let middle = index.saturating_sub(before).min(seen.len() - 1);
+            let around = &seen[middle.saturating_sub(1)..(middle + 2).min(seen.len())];
+            for (transfer, luck) in play.luck.iter_mut().enumerate() {
+                let sum: f64 = around.iter().map(|one| one[transfer] * one[transfer]).sum();
+                *luck = libm::sqrt(more * more * sum / around.len() as f64 + MODEL * MODEL).min(MOST_LUCK);
+            }
+        }
+    }
+
+    /// At which packet a queue overflows is as much a matter of luck: what is lost at the rates beside it may be lost at a rate, too.
+    fn blur_losses(&mut self) {
+        let lost: Vec<Vec<f64>> = self.at.iter().map(|play| play.again.clone()).collect();
+        for (index, play) in self.at.iter_mut().enumerate() {
+            let around = &lost[index.saturating_sub(1)..(index + 2).min(lost.len())];
+            for (transfer, again) in play.again.iter_mut().enumerate() {
+                *again = around.iter().map(|one| one[transfer]).sum::<f64>() / around.len() as f64;
+            }
         }
     }
 
@@ -122,7 +143,7 @@ impl Played {
     pub fn on(&self, rates: &[f64]) -> Table {
         let transfers = self.at[0].takes.len();
         let empty = || vec![Vec::with_capacity(rates.len()); transfers];
-        let mut table = Table { takes: empty(), again: empty(), luck: vec![] };
+        let mut table = Table { takes: empty(), again: empty(), luck: empty() };
         for &rate in rates {
             let above = self.at.partition_point(|play| play.rate < rate).clamp(1, self.at.len() - 1);
             let (low, high) = (&self.at[above - 1], &self.at[above]);
@@ -131,8 +152,8 @@ impl Played {
             for index in 0..transfers {
                 table.takes[index].push(between(low.takes[index], high.takes[index]));
                 table.again[index].push(between(low.again[index], high.again[index]));
+                table.luck[index].push(between(low.luck[index], high.luck[index]));
             }
-            table.luck.push(between(low.luck, high.luck));
         }
         table
     }
@@ -157,23 +178,25 @@ impl Play {
             (0..transfers.len()).map(|i| plays.iter().map(|play| of(&play[i])).sum::<f64>() / count).collect()
         };
         let takes = mean(&|served| served.took_s - rtt);
-        let varied = plays.iter().flat_map(|play| {
-            play.iter().zip(&takes).map(|(served, mean)| ((served.took_s - rtt) / mean.max(1e-9) - 1.0).abs())
-        });
         // The mean of a few plays is off, too: what varies around it is less by (n - 1) / n, what varies around the truth more by 1 + 1 / n.
         let more = if count > 1.0 { (count + 1.0) / (count - 1.0) } else { 0.0 };
-        let luck = deviation(varied.collect()) * libm::sqrt(more);
+        let luck = (0..transfers.len())
+            .map(|i| {
+                let off = |play: &Vec<Served>| (play[i].took_s - rtt) / takes[i].max(1e-9) - 1.0;
+                libm::sqrt(more * plays.iter().map(|play| off(play) * off(play)).sum::<f64>() / count)
+            })
+            .collect();
         Play { rate, again: mean(&|served| served.again), takes, luck }
     }
 
-    /// By how much its times differ from what two rates around it say, as a share.
-    fn off(&self, low: &Play, high: &Play) -> f64 {
+    /// By how much its times differ from what two rates around it say, as shares.
+    fn off(&self, low: &Play, high: &Play) -> Vec<f64> {
         let share = share(self.rate, low.rate, high.rate);
         let off = |index: usize| {
             let said = low.takes[index] + share * (high.takes[index] - low.takes[index]);
             (self.takes[index] / said.max(1e-9) - 1.0).abs()
         };
-        deviation((0..self.takes.len()).map(off).collect())
+        (0..self.takes.len()).map(off).collect()
     }
 }
 
@@ -240,7 +263,10 @@ mod tests {
         let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
         let reading = Reading { queue: Some(15), ..Reading::PLAIN };
         let played = Played::new(&transfers, &cubic, (1e6, 60e6), 0.05, &reading, &Grain::FINE);
-        assert!(played.at.iter().all(|play| play.luck >= MODEL && play.luck < 0.6));
-        assert!(played.at.iter().any(|play| play.luck > 1.2 * MODEL));
+        let all = || played.at.iter().flat_map(|play| &play.luck);
+        assert!(all().all(|luck| (MODEL..=MOST_LUCK).contains(luck)));
+        assert!(all().any(|luck| *luck > 2.0 * MODEL));
+        // Where the queue never empties, a loss costs no time.
+        assert!(all().any(|luck| *luck < 1.5 * MODEL));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Packets that were sent again tell how much was lost and not why. A queue that the sender itself overflows is one reading, with a
 //! queue that may be short or long; noise on the path another; a neighbour's transfer in the same queue a third, where first bytes
-//! come late. A log that counts no retransmissions is read as a path that loses none, and whoever asks says so aloud.
+//! come late. A log that counts no retransmissions leaves both, as they are believed: a path that loses none, and one whose losses hold
+//! the window on a faster link; and whoever asks says so aloud.
 //!
 //! All beliefs are the same for all logs.
 
@@ -104,6 +105,19 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
     found
 }
 
+/// The reading of a session whose losses nobody counted: random losses that hold a window of so many packets, if there are such.
+///
+/// Mathis and others (1997): a window of sqrt(1.5 / p) packets; RFC 9438 §5.1: 1.054 (RTT / p)^(3/4) where that is more.
+pub(crate) fn unseen_noise(window: f64, rtt_s: f64) -> Option<Reading> {
+    let loss = (1.5 / (window * window)).max(rtt_s * libm::pow(1.054 / window, 4.0 / 3.0));
+    (LOSSES.0..=LOSSES.1).contains(&loss).then_some(Reading {
+        loss,
+        queue: Some(NOISY_QUEUE),
+        believed: NOISY,
+        ..Reading::PLAIN
+    })
+}
+
 /// Packets sent again for each one sent, leaving out the transfers that have most.
 fn without_bursts(transfers: &[Transfer]) -> f64 {
     let mut told: Vec<(f64, f64)> =
@@ -165,6 +179,17 @@ mod tests {
                 assert!(found.iter().all(|r| r.loss <= MOST_LOSS));
             }
         }
+    }
+
+    #[test]
+    fn losses_that_nobody_counted_are_those_that_hold_the_window() {
+        // 20 packets: 1.5 / 400 = 0.375 %; with 50 ms CUBIC's own law asks for 0.05 (1.054 / 20)^(4/3) = 0.1 %, less.
+        let found = unseen_noise(20.0, 0.05).unwrap();
+        assert!((found.loss - 0.00375).abs() < 1e-9 && found.believed == NOISY, "{found:?}");
+        // With 300 ms: 0.3 x 0.0198 = 0.59 %.
+        assert!((unseen_noise(20.0, 0.3).unwrap().loss - 0.0059).abs() < 1e-4);
+        // A window of 1000 packets is nobody's that loses 0.02 %; of 3 packets nobody's that loses 5 %.
+        assert_eq!((unseen_noise(1000.0, 0.001), unseen_noise(3.0, 0.05)), (None, None));
     }
 
     #[test]

@@ -18,20 +18,22 @@ const FINEST: f64 = 0.015;
 /// Where a first byte tells the sum of RTT and the server's time, it is looked for at each of what the server may think, or at some.
 const FINEST_SUM: f64 = 0.006;
 const EVERY: usize = 3;
+/// The first packet takes this share of the time at least that it needs at the rate which the session shows.
+const QUICKER: f64 = 0.3;
 /// From the least that is looked at to the most.
 const TIMES: f64 = 100.0;
 /// A point within this of the best, in the logarithm, matters.
-const MATTERS: f64 = 5.0;
+const MATTERS: f64 = 7.0;
 /// How many points are looked at.
-const MOST_POINTS: usize = 20;
-const MOST_AROUND: usize = 8;
+const MOST_POINTS: usize = 24;
+const MOST_AROUND: usize = 6;
 
 /// What the log says.
 pub(crate) enum Told {
     /// The least RTT.
     Rtt(f64),
-    /// RTT and the server's time together.
-    Sum(f64),
+    /// RTT and the server's time together; and the most that they can be.
+    Sum(f64, f64),
     /// Less than this.
     Below(f64),
 }
@@ -60,8 +62,9 @@ impl Told {
         }
         let first_byte = least(&mut transfers.iter().filter_map(|t| t.first_byte_s));
         if first_byte.is_finite() {
-            let sum = (first_byte - full_bits / shown).max(0.5 * first_byte);
-            return Told::Sum(sum);
+            // The link is as fast as the session shows at least, so that a packet needs this time at most.
+            let packet = (full_bits / shown).min(0.5 * first_byte);
+            return Told::Sum(first_byte - packet, first_byte - packet * QUICKER);
         }
         Told::Below(0.97 * least(&mut transfers.iter().map(|t| t.took_s)))
     }
@@ -71,13 +74,14 @@ impl Told {
         let most = around.map_or(MOST_POINTS, |_| MOST_AROUND);
         match self {
             Told::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
-            Told::Sum(sum) => {
+            Told::Sum(sum, highest) => {
                 let every = around.map_or(1, |_| EVERY);
                 let all = THINKS.iter().step_by(every).map(|think| sum - think);
                 let start = all.filter(|rtt| *rtt >= LEAST_SHARE * sum).chain(around).collect();
-                refined(start, if around.is_some() { 4.0 } else { 1.0 } * FINEST_SUM, most, &mut |rtt| {
-                    Point::at(rtt, self, look)
-                })
+                let finest = if around.is_some() { 4.0 } else { 1.0 } * FINEST_SUM;
+                let mut points = refined(start, finest, most, &mut |rtt| Point::at(rtt, self, look));
+                points.last_mut().expect("the sum itself").to = *highest;
+                points
             }
             Told::Below(most_s) => {
                 let (low, high) = around.map_or((most_s / TIMES, *most_s), |rtt| {
@@ -96,7 +100,7 @@ impl Told {
     /// What the server may think with a base RTT.
     fn thinks(&self, rtt: f64) -> Vec<f64> {
         match self {
-            Told::Sum(sum) => vec![(sum - rtt).max(0.0)],
+            Told::Sum(sum, _) => vec![(sum - rtt).max(0.0)],
             _ => THINKS.to_vec(),
         }
     }
@@ -176,18 +180,18 @@ mod tests {
         assert!(matches!(Told::by(&[transfer(Some(0.06), Some(0.05))], 12e3, 12e6), Told::Rtt(rtt) if rtt == 0.05));
         // A packet of 12 kbit takes 1 ms at 12 Mbit/s.
         assert!(
-            matches!(Told::by(&[transfer(Some(0.06), None)], 12e3, 12e6), Told::Sum(s) if (s - 0.059).abs() < 1e-12)
+            matches!(Told::by(&[transfer(Some(0.06), None)], 12e3, 12e6), Told::Sum(s, most) if (s - 0.059).abs() < 1e-12 && (most - 0.0597).abs() < 1e-12)
         );
         assert!(matches!(Told::by(&[transfer(None, None)], 12e3, 12e6), Told::Below(most) if most < 0.5));
     }
 
     #[test]
     fn points_are_close_where_the_session_is_likely_and_stand_for_all_between_them() {
-        for told in [Told::Below(0.5), Told::Sum(0.06)] {
+        for told in [Told::Below(0.5), Told::Sum(0.06, 0.06)] {
             let points = told.points(None, &mut peak);
             let best = likeliest(&points);
             assert!((best.rtt / 0.04 - 1.0).abs() < 0.02, "{}", best.rtt);
-            assert!(best.to / best.from < 1.03, "{} to {}", best.from, best.to);
+            assert!(best.to / best.from < 1.06, "{} to {}", best.from, best.to);
             assert!(points.windows(2).all(|two| two[0].to == two[1].from && two[0].rtt < two[1].rtt));
             let few = told.points(Some(0.04), &mut peak);
             assert!(few.len() < points.len() && few.iter().any(|point| point.rtt == 0.04));
@@ -196,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_first_byte_leaves_one_time_of_the_server_for_each_round_trip() {
-        for point in Told::Sum(0.06).points(None, &mut peak) {
+        for point in Told::Sum(0.06, 0.06).points(None, &mut peak) {
             let [(noise, _)] = point.weighed[..] else { panic!("one time") };
             assert!((point.rtt + noise.think_s - 0.06).abs() < 1e-12);
         }

@@ -13,7 +13,7 @@ use crate::explain::{Case, Explained, Tables};
 use crate::filter::Course;
 use crate::log::Transfer;
 use crate::neighbour::Shared;
-use crate::readings::{Reading, readings};
+use crate::readings::{Reading, readings, unseen_noise};
 use crate::round_trips::{Point, Told, likeliest};
 use crate::waits;
 
@@ -67,14 +67,18 @@ const TRIED_PACKETS: usize = 20;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
 /// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
 const TEMPERED: f64 = 0.35;
-/// What is less likely than this, over the likeliest, is given up: of the readings, and of the candidates of one.
+/// For this share of itself between base RTTs: what a play is off by in every transfer alike is what another RTT explains.
+const TEMPERED_RTT: f64 = 0.35;
+/// A reading that is less likely than this, over the likeliest, is given up.
 const GIVEN_UP: f64 = 2e-3;
-const LEAST_SHARE: f64 = 0.05;
 /// Under one base RTT a reading is given up only if it is less likely than this.
 const DOUBTED: f64 = 2e-5;
-/// Candidates that are explained at most: where nothing is lost, and where each packet is looked at.
-const KEPT: usize = 4;
-const KEPT_PACKETS: usize = 2;
+/// Candidates that are explained, to stand for all: where nothing is lost, and where each packet is looked at.
+const KEPT: usize = 6;
+const KEPT_PACKETS: usize = 3;
+/// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
+const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
+const UNSEEN_FACTORS: [f64; 4] = [1.3, 2.2, 4.0, 8.0];
 /// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
 const SHARED_SPREAD: f64 = 2.0;
 
@@ -110,14 +114,20 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         likely_ones(session.weighed(&all), GIVEN_UP).into_iter().map(|weighed| session.explained(weighed)).unzip();
     let shares = shares(scores.iter().copied());
     found.iter_mut().zip(&shares).for_each(|(drawn, share)| drawn.share = *share);
+    let mut all = all;
+    if let Some(unseen) = session.unseen(&found) {
+        found.iter_mut().for_each(|drawn| drawn.share *= 1.0 - unseen.share);
+        all.push(unseen.reading);
+        found.push(unseen);
+    }
     let best = found.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("one at least");
     let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
     Posterior {
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best.explained[0].evidence,
+        evidence: best.explained[0].1.evidence,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
-        unexplained: best.explained[0].filtered.unexplained(),
+        unexplained: best.explained[0].1.filtered.unexplained(),
         draws: draws(&found, settings),
     }
 }
@@ -152,6 +162,8 @@ impl Session<'_> {
             .into_iter()
             .map(|weighed| match weighed.reading {
                 reading if reading.has_neighbour || reading.is_plain() => weighed,
+                // Where noise holds the sender back, its rate is a matter of the RTT, of which the times as if nothing was lost say nothing.
+                reading if reading.loss > 0.0 => alone(reading, self.points(reading, None, TRIED_PACKETS)),
                 reading => alone(reading, self.points(reading, Some(base), TRIED_PACKETS)),
             })
             .collect()
@@ -186,23 +198,43 @@ impl Session<'_> {
     fn explained(&self, weighed: Weighed) -> (Drawn, f64) {
         let Weighed { reading, points, score, factors } = weighed;
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
-        let candidates = Candidate::all(&points, TEMPERED);
+        let candidates = Candidate::all(&points, TEMPERED_RTT);
         let kept = if of_link.is_plain() && self.deployed.is_window_based() { KEPT } else { KEPT_PACKETS };
-        let mut explained: Vec<Explained> = vec![];
+        let mut explained: Vec<(usize, Explained)> = vec![];
         let mut tables: Vec<(f64, Tables)> = vec![];
-        for one in candidates.iter().take(kept).filter(|one| one.share >= LEAST_SHARE * candidates[0].share) {
+        for index in Candidate::typical(&candidates, kept) {
+            let one = &candidates[index];
             let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
                 let case = self.case(self.transfers, one.rtt, of_link);
                 tables.push((one.rtt, Tables::new(case, &Grain::FINE)));
                 tables.len() - 1
             });
-            explained.push(tables[known].1.explained(&one.noise));
+            explained.push((index, tables[known].1.explained(&one.noise)));
         }
         let again = self.settings.retransmitted;
-        let (losses, more) = noise_of(self.transfers, self.deployed, &of_link, &explained[0], again);
-        let score = score + TEMPERED * (explained[0].evidence - candidates[0].evidence + more);
+        let likeliest = |one: &&(usize, Explained)| candidates[one.0].share;
+        let (first, whole) =
+            explained.iter().max_by(|a, b| likeliest(a).total_cmp(&likeliest(b))).expect("one at least");
+        let (losses, more) = noise_of(self.transfers, self.deployed, &of_link, whole, again);
+        let score = score + TEMPERED * (whole.evidence - candidates[*first].evidence + more);
         let is_exact = self.deployed.is_window_based();
         (Drawn { reading, share: 0.0, candidates, explained, losses, factors, is_exact }, score)
+    }
+
+    /// Where a log counts no retransmissions, and tells no window, a path that loses at random explains it, too, if such a loss holds a
+    /// window as small as the session's: the link is then faster by anything.
+    fn unseen(&self, found: &[Drawn]) -> Option<Drawn> {
+        let is_told = |t: &Transfer| t.again.is_some() || t.socket.is_some_and(|socket| socket.cwnd.is_some());
+        if !self.deployed.is_window_based() || self.transfers.iter().any(is_told) {
+            return None;
+        }
+        let likeliest = found.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+        let sum = |of: &dyn Fn(&Transfer) -> f64| self.transfers.iter().map(of).sum::<f64>();
+        let rate = sum(&|t| t.bytes / self.deployed.mss) / sum(&|t| t.took_s);
+        let reading = unseen_noise(rate * likeliest.candidates[0].rtt, likeliest.candidates[0].rtt)?;
+        let losses = UNSEEN_AROUND.map(|off| (reading.loss * off, 1.0 / UNSEEN_AROUND.len() as f64)).to_vec();
+        let share = reading.believed;
+        Some(Drawn { reading, share, losses, factors: UNSEEN_FACTORS.to_vec(), is_exact: false, ..likeliest.clone() })
     }
 
     fn case<'a>(&'a self, transfers: &'a [Transfer], rtt: f64, reading: Reading) -> Case<'a> {

@@ -1,6 +1,8 @@
 //! Bulk over the same link by our endpoint and by quinn-proto 0.11.19: goodput, packets lost and mean RTT.
 
+mod adapters;
 mod bed;
+mod trusting;
 
 use bed::laws::{Cubic, Departures, Reno};
 use bed::{Cell, Ours, Outcome, Quinn, play, stock};

@@ -112,6 +112,7 @@ fn segmented_session() {
         ("buffer_fill_time_s", 1.5),
         ("mean_rate_kbps", 1590.0),
         ("switches", 1.0),
+        ("switched_doublings", (1850.0_f64 / 1200.0).log2()),
         ("qoe_linear", -3250.0),
         ("qoe_linear_pensieve", 2.1),
         ("live_latency_s", 4.0),

@@ -82,15 +82,16 @@ const OUTAGE: TableSpec = TableSpec::new(
 
 const REBINDING: TableSpec = TableSpec::new(
     "path.rebinding",
-    "A NAT on the path gives the client another port: what is for the one before is lost, and TCP's server, which knows nobody there, \
-     resets the connection.",
+    "A NAT on the path gives the client another port: packets for the one before are lost, and a TCP server resets.",
     &[
-        ParamSpec::new("at", Kind::Time, "Since the start of the run.").needed().example("\"20 s\""),
+        ParamSpec::new("at", Kind::Time, "Since the start of the run.").needed().example("\"20 s\"").since("0.3"),
         ParamSpec::new("every", Kind::PositiveTime, "And then again each time after this.")
             .otherwise("once")
-            .example("\"30 s\""),
+            .example("\"30 s\"")
+            .since("0.3"),
         ParamSpec::text("spread", "0 s", Kind::Time, "The first comes up to this much later, by the seed.")
-            .example("\"5 s\""),
+            .example("\"5 s\"")
+            .since("0.3"),
     ],
 );
 

@@ -1,5 +1,6 @@
 //! One client: the endpoint, the bytes that it carries, and HTTP above them.
 
+use crate::h2::{Broken, Http2};
 use crate::http::{Answer, Http};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
@@ -68,6 +69,8 @@ pub struct Conversation {
     /// Told with every answer: where else it is served (RFC 7838).
     alt_svc: Option<String>,
     http: Http,
+    /// In place of `http`, where TLS has chosen it.
+    two: Option<Box<Http2>>,
     told: ServerView,
     doubt: Option<Warning>,
     /// The session that the client says it is of.
@@ -95,6 +98,8 @@ pub struct Conversation {
     answers: VecDeque<Access>,
 }
 
+/// Bytes of HTTP/2 frames that are made before they can leave: what is urgent waits behind so many at most.
+const MOST_UNSENT: u64 = 32 * 1024;
 /// Answers on their way that are kept for the log.
 const MOST_ANSWERS: usize = 64;
 
@@ -123,6 +128,7 @@ impl Conversation {
             secure: None,
             alt_svc: None,
             http: Http::default(),
+            two: None,
             told: ServerView::new(Believed::default()),
             doubt: None,
             session: None,
@@ -255,7 +261,11 @@ impl Conversation {
         if self.transport.bytes_acked() > self.acked {
             (self.acked, self.moved) = (self.transport.bytes_acked(), now);
         }
-        while self.stage == Stage::Serving && self.has_written_all() && self.read_request(now, store) {
+        // HTTP/2 has other requests, and windows, while an answer is written.
+        while self.stage == Stage::Serving
+            && (self.two.is_some() || self.has_written_all())
+            && self.read_request(now, store)
+        {
             self.write(now);
         }
         self.write(now);
@@ -275,7 +285,8 @@ impl Conversation {
     }
 
     fn has_written_all(&self) -> bool {
-        self.written == self.outgoing.end() && self.secure.as_ref().is_none_or(Secure::has_sealed_all)
+        let is_idle = self.two.as_ref().is_none_or(|two| two.is_idle());
+        is_idle && self.written == self.outgoing.end() && self.secure.as_ref().is_none_or(Secure::has_sealed_all)
     }
 
     /// The next packet is in `out` (emptied before); `None`: there is none now.
@@ -320,14 +331,15 @@ impl Conversation {
 
     /// Requests answered.
     pub fn requests(&self) -> u64 {
-        self.http.requests
+        self.http.requests + self.two.as_ref().map_or(0, |two| two.requests)
     }
 
     /// Bytes of memory that grow with what the peer sends.
     pub fn footprint(&self) -> usize {
         let unchecked = self.unchecked.values().map(Incoming::footprint).sum::<usize>();
         let opened = self.secure.as_ref().map_or(0, Secure::footprint);
-        self.incoming.footprint() + unchecked + opened + 64 * self.outgoing.pieces()
+        let two = self.two.as_ref().map_or(0, |two| two.footprint());
+        self.incoming.footprint() + unchecked + opened + two + 64 * self.outgoing.pieces()
     }
 
     /// End it now: the peer is told by a reset.
@@ -375,6 +387,9 @@ impl Conversation {
     /// Whether something was read.
     fn read_request(&mut self, now: Time, store: &Store) -> bool {
         let has_opened = self.open(now);
+        if self.secure.as_ref().is_some_and(Secure::is_http2) {
+            return self.read_frames(now, store) || has_opened;
+        }
         let input = match &self.secure {
             Some(secure) => secure.opened(),
             None => self.incoming.peek(self.transport.readable()),
@@ -398,12 +413,7 @@ impl Conversation {
         if !self.http.is_within_request() {
             self.asked = None;
         }
-        if let Some((cmcd, body_bytes)) = &answer.told {
-            self.take_client_data(now, cmcd, *body_bytes);
-        }
-        self.reports.extend(answer.reports.take());
-        self.add_server_data(&mut answer);
-        self.alt_svc.iter().for_each(|told| answer.add("Alt-Svc", told));
+        self.complete(now, &mut answer);
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
         let sizes = (answer.head.len() as u64, body_bytes);
         let field = answer.delivery.filter(|_| self.secure.is_none()); // records of TLS are sealed as they leave
@@ -413,15 +423,82 @@ impl Conversation {
             clear_end = self.push(len, source);
         }
         let is_interim = answer.status == 0; // 100 (Continue)
-        if !is_interim && self.answers.len() < MOST_ANSWERS {
-            let access = Access::new(self.paths[0].remote, answer.request, (answer.status, body_bytes), asked);
-            let end = if self.secure.is_some() { u64::MAX } else { clear_end };
-            self.answers.push_back(Access { clear_end, end, ..access });
+        if !is_interim {
+            self.log(Access::new(self.paths[0].remote, answer.request, (answer.status, body_bytes), asked), clear_end);
         }
         if answer.is_last {
             self.stage = Stage::Finishing;
         }
         true
+    }
+
+    /// What the client told with its request is taken, and what is told to it added.
+    fn complete(&mut self, now: Time, answer: &mut Answer) {
+        if let Some((cmcd, body_bytes)) = &answer.told {
+            self.take_client_data(now, cmcd, *body_bytes);
+        }
+        self.reports.extend(answer.reports.take());
+        self.add_server_data(answer);
+        self.alt_svc.iter().for_each(|told| answer.add("Alt-Svc", told));
+    }
+
+    /// An answer ends at this offset of the bytes in the clear.
+    fn log(&mut self, access: Access, clear_end: u64) {
+        if self.answers.len() < MOST_ANSWERS {
+            let end = if self.secure.is_some() { u64::MAX } else { clear_end };
+            self.answers.push_back(Access { clear_end, end, ..access });
+        }
+    }
+
+    /// As [`read_request`](Self::read_request), over HTTP/2.
+    fn read_frames(&mut self, now: Time, store: &Store) -> bool {
+        let mut two = self.two.take().unwrap_or_default();
+        let mut has_read = false;
+        while let Some(secure) = &mut self.secure {
+            match two.handle(now, secure.opened(), store) {
+                Ok((0, _)) => break,
+                Ok((consumed, answer)) => {
+                    secure.consume(consumed);
+                    has_read = true;
+                    if let Some((id, mut answer)) = answer {
+                        self.complete(now, &mut answer);
+                        let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
+                        let (request, asked) = (std::mem::take(&mut answer.request), two.asked(id).unwrap_or(now));
+                        let remote = self.paths[0].remote;
+                        let access = Access::new(remote, request, (answer.status, body_bytes), asked);
+                        two.respond(id, answer, access);
+                    }
+                }
+                Err(Broken(code)) => {
+                    let farewell = two.break_off(code);
+                    self.push(farewell.len() as u64, Source::Bytes(farewell.into()));
+                    self.stage = Stage::Finishing;
+                    break;
+                }
+            }
+        }
+        self.asked = if two.is_within_head() { self.asked.or(Some(now)) } else { None };
+        self.two = Some(two);
+        has_read
+    }
+
+    /// HTTP/2's next frames, as long as little waits below them.
+    fn fill(&mut self) {
+        let Some(mut two) = self.two.take() else { return };
+        while self.unsent() < MOST_UNSENT
+            && let Some(piece) = two.poll()
+        {
+            let mut clear_end = self.push(piece.bytes.len() as u64, Source::Bytes(piece.bytes.into()));
+            if let Some((len, source)) = piece.body {
+                clear_end = self.push(len, source);
+            }
+            piece.ended.into_iter().for_each(|access| self.log(access, clear_end));
+        }
+        self.two = Some(two);
+    }
+
+    fn unsent(&self) -> u64 {
+        self.secure.as_ref().map_or(0, Secure::unsealed) + self.outgoing.end() - self.written
     }
 
     /// Bytes to be sent, in the clear; the offset where they end.
@@ -436,6 +513,7 @@ impl Conversation {
     fn write(&mut self, now: Time) {
         self.next_write = self.paced.map_or(Time::MAX, |paced| paced.next(now));
         loop {
+            self.fill();
             let end = self.paced.map_or(u64::MAX, |paced| paced.end(now)).min(self.outgoing.end());
             if end > self.written {
                 self.written += self.transport.write(end - self.written);

@@ -336,6 +336,11 @@ fn plain(status: &str, headers: &str, is_last: bool, date: SystemTime) -> Answer
     Answer { head, is_last, status: code(status), ..Answer::default() }
 }
 
+/// To a request that changes something and may be a copy (RFC 8470 §5.2): the client sends it again when the handshake is done.
+pub fn too_early(request: &str, date: SystemTime) -> Answer {
+    Answer { request: request.to_owned(), ..plain("425 Too Early", "", false, date) }
+}
+
 /// The number that a status line begins with.
 fn code(status: &str) -> u16 {
     status.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0)

@@ -2,6 +2,7 @@
 
 pub mod conversation;
 pub mod device;
+pub mod h2;
 pub mod h3;
 pub mod http;
 pub mod incoming;

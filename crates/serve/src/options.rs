@@ -64,6 +64,9 @@ pub struct Arguments {
     /// Plain TCP only.
     #[arg(long)]
     pub no_mptcp: bool,
+    /// With TLS HTTP/1.1 only.
+    #[arg(long)]
+    pub no_http2: bool,
     /// Largest packet.
     #[arg(long, default_value = "1500", value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub mtu: u32,
@@ -127,6 +130,7 @@ impl Arguments {
             ("--scheduler", self.scheduler.is_some(), "there is no multipath QUIC"),
             ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
             ("--tls", self.tls, "QUIC always speaks it"),
+            ("--no-http2", self.no_http2, "over QUIC it is HTTP/3 always"),
             ("--alt-svc", self.alt_svc.is_some(), "it is for TCP's answers"),
         ];
         let of_quic = [
@@ -170,12 +174,17 @@ impl Arguments {
         let default = || vec![[10, 77, 200, 1].into()];
         let (tcp, has_tls) = of_tcp(&sender)?;
         let identity = (has_tls || self.tls).then(|| self.identity()).transpose()?;
-        let of_tls = [("--certificate", self.certificate.is_some()), ("--name", self.name != "localhost")];
+        let of_tls = [
+            ("--certificate", self.certificate.is_some()),
+            ("--name", self.name != "localhost"),
+            ("--no-http2", self.no_http2),
+        ];
         if let Some((option, _)) = of_tls.iter().find(|(_, is_given)| *is_given && identity.is_none()) {
             return Err(format!("{option}: it needs --tls, or --transport quic"));
         }
         let spki = identity.as_ref().map(|identity| identity.spki.clone());
-        let tls = identity.map(|identity| identity.into_tls_for("http/1.1")).transpose()?;
+        let versions: &[&str] = if self.no_http2 { &["http/1.1"] } else { &["h2", "http/1.1"] };
+        let tls = identity.map(|identity| identity.into_tls_for(versions)).transpose()?;
         let settings = Settings {
             tcp,
             tls: tls.map(|tls| tls.config),

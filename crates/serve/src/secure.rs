@@ -62,6 +62,16 @@ impl Secure {
         self.clear.end()
     }
 
+    /// HTTP/2 was chosen (RFC 7301).
+    pub fn is_http2(&self) -> bool {
+        self.tls.alpn_protocol() == Some(b"h2")
+    }
+
+    /// Bytes that wait to be sealed.
+    pub fn unsealed(&self) -> u64 {
+        self.clear.end() - self.sealed
+    }
+
     /// All of it was sealed.
     pub fn has_sealed_all(&self) -> bool {
         self.sealed == self.clear.end() && !self.tls.wants_write()

@@ -1,8 +1,8 @@
 //! QUIC as bytes: the RFC's examples, round trips, sizes, and any bytes at all.
 
 use playpath_transport::codec::quic::{
-    Data, FRAME_ENCODING_ERROR, Header, INTERNAL_ERROR, OfServer, Opened, PROTOCOL_VIOLATION, Reader, packet_number,
-    put_frames, put_header, put_parameters, put_varint, read_frames, read_parameters,
+    Data, FRAME_ENCODING_ERROR, Header, NewId, OfServer, Opened, PROTOCOL_VIOLATION, Reader, packet_number, put_frames,
+    put_header, put_parameters, put_varint, read_frames, read_parameters,
 };
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Ack, EcnCounts, Frame, FrameList, Kind, Packet, TAG_BYTES};
@@ -83,6 +83,8 @@ fn frame() -> impl Strategy<Value = Frame> {
         number.clone().prop_map(Frame::MaxStreams),
         number.clone().prop_map(Frame::DataBlocked),
         (number.clone(), number.clone()).prop_map(|(id, limit)| Frame::StreamDataBlocked { id, limit }),
+        number.clone().prop_map(|sequence| Frame::NewConnectionId { sequence }),
+        number.clone().prop_map(|sequence| Frame::RetireConnectionId { sequence }),
         any::<u64>().prop_map(Frame::PathChallenge),
         any::<u64>().prop_map(Frame::PathResponse),
     ]
@@ -107,7 +109,7 @@ fn ack() -> impl Strategy<Value = Ack> {
 
 /// A byte of somebody's data that tells where it stands.
 fn byte(whose: Data, at: u64) -> u8 {
-    let salt = if let Data::Stream(id) = whose { id + 1 } else { 0 };
+    let salt = if let Data::Stream(id) | Data::Id(id) = whose { id + 1 } else { 0 };
     (at.wrapping_mul(31) ^ salt.wrapping_mul(17)) as u8
 }
 
@@ -173,7 +175,6 @@ fn frames_that_are_refused() {
         (&[][..], PROTOCOL_VIOLATION, "no frame at all"),
         (&[0x07, 0x01, 0x05], PROTOCOL_VIOLATION, "NEW_TOKEN is a server's"),
         (&[0x1e], PROTOCOL_VIOLATION, "HANDSHAKE_DONE is a server's"),
-        (&[0x19, 0x00], PROTOCOL_VIOLATION, "it retires the id in use"),
         (&[0x40, 0x01], PROTOCOL_VIOLATION, "a type that is not in its shortest form"),
         (&[0x21], FRAME_ENCODING_ERROR, "an unknown type"),
         (&[0x30, 0x00], FRAME_ENCODING_ERROR, "DATAGRAM was not offered"),
@@ -190,8 +191,9 @@ fn frames_that_are_refused() {
     ] {
         assert_eq!(read_frames(payload).map(|opened| opened.frames), Err(code), "{why}");
     }
-    let retires = [&[0x18, 0x01, 0x01, 0x01, 0x09][..], &[0; 16]].concat();
-    assert_eq!(read_frames(&retires).map(|opened| opened.frames), Err(INTERNAL_ERROR));
+    let given = [&[0x18, 0x03, 0x01, 0x02, 0x09, 0x08][..], &[0; 16]].concat();
+    let id = NewId { sequence: 3, retire_prior_to: 1, cid: vec![9, 8] };
+    assert_eq!(read_frames(&given).map(|opened| opened.ids), Ok(vec![id]));
 }
 
 fn parameters(pairs: &[(u64, &[u8])]) -> Vec<u8> {
@@ -249,7 +251,8 @@ fn parameters_that_are_refused() {
 #[test]
 fn parameters_of_a_server() {
     let config = Config::default();
-    let mut told = OfServer { original: &[1, 2, 3], retry: None, own: &[4], reset_token: [7; 16], max_uni_streams: 8 };
+    let mut told =
+        OfServer { original: &[1, 2, 3], retry: None, own: &[4], reset_token: [7; 16], max_uni_streams: 8, max_ids: 4 };
     let bytes = put_parameters(&config.parameters(), &told);
     let (mut reader, mut found) = (Reader::new(&bytes), std::collections::BTreeMap::new());
     while !reader.is_empty() {
@@ -262,6 +265,8 @@ fn parameters_of_a_server() {
     assert!(put_parameters(&config.parameters(), &told).windows(4).any(|bytes| bytes == [0x10, 2, 5, 6]));
     assert_eq!(Reader::new(found[&0x04]).varint(), Some(config.flow.connection));
     assert_eq!(Reader::new(found[&0x09]).varint(), Some(8));
+    assert_eq!(Reader::new(found[&0x0e]).varint(), Some(4));
+    assert!(!found.contains_key(&0x0c), "a client may move");
 }
 
 /// The tag is part of the size that a header tells.

@@ -36,6 +36,7 @@ fn frame(random: &mut Stream) -> Frame {
         6 => Frame::DataBlocked(value),
         7 => Frame::StreamDataBlocked { id, limit: value },
         8 => Frame::NewConnectionId { sequence: value },
+        9 if value % 2 == 0 => Frame::RetireConnectionId { sequence: value },
         9 => Frame::PathChallenge(value),
         10 => Frame::PathResponse(value),
         11 => Frame::HandshakeDone,

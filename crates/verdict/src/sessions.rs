@@ -96,11 +96,11 @@ mod tests {
         Ranker::new(vec![runs(0), runs(1)], &criteria(true), true, prefer, Proof::Tests).served(0, 1)
     }
 
-    /// Half the rate of 100 s weighs 100 s. A second of stall weighs 8 to 69: 1 s is less for everybody, 20 s more (160 at least), 5 s
-    /// between (40 to 345).
+    /// Half the rate of 100 s weighs 100 s. A second of stall weighs 8 to 16 where 3000 kbit/s are shown: 1 s is less for everybody, 20 s
+    /// more (160 at least), 8 s between (64 to 128).
     #[test]
     fn what_all_viewers_weigh_alike_decides() {
-        let found = served([[4000.0; 3], [2000.0; 3]], [[1.0, 20.0, 5.0], [0.0; 3]], &Prefer::Range);
+        let found = served([[4000.0; 3], [2000.0; 3]], [[1.0, 20.0, 8.0], [0.0; 3]], &Prefer::Range);
         assert_eq!(found[0], Served { by: Ordering::Greater, criterion: Some("mean_rate_kbps") });
         assert_eq!(found[1], Served { by: Ordering::Less, criterion: Some("stall_time_s") });
         assert_eq!(found[2], ALIKE);

@@ -82,6 +82,15 @@ fn lies_about_the_rate_are_limited_by_the_object() {
     }
 }
 
+/// Of an initialization segment Shaka Player and hls.js say `d=0`: its 802 bytes are no reason to doubt the rate.
+#[test]
+fn an_object_without_a_length_in_time_is_no_measure() {
+    let told = parse("br=1015,d=0,ot=i");
+    assert_eq!((told.cmcd.d_ms, &told.warnings[..]), (Some(0), &[][..]));
+    let (hints, warnings) = hints(&told.cmcd, Some(802));
+    assert_eq!((hints, &warnings[..]), (None, &[][..]), "and is no media");
+}
+
 #[test]
 fn a_buffer_of_days_is_cut_and_reported() {
     let parsed = parse("br=1000,tbl=(999999999999)");

@@ -57,6 +57,13 @@ DeclaredTable = TypedDict(
 """A table; `with` are the tables whose keys it has, too."""
 
 
+class QuicStack(TypedDict):
+    """Whether a congestion control can run in a QUIC stack, and if not, why."""
+
+    stack: str
+    refused: str | None
+
+
 class Component(TypedDict):
     """An entry of a registry: a congestion control, a queue, a player."""
 
@@ -65,6 +72,7 @@ class Component(TypedDict):
     reference: NotRequired[str]
     params: NotRequired[list[DeclaredKey]]
     in_kernel: NotRequired[str | None]
+    quic_stacks: NotRequired[list[QuicStack]]
     is_coupled: NotRequired[bool]
     responds_to_loss: NotRequired[bool]
 

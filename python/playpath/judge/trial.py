@@ -61,9 +61,9 @@ class Trial:
 
 
 def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float | None = None) -> int | None:
-    """Viewers in each of two arms to find that the means are `apart`, as they are if that is not given; None for fewer than two values
-    or equal means,
-    and where `apart` is given and nobody differs.
+    """Viewers in each of two arms to find that the means are `apart`, as they are if that is not given.
+
+    None for fewer than two values or equal means, and where `apart` is given and nobody differs.
 
     Means one standard deviation apart take 17, half of one 64, as tables of the t test have it:
 

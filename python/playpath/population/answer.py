@@ -34,6 +34,7 @@ from playpath.population.intervals import (
 )
 from playpath.population.judging import Judgement, judge
 from playpath.population.raced import Scores
+from playpath.population.sets import VIEWER
 from playpath.population.spec import Population
 from playpath.population.versus import ALIKE, Relation, Versus, relation
 from playpath.results.effects import Effect, pairs
@@ -162,17 +163,36 @@ class PopulationResult(Tabular):
         units = by_path.group_by("unit", maintain_order=True).agg(weighted, pl.col("weight").sum())
         return units["value"].to_numpy(), units["weight"].to_numpy()
 
+    def doubt(self, values: np.ndarray, among: np.ndarray | None = None) -> float:
+        """Variance of a viewer's value over the draws of its path, on average; 0 where paths are known."""
+        if f"group.{VIEWER}" not in self.paths.columns:
+            return 0.0
+        frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
+        if among is not None:
+            frame = frame.filter(pl.Series(among))
+        by_path = frame.group_by("path", "unit").agg(pl.col("value").mean(), pl.col("weight").first())
+        of_units = by_path.group_by("unit").agg(pl.col("value").var(), pl.col("weight").sum()).drop_nulls()
+        total = float(of_units["weight"].sum())
+        return float((of_units["value"] * of_units["weight"]).sum()) / total if total > 0 else 0.0
+
+    def path_share(self, values: np.ndarray) -> float | None:
+        """Which share of an interval's variance is due to paths that are not known; None where they are known, or nothing varies."""
+        doubt = self.doubt(values)
+        means, weights = self.over_units(values)
+        own = np.cov(means, aweights=weights, ddof=0) if len(means) > 1 else 0.0
+        return doubt / float(own + doubt) if doubt > 0 else None
+
     def share(self, flags: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """The share of viewers for whom something holds."""
         if self.most is not None and among is None:
             return self._scores(flags.astype(float)).share()
-        return share_interval(*self.over_units(flags.astype(float), among))
+        return share_interval(*self.over_units(flags.astype(float), among), self.doubt(flags.astype(float), among))
 
     def net(self, scores: np.ndarray, among: np.ndarray | None = None) -> Estimate:
         """Helped minus harmed."""
         if self.most is not None and among is None:
             return self._scores(scores.astype(float)).estimate()
-        return net_interval(*self.over_units(scores.astype(float), among))
+        return net_interval(*self.over_units(scores.astype(float), among), self.doubt(scores.astype(float), among))
 
     def _scores(self, scores: np.ndarray) -> Scores:
         """What a race bets on."""
@@ -197,7 +217,7 @@ class PopulationResult(Tabular):
             return self._scores(scores).relation(self._wanted(network=network))
         key = (sender, other, network)
         p = self._p_corrected.get(key, self._p_corrected.get((other, sender, network), 1.0))
-        return relation(*self.over_units(scores), p)
+        return relation(*self.over_units(scores), p, self.doubt(scores))
 
     def _wanted(self, *, network: bool) -> float:
         return raced.wanted(len(self.population.base.senders), network=network)
@@ -350,7 +370,7 @@ class PopulationResult(Tabular):
             return None
         means = [math.fsum(arm) / len(arm) for arm in arms]
         apart = means[0] - means[1] if name else metric(by).margin(*means)
-        count = viewers_per_arm(*arms, None if name else apart)
+        count = viewers_per_arm(arms[0], arms[1], None if name else apart)
         return None if count is None else Trial(*both, by, apart, name is not None, count)
 
     @property
@@ -397,13 +417,16 @@ class PopulationResult(Tabular):
         """Mean over the viewers who have a value."""
         values = self.values(sender, name)
         there = ~np.isnan(values)
-        return mean_interval(*self.over_units(values, there)) if there.any() else None
+        return mean_interval(*self.over_units(values, there), self.doubt(values, there)) if there.any() else None
 
     def difference(self, sender: str, other: str, name: str) -> Estimate | None:
         """Mean of sender minus other, over viewers who have both."""
         mine, theirs = self.pair(sender, other, name)
-        there = ~np.isnan(mine - theirs)
-        return mean_interval(*self.over_units(mine - theirs, there)) if there.any() else None
+        change = mine - theirs
+        there = ~np.isnan(change)
+        if not there.any():
+            return None
+        return mean_interval(*self.over_units(change, there), self.doubt(change, there), metric(name).least)
 
     def quantiles(self, sender: str, name: str, levels: np.ndarray = LEVELS) -> np.ndarray | None:
         """Quantiles over viewers with bands: see `intervals.quantile_band`. Of a metric where more is better, the same share is *below*."""

@@ -155,7 +155,13 @@ def fine_print(result: PopulationResult) -> str:
     if result.best != result.baseline and len(result.senders) > 1:
         net = result.versus(result.best, result.baseline).net
         text += f" {result.best} against {result.baseline}, helped minus harmed: {_points(net)}."
-        if result.variance is not None:
+        share = result.path_share(result.judged(result.best, result.baseline).score.astype(float))
+        if share is not None:
+            text += (
+                f" Of what the interval allows, {100 * share:.0f} % is what the logs leave open of each viewer's path, and the rest what "
+                "viewers differ by."
+            )
+        elif result.variance is not None:
             text += f" {100 * result.variance:.0f} % of what single sessions vary lies between paths."
     return text
 

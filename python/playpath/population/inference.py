@@ -27,7 +27,9 @@ from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, fields_of
+from playpath.population.sets import VIEWER
 from playpath.population.transfers import Faults, Session, check_kind, sessions
+from playpath.show.report.inferred_page import Shown, inferred_page
 
 CAPACITY = ("session", "t_s", "rate_mbps_mean", "rate_mbps_p05", "rate_mbps_p50", "rate_mbps_p95")
 SESSIONS = (
@@ -59,6 +61,8 @@ _FEWEST = 3
 """Transfers of a session: fewer tell nothing of a course."""
 _MISFIT = 0.1
 """Share of a session's transfers that no rate explains, above which its fit is doubted."""
+_SHOWN = 6
+"""Sessions whose log is drawn against the path in the report."""
 _CHECKED = 4
 """Sessions in which a rival is tried, too, where the deployed sender is named."""
 _RIVALS = {"bbr": "cubic", "bbr3": "cubic"}
@@ -79,7 +83,7 @@ class Asked:
     Attributes
     ----------
     senders : tuple of str
-        The deployed congestion control, or the candidates for it.
+        The deployed congestion control, or the candidates for it; over QUIC `cubic/quic`.
     initial_window : float
         Packets.
     restarts_after_idle : bool
@@ -132,6 +136,7 @@ class _Told:
     readings: Counter[str] = field(default_factory=Counter)
     shared: int = 0
     implausible: Doubts = field(default_factory=Doubts)
+    shown: list[Shown] = field(default_factory=list)
 
 
 def infer(
@@ -176,13 +181,15 @@ def infer(
         _drop_column(folder / "users.csv", _TRAFFIC)
     write_text(folder / "population.toml", _population(told, asked, folder))
     done.notes = [*faults.notes(), *_notes(told, done, asked)]
+    write_text(folder / "report.html", inferred_page(folder.resolve().name, told.shown, done.sessions, done.notes))
     return done
 
 
 def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "capacity.csv", CAPACITY
     yield "sessions.csv", SESSIONS
-    yield "users.csv", ("name", "trace", "rtt_ms", "loss_percent", "path.0.queue", _TRAFFIC, known_from.COLUMN)
+    drawn = ("trace", "rtt_ms", "loss_percent", "path.0.queue", _TRAFFIC, known_from.COLUMN)
+    yield "users.csv", ("name", VIEWER, *drawn)
 
 
 class _Table:
@@ -227,7 +234,8 @@ def _answers(
 
 
 def _named(session: Session, told: _Told) -> Session:
-    """Two sessions of one name are told apart."""
+    """Two sessions of one name are one viewer's, and told apart."""
+    session.viewer = session.name
     name, number = session.name, 2
     while session.name in told.names:
         session.name, number = f"{name}-{number}", number + 1
@@ -249,7 +257,8 @@ def _ask(session: Session, asked: Asked, is_checked: bool) -> dict[str, Any]:
     }
     found = engine.infer(question)
     if is_checked:
-        rival = _RIVALS.get(asked.senders[0], _USUAL_RIVAL)
+        control, slash, transport = asked.senders[0].partition("/")
+        rival = _RIVALS.get(control, _USUAL_RIVAL) + slash + transport
         other = engine.infer({**question, "senders": [rival], "draws": 1, "kept": 1})
         found["rival"] = (rival, other["evidence"][0] - found["evidence"][0])
     return found
@@ -269,6 +278,9 @@ def _write(
     if answer["unexplained"] > _MISFIT:
         told.doubted.append(session.name)
     told.retransmitted += session.retransmitted is not None
+    if len(told.shown) < _SHOWN:
+        got = [(one["at_s"] + one["took_s"] / 2, 8 * one["bytes"] / one["took_s"]) for one in session.transfers]
+        told.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
     mean = sum(step[0] for step in answer["steps"]) / len(answer["steps"])
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
     rival, by = answer.get("rival", ("", 0.0))
@@ -305,11 +317,11 @@ def _write(
         write_text(file, _trace(draw, answer["lasts_s"]))
         trace = str(file.relative_to(folder))
         told.first_trace = told.first_trace or trace
-        if index == 1:
-            known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
-            own = [_digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), f"{draw['queue']} packets"]
-            told.shared += draw["has_neighbour"]
-            users.writerow([session.name, trace, *own, _START if draw["has_neighbour"] else _NEVER, known])
+        known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
+        own = [_digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), f"{draw['queue']} packets"]
+        told.shared += draw["has_neighbour"]
+        start = _START if draw["has_neighbour"] else _NEVER
+        users.writerow([f"{session.name} draw {index}", session.viewer, trace, *own, start, known])
 
 
 def _word(probability: float, what: str, is_told: bool) -> str:
@@ -363,11 +375,13 @@ start = "{_NEVER}"
 def _population(told: _Told, asked: Asked, folder: Path) -> str:
     """A population of the draws that runs as it is."""
     sender = max(told.senders, key=lambda name: told.senders[name])
-    others = [name for name in ("cubic", "bbr3") if name != sender]
+    control, _, transport = sender.partition("/")
+    over = f'\ntransport = "{transport}"' if transport else ""
+    others = [name for name in ("cubic", "bbr3") if name != control]
     traffic = _NEIGHBOUR if told.shared else ""
-    blocks = "\n".join(f'[[sender]]\ncc = "{name}"' for name in (sender, *others))
-    return f"""# Written by `playpath population infer`. Each user is one draw of a viewer's path from the posterior of the log, so that an
-# interval over users carries both what viewers differ by and what the log leaves open.
+    blocks = "\n".join(f'[[sender]]\ncc = "{name}"{over}' for name in (control, *others))
+    return f"""# Written by `playpath population infer`. Each row of users.csv is a draw of a viewer's path from the posterior of the log.
+# Rows of one viewer count as one: an interval carries both what viewers differ by and what the log leaves open, and tells the share.
 # A queue is hardly seen in a log: users.csv has draws from what is believed of any. The film and the player are in no log: they are
 # assumptions, and yours to set.
 name = {json.dumps(f"paths of {folder.resolve().name}")}

@@ -11,6 +11,10 @@ A unit's value is the mean over its sessions, so that units, not sessions, are w
   over 20 units is right; `is_dominated` tells, and such means never decide.
 - `quantile_band`: a quantile over viewers, by a percentile bootstrap over units.
 
+Where a unit's path is not known but drawn several times, its value is the mean over the draws, and `doubt` is the variance of its draws
+around that: the interval has the variance of the means and this (the law of total variance), so that it holds what these units would show
+on their true paths as well as what others would.
+
 Coverage was found by resampling populations of real traces (docs/decisions/population.md; tests/python/test_population_intervals.py
 repeats it): the first two cover 94 to 96 % from 20 units on, on average over pairs of senders.
 """
@@ -57,21 +61,21 @@ class Estimate:
         return dict(self.__dict__)
 
 
-def share_interval(values: np.ndarray, weights: np.ndarray) -> Estimate:
+def share_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0) -> Estimate:
     """The weighted mean of shares (0 to 1), one a unit."""
     w = weights / weights.sum()
     share = float(w @ values)
-    number = _effective(values, w, share)
+    number = _effective(values, w, share, doubt)
     z2 = Z95 * Z95 / number
     centre = (share + z2 / 2) / (1 + z2)
     half = math.sqrt(share * (1 - share) * z2 + z2 * z2 / 4) / (1 + z2)
     return Estimate(share, max(0.0, centre - half), min(1.0, centre + half), len(values))
 
 
-def _effective(values: np.ndarray, w: np.ndarray, share: float) -> float:
+def _effective(values: np.ndarray, w: np.ndarray, share: float, doubt: float) -> float:
     """The size of a simple random sample with this variance; with no variance, Kish's number of units."""
     kish = 1.0 / float(w @ w)
-    variance = _variance_of_mean(values, w)
+    variance = _variance_of_mean(values, w) + doubt / kish
     if variance <= 0 or not 0 < share < 1:
         return kish
     return max(1.0, share * (1 - share) / variance)
@@ -86,27 +90,29 @@ def _variance_of_mean(values: np.ndarray, w: np.ndarray) -> float:
     return float((w * w) @ ((values - mean) ** 2)) * number / (number - 1)
 
 
-def net_interval(values: np.ndarray, weights: np.ndarray, level: float = 0.05) -> Estimate:
-    """The weighted mean of values from -1 to 1, one a unit, with the interval that holds it but for this probability."""
-    return _adjusted(values, weights, level, pseudo=2, size=0.5)
+def net_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = 0.05) -> Estimate:
+    """The weighted mean of values from -1 to 1, one a unit, with the interval that holds it but for the probability `level`."""
+    return _adjusted(values, weights, doubt, level, pseudo=2, size=0.5)
 
 
-def alike_interval(values: np.ndarray, weights: np.ndarray, level: float = 0.05) -> Estimate:
+def alike_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = 0.05) -> Estimate:
     """As `net_interval`, with three whole wins and losses added: what a few units in a hundred may do has been seen, or is in it.
 
     The other is too narrow for "nothing happens": of viewers of whom 5 % are helped, 43 show none with probability 0.11.
     """
-    return _adjusted(values, weights, level, pseudo=6, size=1.0)
+    return _adjusted(values, weights, doubt, level, pseudo=6, size=1.0)
 
 
-def _adjusted(values: np.ndarray, weights: np.ndarray, level: float, *, pseudo: int, size: float) -> Estimate:
+def _adjusted(
+    values: np.ndarray, weights: np.ndarray, doubt: float, level: float, *, pseudo: int, size: float
+) -> Estimate:
     """With so many pseudo-observations of plus and minus `size`."""
     w = weights / weights.sum()
     kish = 1.0 / float(w @ w)
     mean = float(w @ values)
     number = kish + pseudo
     adjusted = mean * kish / number
-    spread = (kish * float(w @ (values - adjusted) ** 2) + pseudo * (size**2 + adjusted**2)) / number
+    spread = (kish * (float(w @ (values - adjusted) ** 2) + doubt) + pseudo * (size**2 + adjusted**2)) / number
     error = math.sqrt(spread / number)
     freedom = max(1.0, kish - 1)
     t = float(special.stdtrit(freedom, 1 - level / 2))
@@ -114,15 +120,22 @@ def _adjusted(values: np.ndarray, weights: np.ndarray, level: float, *, pseudo: 
     return Estimate(mean, max(-1.0, adjusted - t * error), min(1.0, adjusted + t * error), len(values), p)
 
 
-def mean_interval(values: np.ndarray, weights: np.ndarray, seed: int = 1) -> Estimate:
-    """The weighted mean of anything, one value a unit: bootstrap-t over units."""
+def mean_interval(
+    values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, noticed: float = 0.0, seed: int = 1
+) -> Estimate:
+    """The weighted mean of anything, one value a unit: bootstrap-t over units.
+
+    Two further units whose values are off by what one notices either way are in the error: where no unit shows anything, another may.
+    """
     w = weights / weights.sum()
     number, mean = len(values), float(w @ values)
-    error = math.sqrt(_variance_of_mean(values, w)) if number > 1 else math.inf
     if number < 2:
         return Estimate(mean, -math.inf, math.inf, number)
-    if error == 0:
-        return Estimate(mean, mean, mean, number)
+    own = math.sqrt(_variance_of_mean(values, w))
+    error = math.sqrt(own**2 + doubt * float(w @ w) + 2 * (noticed / (number + 2)) ** 2)
+    if own == 0:
+        half = float(special.stdtrit(number - 1, 0.975)) * error
+        return Estimate(mean, mean - half, mean + half, number)
     chosen = np.random.default_rng(seed).integers(0, number, (_DRAWS, number))
     drawn, drawn_w = values[chosen], weights[chosen]
     drawn_w = drawn_w / drawn_w.sum(axis=1, keepdims=True)

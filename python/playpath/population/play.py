@@ -116,6 +116,9 @@ def _racing(loaded: Population, until_decided: int | bool, paths: int | None, se
     if until_decided is not True and until_decided <= FEWEST_UNITS:
         raise InputError(f"until_decided {until_decided}: must be above the {FEWEST_UNITS} paths to begin with")
     if loaded.units:
+        # Of a viewer whose path is drawn several times, a race plays one draw.
+        first = sorted(set(loaded.viewers))
+        loaded = replace(loaded, units=[loaded.units[number] for number in first])
         most = min(_MOST if until_decided is True else until_decided, len(loaded.units))
         return replace(loaded, paths=most, is_shuffled=True)
     if sessions is not None and sessions > 1:

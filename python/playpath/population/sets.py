@@ -32,6 +32,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "trace": ("path.trace", ""),
 }
 """Columns of a users' table with a unit in their name: setting, unit. `path.rtt` with a unit in each cell works, too."""
+VIEWER = "viewer"
+"""Column of a users' table: whose path a row is a draw of."""
 WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
 """What nobody groups by: whoever writes it means a figure, and would not see that it does nothing."""
 
@@ -53,6 +55,8 @@ class Unit:
         Length of its trace, which repeats; infinite without one.
     known_from : str
         What its path is known from (`known_from.py`); empty: not said.
+    viewer : str
+        Whose path it is a draw of, or whose session: units of one viewer are counted as one; empty: its own.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Unit:
     groups: Mapping[str, str] = field(default_factory=dict)
     lap_s: float = math.inf
     known_from: str = ""
+    viewer: str = ""
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:
@@ -143,8 +148,8 @@ def _indexed(file: Path, key: str) -> list[Unit]:
 def users(file: Path, trace_key: str) -> list[Unit]:
     """The users of a table.
 
-    Columns: `name`, `weight`, `known_from`, those of `COLUMNS`, dotted settings (`path.rtt`, `player.buffer`) with a unit in each cell,
-    and any others, which results can be grouped by.
+    Columns: `name`, `weight`, `known_from`, `viewer` (rows of one viewer are draws of a path, and count as one), those of `COLUMNS`, dotted
+    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, which results can be grouped by.
     """
     units = []
     for line, row in _rows(file):
@@ -165,7 +170,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
             elif column.lower() in WITHOUT_UNIT:
                 named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
                 raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
-        units.append(Unit(name, weight, settings, row, lap_s, known))
+        units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, "")))
     return _unique(units, file)
 
 

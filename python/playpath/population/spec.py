@@ -127,7 +127,15 @@ class Population:
     @property
     def unit_count(self) -> int:
         """How many links or users (or, without a set, paths) there are: what an interval is over."""
-        return min(self.paths, len(self.units)) if self.units else self.paths
+        if not self.units:
+            return self.paths
+        return len({self.viewers[number] for number in self._order[: self.paths]})
+
+    @cached_property
+    def viewers(self) -> list[int]:
+        """Of each unit the number of the first one that is the same viewer's."""
+        first: dict[str, int] = {}
+        return [first.setdefault(unit.viewer or f"/{number}", number) for number, unit in enumerate(self.units)]
 
     def drawn(self) -> Iterator[DrawnPath]:
         """The paths, always the same ones; more paths begin with the same as fewer."""
@@ -141,7 +149,8 @@ class Population:
         number = self._order[index % len(self.units)]
         unit = self.units[number]
         copies = (self.paths - index % len(self.units) - 1) // len(self.units) + 1
-        return DrawnPath(index, number, unit.name, unit.weight / copies, {**settings, **unit.settings}, unit.groups)
+        drawn = {**settings, **unit.settings}
+        return DrawnPath(index, self.viewers[number], unit.name, unit.weight / copies, drawn, unit.groups)
 
     def seeds(self, index: int) -> range:
         """The seeds of a path's sessions: no two paths share one, so that their noise is independent."""
@@ -234,7 +243,7 @@ def load_population(
             {**raw, "population": {**raw.get("population", {}), "group": columns}} if group is not None else raw
         ),
         unit_word="links or users" if units else "paths",
-        most_units=len(units) or math.inf,
+        most_units=len({unit.viewer or f"/{number}" for number, unit in enumerate(units)}) or math.inf,
         is_complete=own.get("complete", False),
         heaviest=max((unit.weight for unit in units), default=1.0),
     )

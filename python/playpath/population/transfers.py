@@ -69,11 +69,14 @@ class Session:
         As the engine takes them: at_s, took_s, bytes, first_byte_s, again, socket.
     retransmitted : float or None
         Share of the bytes that was sent again, where the log counts it.
+    viewer : str
+        Whose session it is: as the log names them, before sessions of one name are told apart.
     """
 
     name: str
     transfers: list[dict[str, Any]]
     retransmitted: float | None = None
+    viewer: str = ""
 
 
 @dataclass

@@ -18,9 +18,9 @@ LEVEL = 0.05
 """At which a population is decided that is no race (`raced.py`)."""
 
 
-def relation(scores: np.ndarray, weights: np.ndarray, p: float) -> Relation:
+def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0.0) -> Relation:
     """What the scores of units prove; `p` is of no difference, corrected for all pairs."""
-    alike = alike_interval(scores, weights, LEVEL)
+    alike = alike_interval(scores, weights, doubt, LEVEL)
     if alike.low >= -ALIKE and alike.high <= ALIKE:
         return "alike"
     if p < LEVEL:

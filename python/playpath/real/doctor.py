@@ -124,7 +124,22 @@ def _probes() -> list[_Probe]:
         _Probe(APPS, "vlc", _program("vlc"), "apt install vlc-bin vlc-plugin-base"),
         _Probe(APPS, "chromium", _program("chromium", "chromium-browser", "google-chrome"), "apt install chromium"),
         _Probe(
-            APPS, "dash.js", _dash_js, "apt install npm, which fetches it at the first run; or PLAYPATH_DASHJS=FILE"
+            APPS,
+            "dash.js",
+            _script("dashjs"),
+            "apt install npm, which fetches it at the first run; or PLAYPATH_DASHJS=FILE",
+        ),
+        _Probe(
+            APPS,
+            "hls.js",
+            _script("hlsjs"),
+            "apt install npm, which fetches it at the first run; or PLAYPATH_HLSJS=FILE",
+        ),
+        _Probe(
+            APPS,
+            "Shaka",
+            _script("shaka"),
+            "apt install npm, which fetches it at the first run; or PLAYPATH_SHAKA=FILE",
         ),
         _Probe(APPS, "curl", _program("curl"), "apt install curl"),
         _Probe(APPS, "ngtcp2", _program("gtlsclient"), "apt install ngtcp2-client"),
@@ -179,15 +194,17 @@ def _clip() -> str | None:
     return str(stored) if stored.is_file() else None
 
 
-def _dash_js() -> str | None:
-    """The script, or the program that fetches it."""
-    from playpath.real.testbed import media
-    from playpath.real.testbed.players.dashjs import VERSION
+def _script(name: str) -> Callable[[], str | None]:
+    """A player's script, or the program that fetches it."""
 
-    own = os.environ.get("PLAYPATH_DASHJS")
-    stored = Path(own) if own else media.cache_folder() / "dashjs" / f"dash-{VERSION}.min.js"
-    npm = shutil.which("npm")
-    return str(stored) if stored.is_file() else f"{npm} fetches it" if npm else None
+    def look() -> str | None:
+        from playpath.real.testbed.players import PLAYERS
+
+        stored = PLAYERS[name].library.stored  # type: ignore[attr-defined]
+        npm = shutil.which("npm")
+        return str(stored) if stored.is_file() else f"{npm} fetches it" if npm else None
+
+    return look
 
 
 def _file(path: str) -> Callable[[], str | None]:

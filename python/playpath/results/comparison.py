@@ -191,9 +191,9 @@ class Comparison(Tabular):
         unproven = [(name, self.decision.deciding[name], None) for name in self.decision.open]
         best = self.ranking[0]
         for sender, name, mean in [*proven, *unproven]:
-            of = [[v for v in self.values(one, name) if v is not None] for one in (sender, best)]
+            own, others = ([v for v in self.values(one, name) if v is not None] for one in (sender, best))
             apart = self.ranker.margin(sender, best, name) if mean is None else mean
-            count = viewers_per_arm(*of, None if mean is not None else apart)
+            count = viewers_per_arm(own, others, None if mean is not None else apart)
             if count is not None:
                 found.setdefault(sender, Trial(sender, best, name, apart, mean is not None, count))
         return [found[name] for name in self.ranking if name in found]

@@ -333,8 +333,8 @@ class Path(Direction, total=False):
     """Shared links between the server and the path's own link, from the server on."""
 
     rebinding: Rebinding | None
-    """A NAT on the path gives the client another port: what is for the one before is lost, and TCP's server, which
-    knows nobody there, resets the connection."""
+    """A NAT on the path gives the client another port: packets for the one before are lost, and a TCP server
+    resets."""
 
     outage: Outage | None
     """A time in which the path's own link loses everything, both ways."""

@@ -51,6 +51,7 @@ pub static ENTRY: Entry = Entry {
 
 /// The model rules: losses cost a round trip of packet conservation, growth needs deliveries and not a full window.
 pub(crate) const BEHAVIOUR: Behaviour = Behaviour {
+    paces: true,
     responds_to_loss: false,
     responds_to_ecn: false,
     collapses_on_rto: true,

@@ -39,7 +39,7 @@ pub static ENTRY: Entry = Entry {
     params: &[DELTA, MODE, MAX_CWND],
     in_kernel: None,
     is_coupled: false,
-    behaviour: Behaviour { responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED },
+    behaviour: Behaviour { paces: true, responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED },
     build: |params, initial_window| Box::new(Copa::new(params, initial_window)),
 };
 

@@ -69,7 +69,7 @@ pub static ENTRY: Entry = Entry {
     ],
     in_kernel: None,
     is_coupled: false,
-    behaviour: Behaviour { ecn: EcnUse::LowLatency, ..Behaviour::LOSS_BASED },
+    behaviour: Behaviour { paces: true, ecn: EcnUse::LowLatency, ..Behaviour::LOSS_BASED },
     build: |params, initial_window| Box::new(Prague::new(params, initial_window)),
 };
 

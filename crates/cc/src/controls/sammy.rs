@@ -34,7 +34,7 @@ pub static ENTRY: Entry = Entry {
     params: &[EMPTY, FULL, slow_start_spec("hystart++"), ABC_LIMIT, PACED, REDUCE_FROM, cubic::GROWTH],
     in_kernel: None,
     is_coupled: false,
-    behaviour: Behaviour::LOSS_BASED,
+    behaviour: Behaviour { paces: true, ..Behaviour::LOSS_BASED },
     build: |params, initial_window| Box::new(Sammy::new(params, initial_window)),
 };
 

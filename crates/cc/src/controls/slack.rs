@@ -45,7 +45,12 @@ pub static ENTRY: Entry = Entry {
     params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE],
     in_kernel: Some(InKernel::ours(&law::LAW)),
     is_coupled: false,
-    behaviour: Behaviour { responds_to_loss: false, grows_only_if_allowed: true, ..Behaviour::DELAY_BASED },
+    behaviour: Behaviour {
+        paces: true,
+        responds_to_loss: false,
+        grows_only_if_allowed: true,
+        ..Behaviour::DELAY_BASED
+    },
     build: |params, initial_window| Box::new(Slack::new(params, initial_window)),
 };
 

@@ -13,33 +13,35 @@ pub(super) struct Flow<'a> {
     pub deployed: &'a Deployed,
     pub control: Box<dyn CongestionControl>,
     /// Round trip without queueing.
-    rtt_s: f64,
+    pub(super) rtt_s: f64,
     /// Sent, and not known to be delivered or lost.
-    out: VecDeque<Sent>,
+    pub(super) out: VecDeque<Sent>,
     /// How many of them are lost.
     out_lost: usize,
     pub delivered: u64,
-    delivered_at: f64,
-    first_sent_at: f64,
+    pub(super) delivered_at: f64,
+    pub(super) first_sent_at: f64,
     pub sent: u64,
     pub last_sent_at: Option<f64>,
     paced_until: f64,
-    round_end: u64,
+    pub(super) round_end: u64,
     pub srtt: f64,
     min_rtt: f64,
     /// Most packets out in this transfer.
     pub most_out: u32,
     has_started: bool,
+    /// Nothing is measured for a control whose window grows by ACKs alone.
+    is_deaf_to_rates: bool,
     /// Packets found lost.
     pub lost: u64,
     /// Found lost, and not sent again yet.
     due: u64,
-    recovery: Option<Recovery>,
+    pub(super) recovery: Option<Recovery>,
 }
 
 /// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
 #[derive(Clone, Copy, Debug)]
-struct Recovery {
+pub(super) struct Recovery {
     /// Packets delivered or lost that end it.
     end: u64,
     retransmitted: u32,
@@ -67,12 +69,12 @@ impl Recovery {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    at: f64,
-    acked_at: f64,
-    first_sent_at: f64,
-    delivered: u64,
-    delivered_at: f64,
+pub(super) struct Sent {
+    pub at: f64,
+    pub acked_at: f64,
+    pub first_sent_at: f64,
+    pub delivered: u64,
+    pub delivered_at: f64,
     is_app_limited: bool,
     is_lost: bool,
     lost_until_then: u64,
@@ -107,6 +109,7 @@ impl<'a> Flow<'a> {
             min_rtt: rtt_s,
             most_out: 0,
             has_started: false,
+            is_deaf_to_rates: matches!(deployed.control.name, "cubic" | "newreno"),
             lost: 0,
             due: 0,
             recovery: None,
@@ -179,10 +182,17 @@ impl<'a> Flow<'a> {
         }
         self.last_sent_at = Some(now);
         self.most_out = self.most_out.max(self.out.len() as u32);
-        if let Some(rate) = self.control.pacing_rate() {
-            let takes = f64::from(payload_bytes) * 8.0 / (rate.as_bits_per_sec() as f64).max(1.0);
-            self.paced_until = self.paced_until.max(now) + takes;
+        if let Some(rate) = self.pacing_rate() {
+            let takes = f64::from(payload_bytes) * 8.0 / rate.max(1.0);
+            self.paced_until = self.paced_until.max(now - self.deployed.burst * takes) + takes;
         }
+    }
+
+    /// bit/s of the control, or of the transport.
+    pub(super) fn pacing_rate(&self) -> Option<f64> {
+        let own = self.control.pacing_rate().map(|rate| rate.as_bits_per_sec() as f64);
+        let of_window = |gain| gain * self.control.cwnd() * self.deployed.mss * 8.0 / self.srtt;
+        own.or(self.deployed.paced_by.map(of_window))
     }
 
     /// So many packets leave back to back, and nothing is known of them but the end.
@@ -262,18 +272,18 @@ impl<'a> Flow<'a> {
         if round_start {
             self.round_end = self.delivered;
         }
-        let rate = RateSample {
+        let rate = (!self.is_deaf_to_rates).then(|| RateSample {
             is_app_limited: sent.is_app_limited,
             prior_delivered: sent.delivered,
             lost: (self.lost - sent.lost_until_then) as u32,
             tx_in_flight: sent.in_flight,
             delivery_rate: Rate::from_bits_per_sec_f64(f64::from(delivered * mss) * 8.0 / interval.max(1e-9)),
             ..RateSample::new(delivered, length(interval), mss)
-        };
+        });
         let cwnd = self.control.cwnd();
         let may_grow = self.recovery.is_none() && f64::from(self.most_out) >= libm::floor(cwnd)
             || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
-        Ack { rtt: Some(length(rtt)), rate: Some(rate), prior_in_flight, may_grow, round_start, ..Ack::new(1, mss) }
+        Ack { rtt: Some(length(rtt)), rate, prior_in_flight, may_grow, round_start, ..Ack::new(1, mss) }
     }
 
     /// A packet is found lost: once in a recovery the window shrinks.

@@ -14,21 +14,23 @@ use std::collections::VecDeque;
 const PHASE_S: f64 = 1.3;
 
 pub(crate) struct Link<'a> {
-    fifo: Fifo<'a>,
+    pub(super) fifo: Fifo<'a>,
     /// Without queueing.
     pub(super) rtt_s: f64,
-    loss: Option<Loss>,
-    neighbour: Option<Flow<'a>>,
+    pub(super) loss: Option<Loss>,
+    pub(super) neighbour: Option<Flow<'a>>,
 }
 
 /// Packets that are lost at random.
-struct Loss {
+pub(super) struct Loss {
     /// Share of the packets.
     share: f64,
     /// Which.
     draws: Stream,
     /// Where it is known how many of a transfer are lost: of so many packets so many.
     of_transfer: Option<(f64, f64)>,
+    /// The next one is lost.
+    is_next: bool,
 }
 
 /// What becomes of a packet.
@@ -69,14 +71,14 @@ impl<'a> Link<'a> {
     /// The link loses this share of the packets at random; `seed` says which.
     pub fn losing(mut self, share: f64, seed: u64) -> Link<'a> {
         let draws = || RootSeed(seed).stream("losses");
-        self.loss = (share > 0.0).then(|| Loss { share, draws: draws(), of_transfer: None });
+        self.loss = (share > 0.0).then(|| Loss { share, draws: draws(), of_transfer: None, is_next: false });
         self
     }
 
     /// Of the next `packets`, `lost` are lost at random, if packets are: a log that counts them tells the sender's history.
     pub(super) fn expect(&mut self, packets: f64, lost: Option<f64>) {
         if let Some(loss) = self.loss.as_mut() {
-            loss.of_transfer = lost.map(|lost| (packets, lost.min(packets)));
+            loss.of_transfer = lost.map(|lost| (packets, by_noise(loss.share, packets, lost)));
         }
     }
 
@@ -113,8 +115,29 @@ impl<'a> Link<'a> {
     }
 }
 
+/// Of `lost` packets out of `packets`, what a path takes that loses a share of them. What is more than it may take (two deviations of a
+/// Poisson number above its mean, and one) a queue lost, or a burst.
+pub(crate) fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
+    let mean = share * packets;
+    libm::round(lost.min(mean + 2.0 * libm::sqrt(mean) + 1.0)).min(packets)
+}
+
 impl Loss {
+    /// Of the next `packets`, those before the first that is lost.
+    pub(super) fn spared(&mut self, packets: u64) -> u64 {
+        if self.is_next {
+            return 0;
+        }
+        let spared = (0..packets).find(|_| self.strikes(false));
+        self.is_next = spared.is_some();
+        spared.unwrap_or(packets)
+    }
+
     fn strikes(&mut self, is_again: bool) -> bool {
+        if self.is_next && !is_again {
+            self.is_next = false;
+            return true;
+        }
         let Some((packets, lost)) = self.of_transfer.as_mut() else { return self.draws.chance(self.share) };
         if is_again {
             return false;
@@ -129,13 +152,13 @@ impl Loss {
 pub(super) struct Fifo<'a> {
     /// Bytes on the wire per second; on a course the greatest.
     bytes_per_s: f64,
-    course: Option<&'a [(f64, f64)]>,
+    pub(super) course: Option<&'a [(f64, f64)]>,
     /// What the clock is ahead of the course's.
     lag: f64,
-    free_at: f64,
-    limit: Option<usize>,
+    pub(super) free_at: f64,
+    pub(super) limit: Option<usize>,
     /// When each packet that is in it leaves, where there is a limit.
-    leaving: VecDeque<f64>,
+    pub(super) leaving: VecDeque<f64>,
 }
 
 impl Fifo<'_> {

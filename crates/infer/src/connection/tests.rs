@@ -102,8 +102,30 @@ fn beside_a_neighbour_a_transfer_gets_a_part_and_its_first_byte_waits() {
 fn of_a_transfer_whose_losses_are_known_as_many_packets_are_lost() {
     let deployed = Deployed::linux("cubic").unwrap();
     let mut connection = Connection::new(&deployed, Link::new(20e6, RTT_S).losing(0.01, 3));
-    for again in [0.0, 7.0, 1.0, 40.0] {
+    // 5 of 500 on average: 5 + 2 · √5 + 1 = 10.5 at most; what is more was no noise.
+    for (again, noise) in [(0.0, 0.0), (7.0, 7.0), (1.0, 1.0), (40.0, 10.0)] {
         let served = connection.serve(&Transfer { again: Some(again), ..transfer(500) }, 1.0);
-        assert_eq!(served.again, again);
+        assert_eq!(served.again, noise);
+    }
+}
+
+#[test]
+fn a_round_trip_at_a_time_takes_as_long_as_packet_by_packet() {
+    // On a course, of one rate, every packet is played.
+    for (name, queue, loss) in
+        [("cubic", 130, 0.0), ("newreno", 45, 0.0), ("cubic", 130, 0.002), ("cubic/quic", 130, 0.0)]
+    {
+        let deployed = Deployed::named(name).unwrap();
+        for rate in [2e6, 8e6, 30e6] {
+            let course = [(0.0, rate)];
+            let serve = |link: Link<'_>| {
+                let mut connection = Connection::new(&deployed, link.queueing(Some(queue)).losing(loss, 3));
+                (0..12).map(|_| connection.serve(&transfer(1_000), 0.5)).collect::<Vec<_>>()
+            };
+            let (quick, slow) = (serve(Link::new(rate, RTT_S)), serve(Link::on(&course, RTT_S)));
+            let time = |served: &[super::Served]| served.iter().map(|one| one.took_s).sum::<f64>();
+            let off = time(&quick) / time(&slow) - 1.0;
+            assert!(off.abs() < 0.01, "{name} at {rate}: off by {off}");
+        }
     }
 }

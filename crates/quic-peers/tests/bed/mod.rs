@@ -1,10 +1,13 @@
 //! One link for two stacks: a bulk transfer from client to server in virtual time.
 
+mod both;
 pub mod laws;
+mod noq;
 mod ours;
 mod quinn;
 
-pub use ours::{Ours, stock};
+pub use noq::Noq;
+pub use ours::{Ours, habits, stock};
 pub use quinn::Quinn;
 
 use playpath_units::random::{RootSeed, Stream};
@@ -44,7 +47,7 @@ pub trait Ends {
     /// The client keeps its buffer full, the server reads.
     fn pump(&mut self, now: Time);
     fn delivered(&self) -> u64;
-    fn lost(&self) -> u64;
+    fn lost(&mut self) -> u64;
 }
 
 struct Wire<D> {

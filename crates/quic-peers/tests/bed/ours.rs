@@ -13,13 +13,18 @@ pub struct Ours {
     stream: Option<u64>,
 }
 
-/// Our control with quinn's habits: it reduces the window, not what is in flight, and knows no HyStart and no limit per ACK.
+/// quinn's habits: it reduces the window, not what is in flight, and knows no HyStart and no limit per ACK. Those that a control has.
+pub fn habits(name: &str) -> Vec<(&'static str, &'static str)> {
+    let declared = playpath_cc::find(name).unwrap().params;
+    let all = [("reduce_from", "cwnd"), ("slow_start", "classic"), ("abc_limit", "65535")];
+    all.into_iter().filter(|(name, _)| declared.iter().any(|spec| spec.name == *name)).collect()
+}
+
+/// Our control with them.
 pub fn stock(name: &str) -> Box<dyn CongestionControl> {
     let entry = playpath_cc::find(name).unwrap();
     let mut params = playpath_cc::Params::defaults(entry.params);
-    params.set_word("reduce_from", "cwnd").unwrap();
-    params.set_word("slow_start", "classic").unwrap();
-    params.set_number("abc_limit", 65535.0).unwrap();
+    habits(name).into_iter().for_each(|(name, value)| params.set_text(name, value).unwrap());
     (entry.build)(&params, 10.0)
 }
 
@@ -81,7 +86,7 @@ impl Ends for Ours {
     fn delivered(&self) -> u64 {
         self.server.stats().bytes_delivered
     }
-    fn lost(&self) -> u64 {
+    fn lost(&mut self) -> u64 {
         self.client.stats().packets_lost
     }
 }

@@ -43,14 +43,21 @@ impl ServerCertVerifier for Trusting {
     }
 }
 
-/// A client of HTTP/3.
-pub fn client(transport: TransportConfig) -> ClientConfig {
+/// TLS of a client of HTTP/3.
+pub fn tls() -> rustls::ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider);
     let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).expect("TLS 1.3 of this provider");
     let mut tls = builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting)).with_no_client_auth();
     tls.alpn_protocols = vec![b"h3".to_vec()];
-    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).expect("AES of this provider")));
+    tls.enable_early_data = true;
+    tls
+}
+
+/// A client of HTTP/3.
+#[allow(dead_code, reason = "not every test has quinn for a client")]
+pub fn client(transport: TransportConfig) -> ClientConfig {
+    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls()).expect("AES of this provider")));
     config.transport_config(Arc::new(transport));
     config
 }

@@ -6,7 +6,7 @@
 use httlib_huffman::DecoderSpeed;
 
 /// Most bytes of names and values of a field section, each counted with 32 more (RFC 9114 §4.2.2).
-const MOST_BYTES: usize = 32 * 1024;
+pub(crate) const MOST_BYTES: usize = 32 * 1024;
 
 /// A name and its value.
 pub type Field = (String, String);
@@ -63,17 +63,17 @@ pub fn encode<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
                 out.extend(name.as_bytes());
             }
         }
-        put_integer(&mut out, 0x00, 7, value.len() as u64);
-        out.extend(value.as_bytes());
+        put_string(&mut out, 7, value);
     }
     out
 }
 
-struct Input<'a>(&'a [u8]);
+/// What is left of a field section.
+pub(crate) struct Input<'a>(pub &'a [u8]);
 
 impl Input<'_> {
     /// An integer whose prefix has `bits` bits, and the flags before it (RFC 7541 §5.1).
-    fn integer(&mut self, bits: u32) -> Option<(u8, u64)> {
+    pub fn integer(&mut self, bits: u32) -> Option<(u8, u64)> {
         let (&first, mut rest) = self.0.split_first()?;
         let most = (1u64 << bits) - 1;
         let flags = first & !(most as u8);
@@ -95,7 +95,7 @@ impl Input<'_> {
     }
 
     /// A string whose length has a prefix of `bits` bits, and the bit before it says that it is Huffman-coded.
-    fn string(&mut self, bits: u32) -> Option<String> {
+    pub fn string(&mut self, bits: u32) -> Option<String> {
         let is_coded = self.0.first()? & (1 << bits) != 0;
         let (_, length) = self.integer(bits)?;
         let bytes = self.0.get(..usize::try_from(length).ok()?)?;
@@ -111,7 +111,13 @@ impl Input<'_> {
     }
 }
 
-fn put_integer(out: &mut Vec<u8>, flags: u8, bits: u32, value: u64) {
+/// Without Huffman's code.
+pub(crate) fn put_string(out: &mut Vec<u8>, bits: u32, text: &str) {
+    put_integer(out, 0x00, bits, text.len() as u64);
+    out.extend(text.as_bytes());
+}
+
+pub(crate) fn put_integer(out: &mut Vec<u8>, flags: u8, bits: u32, value: u64) {
     let most = (1u64 << bits) - 1;
     if value < most {
         out.push(flags | value as u8);

@@ -8,7 +8,7 @@
 use super::fields::{Field, decode, encode};
 use super::{Broken, DATA, DECOMPRESSION_FAILED, FRAME_UNEXPECTED, HEADERS, PRIORITY_UPDATE, RESERVED, frame_head};
 use super::{CANCEL_PUSH, GOAWAY, MAX_PUSH_ID, PUSH_PROMISE, SETTINGS};
-use crate::http::{Answer, Http};
+use crate::http::{Answer, Http, too_early};
 use crate::outgoing::{Outgoing, Source};
 use crate::store::Store;
 use playpath_transport::codec::quic::put_varint;
@@ -29,6 +29,8 @@ pub struct Request {
     is_body: bool,
     /// What the client said of its order among others.
     pub priority: Option<Priority>,
+    /// It came before the handshake's end, and somebody else may have sent it again: only what changes nothing is answered (RFC 8470).
+    pub is_early: bool,
 }
 
 /// What some input came to.
@@ -96,8 +98,12 @@ impl Request {
     fn ask(&mut self, fields: &[Field], store: &Store, date: SystemTime) -> Outcome {
         let Some(head) = head(fields) else { return Outcome::Malformed };
         self.priority = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
-        let step = self.http.handle(head.as_bytes(), store, date);
-        let mut answer = step.answer;
+        let is_safe = ["GET ", "HEAD ", "OPTIONS "].iter().any(|method| head.starts_with(method));
+        let mut answer = if self.is_early && !is_safe {
+            Some(too_early(head.lines().next().unwrap_or_default(), date))
+        } else {
+            self.http.handle(head.as_bytes(), store, date).answer
+        };
         if let Some(answer) = &mut answer {
             answer.request = answer.request.replace("HTTP/1.1", "HTTP/3");
         }
@@ -111,7 +117,7 @@ fn outcome(answer: Option<Answer>) -> Outcome {
 }
 
 /// As HTTP/1.1 has it; `None`: malformed.
-fn head(fields: &[Field]) -> Option<String> {
+pub(crate) fn head(fields: &[Field]) -> Option<String> {
     let pseudo = fields.iter().take_while(|(name, _)| name.starts_with(':')).count();
     let (pseudo, regular) = fields.split_at(pseudo);
     let known = [":method", ":scheme", ":path", ":authority"];
@@ -167,14 +173,17 @@ pub fn priority(value: &str) -> Priority {
     found
 }
 
+/// The fields of an answer but its status, as HTTP/2 and HTTP/3 have them.
+pub(crate) fn regular_fields(answer: &Answer) -> Vec<Field> {
+    let lines = answer.head.split("\r\n").skip(1).filter_map(|line| line.split_once(": "));
+    let named = lines.map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()));
+    named.filter(|(name, _)| name != "connection").collect()
+}
+
 /// Put an answer onto its stream: a HEADERS frame, and DATA if it has a body.
 pub fn put_answer(answer: Answer, out: &mut Outgoing) {
     let status = answer.status.to_string();
-    let lines = answer.head.split("\r\n").skip(1).filter_map(|line| line.split_once(": "));
-    let regular: Vec<Field> = lines
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()))
-        .filter(|(name, _)| name != "connection")
-        .collect();
+    let regular = regular_fields(&answer);
     let section = encode(
         std::iter::once((":status", status.as_str()))
             .chain(regular.iter().map(|(name, value)| (name.as_str(), value.as_str()))),

@@ -53,18 +53,20 @@ impl Identity {
 
     /// TLS 1.3 for HTTP/3. Errors: certificate and key do not belong together.
     pub fn into_tls(self) -> Result<Tls, String> {
-        self.into_tls_for("h3")
+        self.into_tls_for(&["h3"])
     }
 
-    /// TLS 1.3 for the protocol of this name (RFC 7301). Errors as of [`into_tls`](Self::into_tls).
-    pub fn into_tls_for(self, protocol: &str) -> Result<Tls, String> {
+    /// TLS 1.3 for the protocols of these names, best first (RFC 7301). Errors as of [`into_tls`](Self::into_tls).
+    pub fn into_tls_for(self, protocols: &[&str]) -> Result<Tls, String> {
         let secret = Sha256::digest([b"playpath tokens", self.key.secret_der()].concat()).into();
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(|error| error.to_string())?;
         let config = builder.with_no_client_auth().with_single_cert(self.chain, self.key);
         let mut config = config.map_err(|error| format!("certificate and key: {error}"))?;
-        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        // 0-RTT: a ticket is good for one connection, so what comes early comes once (RFC 8446 §8.1; RFC 9001 §4.6.1 for the value).
+        config.max_early_data_size = u32::MAX;
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         Ok(Tls { config: Arc::new(config), secret })
     }
 }

@@ -16,6 +16,8 @@ const TAG: usize = 16;
 #[derive(Default)]
 pub struct Keyring {
     spaces: [Option<Keys>; 3],
+    /// Of the client's 0-RTT packets.
+    early: Option<DirectionalKeys>,
     /// For the next key update.
     next: Option<Secrets>,
     phase: bool,
@@ -51,19 +53,27 @@ impl Keyring {
         self.next = next.or(self.next.take());
     }
 
+    /// TLS takes 0-RTT packets, until it is done (`None`).
+    pub fn install_early(&mut self, keys: Option<DirectionalKeys>) {
+        self.early = keys;
+    }
+
     /// The phase bit of packets to be sent.
     pub fn phase(&self) -> bool {
         self.phase
     }
 
-    fn remote(&self, space: Space) -> Option<&DirectionalKeys> {
-        self.spaces[space as usize].as_ref().map(|keys| &keys.remote)
+    fn remote(&self, kind: Kind) -> Option<&DirectionalKeys> {
+        match kind {
+            Kind::ZeroRtt => self.early.as_ref(),
+            _ => self.spaces[kind.space() as usize].as_ref().map(|keys| &keys.remote),
+        }
     }
 
     /// Open the packet that `bytes` is, whose number begins at `number_at`. `None`: nobody who has the keys made it.
     pub fn open(&mut self, kind: Kind, bytes: &mut [u8], number_at: usize) -> Option<Clear> {
         let space = kind.space();
-        let keys = self.remote(space)?;
+        let keys = self.remote(kind)?;
         let (head, rest) = bytes.split_at_mut_checked(number_at)?;
         let (number_field, sampled) = rest.split_at_mut_checked(4)?;
         let sample = sampled.get(..keys.header.sample_len())?;
@@ -78,7 +88,7 @@ impl Keyring {
         let size = if is_short && phase != self.phase {
             self.open_other_phase(number, header, payload)?
         } else {
-            self.remote(space)?.packet.decrypt_in_place(number, header, payload).ok()?.len()
+            self.remote(kind)?.packet.decrypt_in_place(number, header, payload).ok()?.len()
         };
         let largest = &mut self.largest[space as usize];
         *largest = Some(largest.map_or(number, |largest| largest.max(number)));

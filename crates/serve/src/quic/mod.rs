@@ -4,6 +4,7 @@
 //! stateless reset), `run` (the loop).
 
 pub mod identity;
+mod ids;
 pub mod keys;
 pub mod qlog;
 pub mod run;

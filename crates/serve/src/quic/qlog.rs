@@ -171,6 +171,9 @@ fn frame_data(frame: &Frame) -> Value {
         Frame::NewConnectionId { sequence } => {
             json!({ "frame_type": "new_connection_id", "sequence_number": sequence })
         }
+        Frame::RetireConnectionId { sequence } => {
+            json!({ "frame_type": "retire_connection_id", "sequence_number": sequence })
+        }
         Frame::PathChallenge(token) => json!({ "frame_type": "path_challenge", "data": format!("{token:016x}") }),
         Frame::PathResponse(token) => json!({ "frame_type": "path_response", "data": format!("{token:016x}") }),
         Frame::Close { code } => json!({ "frame_type": "connection_close", "error_code": code }),

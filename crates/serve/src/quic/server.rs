@@ -4,8 +4,7 @@
 //!
 //! Nothing grows without bound: clients and half-open ones are counted ([`Limits`]), each may send at most its
 //! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
-//! §8.1). From so many half-open ones on, a stranger proves its address by a Retry before anything is kept of it. Left out: further
-//! connection ids.
+//! §8.1). From so many half-open ones on, a stranger proves its address by a Retry before anything is kept of it.
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
@@ -83,7 +82,7 @@ pub struct Server {
     half_open: BTreeSet<u64>,
     /// Own connection ids, and those that clients chose for their first packets.
     cids: HashMap<Vec<u8>, u64>,
-    cids_of: HashMap<u64, [Vec<u8>; 2]>,
+    cids_of: HashMap<u64, Vec<Vec<u8>>>,
     dues: BTreeSet<(Time, u64)>,
     due_of: HashMap<u64, Time>,
     ready: VecDeque<u64>,
@@ -209,6 +208,25 @@ impl Server {
             session.handle_datagram(now, envelope, bytes, &self.store);
             self.ready.push_back(id);
         }
+        self.renew_ids(id);
+    }
+
+    /// The client keeps as many ids to call this end by as both allow (RFC 9000 §5.1.1).
+    fn renew_ids(&mut self, id: u64) {
+        let Some((session, own)) = self.sessions.get_mut(&id).zip(self.cids_of.get_mut(&id)) else { return };
+        for cid in session.take_given_back() {
+            own.retain(|other| other[..] != cid);
+            self.cids.remove(&cid[..]);
+        }
+        while session.wants_id() {
+            let Some(cid) = self.secrets.key().ok().map(u64::to_be_bytes) else { return };
+            if self.cids.contains_key(&cid[..]) {
+                return; // drawn twice: with the next datagram another
+            }
+            session.give_id(cid, self.tokens.of_reset(&cid));
+            own.push(cid.to_vec());
+            self.cids.insert(cid.to_vec(), id);
+        }
     }
 
     /// An answer to somebody that nothing is kept of, if there is one.
@@ -246,7 +264,7 @@ impl Server {
         }
         let config = self.settings.endpoint();
         let control = self.settings.sender.cc.build(config.initial_window);
-        let cids = [opening.own.to_vec(), to.to_vec()];
+        let cids = vec![opening.own.to_vec(), to.to_vec()];
         let name: String = opening.original.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut session = Session::new(now, (config, control), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));

@@ -4,6 +4,7 @@
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
 use crate::incoming::Incoming;
+use crate::quic::ids::{self, Ids};
 use crate::quic::keys::Keyring;
 use crate::quic::qlog::Qlog;
 use crate::quic::streams::Streams;
@@ -14,7 +15,7 @@ use playpath_transport::Ecn;
 use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, OfServer, Opened};
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
-use playpath_transport::quic::packet::{Address, Datagram, FrameList, Kind, Packet, Space};
+use playpath_transport::quic::packet::{Address, Datagram, Frame, FrameList, Kind, Packet, Space};
 use playpath_transport::quic::receiving::Arrival;
 use playpath_units::Time;
 use rustls::ServerConfig;
@@ -71,10 +72,13 @@ pub struct Session {
     keys: Keyring,
     crypto: [Crypto; 3],
     own: [u8; 8],
+    /// What the client called itself first.
     peer: Vec<u8>,
+    ids: Ids,
     addresses: Vec<SocketAddr>,
     /// What the client told of itself.
     client: Option<OfClient>,
+    has_control: bool,
     /// HTTP/3 above it.
     pub streams: Streams,
     closes_as_application: bool,
@@ -101,6 +105,7 @@ impl Session {
             own: &own,
             reset_token,
             max_uni_streams: config.max_uni_streams,
+            max_ids: ids::MOST,
         };
         let parameters = codec::put_parameters(&config.parameters(), &told);
         let tls = ServerConnection::new(tls.clone(), Version::V1, parameters).ok()?;
@@ -114,10 +119,12 @@ impl Session {
             tls,
             keys: Keyring::new(retry.as_deref().unwrap_or(&original)),
             crypto: <[Crypto; 3]>::default(),
+            ids: Ids::new((own, reset_token), peer.clone()),
             own,
             peer,
             addresses: Vec::new(),
             client: None,
+            has_control: false,
             streams: Streams::default(),
             closes_as_application: false,
             qlog: None,
@@ -194,12 +201,13 @@ impl Session {
         while at < bytes.len()
             && let Some(header) = Header::parse(&bytes[at..], self.own.len())
         {
-            let (kind, number_at, end) = match header {
-                Header::Long { kind, number_at, end, .. } => (kind, number_at, end),
-                Header::Short { number_at, .. } => (Kind::OneRtt, number_at, bytes.len() - at),
+            let (kind, number_at, end, destination) = match header {
+                Header::Long { kind, number_at, end, destination, .. } => (kind, number_at, end, destination),
+                Header::Short { number_at, destination } => (Kind::OneRtt, number_at, bytes.len() - at, destination),
                 Header::Unknown { .. } => return,
             };
             let packet = &mut bytes[at..at + end];
+            self.ids.arrive(&packet[destination]);
             at += end;
             if self.endpoint.opens(kind) {
                 self.handle_packet(now, kind, packet, number_at, arrival);
@@ -231,7 +239,57 @@ impl Session {
         self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
         self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         self.keep_data(kind.space(), payload, &opened);
+        self.keep_ids(now, &opened);
         self.speak_tls(now, kind.space());
+    }
+
+    /// Ids that the client gives, and those of ours that it gives back.
+    fn keep_ids(&mut self, now: Time, opened: &Opened) {
+        for frame in &opened.frames {
+            if let Frame::RetireConnectionId { sequence } = *frame {
+                match self.ids.give_back(sequence) {
+                    Ok(()) => self.endpoint.withdraw(Frame::NewConnectionId { sequence }),
+                    Err(code) => return self.endpoint.fail(now, code),
+                }
+            }
+        }
+        for id in &opened.ids {
+            match self.ids.take(id) {
+                Ok(retired) => self.retire(retired),
+                Err(code) => return self.endpoint.fail(now, code),
+            }
+        }
+        let retiring =
+            self.endpoint.announced().iter().filter(|frame| matches!(frame, Frame::RetireConnectionId { .. }));
+        if retiring.count() > ids::MOST_RETIRING {
+            self.endpoint.fail(now, ids::CONNECTION_ID_LIMIT_ERROR);
+        }
+    }
+
+    fn retire(&mut self, retired: Vec<u64>) {
+        for sequence in retired {
+            let frame = Frame::RetireConnectionId { sequence };
+            if !self.endpoint.announced().contains(&frame) {
+                self.endpoint.announce(frame);
+            }
+        }
+    }
+
+    /// The client may have one more id of ours.
+    pub fn wants_id(&self) -> bool {
+        let limit = self.client.map_or(0, |client| client.max_ids);
+        self.endpoint.is_established() && !self.endpoint.is_closing() && self.ids.wants(limit)
+    }
+
+    /// It gets this one, with what a stateless reset of it ends with.
+    pub fn give_id(&mut self, cid: [u8; 8], token: [u8; 16]) {
+        let sequence = self.ids.give(cid, token);
+        self.endpoint.announce(Frame::NewConnectionId { sequence });
+    }
+
+    /// Ids of ours that the client has given back since the last call.
+    pub fn take_given_back(&mut self) -> Vec<[u8; 8]> {
+        self.ids.take_given_back()
     }
 
     /// What the endpoint has let in gets its bytes; what it has not has closed the connection.
@@ -249,6 +307,7 @@ impl Session {
                     }
                 }
                 Data::Stream(id) => self.streams.keep(*id, *offset, bytes),
+                Data::Id(_) => {}
             }
         }
     }
@@ -271,17 +330,29 @@ impl Session {
         if self.client.is_none() && !self.take_parameters(now) {
             return;
         }
+        if let Some(keys) = self.tls.zero_rtt_keys().filter(|_| was_handshaking && space == Space::Initial) {
+            self.keys.install_early(Some(keys));
+            self.endpoint.install_early_keys();
+            self.open_control();
+        }
         if self.tls.is_handshaking() {
             return self.write_tls(space);
         }
         if was_handshaking {
             self.endpoint.install_keys(Space::Data, true, true);
             self.endpoint.complete_handshake(now);
-            if let Some(client) = &self.client {
-                self.streams.open_control(&mut self.endpoint, client);
-            }
+            self.keys.install_early(None);
+            self.open_control();
         }
         self.write_tls(Space::Data); // tickets
+    }
+
+    /// As soon as something can be sent on it: with 0-RTT before the handshake's end.
+    fn open_control(&mut self) {
+        if let Some(client) = self.client.as_ref().filter(|_| !self.has_control) {
+            self.streams.open_control(&mut self.endpoint, client);
+            self.has_control = true;
+        }
     }
 
     fn write_tls(&mut self, mut space: Space) {
@@ -326,6 +397,10 @@ impl Session {
         if let Err(Broken(code)) = self.streams.serve(now, &mut self.endpoint, remote, store) {
             self.end(now, code);
         }
+        if let Some(address) = self.streams.migrated.take() {
+            let retired = self.ids.settle(address.port);
+            self.retire(retired);
+        }
         let stats = self.endpoint.stats();
         let moved = stats.bytes_acked + stats.bytes_delivered;
         if moved != self.moved.0 || self.streams.is_idle() {
@@ -338,6 +413,7 @@ impl Session {
         loop {
             let datagram = self.endpoint.poll_transmit(now)?;
             let start = out.len();
+            self.ids.address(datagram.to.port);
             if self.put_datagram(&datagram, out).is_some() {
                 self.qlog.iter_mut().for_each(|log| datagram.packets().for_each(|packet| log.sent(now, packet)));
                 let remote = *self.addresses.get(usize::from(datagram.to.port))?;
@@ -357,15 +433,20 @@ impl Session {
     fn put_packet(&mut self, packet: &Packet, out: &mut Vec<u8>) -> Option<()> {
         let start = out.len();
         let number_bytes = self.endpoint.number_bytes(packet);
-        codec::put_header(out, packet, (&self.peer, &self.own), (number_bytes, self.keys.phase()));
+        let peer = self.ids.peer();
+        codec::put_header(out, packet, (peer, &self.own), (number_bytes, self.keys.phase()));
         let number_at = out.len() - number_bytes as usize;
-        let overhead = packet.kind.overhead((self.peer.len() as u32, self.own.len() as u32), number_bytes);
+        let overhead = packet.kind.overhead((peer.len() as u32, self.own.len() as u32), number_bytes);
         let length = (packet.bytes - overhead) as usize;
-        let (crypto, streams) = (&self.crypto[packet.kind.space() as usize], &self.streams);
+        let (crypto, streams, ids) = (&self.crypto[packet.kind.space() as usize], &self.streams, &self.ids);
         let written =
             codec::put_frames(out, packet, (length, self.closes_as_application), |whose, offset, bytes| match whose {
                 Data::Crypto => copy(&crypto.outgoing, offset, bytes),
                 Data::Stream(id) => streams.copy(id, offset, bytes),
+                Data::Id(sequence) => {
+                    ids.copy(sequence, bytes);
+                    Ok(())
+                }
             });
         if let Err(id) = written {
             self.endpoint.reset(id); // the file is not what it was: nothing right can be sent any more

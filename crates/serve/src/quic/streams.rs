@@ -9,6 +9,7 @@ use crate::outgoing::{Outgoing, Source};
 use crate::store::Store;
 use playpath_cc::AppParameters;
 use playpath_transport::codec::quic::OfClient;
+use playpath_transport::quic::packet::Address;
 use playpath_transport::quic::{Connection, Event, Reason};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
@@ -52,6 +53,8 @@ pub struct Streams {
     pub requests: u64,
     /// What the client told first that cannot be.
     pub doubt: Option<Warning>,
+    /// The client has proved that it is at another address now.
+    pub migrated: Option<Address>,
 }
 
 impl Default for Streams {
@@ -67,6 +70,7 @@ impl Default for Streams {
             accesses: Vec::new(),
             requests: 0,
             doubt: None,
+            migrated: None,
         }
     }
 }
@@ -122,6 +126,7 @@ impl Streams {
             match event {
                 Event::Readable(id) => readable.push(id),
                 Event::Closed(reason) => self.end(now, endpoint, reason),
+                Event::Migrated(address) => self.migrated = Some(address),
                 _ => {}
             }
         }
@@ -163,6 +168,7 @@ impl Streams {
                 }
                 consumed
             } else {
+                request.is_early = !endpoint.is_established();
                 let (consumed, outcome) = request.handle(input, store, SystemTime::now())?;
                 let is_cut = is_end && consumed as u64 == readable && request.is_cut();
                 match outcome {

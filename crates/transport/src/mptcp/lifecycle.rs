@@ -105,11 +105,15 @@ impl MptcpConnection {
         }
     }
 
-    /// A segment brought `payload` in order of its subflow: the window follows what comes.
+    /// A segment brought `payload` in order of its subflow: the window follows what comes, and Linux acknowledges at once what lets
+    /// it grow.
     #[inline(always)]
-    pub(super) fn tune_window(&mut self, now: Time, payload: u32) {
-        if self.receiver.is_tuned() {
-            self.receiver.tune(now, payload, self.subflows.receiver_rtt());
+    pub(super) fn tune_window(&mut self, now: Time, path: usize, payload: u32) {
+        if self.receiver.is_tuned()
+            && self.receiver.tune(now, path, payload, self.subflows.receiver_rtt())
+            && let Some(tcp) = &mut self.subflows.touch(path).tcp
+        {
+            tcp.request_ack();
         }
     }
 

@@ -166,7 +166,7 @@ impl MptcpConnection {
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
-            self.tune_window(now, segment.payload_len);
+            self.tune_window(now, path, segment.payload_len);
         }
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {

@@ -6,8 +6,8 @@
 //! 2. The right edge of the window never moves back.
 //!
 //! Linux's auto-tuning (`mptcp_rcv_space_adjust`, 6.18) is TCP's (`tcp/receiver/autotuning.rs`) over the longest round trip of the
-//! subflows, with these differences: the threshold that segments raise (`rcv_ssthresh`) is one of the connection, not one of each
-//! subflow; data out of order neither take room nor let the buffer grow.
+//! subflows, with this difference: data out of order neither take room nor let the buffer grow. The threshold that segments raise
+//! (`rcv_ssthresh`) is one of each subflow, and the right edge is the farthest that any of them tells (`mptcp_set_rwin`).
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
@@ -24,6 +24,8 @@ pub(crate) struct DataReceiver {
     advertised: u64,
     mss: u32,
     tuning: Option<AutoTuning>,
+    /// Of each path's subflow.
+    thresholds: Vec<u64>,
 }
 
 impl DataReceiver {
@@ -31,7 +33,7 @@ impl DataReceiver {
         let buffer = config.receive_buffer;
         let tuning = config.has_tuned_window.then(|| AutoTuning::new(mss, buffer));
         let advertised = tuning.as_ref().map_or(buffer, |tuning| tuning.window(0, 0));
-        DataReceiver { arrivals: Arrivals::default(), read: 0, buffer, advertised, mss, tuning }
+        DataReceiver { arrivals: Arrivals::default(), read: 0, buffer, advertised, mss, tuning, thresholds: Vec::new() }
     }
 
     /// The window follows what is read.
@@ -39,13 +41,15 @@ impl DataReceiver {
         self.tuning.is_some()
     }
 
-    /// A segment brought `payload`; `rtt` is the longest of the subflows.
-    pub fn tune(&mut self, now: Time, payload: u32, rtt: Duration) {
-        let unread = self.readable();
-        let Some(tuning) = &mut self.tuning else { return };
+    /// A segment brought `payload` over `path`; `rtt` is the longest of the subflows. Did the subflow's window grow?
+    pub fn tune(&mut self, now: Time, path: usize, payload: u32, rtt: Duration) -> bool {
+        let Some(tuning) = &mut self.tuning else { return false };
         tuning.note_arrival(now);
         tuning.set_rtt(rtt);
-        tuning.grows_by(payload, unread);
+        if self.thresholds.len() <= path {
+            self.thresholds.resize(path + 1, tuning.first_threshold());
+        }
+        tuning.grows_subflow(&mut self.thresholds[path], payload)
     }
 
     /// Payload of a full segment.

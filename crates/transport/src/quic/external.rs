@@ -20,7 +20,37 @@ use super::receiving::Arrival;
 use super::{Connection, Event, Reason, varint};
 use playpath_cc::CongestionControl;
 use playpath_units::Time;
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Frames of connection ids: what is announced, and what of that is to be sent.
+#[derive(Default)]
+pub(super) struct Announcements {
+    standing: Vec<Frame>,
+    queue: VecDeque<Frame>,
+}
+
+impl Announcements {
+    pub fn is_due(&self) -> bool {
+        !self.queue.is_empty()
+    }
+    pub fn next(&self) -> Option<Frame> {
+        self.queue.front().copied()
+    }
+    pub fn on_sent(&mut self) {
+        self.queue.pop_front();
+    }
+    pub fn on_lost(&mut self, frame: Frame) {
+        if self.standing.contains(&frame) && !self.queue.contains(&frame) {
+            self.queue.push_back(frame);
+        }
+    }
+    /// It is acknowledged, or of no use.
+    pub fn withdraw(&mut self, frame: Frame) {
+        self.standing.retain(|other| *other != frame);
+        self.queue.retain(|other| *other != frame);
+    }
+}
 
 impl Connection {
     /// A server that waits for the first datagram, and whose TLS is spoken outside.
@@ -71,6 +101,34 @@ impl Connection {
         self.handshake.receives(kind)
     }
 
+    /// TLS has keys for the client's 0-RTT packets, and takes them.
+    pub fn install_early_keys(&mut self) {
+        self.handshake.set_early_keys(true);
+    }
+
+    /// The peer's connection id that packets go to has so many bytes from now on.
+    pub fn set_peer_cid_bytes(&mut self, bytes: u32) {
+        if self.config.peer_cid_bytes != bytes {
+            Arc::make_mut(&mut self.config).peer_cid_bytes = bytes;
+        }
+    }
+
+    /// A frame of connection ids is to be sent, and again until it is acknowledged.
+    pub fn announce(&mut self, frame: Frame) {
+        self.announcements.standing.push(frame);
+        self.announcements.queue.push_back(frame);
+    }
+
+    /// It need not be known any more.
+    pub fn withdraw(&mut self, frame: Frame) {
+        self.announcements.withdraw(frame);
+    }
+
+    /// Frames announced that nobody has acknowledged.
+    pub fn announced(&self) -> &[Frame] {
+        &self.announcements.standing
+    }
+
     /// What the client told of itself, and the largest datagram that it takes (RFC 9000 §18.2).
     pub fn set_peer_parameters(&mut self, now: Time, parameters: TransportParameters, max_datagram: u64) {
         let most = u32::try_from(max_datagram).unwrap_or(u32::MAX);
@@ -85,6 +143,7 @@ impl Connection {
     /// TLS is done: the client is who it said, and has our parameters.
     pub fn complete_handshake(&mut self, now: Time) {
         self.handshake.complete();
+        self.handshake.set_early_keys(false); // RFC 9001 §4.9.3
         self.lane.path.start(now);
         self.tell(Event::Connected);
         self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)

@@ -103,6 +103,10 @@ impl Handshake {
         let keys = &mut self.keys[space as usize];
         *keys = Keys { sends: keys.sends || sends, receives: keys.receives || receives };
     }
+    /// There are keys of 0-RTT packets, or no more.
+    pub fn set_early_keys(&mut self, has_keys: bool) {
+        self.has_early_keys = has_keys;
+    }
     /// TLS is done, on the server's side (RFC 9001 §4.1.2).
     pub fn complete(&mut self) {
         (self.is_complete, self.is_confirmed, self.done_due) = (true, true, true);

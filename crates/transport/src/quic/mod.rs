@@ -13,6 +13,7 @@
 mod acknowledging;
 mod closing;
 pub mod config;
+mod driven;
 mod ecn;
 pub mod external;
 mod flow;
@@ -36,6 +37,8 @@ pub mod varint;
 use acknowledging::Arrivals;
 use closing::State;
 use config::Config;
+pub use driven::Driven;
+use external::Announcements;
 use handshake::Handshake;
 use lane::Lane;
 use migration::Route;
@@ -112,6 +115,7 @@ pub struct Connection {
     events: VecDeque<Event>,
     /// Packets that were given up, if somebody wants to hear of them.
     lost: Option<Vec<(Space, u64)>>,
+    announcements: Announcements,
 }
 
 impl Connection {
@@ -145,6 +149,7 @@ impl Connection {
             has_sent_since_arrival: false,
             events: VecDeque::new(),
             lost: None,
+            announcements: Announcements::default(),
             config,
         }
     }

@@ -134,6 +134,11 @@ pub enum Frame {
         /// Sequence number.
         sequence: u64,
     },
+    /// §19.16.
+    RetireConnectionId {
+        /// Sequence number.
+        sequence: u64,
+    },
     /// §19.17.
     PathChallenge(u64),
     /// §19.18.
@@ -170,6 +175,7 @@ impl Frame {
             Frame::MaxStreamData { id, max } => 1 + varint::size(id) + varint::size(max),
             Frame::StreamDataBlocked { id, limit } => 1 + varint::size(id) + varint::size(limit),
             Frame::NewConnectionId { sequence } => 1 + varint::size(sequence) + 1 + 1 + 8 + 16,
+            Frame::RetireConnectionId { sequence } => 1 + varint::size(sequence),
             Frame::PathChallenge(_) | Frame::PathResponse(_) => 9,
             Frame::Close { code } => 1 + varint::size(code) + 1 + 1,
             Frame::PathStatus { path_id, sequence, .. } => 2 + varint::size(path_id as u64) + varint::size(sequence),

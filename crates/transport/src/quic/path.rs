@@ -153,6 +153,9 @@ impl Path {
     pub fn control(&self) -> &dyn CongestionControl {
         &*self.control
     }
+    pub fn set_datagram_bytes(&mut self, bytes: u32) {
+        self.datagram_bytes = bytes;
+    }
     pub fn bytes_in_flight(&self) -> u64 {
         self.bytes_in_flight
     }
@@ -486,6 +489,13 @@ impl Path {
 
     fn undo_if_spurious(&mut self, now: Time) {
         if self.recovery.last.is_some_and(|episode| episode.lost > 0 && episode.spurious >= episode.lost) {
+            self.undo(now);
+        }
+    }
+
+    /// The last reduction, if there is one to give back.
+    pub fn undo(&mut self, now: Time) {
+        if self.recovery.last.is_some() {
             self.recovery = Recovery::default();
             self.undos += 1;
             self.tell(now, |control, view| control.on_undo(view, &Undo { was_rto: false }));

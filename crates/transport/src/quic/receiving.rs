@@ -137,7 +137,9 @@ impl Connection {
             }
             Frame::PathStatus { path_id, sequence, is_backup } => self.on_path_status(path_id, sequence, is_backup),
             Frame::Close { code } => self.drain(now, code),
-            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } | Frame::NewConnectionId { .. } => {}
+            // Connection ids are bytes, which are kept outside ([`external`](super::external)).
+            Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
+            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } => {}
         }
         Ok(())
     }
@@ -182,10 +184,14 @@ fn is_allowed(kind: Kind, frame: &Frame) -> bool {
         (Kind::Initial | Kind::Handshake, frame) => {
             matches!(frame, Frame::Ping | Frame::Crypto { .. } | Frame::Close { .. })
         }
-        (
-            Kind::ZeroRtt,
-            Frame::Crypto { .. } | Frame::HandshakeDone | Frame::PathResponse(_) | Frame::PathStatus { .. },
-        ) => false,
+        (Kind::ZeroRtt, frame) => !matches!(
+            frame,
+            Frame::Crypto { .. }
+                | Frame::HandshakeDone
+                | Frame::PathResponse(_)
+                | Frame::PathStatus { .. }
+                | Frame::RetireConnectionId { .. }
+        ),
         _ => true,
     }
 }

@@ -127,6 +127,7 @@ impl Connection {
             Frame::Crypto { offset, len, .. } => {
                 self.handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
             }
+            Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => self.announcements.withdraw(*frame),
             _ => self.streams.on_frame_acked(frame),
         }
     }
@@ -236,6 +237,9 @@ impl Connection {
                     self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
                 }
                 Frame::HandshakeDone => self.handshake.done_due = true,
+                frame @ (Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. }) => {
+                    self.announcements.on_lost(frame);
+                }
                 frame => self.streams.on_frame_lost(&frame),
             }
         }

@@ -154,7 +154,8 @@ impl Connection {
     /// Something waits for a packet of the data's space.
     fn has_data(&self) -> bool {
         let has_frames = if self.multi.is_some() { self.lane.queue.has_frames() } else { self.streams.has_frames() };
-        has_frames || self.handshake.done_due || self.has_crypto(Space::Data)
+        let has_news = self.handshake.done_due || self.announcements.is_due();
+        has_frames || has_news || self.has_crypto(Space::Data)
     }
 
     fn has_crypto(&self, space: Space) -> bool {
@@ -249,6 +250,10 @@ impl Connection {
         if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
             self.handshake.done_due = false;
             draft.push(Frame::HandshakeDone);
+        }
+        while let Some(frame) = self.announcements.next().filter(|frame| draft.fits(*frame)) {
+            self.announcements.on_sent();
+            draft.push(frame);
         }
         while !draft.packet.frames.is_full() && draft.room >= LEAST_ROOM {
             let next = match self.multi {

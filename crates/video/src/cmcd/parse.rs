@@ -166,7 +166,7 @@ impl Parsed {
             "dl" => self.cmcd.dl_ms = self.integer("dl", entry, 0.0, MAX_MS, ot),
             "ltc" => self.cmcd.ltc_ms = self.integer("ltc", entry, 0.0, MAX_OBJECT_MS, ot),
             "msd" => self.cmcd.msd_ms = self.integer("msd", entry, 0.0, MAX_MS, ot),
-            "d" => self.cmcd.d_ms = self.integer("d", entry, 1.0, MAX_OBJECT_MS, ot),
+            "d" => self.cmcd.d_ms = self.integer("d", entry, 0.0, MAX_OBJECT_MS, ot),
             "mtp" => self.cmcd.mtp_kbps = self.integer("mtp", entry, 0.0, MAX_KBPS, ot),
             "rtp" => self.cmcd.rtp_kbps = self.integer("rtp", entry, 0.0, MAX_KBPS, ot),
             "v" => self.cmcd.version = self.integer("v", entry, 1.0, 2.0, ot),

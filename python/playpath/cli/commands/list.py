@@ -71,12 +71,26 @@ def _print_kinds(json: bool) -> None:
 def _print_entry(entry: Component) -> None:
     console.out.print(f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}")
     about = Text(entry.get("reference") or "", style="dim")
-    if entry.get("in_kernel"):
-        about.append(f"{'; ' if about else ''}in the kernel: {entry['in_kernel']}", style="green")
     if about:
         console.out.print(Padding(about, (0, 0, 0, 4)))
+    if "quic_stacks" in entry:
+        console.out.print(Padding(_where(entry), (0, 0, 0, 4)))
     if entry.get("params"):
         console.print_table(_params(entry["params"]), below="")
+
+
+def _where(entry: Component) -> Text:
+    """Where a congestion control runs, and why not elsewhere."""
+    places = ["simulator", *([f"Linux as {entry['in_kernel']}"] if entry.get("in_kernel") else [])]
+    places += [one["stack"] for one in entry["quic_stacks"] if one["refused"] is None]
+    text = Text(f"runs in: {', '.join(places)}", style="green")
+    whys: dict[str, list[str]] = {}
+    for one in entry["quic_stacks"]:
+        if one["refused"] is not None:
+            whys.setdefault(one["refused"], []).append(one["stack"])
+    for why, stacks in whys.items():
+        text.append(f"; not in {' and '.join(stacks)}: {why}", style="dim")
+    return text
 
 
 def _params(params: list[DeclaredKey]) -> Table:

@@ -122,7 +122,8 @@ Player = Annotated[
     typer.Option(
         "--player",
         metavar="NAME",
-        help="In the worlds kernel and wire: own, vlc, dashjs, curl; iperf3 in the former only. Over QUIC: dashjs, ngtcp2.",
+        help="In the worlds kernel and wire: own, vlc, dashjs, hlsjs, shaka, curl; iperf3 in the former only. "
+        "Over QUIC: dashjs, hlsjs, shaka, ngtcp2.",
         autocompletion=completing.player,
     ),
 ]

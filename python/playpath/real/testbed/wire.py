@@ -149,11 +149,12 @@ class _Own:
 
 
 class Wire(_Own):
-    """The project's own TCP over one path, its MPTCP over several; `has_tls`: players speak TLS with it."""
+    """The project's own TCP over one path, its MPTCP over several; `has_tls`: players speak TLS with it, and HTTP/2 if `has_http2`."""
 
-    def __init__(self, *, has_tls: bool = False) -> None:
+    def __init__(self, *, has_tls: bool = False, has_http2: bool = False) -> None:
         super().__init__()
         self.has_tls = has_tls
+        self.has_http2 = has_http2
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Needs its program; over several paths a client that has MPTCP."""
@@ -175,6 +176,7 @@ class Wire(_Own):
         where = ["--tun", _DEVICE, *(word for end in bed.ends for word in ("--address", address_on(end)))]
         where += ["--no-mptcp"] if len(bed.ends) == 1 else []
         where += ["--name", address_on(bed.ends[0])] if self.has_tls else []
+        where += ["--no-http2"] if self.has_tls and not self.has_http2 else []
         server = self._start(bed, where, described, signalling)
         for end in bed.ends:
             way = ("dev", end.client_device, "src", end.client_address)

@@ -5,7 +5,6 @@
 //! 1. RESET_STREAM and STOP_SENDING carry error code 0, which HTTP/3 reads as H3_NO_ERROR; CONNECTION_CLOSE has no reason phrase.
 //! 2. Of an ACK frame the newest [`Ack::CAPACITY`](crate::quic::packet::Ack::CAPACITY) ranges are read; the older ones are told
 //!    again, or were told before.
-//! 3. A peer that retires the connection id in use (§5.1.2) is told INTERNAL_ERROR: further ones of it are not kept.
 //!
 //! Nothing here panics on any input. Tested by `tests/quic_codec.rs`: the RFC's examples, round trips, sizes, hostile bytes.
 //!
@@ -18,7 +17,7 @@ mod written;
 
 pub use header::{Header, MAX_CID, VERSION, packet_number, put_header, retry, version_negotiation};
 pub use parameters::{OfClient, OfServer, TRANSPORT_PARAMETER_ERROR, put_parameters, read_parameters};
-pub use read::{FRAME_ENCODING_ERROR, INTERNAL_ERROR, Opened, PROTOCOL_VIOLATION, read_frames};
+pub use read::{FRAME_ENCODING_ERROR, NewId, Opened, PROTOCOL_VIOLATION, read_frames};
 pub use written::{Data, put_frames};
 
 use crate::quic::varint;

@@ -19,6 +19,8 @@ pub struct OfClient {
     pub max_uni_streams: u64,
     /// `initial_max_stream_data_uni`.
     pub max_uni_data: u64,
+    /// `active_connection_id_limit`.
+    pub max_ids: u64,
 }
 
 /// Read a client's parameters; `source` is the connection id that it calls itself. `None`: TRANSPORT_PARAMETER_ERROR.
@@ -36,6 +38,7 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
         max_datagram: 65_527,
         max_uni_streams: 0,
         max_uni_data: 0,
+        max_ids: 2,
     };
     let (mut reader, mut seen, mut is_named) = (Reader::new(bytes), Vec::new(), false);
     while !reader.is_empty() {
@@ -59,7 +62,7 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
             0x09 => found.max_uni_streams = bounded(number()?)?,
             0x0a => found.common.ack_delay_exponent = number().filter(|&exponent| exponent <= 20)? as u8,
             0x0b => found.common.max_ack_delay_ms = number().filter(|&delay| delay < 1 << 14)?,
-            0x0e => drop(number().filter(|&limit| limit >= 2)?),
+            0x0e => found.max_ids = number().filter(|&limit| limit >= 2)?,
             0x0f => is_named = value == source,
             _ => {}
         }
@@ -80,6 +83,8 @@ pub struct OfServer<'a> {
     pub reset_token: [u8; 16],
     /// Unidirectional streams that the client may open.
     pub max_uni_streams: u64,
+    /// Ids of the client that are kept at a time.
+    pub max_ids: u64,
 }
 
 /// A server's parameters.
@@ -94,7 +99,6 @@ pub fn put_parameters(parameters: &TransportParameters, server: &OfServer) -> Ve
     bytes(0x0f, server.own);
     server.retry.into_iter().for_each(|retry| bytes(0x10, retry));
     bytes(0x02, &server.reset_token);
-    bytes(0x0c, &[]); // disable_active_migration: the client gets no second id to move with
     for (id, value) in [
         (0x01, parameters.max_idle_timeout_ms),
         (0x04, parameters.initial_max_data),
@@ -105,6 +109,7 @@ pub fn put_parameters(parameters: &TransportParameters, server: &OfServer) -> Ve
         (0x09, server.max_uni_streams),
         (0x0a, u64::from(parameters.ack_delay_exponent)),
         (0x0b, parameters.max_ack_delay_ms),
+        (0x0e, server.max_ids),
     ] {
         let mut number = Vec::new();
         put_varint(&mut number, value);

@@ -14,14 +14,25 @@ pub struct Opened {
     pub ack: Option<Ack>,
     /// All others but PADDING; those that change nothing here stand as [`Frame::Ping`].
     pub frames: Vec<Frame>,
+    /// Connection ids of the client's that NEW_CONNECTION_ID frames bring.
+    pub ids: Vec<NewId>,
     /// Data of CRYPTO and STREAM frames: whose, from which offset, and where in the payload.
     pub data: Vec<(Data, u64, Range<usize>)>,
 }
 
+/// A further connection id (§19.15), but for its token: nobody here looks for a client's stateless reset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewId {
+    /// Sequence number.
+    pub sequence: u64,
+    /// All before this one are to be retired.
+    pub retire_prior_to: u64,
+    /// The id, 1 to 20 bytes.
+    pub cid: Vec<u8>,
+}
+
 /// FRAME_ENCODING_ERROR (§20.1).
 pub const FRAME_ENCODING_ERROR: u64 = 0x07;
-/// INTERNAL_ERROR.
-pub const INTERNAL_ERROR: u64 = 0x01;
 /// PROTOCOL_VIOLATION.
 pub const PROTOCOL_VIOLATION: u64 = 0x0a;
 
@@ -77,11 +88,13 @@ fn read_frame(reader: &mut Reader, opened: &mut Opened) -> Option<Result<(), u64
             bounded(reader.varint()?)?;
             Frame::Ping
         }
-        0x18 => return read_new_cid(reader).map(|frame| frame.map(|frame| opened.frames.push(frame))),
-        0x19 => {
-            let _sequence = reader.varint()?;
-            return Some(Err(PROTOCOL_VIOLATION)); // §19.16: there is one, and it is in use
+        0x18 => {
+            let id = read_new_cid(reader)?;
+            let sequence = id.sequence;
+            opened.ids.push(id);
+            Frame::NewConnectionId { sequence }
         }
+        0x19 => Frame::RetireConnectionId { sequence: reader.varint()? },
         0x1a | 0x1b => {
             let token = u64::from_be_bytes(reader.take(8)?.try_into().ok()?);
             if kind == 0x1a { Frame::PathChallenge(token) } else { Frame::PathResponse(token) }
@@ -111,15 +124,16 @@ fn read_stream(reader: &mut Reader, kind: u64, opened: &mut Opened) -> Option<Fr
     Some(Frame::Stream { id, offset, len: bytes.len() as u32, fin: kind & 1 != 0 })
 }
 
-/// §19.15. The peer's further ids are not used; `Err`: it wants the first one back, and gets the connection's end.
-fn read_new_cid(reader: &mut Reader) -> Option<Result<Frame, u64>> {
+/// §19.15.
+fn read_new_cid(reader: &mut Reader) -> Option<NewId> {
     let (sequence, retire_prior_to) = (reader.varint()?, reader.varint()?);
     let length = usize::from(reader.byte()?);
     if !(1..=MAX_CID).contains(&length) || retire_prior_to > sequence {
         return None;
     }
-    reader.take(length + 16)?;
-    Some(if retire_prior_to > 0 { Err(INTERNAL_ERROR) } else { Ok(Frame::NewConnectionId { sequence }) })
+    let cid = reader.take(length)?.to_vec();
+    reader.take(16)?;
+    Some(NewId { sequence, retire_prior_to, cid })
 }
 
 fn read_ack(reader: &mut Reader, has_counts: bool) -> Option<Ack> {

@@ -13,6 +13,8 @@ pub enum Data {
     Crypto,
     /// A stream's.
     Stream(u64),
+    /// A connection id of this end with its token, 24 bytes, by its number.
+    Id(u64),
 }
 
 /// Append a packet's frames, `length` bytes in all, filled with PADDING. `data` writes the bytes from an offset on into a slice.
@@ -92,8 +94,14 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
         Frame::MaxStreams(max) => put(out, 0x12, &[max]),
         Frame::DataBlocked(limit) => put(out, 0x14, &[limit]),
         Frame::StreamDataBlocked { id, limit } => put(out, 0x15, &[id, limit]),
-        // Never sent: this end has one connection id (§5.1.1 asks for no more), and one path.
-        Frame::NewConnectionId { .. } | Frame::Close { .. } | Frame::PathStatus { .. } => {}
+        Frame::NewConnectionId { sequence } => {
+            put(out, 0x18, &[sequence, 0]); // none before it is to be retired
+            out.push(8);
+            return Some((Data::Id(sequence), 0, room(out, 24)));
+        }
+        Frame::RetireConnectionId { sequence } => put(out, 0x19, &[sequence]),
+        // Never sent: this end has one path.
+        Frame::Close { .. } | Frame::PathStatus { .. } => {}
         Frame::PathChallenge(token) | Frame::PathResponse(token) => {
             out.push(if matches!(frame, Frame::PathChallenge(_)) { 0x1a } else { 0x1b });
             out.extend(token.to_be_bytes());

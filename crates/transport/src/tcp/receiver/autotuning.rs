@@ -118,12 +118,26 @@ impl AutoTuning {
 
     /// Data arrived in order, `unread` bytes wait for the reader: does the window grow by it?
     pub fn grows_by(&mut self, payload: u32, unread: u64) -> bool {
-        let room = self.clamp.saturating_sub(unread).saturating_sub(self.threshold);
-        if payload < 128 || room == 0 {
-            return false;
-        }
-        self.threshold += room.min(2 * u64::from(self.mss.max(payload)));
-        true
+        let raised = self.raised(self.threshold, payload, unread);
+        std::mem::replace(&mut self.threshold, raised) < raised
+    }
+
+    /// The threshold of a subflow without data yet.
+    pub fn first_threshold(&self) -> u64 {
+        FIRST_WINDOW.min(self.most)
+    }
+
+    /// Data arrived in order of a subflow: is its threshold raised by it? What is unread is the connection's; the largest threshold
+    /// counts.
+    pub fn grows_subflow(&mut self, threshold: &mut u64, payload: u32) -> bool {
+        let raised = self.raised(*threshold, payload, 0);
+        self.threshold = self.threshold.max(raised);
+        std::mem::replace(threshold, raised) < raised
+    }
+
+    fn raised(&self, threshold: u64, payload: u32, unread: u64) -> u64 {
+        let room = self.clamp.saturating_sub(unread).saturating_sub(threshold);
+        if payload < 128 { threshold } else { threshold + room.min(2 * u64::from(self.mss.max(payload))) }
     }
 }
 
@@ -204,5 +218,15 @@ mod tests {
         tuning.note_rtt(1, Duration::from_millis(100), true);
         read_at(&mut tuning, 100, 1 << 20);
         assert!(!tuning.grows_by(MSS, 0));
+    }
+    /// Two subflows of three segments each: 64 240 + 3 · 2896 = 72 928 in both, and that is the window, not 81 616.
+    #[test]
+    fn each_subflow_raises_its_own_threshold() {
+        let mut tuning = AutoTuning::new(MSS, 6 << 20);
+        let mut own = [tuning.first_threshold(); 2];
+        for i in 0..6 {
+            assert!(tuning.grows_subflow(&mut own[i % 2], MSS));
+        }
+        assert_eq!((own, tuning.window(0, MSS)), ([72_928; 2], 72_928));
     }
 }

@@ -1,6 +1,6 @@
 """dash.js in Chromium without a window, with CMCD: the reference player of DASH in a real browser.
 
-The page (`dashjs.html`) lies beside the browser, not on the server: only manifest and segments cross the measured path. It
+The page (`dashjs.html`, with `page.js`) lies beside the browser, not on the server: only manifest and segments cross the measured path. It
 tells what happens on the console, which Chromium writes to its standard error; so no remote control is needed. Kept as
 `chromium.log`; the lines of the player alone, as JSON, in `dashjs.jsonl`.
 
@@ -13,23 +13,19 @@ before the end, for ever. Such a session counts as played, with a warning.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
-import subprocess
-import tarfile
-import tempfile
 import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from playpath.base.engine import number
 from playpath.real.testbed import media
-from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
+from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.players.following import Following
+from playpath.real.testbed.players.library import Library
 from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.programs import Told
@@ -39,9 +35,14 @@ if TYPE_CHECKING:
     from playpath.scenario import resolved
 
 
-VERSION = "5.2.1"
-_SHA256 = "3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49"
-_MEMBER = "package/dist/modern/umd/dash.all.min.js"
+LIBRARY = Library(
+    title="dash.js",
+    package="dashjs",
+    version="5.2.1",
+    member="package/dist/modern/umd/dash.all.min.js",
+    sha256="3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49",
+    variable="PLAYPATH_DASHJS",
+)
 _INTERVAL = 0.05
 _SILENCE_S = 20.0
 """Longer than a browser takes to start on a busy machine."""
@@ -81,33 +82,44 @@ class DashJs:
     ports: tuple[int, ...] = ()
     sends_cmcd = True
     reads_server_data = True
+    library = LIBRARY
+    manifest = media.MANIFEST
 
     def check(self, scenario: resolved.Document) -> None:
-        """Needs Chromium and dash.js; plays `dash`."""
+        """Needs Chromium and the player's script; plays `dash`."""
         require("chromium", "chromium", "chromium-browser", "google-chrome")
         kind_of(scenario, self.name, "dash")
         ladder_of(scenario)
-        check_told(scenario)
-        script()
+        self._check_told(scenario)
+        self.library.script()
 
     def prepare(self, scene: Scene) -> str:
         """The scenario's ladder, made real."""
-        return scene.serve_ladder(_audio_bps(scene.scenario))
+        return scene.serve_ladder(_audio_bps(scene.scenario), self.manifest)
+
+    def _check_told(self, scenario: resolved.Document) -> None:
+        check_told(scenario)
+
+    def _settings(self, scene: Scene) -> dict[str, Any]:
+        """What the page gives its player."""
+        told = settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")
+        return {"streaming": {"gaps": {"jumpGaps": False}, **told}}
 
     def play(self, scene: Scene, url: str) -> Played:
         """Play until the video has ended."""
-        streaming = {"gaps": {"jumpGaps": False}, **settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")}
-        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": {"streaming": streaming}}))
+        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": self._settings(scene)}))
         home, user = as_nobody(scene.bed, "chromium-home")
-        shutil.copy(Path(__file__).with_suffix(".html"), home / "page.html")
-        shutil.copy(script(), home / "dash.js")
+        here = Path(__file__).parent
+        shutil.copy(here / f"{self.name}.html", home / "page.html")
+        shutil.copy(here / "page.js", home / "page.js")
+        shutil.copy(self.library.script(), home / "player.js")
         for file in home.iterdir():
             file.chmod(0o644)
         browser = require("chromium", "chromium", "chromium-browser", "google-chrome")
         page = f"file://{home}/page.html#{wanted}"
         options = [*_OPTIONS, *_of_tls(scene), f"--user-data-dir={home}/profile"]
         child = scene.bed.start("chromium", "client", [*user, browser, *options, page])
-        played = _Session(scene, child).follow()
+        played = _Session(scene, child, self.name, self.library.title).follow()
         child.end()
         return played
 
@@ -143,11 +155,11 @@ def check_told(scenario: resolved.Document) -> None:
     strange = [event for event in _words(wanted.get("cmcd_events", "none")) if event not in (*_EVENTS, "none")]
     if strange:
         raise UnsupportedError(
-            f"`player.cmcd_events`: dash.js {VERSION} reports no {strange[0]}; allowed with it: {', '.join(_EVENTS)}"
+            f"`player.cmcd_events`: dash.js {LIBRARY.version} reports no {strange[0]}; allowed with it: {', '.join(_EVENTS)}"
         )
     if wanted.get("apply_mb") and not _audio_bps(scenario):
         raise UnsupportedError(
-            f"`player.apply_mb` = true: dash.js {VERSION} takes the audio's rate off the suggested one, and drops the suggestion "
+            f"`player.apply_mb` = true: dash.js {LIBRARY.version} takes the audio's rate off the suggested one, and drops the suggestion "
             'where there is no audio; give `audio`, such as "96 kbit/s"'
         )
 
@@ -165,46 +177,12 @@ def _audio_bps(scenario: resolved.Document) -> float:
     return number(rate) if rate and rate != "none" else 0.0
 
 
-def script() -> Path:
-    """dash.js: $PLAYPATH_DASHJS, else the package that npm fetches once."""
-    own = os.environ.get("PLAYPATH_DASHJS")
-    if own:
-        if not Path(own).is_file():
-            raise MissingToolError(f"PLAYPATH_DASHJS: there is no file {own}")
-        return Path(own)
-    stored = media.cache_folder() / "dashjs" / f"dash-{VERSION}.min.js"
-    if not stored.is_file():
-        _fetch(stored)
-    return stored
-
-
-def _fetch(stored: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise MissingToolError("npm is missing: it fetches dash.js; apt install npm, or PLAYPATH_DASHJS=FILE names one")
-    stored.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=stored.parent) as folder:
-        command = [npm, "pack", "--silent", f"dashjs@{VERSION}"]
-        subprocess.run(command, check=False, capture_output=True, cwd=folder, timeout=120)
-        archives = list(Path(folder).glob("dashjs-*.tgz"))
-        if not archives:
-            raise MissingToolError(f"`npm pack dashjs@{VERSION}` did not fetch dash.js; PLAYPATH_DASHJS=FILE names one")
-        with tarfile.open(archives[0]) as archive:
-            member = archive.extractfile(_MEMBER)
-            content = member.read() if member else b""
-        found = hashlib.sha256(content).hexdigest()
-        if found != _SHA256:
-            raise TestbedError(f"dash.js {VERSION} is not the file that was expected (SHA-256 {found})")
-        draft = Path(folder) / "dash.js"
-        draft.write_bytes(content)
-        draft.replace(stored)
-
-
 class _Session(Following):
     """Follows a page from its start to the end of the video."""
 
-    def __init__(self, scene: Scene, child: Child) -> None:
+    def __init__(self, scene: Scene, child: Child, name: str = "dashjs", title: str = "dash.js") -> None:
         super().__init__(scene, child, _GRACE_S, _SILENCE_S)
+        self._name, self._title = name, title
         self._bytes = 0
         self._there: set[int] = set()
         self._position = 0.0
@@ -233,7 +211,7 @@ class _Session(Following):
             if _MARK not in line or '"playpath {' not in line:
                 continue
             text = line[line.index('"playpath {') + len('"playpath ') : line.rindex('", source:')]
-            with (self._scene.bed.folder / "dashjs.jsonl").open("a") as file:
+            with (self._scene.bed.folder / f"{self._name}.jsonl").open("a") as file:
                 file.write(text + "\n")
             yield json.loads(text)
 
@@ -251,13 +229,13 @@ class _Session(Following):
             self._loaded(told)
         elif event == "alive":
             if self._is_stuck_at_end(told):
-                self._warnings.append("dash.js did not come to its end by itself; all was there")
+                self._warnings.append(f"{self._title} did not come to its end by itself; all was there")
                 return "played"
             self._pictures, self._dropped = int(told["total"]), int(told["dropped"])
             if told["buffer_s"] is not None:
                 self._buffer.append((self._at, float(told["buffer_s"])))
         elif event == "error":
-            raise TestbedError(f"dash.js: {told['message']}")
+            raise TestbedError(f"{self._title}: {told['message']}")
         elif event == "ended":
             self._position = float(told["position_s"])
             return "played"
@@ -277,7 +255,7 @@ class _Session(Following):
     def _loaded(self, told: Told) -> None:
         self._bytes += int(told["bytes"] or 0)
         if told["error"]:
-            self._warnings.append(f"dash.js could not load segment {told['index']}: {told['error']}")
+            self._warnings.append(f"{self._title} could not load segment {told['index']}: {told['error']}")
         elif told["type"] == "MediaSegment" and told["media"] == "video":
             rates, _ = ladder_of(self._scene.scenario)
             told_bps = 1000 * float(told["kbps"])
@@ -316,7 +294,7 @@ class _Session(Following):
                 f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
             )
         if not self._log.has_started:
-            self._warnings.append("dash.js never started to play")
+            self._warnings.append(f"{self._title} never started to play")
         return Played(
             events=self._log.events,
             told=told,

@@ -120,10 +120,13 @@ class Scene:
         made = media.progressive(self.described["video_kbps"] * 1e3, self.described["duration_s"])
         return self.url(media.link_into(self.server.www, made))
 
-    def serve_ladder(self, audio_bps: float = 0.0) -> str:
-        """Make the scenario's ladder, with an audio set of its own if that has a rate; the URL of its manifest."""
-        made = media.ladder(*ladder_of(self.scenario), self.described["duration_s"], audio_bps)
-        return self.url(f"{media.link_into(self.server.www, made)}/{media.MANIFEST}")
+    def serve_ladder(self, audio_bps: float = 0.0, manifest: str = media.MANIFEST) -> str:
+        """Make the scenario's ladder, with an audio set of its own if that has a rate; the URL of its manifest or playlist."""
+        has_playlists = manifest == media.PLAYLIST
+        made = media.ladder(
+            *ladder_of(self.scenario), self.described["duration_s"], audio_bps, has_playlists=has_playlists
+        )
+        return self.url(f"{media.link_into(self.server.www, made)}/{manifest}")
 
 
 class Player(Protocol):

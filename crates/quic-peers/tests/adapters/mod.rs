@@ -1,0 +1,112 @@
+//! Controls of the registry under quinn's and noq's interfaces: the same control on the same link in three independent stacks.
+
+use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, habits, play, stock};
+use noq_proto::congestion::ControllerFactory;
+use playpath_cc::{QuicStack, entries};
+use playpath_quic_peers::{AppParameters, Choice, Duration, Rate, noq, quinn};
+use std::sync::Arc;
+
+const LENGTH: Duration = Duration::from_secs(65);
+const SEEDS: u64 = 3;
+
+/// As [`stock`].
+fn choice(name: &str) -> Choice {
+    let set = |choice: Choice, (name, value): (&str, &str)| choice.set(name, value).unwrap();
+    habits(name).into_iter().fold(Choice::new(name).unwrap(), set)
+}
+
+fn in_quinn(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
+    let factory = quinn::Factory::new(choice(cell.control)).ok()?;
+    Some(play(Quinn::with(Arc::new(factory), seed), cell, seed, length))
+}
+fn in_noq(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
+    let factory = noq::Factory::new(choice(cell.control)).ok()?;
+    Some(play(Noq::with(Arc::new(factory), seed), cell, seed, length))
+}
+fn in_ours(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
+    Some(play(Ours::new(|| stock(cell.control)), cell, seed, length))
+}
+
+type Play = fn(&Cell, u64, Duration) -> Option<Outcome>;
+
+fn mean(cell: &Cell, play: Play) -> Option<Outcome> {
+    let mut sum = Outcome::default();
+    for seed in 0..SEEDS {
+        let one = play(cell, seed, LENGTH)?;
+        sum.goodput_mbps += one.goodput_mbps / SEEDS as f64;
+        sum.packets_lost += one.packets_lost / SEEDS as f64;
+        sum.mean_rtt_ms += one.mean_rtt_ms / SEEDS as f64;
+    }
+    Some(sum)
+}
+
+fn cell(control: &'static str) -> Cell {
+    Cell { control, rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0 }
+}
+
+/// quinn paces by 5/4 of the window, noq by what it is told.
+#[test]
+fn what_cannot_be_said_is_refused_by_name() {
+    for entry in entries() {
+        let Ok(choice) = Choice::new(entry.name) else { panic!("{}", entry.name) };
+        assert_eq!(quinn::Factory::new(choice.clone()).is_err(), QuicStack::Quinn.refuses(entry).is_some());
+        assert_eq!(noq::Factory::new(choice).is_err(), QuicStack::Noq.refuses(entry).is_some());
+    }
+    let refusal = |name: &str| quinn::Factory::new(Choice::new(name).unwrap()).err().unwrap_or_default();
+    assert!(refusal("copa").starts_with("copa: not in quinn: it sets a pacing rate"), "{}", refusal("copa"));
+    assert!(refusal("dctcp").contains("counts CE marks"));
+    assert!(refusal("lia").contains("couples paths"));
+    assert!(refusal("lia").contains("there are: cubic, newreno"));
+    assert!(Choice::new("cubik").err().unwrap().contains("cubic"));
+    assert!(Choice::new("copa").unwrap().set("delta", "-1").is_err());
+}
+
+/// As an application does it that has only the connection: by a copy of its controller.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a controller is built at a time of the process")]
+fn a_viewer_is_told_of_through_the_connection() {
+    let factory = noq::Factory::new(Choice::new("sammy").unwrap()).unwrap();
+    let now = std::time::Instant::now();
+    let mut controller = ControllerFactory::build(Arc::new(factory), now, 1200);
+    let copy = controller.clone_box().into_any().downcast::<noq::Control>().unwrap();
+    copy.told().tell(AppParameters {
+        playout_buffer_bytes: 8_000_000,
+        playout_buffer_free_bytes: Some(0),
+        object_bytes: Some(1_000_000),
+        object_duration: Some(Duration::from_secs(4)),
+        video_rate: Rate::from_bits_per_sec(2_000_000),
+        top_rate: Some(Rate::from_bits_per_sec(4_000_000)),
+        ..AppParameters::default()
+    });
+    assert_eq!(controller.metrics().pacing_rate, None);
+    controller.on_packet_sent(now, 1200, 0);
+    assert_eq!(controller.metrics().pacing_rate, Some(750_000), "its buffer is full: 1.5 times 4 Mbit/s, in bytes");
+}
+
+/// Three seeds of a minute, two controls: their goodput is the same within 5 %.
+#[test]
+fn three_stacks_agree_on_newreno_and_westwood() {
+    for control in ["newreno", "westwood"] {
+        let cell = cell(control);
+        let ours = mean(&cell, in_ours).unwrap();
+        for (stack, theirs) in [("quinn", mean(&cell, in_quinn).unwrap()), ("noq", mean(&cell, in_noq).unwrap())] {
+            let off = theirs.goodput_mbps / ours.goodput_mbps - 1.0;
+            assert!(off.abs() < 0.05, "{control} in {stack}: {theirs:?}, in ours {ours:?}");
+        }
+    }
+}
+
+/// The table of docs/recipes/quinn-and-noq.md.
+#[test]
+#[ignore = "the whole registry in three stacks: minutes"]
+fn the_table() {
+    for entry in entries().iter().filter(|entry| QuicStack::Noq.refuses(entry).is_none()) {
+        let cell = cell(entry.name);
+        let told = |outcome: Option<Outcome>| match outcome {
+            Some(it) => format!("{:.2} / {:.0} / {:.0}", it.goodput_mbps, it.packets_lost, it.mean_rtt_ms),
+            None => "–".to_owned(),
+        };
+        let row = [in_ours as Play, in_quinn, in_noq].map(|play| told(mean(&cell, play)));
+        println!("| `{}` | {} |", entry.name, row.join(" | "));
+    }
+}

@@ -1,0 +1,94 @@
+//! noq-proto, with true keys, made anew each time: seeded but for these, and without a clock of its own.
+
+use super::both::ends;
+use super::{DATAGRAM, Ends};
+use crate::trusting;
+use bytes::BytesMut;
+use noq_proto::congestion::ControllerFactory;
+use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use noq_proto::crypto::{CryptoError, HmacKey};
+use noq_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, FourTuple, ServerConfig,
+    StreamEvent, StreamId, TransportConfig, VarInt,
+};
+use playpath_serve::quic::identity::Identity;
+use playpath_units::Time;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Instant;
+
+ends!(Noq, noq_proto, missing_tag: 0);
+
+fn poll(connection: &mut Connection, at: Instant, buffer: &mut Vec<u8>) -> Option<noq_proto::Transmit> {
+    connection.poll_transmit(at, NonZeroUsize::MIN, buffer)
+}
+fn handle(
+    endpoint: &mut Endpoint,
+    at: Instant,
+    from: SocketAddr,
+    bytes: BytesMut,
+    answer: &mut Vec<u8>,
+) -> Option<DatagramEvent> {
+    endpoint.handle(at, FourTuple::new(from, None), None, bytes, answer)
+}
+fn lost(end: &mut End) -> u64 {
+    end.connection.as_mut().map_or(0, |(_, connection)| connection.stats().lost_packets)
+}
+
+struct Key;
+
+impl HmacKey for Key {
+    fn sign(&self, _data: &[u8], out: &mut [u8]) {
+        out.fill(1);
+    }
+    fn signature_len(&self) -> usize {
+        32
+    }
+    fn verify(&self, _data: &[u8], _signature: &[u8]) -> Result<(), CryptoError> {
+        Ok(())
+    }
+}
+
+type Control = Arc<dyn ControllerFactory + Send + Sync>;
+
+fn transport(factory: Control) -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport
+        .congestion_controller_factory(factory)
+        .initial_mtu((DATAGRAM) as u16)
+        .mtu_discovery_config(None)
+        .stream_receive_window(VarInt::from_u32(32 << 20))
+        .send_window(32 << 20)
+        .max_idle_timeout(None)
+        .enable_segmentation_offload(false);
+    transport
+}
+
+impl Noq {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "noq's times are the process's; only differences from this one are used"
+    )]
+    pub fn with(control: Control, seed: u64) -> Noq {
+        let transport = Arc::new(transport(control));
+        let tls = Identity::made(&["host".to_owned()]).unwrap().into_tls().unwrap().config;
+        let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
+        server.transport_config(transport.clone());
+        let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(trusting::tls()).unwrap()));
+        client.transport_config(transport);
+        let endpoint = |is_client: bool| {
+            let mut config = EndpointConfig::new(Arc::new(Key));
+            let mut bytes = [u8::from(is_client); 32];
+            bytes[..8].copy_from_slice(&seed.to_be_bytes());
+            config.rng_seed(Some(bytes));
+            let server = (!is_client).then(|| Arc::new(server.clone()));
+            Endpoint::new(Arc::new(config), server, false)
+        };
+        let zero = Instant::now();
+        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![] };
+        first.connection = Some(first.endpoint.connect(zero, client, address(false), "host").unwrap());
+        let second = End { endpoint: endpoint(false), connection: None, extra: vec![] };
+        Noq { zero, ends: [first, second], stream: None, delivered: 0, data: vec![0; 1 << 16] }
+    }
+}

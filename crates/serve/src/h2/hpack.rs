@@ -1,0 +1,227 @@
+//! Field sections of HTTP/2. What comes may use the dynamic table; what leaves does not.
+//!
+//! Reference: RFC 7541 §4 (dynamic table), §6 (representations), appendix A (static table).
+
+use crate::h3::fields::{Field, Input, MOST_BYTES, put_integer, put_string};
+use std::collections::VecDeque;
+
+/// `SETTINGS_HEADER_TABLE_SIZE`, which stays at its default.
+const TABLE_BYTES: usize = 4096;
+
+/// The client's dynamic table.
+#[derive(Debug)]
+pub struct Decoder {
+    table: VecDeque<Field>,
+    size: usize,
+    limit: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Decoder {
+        Decoder { table: VecDeque::new(), size: 0, limit: TABLE_BYTES }
+    }
+}
+
+impl Decoder {
+    /// Decode a field section. `None`: it is malformed or too large, and the connection of no use any more (RFC 9113 §4.3).
+    pub fn decode(&mut self, input: &[u8]) -> Option<Vec<Field>> {
+        let mut input = Input(input);
+        let (mut fields, mut size) = (Vec::new(), 0);
+        while let Some(&first) = input.0.first() {
+            let field = match first {
+                0x80.. => self.field(input.integer(7)?.1)?,
+                0x40.. => {
+                    let field = self.literal(&mut input, 6)?;
+                    self.insert(field.clone());
+                    field
+                }
+                0x20.. => {
+                    self.limit = usize::try_from(input.integer(5)?.1).ok().filter(|limit| *limit <= TABLE_BYTES)?;
+                    self.evict();
+                    continue;
+                }
+                _ => self.literal(&mut input, 4)?,
+            };
+            size += weight(&field);
+            if size > MOST_BYTES {
+                return None;
+            }
+            fields.push(field);
+        }
+        Some(fields)
+    }
+
+    fn literal(&self, input: &mut Input, bits: u32) -> Option<Field> {
+        let name = match input.integer(bits)?.1 {
+            0 => input.string(7)?,
+            index => self.field(index)?.0,
+        };
+        Some((name, input.string(7)?))
+    }
+
+    fn field(&self, index: u64) -> Option<Field> {
+        let index = usize::try_from(index).ok()?.checked_sub(1)?;
+        match STATIC.get(index) {
+            Some((name, value)) => Some((name.to_string(), value.to_string())),
+            None => self.table.get(index - STATIC.len()).cloned(),
+        }
+    }
+
+    fn insert(&mut self, field: Field) {
+        self.size += weight(&field);
+        self.table.push_front(field);
+        self.evict();
+    }
+
+    fn evict(&mut self) {
+        while self.size > self.limit {
+            let Some(last) = self.table.pop_back() else { return };
+            self.size -= weight(&last);
+        }
+    }
+}
+
+fn weight((name, value): &Field) -> usize {
+    name.len() + value.len() + 32
+}
+
+/// Encode a field section, without Huffman's code.
+pub fn encode<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields {
+        if let Some(index) = STATIC.iter().position(|known| *known == (name, value)) {
+            put_integer(&mut out, 0x80, 7, index as u64 + 1);
+            continue;
+        }
+        match STATIC.iter().position(|known| known.0 == name) {
+            Some(index) => put_integer(&mut out, 0x00, 4, index as u64 + 1),
+            None => {
+                out.push(0x00);
+                put_string(&mut out, 7, name);
+            }
+        }
+        put_string(&mut out, 7, value);
+    }
+    out
+}
+
+const STATIC: [(&str, &str); 61] = [
+    (":authority", ""),
+    (":method", "GET"),
+    (":method", "POST"),
+    (":path", "/"),
+    (":path", "/index.html"),
+    (":scheme", "http"),
+    (":scheme", "https"),
+    (":status", "200"),
+    (":status", "204"),
+    (":status", "206"),
+    (":status", "304"),
+    (":status", "400"),
+    (":status", "404"),
+    (":status", "500"),
+    ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"),
+    ("accept-language", ""),
+    ("accept-ranges", ""),
+    ("accept", ""),
+    ("access-control-allow-origin", ""),
+    ("age", ""),
+    ("allow", ""),
+    ("authorization", ""),
+    ("cache-control", ""),
+    ("content-disposition", ""),
+    ("content-encoding", ""),
+    ("content-language", ""),
+    ("content-length", ""),
+    ("content-location", ""),
+    ("content-range", ""),
+    ("content-type", ""),
+    ("cookie", ""),
+    ("date", ""),
+    ("etag", ""),
+    ("expect", ""),
+    ("expires", ""),
+    ("from", ""),
+    ("host", ""),
+    ("if-match", ""),
+    ("if-modified-since", ""),
+    ("if-none-match", ""),
+    ("if-range", ""),
+    ("if-unmodified-since", ""),
+    ("last-modified", ""),
+    ("link", ""),
+    ("location", ""),
+    ("max-forwards", ""),
+    ("proxy-authenticate", ""),
+    ("proxy-authorization", ""),
+    ("range", ""),
+    ("referer", ""),
+    ("refresh", ""),
+    ("retry-after", ""),
+    ("server", ""),
+    ("set-cookie", ""),
+    ("strict-transport-security", ""),
+    ("transfer-encoding", ""),
+    ("user-agent", ""),
+    ("vary", ""),
+    ("via", ""),
+    ("www-authenticate", ""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        digits.chunks(2).map(byte).collect()
+    }
+
+    fn field(name: &str, value: &str) -> Field {
+        (name.into(), value.into())
+    }
+
+    /// RFC 7541 appendix C.4: three requests with Huffman's code, the second and third of the table that the ones before filled.
+    #[test]
+    fn the_requests_of_the_rfc() {
+        let mut decoder = Decoder::default();
+        let base = [field(":method", "GET"), field(":scheme", "http"), field(":path", "/")];
+        let first = [&base[..], &[field(":authority", "www.example.com")]].concat();
+        assert_eq!(decoder.decode(&hex("8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff")).unwrap(), first);
+        let second = [&first[..], &[field("cache-control", "no-cache")]].concat();
+        assert_eq!(decoder.decode(&hex("8286 84be 5886 a8eb 1064 9cbf")).unwrap(), second);
+        let third = decoder.decode(&hex("8287 85bf 4088 25a8 49e9 5ba9 7d7f 8925 a849 e95b b8e8 b4bf")).unwrap();
+        assert_eq!(third[1..3], [field(":scheme", "https"), field(":path", "/index.html")]);
+        assert_eq!(third[4], field("custom-key", "custom-value"));
+        assert_eq!(decoder.size, 164, "appendix C.4.3");
+    }
+
+    #[test]
+    fn what_leaves_comes_back() {
+        let fields = [(":status", "206"), ("content-length", "10"), ("cmsd-dynamic", "etp=96")];
+        let section = encode(fields.into_iter());
+        let expected: Vec<Field> = fields.iter().map(|(name, value)| field(name, value)).collect();
+        assert_eq!(Decoder::default().decode(&section).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_malformed_or_too_large_is_refused() {
+        for wrong in ["80", "be", "7f", "40", "3fe13f", "00"] {
+            assert_eq!(Decoder::default().decode(&hex(wrong)), None, "{wrong}");
+        }
+        // An entry of 3 kB, and then a byte for each time that it is named: 3 MB from 4 kB.
+        let mut bomb = vec![0x40];
+        put_string(&mut bomb, 7, "a");
+        put_string(&mut bomb, 7, &"b".repeat(3000));
+        bomb.extend([0xbe; 1000]);
+        assert_eq!(Decoder::default().decode(&bomb), None);
+        // The table holds 4096 bytes: older entries go.
+        let mut decoder = Decoder::default();
+        for _ in 0..10 {
+            assert!(decoder.decode(&bomb[..bomb.len() - 1000]).is_some());
+            assert!(decoder.size <= TABLE_BYTES);
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! HTTP/2 on a connection with TLS: frames in, frames out. The meaning of a request is `http.rs`'s, whichever version it came by.
+//!
+//! Drive it so: [`Http2::handle`] with what has come until nothing is consumed, [`Http2::respond`] to each answer it returns,
+//! [`Http2::poll`] while there is room below.
+//!
+//! Reference: RFC 9113; RFC 9218 (priorities: the most urgent first, of those what is not incremental in the order of the requests, then
+//! the others by turns).
+//! Differences from the reference:
+//! 1. No push. Trailers and the older priorities (RFC 9113 §5.3) are passed over.
+//! 2. What a client may make this end keep or answer is bounded; beyond it the connection ends with ENHANCE_YOUR_CALM.
+//!
+//! Tested here, and by curl and Chromium (`tests/testbed/test_wire.py`).
+
+mod hpack;
+
+use crate::conversation::Access;
+use crate::h3::request::{head, priority, regular_fields};
+use crate::http::{Answer, Http};
+use crate::outgoing::Source;
+use crate::store::Store;
+use hpack::Decoder;
+use playpath_transport::quic::Priority;
+use playpath_units::Time;
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+/// A client's first bytes (§3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Of each frame (§4.1).
+const FRAME_HEAD: usize = 9;
+/// `SETTINGS_MAX_FRAME_SIZE`, ours and at first the client's (§6.5.2).
+const MOST_FRAME: u64 = 16_384;
+/// Windows at the beginning (§6.9.2), and the largest (§6.9.1).
+const FIRST_WINDOW: i64 = 65_535;
+const MOST_WINDOW: i64 = 0x7fff_ffff;
+/// `SETTINGS_MAX_CONCURRENT_STREAMS`.
+const MOST_STREAMS: usize = 100;
+/// Bytes of a field section in several frames.
+const MOST_SECTION: usize = 16 * 1024;
+/// Bytes of frames that answer the client's, and have not left.
+const MOST_REPLIES: usize = 16 * 1024;
+/// Requests that a client may take back without reading an answer.
+const MOST_RESETS: u64 = 1000;
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const PRIORITY: u8 = 2;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PUSH_PROMISE: u8 = 5;
+const PING: u8 = 6;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+const PRIORITY_UPDATE: u8 = 0x10;
+
+/// ACK of SETTINGS and PING.
+const ACK: u8 = 1;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+const PADDED: u8 = 8;
+const WITH_PRIORITY: u8 = 0x20;
+
+/// An error that ends the connection (§7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Broken(pub u32);
+
+const PROTOCOL_ERROR: Broken = Broken(1);
+const FLOW_CONTROL_ERROR: Broken = Broken(3);
+const FRAME_SIZE_ERROR: Broken = Broken(6);
+const REFUSED_STREAM: u32 = 7;
+const COMPRESSION_ERROR: Broken = Broken(9);
+const ENHANCE_YOUR_CALM: Broken = Broken(11);
+
+/// A request and its answer.
+#[derive(Debug)]
+struct Stream {
+    http: Http,
+    asked: Time,
+    access: Option<Access>,
+    priority: Priority,
+    window: i64,
+    /// The head of its answer, until it is framed, and what is left of the body.
+    head: Option<Vec<u8>>,
+    body: Option<(u64, Source)>,
+    /// When it had its turn.
+    turn: u64,
+}
+
+/// Bytes that leave: a frame's head or more, then a part of a body.
+#[derive(Debug)]
+pub struct Piece {
+    /// In memory.
+    pub bytes: Vec<u8>,
+    /// Behind them.
+    pub body: Option<(u64, Source)>,
+    /// The answer that ends with them.
+    pub ended: Option<Access>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Http2 {
+    decoder: Decoder,
+    has_preface: bool,
+    /// A field section that goes on in the next frame, and its stream.
+    section: Option<(u32, Vec<u8>)>,
+    streams: BTreeMap<u32, Stream>,
+    latest: u32,
+    window: i64,
+    first_window: i64,
+    most_frame: u64,
+    replies: Vec<u8>,
+    turns: u64,
+    resets: u64,
+    /// Requests answered.
+    pub requests: u64,
+}
+
+impl Default for Http2 {
+    fn default() -> Http2 {
+        let mut replies = Vec::new();
+        let limit = (MOST_STREAMS as u32).to_be_bytes();
+        put_frame(&mut replies, (SETTINGS, 0, 0), &[&[0, 3], &limit[..]].concat());
+        Http2 {
+            decoder: Decoder::default(),
+            has_preface: false,
+            section: None,
+            streams: BTreeMap::new(),
+            latest: 0,
+            window: FIRST_WINDOW,
+            first_window: FIRST_WINDOW,
+            most_frame: MOST_FRAME,
+            replies,
+            turns: 0,
+            resets: 0,
+            requests: 0,
+        }
+    }
+}
+
+impl Http2 {
+    /// No request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.streams.is_empty()
+    }
+    /// The head of a request has begun and is not complete.
+    pub fn is_within_head(&self) -> bool {
+        self.section.is_some()
+    }
+    /// Bytes of memory that grow with what the peer sends.
+    pub fn footprint(&self) -> usize {
+        self.section.as_ref().map_or(0, |(_, block)| block.capacity()) + self.replies.capacity()
+    }
+    /// When a request came.
+    pub fn asked(&self, stream: u32) -> Option<Time> {
+        self.streams.get(&stream).map(|stream| stream.asked)
+    }
+
+    /// Read on: bytes that are done with, and an answer to be sent by [`respond`](Self::respond). Errors end the connection.
+    pub fn handle(&mut self, now: Time, input: &[u8], store: &Store) -> Result<(usize, Option<(u32, Answer)>), Broken> {
+        if !self.has_preface {
+            let Some(begin) = input.get(..PREFACE.len()) else {
+                return if PREFACE.starts_with(input) { Ok((0, None)) } else { Err(PROTOCOL_ERROR) };
+            };
+            self.has_preface = begin == PREFACE;
+            return if self.has_preface { Ok((PREFACE.len(), None)) } else { Err(PROTOCOL_ERROR) };
+        }
+        let Some(head) = input.get(..FRAME_HEAD) else { return Ok((0, None)) };
+        let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+        let (kind, flags, id) = (head[3], head[4], u32_at(head, 5) & 0x7fff_ffff);
+        if length as u64 > MOST_FRAME {
+            return Err(FRAME_SIZE_ERROR);
+        }
+        let Some(payload) = input.get(FRAME_HEAD..FRAME_HEAD + length) else { return Ok((0, None)) };
+        if self.section.as_ref().is_some_and(|(open, _)| kind != CONTINUATION || id != *open) {
+            return Err(PROTOCOL_ERROR); // §6.10
+        }
+        let answer = match kind {
+            DATA => self.take_data((id, flags), payload, store)?,
+            HEADERS => {
+                let payload = unpadded(flags, payload).ok_or(PROTOCOL_ERROR)?;
+                let block =
+                    if flags & WITH_PRIORITY != 0 { payload.get(5..).ok_or(FRAME_SIZE_ERROR)? } else { payload };
+                self.section = Some((id, Vec::new()));
+                self.take_section(now, flags, block, store)?
+            }
+            CONTINUATION if self.section.is_some() => self.take_section(now, flags, payload, store)?,
+            CONTINUATION | PUSH_PROMISE => return Err(PROTOCOL_ERROR),
+            _ => {
+                self.take_control((kind, flags, id), payload)?;
+                None
+            }
+        };
+        if self.replies.len() > MOST_REPLIES || self.resets > self.requests + MOST_RESETS {
+            return Err(ENHANCE_YOUR_CALM);
+        }
+        Ok((FRAME_HEAD + length, answer.map(|answer| (id, answer))))
+    }
+
+    fn take_control(&mut self, (kind, flags, id): (u8, u8, u32), payload: &[u8]) -> Result<(), Broken> {
+        let is_of_connection = matches!(kind, SETTINGS | PING | GOAWAY | PRIORITY_UPDATE);
+        let is_of_stream = matches!(kind, PRIORITY | RST_STREAM);
+        if is_of_connection && id != 0 || is_of_stream && id == 0 {
+            return Err(PROTOCOL_ERROR);
+        }
+        match kind {
+            SETTINGS if flags & ACK == 0 => self.take_settings(payload)?,
+            SETTINGS if !payload.is_empty() => return Err(FRAME_SIZE_ERROR),
+            PING if payload.len() != 8 => return Err(FRAME_SIZE_ERROR),
+            PING if flags & ACK == 0 => put_frame(&mut self.replies, (PING, ACK, 0), payload),
+            RST_STREAM if payload.len() != 4 => return Err(FRAME_SIZE_ERROR),
+            RST_STREAM if id > self.latest => return Err(PROTOCOL_ERROR), // §6.4
+            RST_STREAM => self.resets += u64::from(self.streams.remove(&id).is_some()),
+            WINDOW_UPDATE if payload.len() != 4 => return Err(FRAME_SIZE_ERROR),
+            WINDOW_UPDATE => self.take_window(id, i64::from(u32_at(payload, 0) & 0x7fff_ffff))?,
+            PRIORITY_UPDATE if payload.len() < 4 => return Err(FRAME_SIZE_ERROR),
+            PRIORITY_UPDATE => {
+                let value = String::from_utf8_lossy(&payload[4..]);
+                if let Some(stream) = self.streams.get_mut(&(u32_at(payload, 0) & 0x7fff_ffff)) {
+                    stream.priority = priority(&value);
+                }
+            }
+            _ => {} // §5.5
+        }
+        Ok(())
+    }
+
+    fn take_settings(&mut self, payload: &[u8]) -> Result<(), Broken> {
+        if !payload.len().is_multiple_of(6) {
+            return Err(FRAME_SIZE_ERROR);
+        }
+        for setting in payload.chunks(6) {
+            let value = u32_at(setting, 2);
+            match u16::from_be_bytes([setting[0], setting[1]]) {
+                4 if i64::from(value) > MOST_WINDOW => return Err(FLOW_CONTROL_ERROR),
+                4 => {
+                    let more = i64::from(value) - self.first_window;
+                    self.first_window += more;
+                    self.streams.values_mut().for_each(|stream| stream.window += more); // §6.9.2
+                    if self.streams.values().any(|stream| stream.window > MOST_WINDOW) {
+                        return Err(FLOW_CONTROL_ERROR);
+                    }
+                }
+                5 if !(MOST_FRAME..1 << 24).contains(&u64::from(value)) => return Err(PROTOCOL_ERROR),
+                _ => {}
+            }
+        }
+        put_frame(&mut self.replies, (SETTINGS, ACK, 0), &[]);
+        Ok(())
+    }
+
+    fn take_window(&mut self, id: u32, more: i64) -> Result<(), Broken> {
+        let window = match id {
+            0 => &mut self.window,
+            id => match self.streams.get_mut(&id) {
+                Some(stream) => &mut stream.window,
+                None if id > self.latest => return Err(PROTOCOL_ERROR), // §5.1: idle
+                None => return Ok(()),
+            },
+        };
+        *window += more;
+        match (more == 0, *window > MOST_WINDOW, id) {
+            (true, _, 0) => Err(PROTOCOL_ERROR),
+            (_, true, 0) => Err(FLOW_CONTROL_ERROR),
+            (true, _, id) => self.give_up(id, PROTOCOL_ERROR.0),
+            (_, true, id) => self.give_up(id, FLOW_CONTROL_ERROR.0),
+            _ => Ok(()),
+        }
+    }
+
+    /// A request ends without an answer.
+    fn give_up(&mut self, id: u32, code: u32) -> Result<(), Broken> {
+        self.streams.remove(&id);
+        self.resets += 1;
+        put_frame(&mut self.replies, (RST_STREAM, 0, id), &code.to_be_bytes());
+        Ok(())
+    }
+
+    /// A part of the field section at hand; with its last the request begins.
+    fn take_section(&mut self, now: Time, flags: u8, part: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
+        let Some((id, mut block)) = self.section.take() else { return Err(PROTOCOL_ERROR) };
+        block.extend(part);
+        if block.len() > MOST_SECTION {
+            return Err(ENHANCE_YOUR_CALM);
+        }
+        if flags & END_HEADERS == 0 {
+            self.section = Some((id, block));
+            return Ok(None);
+        }
+        let fields = self.decoder.decode(&block).ok_or(COMPRESSION_ERROR)?;
+        if self.streams.contains_key(&id) {
+            return Ok(None); // trailers
+        }
+        if id % 2 == 0 || id <= self.latest {
+            return Err(PROTOCOL_ERROR); // §5.1.1
+        }
+        self.latest = id;
+        if self.streams.len() >= MOST_STREAMS {
+            return self.give_up(id, REFUSED_STREAM).map(|()| None);
+        }
+        let Some(text) = head(&fields) else { return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None) };
+        let said = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
+        let mut stream = Stream {
+            http: Http::default(),
+            asked: now,
+            access: None,
+            priority: said.unwrap_or_default(),
+            window: self.first_window,
+            head: None,
+            body: None,
+            turn: 0,
+        };
+        let answer = stream.http.handle(text.as_bytes(), store, SystemTime::now()).answer;
+        self.streams.insert(id, stream);
+        Ok(named(answer))
+    }
+
+    /// A part of a request's body. The windows are opened again at once: what comes is hashed, not kept.
+    fn take_data(&mut self, (id, flags): (u32, u8), payload: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
+        if id == 0 || id > self.latest {
+            return Err(PROTOCOL_ERROR);
+        }
+        let mut part = unpadded(flags, payload).ok_or(PROTOCOL_ERROR)?;
+        let is_end = flags & END_STREAM != 0;
+        if !payload.is_empty() {
+            let more = (payload.len() as u32).to_be_bytes();
+            put_frame(&mut self.replies, (WINDOW_UPDATE, 0, 0), &more);
+            if !is_end {
+                put_frame(&mut self.replies, (WINDOW_UPDATE, 0, id), &more);
+            }
+        }
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
+        let mut answer = None;
+        while !part.is_empty() && stream.http.is_within_request() {
+            let step = stream.http.handle(part, store, SystemTime::now());
+            part = &part[step.consumed..];
+            answer = answer.or(step.answer);
+        }
+        if is_end && stream.http.is_within_request() {
+            return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: shorter than it said
+        }
+        Ok(named(answer))
+    }
+
+    /// The answer to a request, and what is to be said of it when it has left.
+    pub fn respond(&mut self, id: u32, answer: Answer, access: Access) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let status = answer.status.to_string();
+        let regular = regular_fields(&answer);
+        let regular = regular.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let section = hpack::encode(std::iter::once((":status", status.as_str())).chain(regular));
+        stream.body = answer.body.filter(|(len, _)| *len > 0);
+        let flags = END_HEADERS | if stream.body.is_none() { END_STREAM } else { 0 };
+        let mut bytes = Vec::new();
+        put_frame(&mut bytes, (HEADERS, flags, id), &section);
+        (stream.head, stream.access) = (Some(bytes), Some(access));
+        self.requests += 1;
+    }
+
+    /// What leaves next: answers to frames, heads, bodies by priority. `None`: nothing, or the windows are full.
+    pub fn poll(&mut self) -> Option<Piece> {
+        if self.has_preface && !self.replies.is_empty() {
+            return Some(Piece { bytes: std::mem::take(&mut self.replies), body: None, ended: None });
+        }
+        if let Some((&id, stream)) = self.streams.iter_mut().find(|(_, stream)| stream.head.is_some()) {
+            let (bytes, is_all) = (stream.head.take()?, stream.body.is_none());
+            return Some(Piece { bytes, body: None, ended: if is_all { self.end(id) } else { None } });
+        }
+        let window = u64::try_from(self.window).ok().filter(|window| *window > 0)?;
+        let ready = self.streams.iter_mut().filter(|(_, stream)| stream.body.is_some() && stream.window > 0);
+        let (&id, stream) = ready.min_by_key(|(id, stream)| {
+            let Priority { urgency, incremental } = stream.priority;
+            (urgency, incremental, if incremental { stream.turn } else { 0 }, **id)
+        })?;
+        let (left, source) = stream.body.take()?;
+        let len = left.min(window).min(stream.window as u64).min(self.most_frame);
+        self.turns += 1;
+        stream.turn = self.turns;
+        stream.window -= len as i64;
+        self.window -= len as i64;
+        let is_last = len == left;
+        if !is_last {
+            stream.body = Some((left - len, source.clone().behind(len)));
+        }
+        let mut bytes = Vec::with_capacity(FRAME_HEAD);
+        put_head(&mut bytes, len as usize, (DATA, if is_last { END_STREAM } else { 0 }, id));
+        Some(Piece { bytes, body: Some((len, source)), ended: if is_last { self.end(id) } else { None } })
+    }
+
+    fn end(&mut self, id: u32) -> Option<Access> {
+        self.streams.remove(&id)?.access
+    }
+
+    /// Nothing more is answered; what is said at the end.
+    pub fn break_off(&mut self, code: u32) -> Vec<u8> {
+        self.streams.clear();
+        let mut out = Vec::new();
+        put_frame(&mut out, (GOAWAY, 0, 0), &[self.latest.to_be_bytes(), code.to_be_bytes()].concat());
+        out
+    }
+}
+
+/// An interim response has no use here; the request's first line names the version.
+fn named(answer: Option<Answer>) -> Option<Answer> {
+    let mut answer = answer.filter(|answer| answer.status != 0)?;
+    answer.request = answer.request.replace("HTTP/1.1", "HTTP/2");
+    Some(answer)
+}
+
+fn unpadded(flags: u8, payload: &[u8]) -> Option<&[u8]> {
+    if flags & PADDED == 0 {
+        return Some(payload);
+    }
+    let (&padding, rest) = payload.split_first()?;
+    rest.get(..rest.len().checked_sub(usize::from(padding))?)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..at + 4].iter().fold(0, |value, byte| value << 8 | u32::from(*byte))
+}
+
+fn put_head(out: &mut Vec<u8>, length: usize, (kind, flags, id): (u8, u8, u32)) {
+    out.extend(&(length as u32).to_be_bytes()[1..]);
+    out.extend([kind, flags]);
+    out.extend(id.to_be_bytes());
+}
+
+fn put_frame(out: &mut Vec<u8>, head: (u8, u8, u32), payload: &[u8]) {
+    put_head(out, payload.len(), head);
+    out.extend(payload);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! Connection ids of one connection: those that the client is given, and those that it gives.
+//!
+//! Reference: RFC 9000 §5.1 (limits, retiring), §9.5 (another address, another id), §19.15, §19.16.
+//! Differences from the reference:
+//! 1. A client's tokens are not kept: it is not asked whether a datagram is its stateless reset (§10.3.1).
+//! 2. A client that has given only one id is answered with it wherever it moves (§9.5 has it give more first).
+
+use playpath_transport::codec::quic::{NewId, PROTOCOL_VIOLATION};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ids of the client that are kept at a time, as it is told (`active_connection_id_limit`); most of ours that it is given.
+pub const MOST: u64 = 4;
+/// Retirements that a client may leave unacknowledged (§5.1.2 asks for twice the limit at least).
+pub const MOST_RETIRING: usize = 8 * MOST as usize;
+/// CONNECTION_ID_LIMIT_ERROR.
+pub const CONNECTION_ID_LIMIT_ERROR: u64 = 0x09;
+
+/// See the module.
+pub struct Ids {
+    /// Ours by sequence number, with their tokens.
+    own: BTreeMap<u64, ([u8; 8], [u8; 16])>,
+    next_own: u64,
+    given_back: Vec<[u8; 8]>,
+    /// The packet at hand came to this one of ours.
+    arrived: Option<u64>,
+    /// The client's.
+    theirs: BTreeMap<u64, Vec<u8>>,
+    /// Retired one by one, and all below this.
+    retired: BTreeSet<u64>,
+    retired_below: u64,
+    /// Which is for which address, and the one at hand.
+    of_address: BTreeMap<u16, u64>,
+    at_hand: u64,
+    has_none: bool,
+}
+
+impl Ids {
+    /// What both called themselves in the handshake; `own` with its token.
+    pub fn new(own: ([u8; 8], [u8; 16]), peer: Vec<u8>) -> Ids {
+        Ids {
+            own: BTreeMap::from([(0, own)]),
+            next_own: 1,
+            given_back: Vec::new(),
+            arrived: None,
+            has_none: peer.is_empty(),
+            theirs: BTreeMap::from([(0, peer)]),
+            retired: BTreeSet::new(),
+            retired_below: 0,
+            of_address: BTreeMap::new(),
+            at_hand: 0,
+        }
+    }
+
+    /// A packet came to this id.
+    pub fn arrive(&mut self, destination: &[u8]) {
+        self.arrived = self.own.iter().find(|(_, (cid, _))| cid[..] == *destination).map(|(sequence, _)| *sequence);
+    }
+
+    /// The client, which keeps `limit`, may have another one.
+    pub fn wants(&self, limit: u64) -> bool {
+        (self.own.len() as u64) < limit.min(MOST)
+    }
+    /// It gets this one: its number.
+    pub fn give(&mut self, cid: [u8; 8], token: [u8; 16]) -> u64 {
+        self.own.insert(self.next_own, (cid, token));
+        self.next_own += 1;
+        self.next_own - 1
+    }
+    /// The 24 bytes of a NEW_CONNECTION_ID frame.
+    pub fn copy(&self, sequence: u64, out: &mut [u8]) {
+        if let Some((cid, token)) = self.own.get(&sequence) {
+            out[..8].copy_from_slice(cid);
+            out[8..].copy_from_slice(token);
+        }
+    }
+    /// The client will not use it any more. Errors: the code to close with.
+    pub fn give_back(&mut self, sequence: u64) -> Result<(), u64> {
+        if sequence >= self.next_own || self.arrived == Some(sequence) {
+            return Err(PROTOCOL_VIOLATION); // §19.16: never given; or the packet came to it
+        }
+        self.given_back.extend(self.own.remove(&sequence).map(|(cid, _)| cid));
+        Ok(())
+    }
+    /// Those given back since the last call.
+    pub fn take_given_back(&mut self) -> Vec<[u8; 8]> {
+        std::mem::take(&mut self.given_back)
+    }
+
+    /// The client gives one: which are to be retired. Errors: the code to close with.
+    pub fn take(&mut self, id: &NewId) -> Result<Vec<u64>, u64> {
+        let known = self.theirs.get(&id.sequence);
+        let is_other = known.is_some_and(|known| *known != id.cid)
+            || self.theirs.iter().any(|(sequence, cid)| *sequence != id.sequence && *cid == id.cid);
+        if self.has_none || is_other {
+            return Err(PROTOCOL_VIOLATION); // §19.15
+        }
+        let mut retired = Vec::new();
+        if id.retire_prior_to > self.retired_below {
+            self.retired_below = id.retire_prior_to;
+            let kept = self.theirs.split_off(&id.retire_prior_to);
+            retired.extend(std::mem::replace(&mut self.theirs, kept).into_keys());
+            self.retired = self.retired.split_off(&id.retire_prior_to);
+            self.of_address.retain(|_, sequence| *sequence >= id.retire_prior_to);
+        }
+        if id.sequence < self.retired_below {
+            retired.push(id.sequence); // §19.15: it came behind its own retirement
+        } else if !self.retired.contains(&id.sequence) {
+            self.theirs.insert(id.sequence, id.cid.clone());
+        }
+        if self.theirs.len() as u64 > MOST {
+            return Err(CONNECTION_ID_LIMIT_ERROR); // §5.1.1
+        }
+        if !self.theirs.contains_key(&self.at_hand) {
+            self.at_hand = self.theirs.keys().next().copied().unwrap_or(self.at_hand);
+        }
+        Ok(retired)
+    }
+
+    /// The next datagram goes to this address: with an id of its own, if there is one left (§9.5).
+    pub fn address(&mut self, address: u16) {
+        let found = self.of_address.get(&address).copied().or_else(|| {
+            let used: BTreeSet<u64> = self.of_address.values().copied().collect();
+            self.theirs.keys().copied().find(|sequence| !used.contains(sequence))
+        });
+        if let Some(sequence) = found {
+            self.of_address.insert(address, sequence);
+            self.at_hand = sequence;
+        }
+    }
+    /// What the next datagram goes to.
+    pub fn peer(&self) -> &[u8] {
+        self.theirs.get(&self.at_hand).map_or(&[], Vec::as_slice)
+    }
+
+    /// The client is at this address for good: ids of others are to be retired.
+    pub fn settle(&mut self, address: u16) -> Vec<u64> {
+        let Some(own) = self.of_address.get(&address).copied() else { return Vec::new() };
+        let others: BTreeSet<u64> = self.of_address.values().copied().filter(|sequence| *sequence != own).collect();
+        self.of_address.retain(|_, sequence| *sequence == own);
+        self.theirs.retain(|sequence, _| !others.contains(sequence));
+        self.retired.extend(&others);
+        others.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids() -> Ids {
+        Ids::new(([1; 8], [2; 16]), vec![9; 8])
+    }
+    fn new(sequence: u64, retire_prior_to: u64) -> NewId {
+        NewId { sequence, retire_prior_to, cid: vec![100 + sequence as u8; 8] }
+    }
+
+    #[test]
+    fn as_many_are_given_as_both_allow() {
+        let mut ids = ids();
+        assert!(ids.wants(2) && !ids.wants(1));
+        assert_eq!((ids.give([3; 8], [4; 16]), ids.wants(2)), (1, false));
+        assert_eq!((ids.give([5; 8], [6; 16]), ids.give([7; 8], [8; 16]), ids.wants(100)), (2, 3, false));
+        let mut bytes = [0; 24];
+        ids.copy(1, &mut bytes);
+        assert_eq!((&bytes[..8], &bytes[8..]), (&[3; 8][..], &[4; 16][..]));
+        // One goes, and may go twice in a packet that comes twice; another may come.
+        ids.arrive(&[1; 8]);
+        assert_eq!((ids.give_back(1), ids.give_back(1), ids.take_given_back()), (Ok(()), Ok(()), vec![[3; 8]]));
+        assert!(ids.wants(100));
+        assert_eq!(ids.give_back(4), Err(PROTOCOL_VIOLATION), "never given");
+        assert_eq!(ids.give_back(0), Err(PROTOCOL_VIOLATION), "the packet came to it");
+    }
+
+    #[test]
+    fn another_address_gets_another_id() {
+        let mut ids = ids();
+        ids.address(0);
+        ids.address(1);
+        assert_eq!(ids.peer(), [9; 8], "the only one");
+        assert_eq!((ids.take(&new(1, 0)), ids.take(&new(2, 0))), (Ok(vec![]), Ok(vec![])));
+        ids.address(1);
+        assert_eq!(ids.peer(), [101; 8]);
+        ids.address(0);
+        assert_eq!(ids.peer(), [9; 8]);
+        assert_eq!(ids.settle(1), [0]);
+        ids.address(1);
+        assert_eq!(ids.peer(), [101; 8]);
+        // Told again, it does not come back.
+        assert_eq!(ids.take(&NewId { sequence: 0, retire_prior_to: 0, cid: vec![9; 8] }), Ok(vec![]));
+        ids.address(0);
+        assert_eq!(ids.peer(), [102; 8]);
+    }
+
+    #[test]
+    fn what_the_client_wants_back_goes() {
+        let mut ids = ids();
+        ids.address(0);
+        assert_eq!(ids.take(&new(3, 3)), Ok(vec![0]));
+        ids.address(0);
+        assert_eq!(ids.peer(), [103; 8]);
+        assert_eq!(ids.take(&new(2, 0)), Ok(vec![2]), "it came late");
+    }
+
+    #[test]
+    fn rules_of_giving() {
+        let mut other = ids();
+        assert_eq!(other.take(&new(1, 0)), Ok(vec![]));
+        assert_eq!(other.take(&new(1, 0)), Ok(vec![]), "a frame that comes twice");
+        let changed = NewId { cid: vec![1; 8], ..new(1, 0) };
+        assert_eq!(other.take(&changed), Err(PROTOCOL_VIOLATION), "another id of the same number");
+        let same = NewId { sequence: 2, ..new(1, 0) };
+        assert_eq!(other.take(&same), Err(PROTOCOL_VIOLATION), "the same id under another number");
+        let mut many = ids();
+        let taken: Vec<_> = (1..=4).map(|sequence| many.take(&new(sequence, 0)).is_ok()).collect();
+        assert_eq!(taken, [true, true, true, false], "four in all");
+        assert_eq!(Ids::new(([1; 8], [2; 16]), vec![]).take(&new(1, 0)), Err(PROTOCOL_VIOLATION), "it has none");
+    }
+}

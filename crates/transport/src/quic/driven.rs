@@ -1,0 +1,303 @@
+//! A congestion control under somebody else's QUIC: what its interface tells becomes what the control wants to be told.
+//!
+//! The same [`Path`] as under our own endpoint makes delivery rates, round trips, recovery periods and window validation of it, so
+//! that a control meets in quinn and noq what it met in the simulator. Packets, timers, pacing and ECN are the other stack's.
+//!
+//! Reference: as `path.rs`. Differences from our own endpoint:
+//! 1. Round trips hold the peer's ACK delay, which these stacks do not tell.
+//! 2. CE is told once a congestion event, not counted.
+//! 3. Retransmissions look like new packets, and a loss is known by its packet, not by its place in a stream.
+//!
+//! Tested by `crates/quic-peers` (the same control on the same link in three stacks) and here.
+
+use super::config::{Config, Pacing};
+use super::path::{Delivery, Path, Sign};
+use super::sent::{Fate, Sent};
+use playpath_cc::{AppParameters, CongestionControl, CongestionSignal};
+use playpath_units::{Duration, Rate, Time};
+use std::collections::VecDeque;
+
+/// A packet on its way.
+struct Out {
+    sent: Sent,
+    offset: u64,
+}
+
+/// The losses that belong to the next congestion event.
+#[derive(Default)]
+struct Losses {
+    count: u32,
+    oldest: Time,
+}
+
+/// A congestion control that somebody else's transport drives.
+pub struct Driven {
+    config: Config,
+    path: Path,
+    packets: VecDeque<Out>,
+    offset: u64,
+    /// Of the ACK at hand; the control hears of it after the losses that it shows.
+    delivery: Option<Delivery>,
+    now: Time,
+    newest: Option<Time>,
+    newest_before: Option<Time>,
+    losses: Losses,
+    newly_lost: u32,
+    has_started: bool,
+    /// All packets of the ACK at hand were told.
+    has_ended: bool,
+}
+
+impl Driven {
+    /// Nothing was sent yet; `datagram_bytes` is the path's UDP payload.
+    pub fn new(control: Box<dyn CongestionControl>, datagram_bytes: u32, initial_window: f64) -> Driven {
+        let none = Config::default();
+        // The stack paces, or not.
+        let config = Config { datagram_bytes, initial_window, pacing: Pacing { gain: 0.0, ..none.pacing }, ..none };
+        Driven {
+            path: Path::new(&config, control),
+            config,
+            packets: VecDeque::new(),
+            offset: 0,
+            delivery: None,
+            now: Time::ZERO,
+            newest: None,
+            newest_before: None,
+            losses: Losses::default(),
+            newly_lost: 0,
+            has_started: false,
+            has_ended: false,
+        }
+    }
+
+    /// Another size of datagrams.
+    pub fn set_datagram_bytes(&mut self, bytes: u32) {
+        self.config.datagram_bytes = bytes;
+        self.path.set_datagram_bytes(bytes);
+    }
+
+    /// Bytes that may be in flight.
+    pub fn window(&mut self) -> u64 {
+        self.tell();
+        self.path.window()
+    }
+    /// The control's rate, if it has a say.
+    pub fn pacing_rate(&mut self) -> Option<Rate> {
+        self.tell();
+        self.path.control().pacing_rate()
+    }
+    /// The control.
+    pub fn control(&self) -> &dyn CongestionControl {
+        self.path.control()
+    }
+    /// What the application knows of the video.
+    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
+        self.path.set_app_parameters(self.now, parameters);
+    }
+
+    /// An ack-eliciting packet left.
+    pub fn on_sent(&mut self, now: Time, number: u64, bytes: u32) {
+        self.tell();
+        self.now = now;
+        let stamp = self.path.on_sent(now, bytes, false, &self.config.pacing);
+        let sent = Sent {
+            number,
+            stamp,
+            bytes,
+            stream_bytes: bytes,
+            fate: Fate::Outstanding,
+            is_eliciting: true,
+            is_in_flight: true,
+            is_ect: false,
+            path: 0,
+            carriers: 0,
+            frames: (0, 0),
+            acked_up_to: None,
+        };
+        self.packets.push_back(Out { sent, offset: self.offset });
+        self.offset += u64::from(bytes);
+    }
+
+    /// The next packet that is told to be acknowledged is the first of its ACK.
+    pub fn begins_ack(&mut self) -> bool {
+        if self.has_ended {
+            self.tell();
+        }
+        self.delivery.is_none()
+    }
+
+    /// The stack sends nothing more for now: by window or pacing (`is_limited`), or because there is nothing to send.
+    pub fn on_pause(&mut self, is_limited: bool) {
+        self.tell();
+        self.path.note_pause(is_limited);
+    }
+
+    /// A packet that left at `sent_at` was acknowledged; without a number any that left then.
+    pub fn on_acked(&mut self, now: Time, sent_at: Time, number: Option<u64>) {
+        let first = self.packets.partition_point(|out| out.sent.stamp.sent_at < sent_at);
+        let is_it =
+            |out: &Out| out.sent.fate == Fate::Outstanding && number.is_none_or(|number| number == out.sent.number);
+        let of_then = self.packets.range(first..).take_while(|out| out.sent.stamp.sent_at == sent_at);
+        let Some(index) = of_then.enumerate().find_map(|(index, out)| is_it(out).then_some(first + index)) else {
+            return; // a probe of the stack's
+        };
+        self.now = now;
+        self.begins_ack();
+        let mut delivery = self.delivery.take().unwrap_or_else(|| self.path.begin_ack());
+        let out = &mut self.packets[index];
+        out.sent.fate = Fate::Settled;
+        self.path.on_acked(&mut delivery, &out.sent);
+        self.newest = self.newest.max(Some(sent_at));
+        self.delivery = Some(delivery);
+        self.trim();
+    }
+
+    /// The packets of an ACK are told; `in_flight` bytes are left by the stack's count. Losses and CE that it shows may follow.
+    pub fn end_acks(&mut self, now: Time, in_flight: u64) {
+        self.leave_uncounted(in_flight);
+        let Some(mut delivery) = self.delivery.take() else { return };
+        // §5.1: of the largest, if it is new.
+        if self.newest > self.newest_before {
+            self.newest_before = self.newest;
+            let sample = now.saturating_since(self.newest.unwrap_or(now));
+            self.path.rtt.add_sample(now, sample, Duration::ZERO);
+            delivery.rtt = Some(sample);
+        }
+        if !self.has_started {
+            self.has_started = true;
+            self.path.start(now);
+        }
+        self.path.deliver(now, &mut delivery);
+        (self.delivery, self.has_ended) = (Some(delivery), true);
+    }
+
+    /// The oldest packet that left by `sent_at`, with this number if one is told, is lost; its bytes, if there is one.
+    pub fn on_lost(&mut self, now: Time, sent_at: Time, number: Option<u64>) -> Option<u32> {
+        let out =
+            self.packets.iter_mut().take_while(|out| out.sent.stamp.sent_at <= sent_at).find(|out| {
+                out.sent.fate == Fate::Outstanding && number.is_none_or(|number| number == out.sent.number)
+            })?;
+        out.sent.fate = Fate::Lost;
+        self.now = now;
+        if self.losses.count == 0 {
+            self.losses.oldest = out.sent.stamp.sent_at;
+        }
+        self.losses.count += 1;
+        let bytes = out.sent.bytes;
+        self.path.on_lost(now, &out.sent, out.offset);
+        self.trim();
+        Some(bytes)
+    }
+
+    /// The losses told, or CE, are congestion; the newest packet that tells of it left at `sent_at`.
+    pub fn on_congestion(&mut self, now: Time, sent_at: Time, signal: CongestionSignal, is_persistent: bool) {
+        self.now = now;
+        let losses = std::mem::take(&mut self.losses);
+        let prior = self.delivery.map(|delivery| delivery.prior_in_flight());
+        let sign = Sign {
+            signal,
+            newest_sent_at: sent_at,
+            oldest_sent_at: if losses.count > 0 { losses.oldest } else { sent_at },
+            newly_lost: losses.count,
+            prior_packets_out: prior.unwrap_or(self.path.packets_out() + losses.count),
+        };
+        if let (CongestionSignal::Ecn, Some(delivery)) = (signal, &mut self.delivery) {
+            delivery.ce_marked = 1;
+        }
+        self.newly_lost += losses.count;
+        self.path.on_congestion(now, sign);
+        if is_persistent {
+            self.path.on_persistent_congestion(now);
+        }
+    }
+
+    /// The losses of the last recovery were none.
+    pub fn on_spurious(&mut self) {
+        self.tell();
+        self.path.undo(self.now);
+    }
+
+    /// The control hears of the ACK.
+    fn tell(&mut self) {
+        self.has_ended = false;
+        let newly_lost = std::mem::take(&mut self.newly_lost);
+        if let Some(delivery) = self.delivery.take() {
+            self.path.finish_ack(self.now, &delivery, newly_lost);
+        }
+    }
+
+    /// What the stack no longer counts, and has told nothing of: packets of keys that it has thrown away, ACKs that went alone.
+    fn leave_uncounted(&mut self, in_flight: u64) {
+        let mut extra = self.path.bytes_in_flight().saturating_sub(in_flight);
+        for out in &mut self.packets {
+            if extra == 0 {
+                break;
+            }
+            if out.sent.fate == Fate::Outstanding && u64::from(out.sent.bytes) <= extra {
+                extra -= u64::from(out.sent.bytes);
+                out.sent.fate = Fate::Settled;
+                self.path.leave(out.sent.bytes);
+            }
+        }
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        while self.packets.front().is_some_and(|front| front.sent.fate != Fate::Outstanding) {
+            self.packets.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    fn driven() -> Driven {
+        let mut driven = Driven::new(playpath_cc::build("newreno", 10.0).unwrap(), 1000, 10.0);
+        (0..10).for_each(|number| driven.on_sent(ms(0), number, 1000));
+        driven.on_pause(true);
+        driven
+    }
+
+    /// Slow start: ten packets acknowledged, ten more allowed (RFC 5681 §3.1 with RFC 3465 by eight: 10 + 8).
+    #[test]
+    fn an_ack_grows_the_window() {
+        let mut driven = driven();
+        (0..10).for_each(|number| driven.on_acked(ms(50), ms(0), Some(number)));
+        driven.end_acks(ms(50), 0);
+        assert_eq!(driven.window(), 18_000);
+        assert_eq!(driven.path.rtt.smoothed(), Duration::from_millis(50));
+    }
+
+    /// A loss that the ACK shows: half of ten in flight, before the ACK is counted, and one reduction for both lost packets.
+    #[test]
+    fn losses_come_before_the_ack_that_shows_them() {
+        let mut driven = driven();
+        (2..10).for_each(|_| driven.on_acked(ms(50), ms(0), None));
+        driven.end_acks(ms(50), 2000);
+        assert_eq!(driven.on_lost(ms(50), ms(0), None), Some(1000));
+        driven.on_congestion(ms(50), ms(0), CongestionSignal::Loss, false);
+        assert_eq!(driven.on_lost(ms(60), ms(0), None), Some(1000));
+        driven.on_congestion(ms(60), ms(0), CongestionSignal::Loss, false);
+        assert_eq!((driven.window(), driven.path.bytes_in_flight()), (5000, 0));
+        assert_eq!(driven.on_lost(ms(60), ms(0), None), None);
+        driven.on_spurious();
+        assert!(driven.window() >= 10_000);
+    }
+
+    /// An ACK that went alone is never acknowledged, and does not stay in flight.
+    #[test]
+    fn what_the_stack_does_not_count_leaves() {
+        let mut driven = driven();
+        driven.on_sent(ms(1), 10, 40);
+        (0..10).for_each(|_| driven.on_acked(ms(50), ms(0), None));
+        assert_eq!(driven.path.bytes_in_flight(), 40);
+        driven.end_acks(ms(50), 0);
+        assert_eq!(driven.path.bytes_in_flight(), 0);
+    }
+}

@@ -1,0 +1,37 @@
+"""Shaka Player in Chromium without a window, with CMCD in the query: the ladder and the manifest that `dashjs` plays.
+
+As `dashjs`, but for the page (`shaka.html`). It reports nothing beside its requests and reads no server data.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from playpath.base.engine import number
+from playpath.real.testbed.players.dashjs import DashJs
+from playpath.real.testbed.players.library import Library
+
+if TYPE_CHECKING:
+    from playpath.real.testbed.players.scene import Scene
+    from playpath.scenario import resolved
+
+
+class Shaka(DashJs):
+    """Runs Chromium as the user nobody."""
+
+    name = "shaka"
+    reads_server_data = False
+    library = Library(
+        title="Shaka Player",
+        package="shaka-player",
+        version="5.2.12",
+        member="package/dist/shaka-player.dash.js",
+        sha256="425228cf35605b471a8270e778281fd9c0f0826e4bab4531f6c004267bb55ebc",
+        variable="PLAYPATH_SHAKA",
+    )
+
+    def _check_told(self, scenario: resolved.Document) -> None:
+        pass
+
+    def _settings(self, scene: Scene) -> dict[str, Any]:
+        return {"segment_s": number((scene.scenario.get("player") or {})["segment"])}
