@@ -57,7 +57,7 @@ def test_every_command_is_found_under_its_name(name):
     assert Commands(name="playpath").get_command(None, name).name == name
 
 
-@pytest.mark.parametrize("command", [[], ["testbed"], ["new"], ["population"]])
+@pytest.mark.parametrize("command", [[], ["testbed"], ["population"]])
 def test_a_command_that_wants_more_shows_its_help(cli, command):
     done = cli(*command)
     assert (done.status, done.err) == (0, "")
