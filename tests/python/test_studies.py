@@ -276,7 +276,7 @@ def test_the_joint_space_tells_how_much_of_it_reproduces(tmp_path):
     joint_grid(found)
     assert "All unstated parameters together" in save(result, tmp_path, joint=found).read_text()
     again = run_joint(result, 16, Options(tmp_path))
-    assert again.to_dict() == found.to_dict()
+    assert again.to_dict() | {"machine_s": 0} == found.to_dict() | {"machine_s": 0}  # what it took is no result
     with pytest.raises(InputError, match="at least 8 points, got 3"):
         run_joint(result, 3, Options(tmp_path))
 

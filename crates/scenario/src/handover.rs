@@ -32,7 +32,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         Kind::Told(&told(&WORDS)),
         "What the connections of a video do when the path in use has an outage. They begin on the first of `paths`.",
     )
-    .example("\"migrate\"")
+    .example("\"reconnect\"")
     .in_kernel("refused")
     .since("0.3"),
     ParamSpec::text(

@@ -44,6 +44,7 @@ fn company(table: &str, key: &str) -> (Value, &'static [&'static str]) {
         ("viewer", "seek_length" | "seek_back") => (json!({ "seek_every": "1 min" }), &[]),
         ("origin", "miss_delay" | "law") => (json!({ "misses": "1 %" }), &[]),
         ("viewer", "law") => (json!({ "patience": "8 s" }), &[]),
+        ("sender", "handover_after") => (json!({ "handover": "reconnect" }), &[]),
         _ => (json!({}), &[]),
     }
 }
@@ -74,6 +75,12 @@ fn accepts(name: &str, key: &str, value: Value, tag: Option<(&str, &str)>) {
     without.iter().for_each(|other| drop(own.remove(*other)));
     if name == "player" {
         document.as_object_mut().expect("a table").remove("origin");
+    }
+    if key.starts_with("handover") {
+        let other = json!({ "name": "the other", "rate": "1 Mbit/s", "rtt": "20 ms" });
+        let paths = document["path"].as_array_mut().expect("a list");
+        paths[0]["outage"] = json!({ "from": "1 s" });
+        paths.push(other); // somewhere to go
     }
     let own = table(&mut document, name);
     if let Some((tag, variant)) = tag {
