@@ -145,9 +145,9 @@ impl Flow {
 mod tests {
     use super::*;
 
-    /// Of the 2.9 kB that an idle flow takes with its controls, its application and its entries in the queue of events.
+    /// Two connections of 912 bytes, and what else is known of it, of the 2.9 kB that an idle flow takes with its controls, its application and its entries in the queue of events.
     #[test]
     fn a_flow_is_small() {
-        assert!(size_of::<Flow>() <= 1960, "{} bytes", size_of::<Flow>());
+        assert!(size_of::<Flow>() <= 1992, "{} bytes", size_of::<Flow>());
     }
 }
