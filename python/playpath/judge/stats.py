@@ -44,8 +44,6 @@ class Summary:
         In the unit of the metric.
     ci95 : tuple of float or None
         Interval of the median; None when `n` is below 6. The mean may lie outside: rare runs pull it.
-    middle : float
-        What is shown: the median where it has an interval, so that both are of the same, else the mean.
     n : int
         Number of replications that have a value.
     """
@@ -59,7 +57,7 @@ class Summary:
 
     @property
     def middle(self) -> float:
-        """What is shown beside `ci95`."""
+        """What is shown: the median where it has an interval, so that both are of the same, else the mean."""
         return self.mean if self.ci95 is None else self.median
 
     def to_dict(self) -> dict[str, object]:
