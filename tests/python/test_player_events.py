@@ -11,7 +11,7 @@ import pytest
 
 from playpath.base import engine
 from playpath.base.errors import RunError
-from playpath.real.testbed.players import dashjs, vlc
+from playpath.real.testbed.players import chromium, vlc
 from playpath.real.testbed.players.events import EventLog
 from playpath.real.testbed.players.scene import describe_ladder, ladder_of
 
@@ -24,12 +24,12 @@ class Clock:
     elapsed = 0.0
 
 
-def session(module: Any, folder: Path) -> Any:
+def session(module: Any, folder: Path, *names: str) -> Any:
     log = folder / "player.log"
     log.write_text("")
     bed = SimpleNamespace(folder=folder, children={}, check=lambda: None)
     scene = SimpleNamespace(bed=bed, scenario=SCENARIO, until_s=60.0, described={"duration_s": 8.0})
-    made = module._Session(scene, SimpleNamespace(log=log, name="player", is_stopped=False))
+    made = module._Session(scene, SimpleNamespace(log=log, name="player", is_stopped=False), *names)
     made._watch = Clock()
     return made
 
@@ -161,7 +161,7 @@ def test_a_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
 
 
 def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
-    made = session(dashjs, tmp_path)
+    made = session(chromium, tmp_path, "dashjs", "dash.js")
 
     def line(event: str, at_s: float, **more: Any) -> str:
         text = json.dumps({"event": event, "at_s": at_s, **more})
@@ -212,7 +212,7 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
 
 
 def test_a_page_that_forgets_its_end_is_told_from_one_that_waits(tmp_path: Path) -> None:
-    made = session(dashjs, tmp_path)
+    made = session(chromium, tmp_path, "dashjs", "dash.js")
     made._take({"event": "playing", "at_s": 0.5, "position_s": 0})
 
     def alive(at_s: float, position_s: float, buffer_s: float) -> str:

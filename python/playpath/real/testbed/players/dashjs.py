@@ -1,34 +1,17 @@
-"""dash.js in Chromium without a window, with CMCD: the reference player of DASH in a real browser.
+"""dash.js in Chromium, with CMCD: the reference player of DASH in a real browser.
 
-The page (`dashjs.html`, with `page.js`) lies beside the browser, not on the server: only manifest and segments cross the measured path. It
-tells what happens on the console, which Chromium writes to its standard error; so no remote control is needed. Kept as
-`chromium.log`; the lines of the player alone, as JSON, in `dashjs.jsonl`.
-
-Times count from `player.initialize`: the browser's own start is not the viewer's waiting. A stall is from the video element's
-`waiting` to its `playing`, after the first picture; `discarded_pictures` are those that the browser's decoder dropped. dash.js
-may jump over gaps; that is turned off, so that a missing segment is a stall. When segments came out of order (it fetches some
-again in a better quality), it may forget to tell the browser that the stream is complete: the picture then stops a few frames
-before the end, for ever. Such a session counts as played, with a warning.
+It may jump over gaps; that is turned off, so that a missing segment is a stall.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
-import time
-import urllib.parse
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playpath.base.engine import number
-from playpath.real.testbed import media
-from playpath.real.testbed.errors import TestbedError, UnsupportedError
-from playpath.real.testbed.players.following import Following
+from playpath.real.testbed.errors import UnsupportedError
+from playpath.real.testbed.players.chromium import InChromium, audio_bps
 from playpath.real.testbed.players.library import Library
-from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
-from playpath.real.testbed.processes import Child
-from playpath.real.testbed.programs import Told
+from playpath.real.testbed.players.scene import Scene
 from playpath.real.testbed.signalling import COLLECTOR_PATH
 
 if TYPE_CHECKING:
@@ -43,91 +26,29 @@ LIBRARY = Library(
     sha256="3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49",
     variable="PLAYPATH_DASHJS",
 )
-_INTERVAL = 0.05
-_SILENCE_S = 20.0
-"""Longer than a browser takes to start on a busy machine."""
-_GRACE_S = 30.0
-_MARK = "CONSOLE"
-_LAST_S = 0.5
-"""Nothing is waited for in the last half second of the video."""
-_PATIENCE_AT_END_S = 1.0
-_STARVED_S = 1.0
-"""The page tells of itself four times a second; a silence of this length is the machine's."""
 _EVENTS = ("ps", "t", "e", "rr")
 _REPORT_KEYS = [
     "bl", "br", "bs", "d", "dl", "e", "msd", "mtp", "ot", "pr", "rc", "rtp", "sf", "sid", "sn", "st", "sta", "su", "tb", "tbl", "ts",
     "ttfb", "ttlb", "url", "v",
 ]  # fmt: skip
 """Of a report; without this list it has none but event and time."""
-_OPTIONS = (
-    "--headless=new",
-    "--no-sandbox",  # it needs user namespaces of its own; the page is ours
-    "--disable-web-security",  # the page is a file, the segments are the server's
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--autoplay-policy=no-user-gesture-required",
-    "--enable-logging=stderr",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-)
 
 
-class DashJs:
-    """Runs Chromium as the user nobody."""
+class DashJs(InChromium):
+    """As `InChromium`; it reports beside its requests, and reads server data."""
 
     name = "dashjs"
-    ports: tuple[int, ...] = ()
-    sends_cmcd = True
-    reads_server_data = True
     library = LIBRARY
-    manifest = media.MANIFEST
+    reads_server_data = True
 
-    def check(self, scenario: resolved.Document) -> None:
-        """Needs Chromium and the player's script; plays `dash`."""
-        require("chromium", "chromium", "chromium-browser", "google-chrome")
-        kind_of(scenario, self.name, "dash")
-        ladder_of(scenario)
-        self._check_told(scenario)
-        self.library.script()
-
-    def prepare(self, scene: Scene) -> str:
-        """The scenario's ladder, made real."""
-        return scene.serve_ladder(_audio_bps(scene.scenario), self.manifest)
-
-    def _check_told(self, scenario: resolved.Document) -> None:
+    def refuse(self, scenario: resolved.Document) -> None:
+        """What it does not tell, or not take."""
         check_told(scenario)
 
-    def _settings(self, scene: Scene) -> dict[str, Any]:
-        """What the page gives its player."""
+    def settings(self, scene: Scene) -> dict[str, Any]:
+        """Client data and server data as the scenario has them."""
         told = settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")
         return {"streaming": {"gaps": {"jumpGaps": False}, **told}}
-
-    def play(self, scene: Scene, url: str) -> Played:
-        """Play until the video has ended."""
-        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": self._settings(scene)}))
-        home, user = as_nobody(scene.bed, "chromium-home")
-        here = Path(__file__).parent
-        shutil.copy(here / f"{self.name}.html", home / "page.html")
-        shutil.copy(here / "page.js", home / "page.js")
-        shutil.copy(self.library.script(), home / "player.js")
-        for file in home.iterdir():
-            file.chmod(0o644)
-        browser = require("chromium", "chromium", "chromium-browser", "google-chrome")
-        page = f"file://{home}/page.html#{wanted}"
-        options = [*_OPTIONS, *_of_tls(scene), f"--user-data-dir={home}/profile"]
-        child = scene.bed.start("chromium", "client", [*user, browser, *options, page])
-        played = _Session(scene, child, self.name, self.library.title).follow()
-        child.end()
-        return played
-
-
-def _of_tls(scene: Scene) -> list[str]:
-    """What makes Chromium take a certificate that nobody has signed, and begin with QUIC where that is spoken."""
-    forced = [f"--origin-to-force-quic-on={scene.origin}"] if scene.protocol == "quic" else []
-    return [*forced, f"--ignore-certificate-errors-spki-list={scene.key}"] if scene.key else []
 
 
 def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
@@ -157,7 +78,7 @@ def check_told(scenario: resolved.Document) -> None:
         raise UnsupportedError(
             f"`player.cmcd_events`: dash.js {LIBRARY.version} reports no {strange[0]}; allowed with it: {', '.join(_EVENTS)}"
         )
-    if wanted.get("apply_mb") and not _audio_bps(scenario):
+    if wanted.get("apply_mb") and not audio_bps(scenario):
         raise UnsupportedError(
             f"`player.apply_mb` = true: dash.js {LIBRARY.version} takes the audio's rate off the suggested one, and drops the suggestion "
             'where there is no audio; give `audio`, such as "96 kbit/s"'
@@ -170,135 +91,3 @@ def _words(events: str) -> list[str]:
 
 def _share(percent: str) -> float:
     return float(percent.removesuffix("%")) / 100
-
-
-def _audio_bps(scenario: resolved.Document) -> float:
-    rate = (scenario.get("player") or {}).get("audio", "none")
-    return number(rate) if rate and rate != "none" else 0.0
-
-
-class _Session(Following):
-    """Follows a page from its start to the end of the video."""
-
-    def __init__(self, scene: Scene, child: Child, name: str = "dashjs", title: str = "dash.js") -> None:
-        super().__init__(scene, child, _GRACE_S, _SILENCE_S)
-        self._name, self._title = name, title
-        self._bytes = 0
-        self._there: set[int] = set()
-        self._position = 0.0
-        self._at = self._moved_at = self._longest_silence = 0.0
-        self._pictures = self._dropped = 0
-        self._warnings: list[str] = []
-        self._buffer: list[tuple[float, float]] = []
-
-    def follow(self) -> Played:
-        """Read until the video has ended or its time is over."""
-        finished = ""
-        while not finished:
-            self._watch.check()
-            for line in self._lines():
-                self._watch.alive()
-                finished = self._take(line) or finished
-            if self._at > self._scene.until_s:
-                finished = finished or "stopped"
-            if not finished:
-                self._check_alive("chromium")
-            time.sleep(_INTERVAL)
-        return self._played(finished)
-
-    def _lines(self) -> Iterator[Told]:
-        for line in self._fresh_lines():
-            if _MARK not in line or '"playpath {' not in line:
-                continue
-            text = line[line.index('"playpath {') + len('"playpath ') : line.rindex('", source:')]
-            with (self._scene.bed.folder / f"{self._name}.jsonl").open("a") as file:
-                file.write(text + "\n")
-            yield json.loads(text)
-
-    def _take(self, told: Told) -> str:
-        """One line of the page. Returns why the session is over, if it is."""
-        event, previous, self._at = told["event"], self._at, float(told["at_s"])
-        self._longest_silence = max(self._longest_silence, self._at - previous)
-        if event == "start":
-            self._log.begin(self._at, self._scene.described)
-        elif event == "playing":
-            self._log.moves(self._at)
-        elif event == "waiting" and self._log.has_started and not self._is_at_end(told):
-            self._log.stands_still(self._at, float(told["position_s"]))
-        elif event == "loaded":
-            self._loaded(told)
-        elif event == "alive":
-            if self._is_stuck_at_end(told):
-                self._warnings.append(f"{self._title} did not come to its end by itself; all was there")
-                return "played"
-            self._pictures, self._dropped = int(told["total"]), int(told["dropped"])
-            if told["buffer_s"] is not None:
-                self._buffer.append((self._at, float(told["buffer_s"])))
-        elif event == "error":
-            raise TestbedError(f"{self._title}: {told['message']}")
-        elif event == "ended":
-            self._position = float(told["position_s"])
-            return "played"
-        return ""
-
-    def _is_at_end(self, told: Told) -> bool:
-        return float(told["position_s"]) > self._scene.described["duration_s"] - _LAST_S
-
-    def _is_stuck_at_end(self, told: Told) -> bool:
-        """It stands still, and not for lack of data: the last picture is in the buffer."""
-        position = float(told["position_s"])
-        if position != self._position:
-            self._position, self._moved_at = position, self._at
-        is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
-        return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
-
-    def _loaded(self, told: Told) -> None:
-        self._bytes += int(told["bytes"] or 0)
-        if told["error"]:
-            self._warnings.append(f"{self._title} could not load segment {told['index']}: {told['error']}")
-        elif told["type"] == "MediaSegment" and told["media"] == "video":
-            rates, _ = ladder_of(self._scene.scenario)
-            told_bps = 1000 * float(told["kbps"])
-            number = min(range(len(rates)), key=lambda i: abs(rates[i] - told_bps))
-            # Fetched again (fast switch) when its first version was already on: that one is shown to its end.
-            is_late = told["index"] in self._there and told["position_s"] > told["begins_s"]
-            self._there.add(told["index"])
-            late: Told = {"is_late": True} if is_late else {}
-            self._log.add(
-                "segment_downloaded",
-                self._at,
-                request=told["index"],
-                kind="video",
-                segment=told["index"],
-                representation=number,
-                rate_mbps=rates[number] / 1e6,
-                body_bytes=told["bytes"],
-                media_duration_s=told["duration_s"],
-                download_time_s=told["took_s"],
-                **late,
-            )
-
-    def _played(self, finished: str) -> Played:
-        if self._log.is_stalled:
-            self._log.moves(self._at)
-        if self._dropped:
-            self._log.add("pictures_discarded", self._at, first=0, count=self._dropped, cause="late")
-        displayed = self._pictures - self._dropped
-        self._log.finish(self._at, finished, self._position, displayed)
-        told: dict[str, float | None] = {"displayed_pictures": displayed}
-        if self._buffer:
-            told["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
-        if self._longest_silence > _STARVED_S:
-            silence = f"{self._longest_silence:.1f} s"
-            self._warnings.append(
-                f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
-            )
-        if not self._log.has_started:
-            self._warnings.append(f"{self._title} never started to play")
-        return Played(
-            events=self._log.events,
-            told=told,
-            body_bytes=self._bytes,
-            elapsed_s=self._at,
-            warnings=self._warnings,
-        )

@@ -1,26 +1,19 @@
 """hls.js in Chromium without a window, with CMCD in the query: playlists and fragments of the same ladder that `dashjs` plays.
 
-As `dashjs`, but for the page (`hlsjs.html`). It reports nothing beside its requests and reads no server data.
+As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests and reads no server data.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from playpath.real.testbed import media
-from playpath.real.testbed.players.dashjs import DashJs
+from playpath.real.testbed.players.chromium import InChromium
 from playpath.real.testbed.players.library import Library
 
-if TYPE_CHECKING:
-    from playpath.real.testbed.players.scene import Scene
-    from playpath.scenario import resolved
 
-
-class HlsJs(DashJs):
+class HlsJs(InChromium):
     """Runs Chromium as the user nobody."""
 
     name = "hlsjs"
-    reads_server_data = False
     library = Library(
         title="hls.js",
         package="hls.js",
@@ -30,9 +23,3 @@ class HlsJs(DashJs):
         variable="PLAYPATH_HLSJS",
     )
     manifest = media.PLAYLIST
-
-    def _check_told(self, scenario: resolved.Document) -> None:
-        pass
-
-    def _settings(self, scene: Scene) -> dict[str, Any]:
-        return {}

@@ -1,6 +1,6 @@
 """Shaka Player in Chromium without a window, with CMCD in the query: the ladder and the manifest that `dashjs` plays.
 
-As `dashjs`, but for the page (`shaka.html`). It reports nothing beside its requests and reads no server data.
+As the others in Chromium, but for the page (`shaka.html`). It reports nothing beside its requests and reads no server data.
 """
 
 from __future__ import annotations
@@ -8,19 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from playpath.base.engine import number
-from playpath.real.testbed.players.dashjs import DashJs
+from playpath.real.testbed.players.chromium import InChromium
 from playpath.real.testbed.players.library import Library
 
 if TYPE_CHECKING:
     from playpath.real.testbed.players.scene import Scene
-    from playpath.scenario import resolved
 
 
-class Shaka(DashJs):
+class Shaka(InChromium):
     """Runs Chromium as the user nobody."""
 
     name = "shaka"
-    reads_server_data = False
     library = Library(
         title="Shaka Player",
         package="shaka-player",
@@ -30,8 +28,6 @@ class Shaka(DashJs):
         variable="PLAYPATH_SHAKA",
     )
 
-    def _check_told(self, scenario: resolved.Document) -> None:
-        pass
-
-    def _settings(self, scene: Scene) -> dict[str, Any]:
+    def settings(self, scene: Scene) -> dict[str, Any]:
+        """The length of a segment, which its events do not have."""
         return {"segment_s": number((scene.scenario.get("player") or {})["segment"])}
