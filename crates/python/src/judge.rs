@@ -108,6 +108,18 @@ pub fn apart_level(runs: usize) -> f64 {
     verdict::apart_level(runs)
 }
 
+/// Quantile of Student's t with `df` degrees of freedom.
+#[pyfunction]
+pub fn student_quantile(df: f64, p: f64) -> f64 {
+    verdict::special::student_quantile(df, p)
+}
+
+/// Probability that Student's t lies further from zero than `x`, on either side.
+#[pyfunction]
+pub fn student_beyond(df: f64, x: f64) -> f64 {
+    verdict::special::student_beyond(df, x)
+}
+
 /// What bets on the mean of outcomes in [0, 1] have won: against "at most `mean`" and against "at least `mean`".
 #[pyfunction]
 pub fn bets_won(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, mean: f64) -> (f64, f64) {

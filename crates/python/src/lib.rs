@@ -318,6 +318,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
     module.add_class::<judge::Judge>()?;
     module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::student_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::student_beyond, module)?)?;
     module.add_function(wrap_pyfunction!(judge::bets_won, module)?)?;
     module.add_function(wrap_pyfunction!(judge::bets_interval, module)?)?;
     module.add_function(wrap_pyfunction!(judge::served, module)?)?;

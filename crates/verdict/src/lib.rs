@@ -12,7 +12,7 @@ mod race;
 mod ranking;
 mod sentence;
 mod sessions;
-mod special;
+pub mod special;
 mod standing;
 mod stats;
 
