@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -186,6 +187,30 @@ def test_players_in_chromium_play_over_our_quic_and_tell_the_control_of_their_bu
     assert found["warnings"] == []
     segments = {event["segment"] for event in found["events"] if event["event"] == "segment_downloaded"}
     assert segments == set(range(5))
+
+
+@pytest.mark.parametrize("player", ["ngtcp2", "dashjs"])
+def test_clients_tell_the_marks_of_our_dualpi2(player: str) -> None:
+    """Prague over QUIC fills 5 Mbit/s. A client whose ACKs tell no counts of ECN has none from the second round trip on (RFC 9000,
+    13.4.2.1): then packets would wait in the classic queue. Marks alone make the window fall.
+    """
+    if player == "ngtcp2" and shutil.which("gtlsclient") is None:
+        pytest.skip("gtlsclient is missing (bpf/setup.sh)")
+    path = {"name": "path", "rate": "5 Mbit/s", "rtt": "20 ms", "queue": "dualpi2"}
+    changes: dict[str, Any] = {"video": {"rate": "8 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}, "path": [path]}
+    if player == "dashjs":
+        changes["player"] = {"kind": "dash", "ladder": "2 Mbit/s, 4 Mbit/s", "segment": "1 s"}
+    found = run_kernel(
+        scenario(**changes), over_quic("prague"), 1, world="wire", player=player, trace=True, tolerance="200 ms"
+    )
+    down = next(link for link in found["links"] if link["name"] == "path.path/down")
+    assert down["classes"]["classic"]["arrived_packets"] == 0
+    assert down["classes"]["low_latency"]["marked_packets"] > 20
+    assert down["classes"]["low_latency"]["mean_wait_ms"] < 3
+    (flow,) = found["flows"]
+    assert flow["retransmitted_packets"] == 0
+    windows = found["series"]["flow.video"]["snd_cwnd"]
+    assert any(later < sooner for sooner, later in itertools.pairwise(windows))
 
 
 def test_tls_over_tcp_for_curl_and_for_chromium(tmp_path: Path) -> None:
