@@ -29,6 +29,7 @@ mod probe_rtt;
 mod tests;
 
 use crate::controls::bbr;
+use crate::kernel::{InKernel, Law, Slot};
 use crate::parts::draws;
 use crate::parts::estimators::{AppLimitedMark, WindowedMax};
 use crate::registry::Entry;
@@ -49,10 +50,32 @@ pub static ENTRY: Entry = Entry {
     summary: "BBR that bounds what it has in flight by loss; version 3",
     reference: "draft-ietf-ccwg-bbr-06",
     params: &[LOSS_THRESH, BETA, HEADROOM, ECN_THRESH, ECN_FACTOR, bbr::QUANTUM, draws::SEED],
-    in_kernel: None,
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: bbr::BEHAVIOUR,
     build: |params, initial_window| Box::new(Bbr3::new(params, initial_window)),
+};
+
+static LAW: Law = Law {
+    name: "bbr3",
+    family: "bbr3",
+    summary: ENTRY.summary,
+    slots: &[&[
+        Slot::new(0, 1000, LOSS_THRESH),
+        Slot::new(1, 1000, BETA),
+        Slot::new(2, 1000, HEADROOM),
+        Slot::new(3, 1, bbr::QUANTUM),
+    ]],
+    phases: &["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"],
+    details: &[
+        "bw_packets_per_s",
+        "max_bw_packets_per_s",
+        "min_rtt_us",
+        "inflight_shortterm_packets",
+        "inflight_longterm_packets",
+        "extra_acked_packets",
+        "rounds",
+    ],
 };
 
 const LOSS_THRESH: ParamSpec = ParamSpec::number(
