@@ -76,7 +76,6 @@ struct law_ack {
 	u32 prior_delivered;
 	u32 tx_in_flight;
 	u32 lost_since_sent;
-	bool ecn_echo;
 	bool may_grow; /* the sender used its window and no recovery forbids growth */
 	bool round_start; /* first ACK of a new round trip */
 	bool in_recovery;

@@ -7,6 +7,7 @@
  *  1. Losses are looked at once per ACK, not packet by packet: an ACK with losses is one range of them, and the packet that it
  *     delivered last stands for those that were lost. Linux tells a control no more.
  *  2. Random waits are the kernel's numbers; there is no seed.
+ *  3. Marks (ECN) are not answered; `ecn_thresh` and `ecn_factor` are refused.
  *
  * Fixed point: windows in packets / 2^16, rates in packets/us / 2^32, gains and shares in 1/1000. Invariants: bw <= max_bw;
  * cwnd >= 4 except after a timeout. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
@@ -286,8 +287,6 @@ LAW_CHECKED_ALONE int bbr3_take_losses(struct bbr3_state *s LAW_GIVEN, const str
 {
 	if (ack->newly_lost)
 		bbr3_take_loss(s, view, ack);
-	if (ack->ecn_echo)
-		bbr3_note_loss(s, view);
 	return 0;
 }
 
@@ -653,10 +652,11 @@ LAW_INLINE void bbr3_on_ack(struct bbr3_state *s, const u32 *param, const struct
 /* §5.6.4.4 */
 LAW_INLINE void bbr3_on_congestion(struct bbr3_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
+	if (is_ecn)
+		return;
 	bbr3_save_cwnd(s);
 	bbr3_save_state(s, view);
-	if (!is_ecn)
-		s->recovery = BBR3_FAST;
+	s->recovery = BBR3_FAST;
 }
 
 LAW_INLINE void bbr3_on_recovery_exit(struct bbr3_state *s)
