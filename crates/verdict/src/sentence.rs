@@ -274,7 +274,6 @@ impl<'a> Teller<'a> {
 
     /// Criterion by criterion, the figures of all of these senders that are apart from the best there, once.
     fn proven(&self, senders: &[&String], counts: impl Fn(usize, &Metric) -> bool) -> String {
-        let best = self.ranker.index(self.best);
         let part = |metric: &&'static Metric| {
             let bests = self.shown(self.best, metric)?;
             let is_wanted = |sender: &&String| {

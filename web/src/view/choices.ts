@@ -25,7 +25,7 @@ export function choices(prepared: Prepared, offered: Offered[], set: (axes: Axis
 
 function row({ key, values }: Axis, offered: Offered | undefined, change: (key: string, values: unknown[]) => void): HTMLElement {
   const name = h("strong", { title: key }, offered?.label ?? key);
-  const drop = h("button", { type: "button", class: "small", "aria-label": `Compare no values of ${offered?.label ?? key}`, onclick: () => change(key, []) }, "Remove");
+  const drop = h("button", { type: "button", class: "small", "aria-label": `Remove ${offered?.label ?? key}`, onclick: () => change(key, []) }, "Remove");
   const words = offered?.words;
   if (!words || !values.every((value) => words.includes(value as string))) {
     const field = h("input", { type: "text", value: written(values), "aria-label": `Values of ${offered?.label ?? key}`, onchange: () => change(key, read(field.value)) });

@@ -114,9 +114,9 @@ function senders(state: State, prepared: Prepared, offer: Offer, actions: PanelA
   const chosen = (name: string) => {
     const place = state.senders.indexOf(name);
     const swatch = h("i", { class: "swatch" });
-    if (place >= 0 && prepared.choices.length === 0) swatch.style.background = colour(place);
+    if (place >= 0) swatch.style.background = colour(place);
     const flip = () => actions.change({ senders: place < 0 ? [...state.senders, name] : state.senders.filter((sender) => sender !== name) });
-    return h("label", { class: "tick", title: summary.get(name) ?? null }, h("input", { type: "checkbox", checked: place >= 0, disabled: place >= 0 && state.senders.length === 1, "data-sender": name, onchange: flip }), swatch, name);
+    return h("label", { class: "tick", title: summary.get(name) ?? null }, h("input", { type: "checkbox", checked: place >= 0, disabled: place >= 0 && state.senders.length === 1, "data-sender": name, onchange: flip }), prepared.choices.length === 0 && swatch, name);
   };
   return h(
     "fieldset", {}, h("legend", {}, "Senders to compare"), h("div", { class: "ticks-box" }, ...offer.own.map(chosen)),
