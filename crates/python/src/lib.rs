@@ -25,6 +25,8 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::json;
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use watch::Watcher;
@@ -167,6 +169,33 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
     });
     let packets = finished(played, &error)?;
     py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
+}
+
+/// Plays a session and writes a qlog of each QUIC connection, as its server sees it, into a folder.
+#[pyfunction]
+fn qlogs(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, folder: PathBuf) -> PyResult<()> {
+    let error = FirstError::default();
+    let mut watcher = Watcher::new(None, error.clone());
+    let failed = Arc::new(Mutex::new(None));
+    let told = failed.clone();
+    let make = move |name: &str| {
+        let path = folder.join(format!("{}.sqlog", name.replace('/', "-")));
+        match File::create(&path) {
+            Ok(file) => Some(Box::new(BufWriter::new(file)) as Box<_>),
+            Err(error) => {
+                let text = format!("cannot write {}: {error}", path.display());
+                told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(text);
+                None
+            }
+        }
+    };
+    let played = py.detach(|| {
+        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        playpath_sim::log_connections(&scenario, sender, seed, Box::new(make), &mut |progress| watcher.look(progress))
+    });
+    finished(played, &error)?;
+    let failed = failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    failed.map_or(Ok(()), |text| Err(PyOSError::new_err(text)))
 }
 
 /// Plays a session and returns the input of ITU-T P.1203 tools for it, as JSON. The reference software is not part of this
@@ -353,6 +382,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;
+    module.add_function(wrap_pyfunction!(qlogs, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(record_reference, module)?)?;

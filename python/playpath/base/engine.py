@@ -293,6 +293,12 @@ def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
         _call(_engine.capture, resolved_json, sender, seed, path)
 
 
+def qlogs(resolved_json: str, sender: str, seed: int, folder: str) -> None:
+    """Write a qlog of each QUIC connection of a session into a folder."""
+    with _own_code(sender, seed):
+        _call(_engine.qlogs, resolved_json, sender, seed, folder)
+
+
 def p1203(resolved_json: str, sender: str, seed: int) -> str:
     """One session as the input of ITU-T P.1203 tools, in JSON."""
     with _own_code(sender, seed):
