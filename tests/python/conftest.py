@@ -21,7 +21,7 @@ settings.load_profile("without a clock")
 
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = sorted([*(ROOT / "scenarios").glob("*.toml"), *(ROOT / "scenarios" / "l4s").glob("*.toml")])
+SCENARIOS = sorted(file for folder in ("", "l4s", "interop") for file in (ROOT / "scenarios" / folder).glob("*.toml"))
 
 SMALL = """
 name = "small"

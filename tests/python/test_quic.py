@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from playpath import compare, load, run
@@ -97,3 +99,43 @@ def test_other_worlds_refuse_what_they_cannot_do_with_addresses():
     rebound = load("wireless", cc=["cubic"], set={**SHORT, "path.rebinding": {"at": "1 s"}})
     with pytest.raises(InputError, match="`rebinding` plays in the world 'sim' only"):
         worlds.world("wire").prepare(rebound, 1)
+
+
+def qlog(file):
+    """Head and events of a JSON text sequence."""
+    head, *events = map(json.loads, file.read_text().split("\x1e")[1:])
+    return head, events
+
+
+def test_a_trace_has_a_qlog_that_agrees_with_the_record(cli, tmp_path):
+    scenario = ["wireless", "--cc", "cubic", "--set", "sender.transport=quic", "--set", 'run.duration="12 s"']
+    assert cli("run", *scenario, "--trace", str(tmp_path / "t"), "--json").status == 0
+    flow = json.loads((tmp_path / "t" / "record.json").read_text())["flows"][0]
+    head, events = qlog(tmp_path / "t" / "video.sqlog")
+    assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
+    assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
+    assert head["trace"]["vantage_point"]["type"] == "server"
+    times = [event["time"] for event in events]
+    assert times == sorted(times)
+    assert times[-1] > 10_000
+    sent = [event["data"] for event in events if event["name"] == "transport:packet_sent"]
+    carry = [data for data in sent if any(frame["frame_type"] == "stream" for frame in data["frames"])]
+    assert len(carry) == flow["sent_packets"]
+    numbers = [data["header"]["packet_number"] for data in sent if data["header"]["packet_type"] == "1RTT"]
+    assert numbers == list(range(len(numbers)))
+    lost = [event["data"]["header"]["packet_number"] for event in events if event["name"] == "recovery:packet_lost"]
+    assert len(lost) == len(set(lost)) > 0
+    assert set(lost) <= set(numbers)
+    told = [event["data"] for event in events if event["name"] == "recovery:metrics_updated"]
+    assert min(data["min_rtt"] for data in told if "min_rtt" in data) == pytest.approx(flow["min_rtt_ms"], abs=0.01)
+
+
+def test_over_several_paths_events_name_theirs_and_tcp_has_no_qlog(cli, tmp_path):
+    short = ["--set", 'run.duration="5 s"', "--trace", str(tmp_path / "t")]
+    assert cli("run", "wifi-to-lte", "--sender", "quic multipath", *short).status == 0
+    _, events = qlog(tmp_path / "t" / "video.sqlog")
+    sent = {event["data"].get("path_id", 0) for event in events if event["name"] == "transport:packet_sent"}
+    assert sent == {0, 1}
+    short[-1] = str(tmp_path / "tcp")
+    assert cli("run", "wifi-to-lte", "--sender", "tcp reconnects", *short).status == 0
+    assert not list((tmp_path / "tcp").glob("*.sqlog"))

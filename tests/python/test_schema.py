@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import ROOT, playpath_command
+from conftest import ROOT, SCENARIOS, playpath_command
 
 import playpath
 from playpath.base import engine
@@ -19,8 +19,7 @@ from playpath.scenario import keys
 SCHEMAS = {name: json.loads(engine.schema(name)) for name in engine.DOCUMENTS}
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 SHIPPED = [
-    *[("scenario", file) for file in sorted((ROOT / "scenarios").glob("*.toml"))],
-    *[("scenario", file) for file in sorted((ROOT / "scenarios" / "l4s").glob("*.toml"))],
+    *[("scenario", file) for file in SCENARIOS],
     *[("sweep", file) for file in sorted((ROOT / "scenarios" / "designs").glob("*.toml"))],
     *[("population", file) for file in sorted((ROOT / "scenarios" / "populations").glob("*.toml"))],
 ]

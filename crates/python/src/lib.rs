@@ -25,6 +25,8 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::json;
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use watch::Watcher;
@@ -49,6 +51,24 @@ fn version() -> &'static str {
 fn resolve(text: &str, base_dir: PathBuf, overrides_json: &str) -> PyResult<String> {
     let scenario = playpath_api::resolve(text, overrides_json, &|name| read_file(&base_dir, name));
     Ok(scenario.map_err(scenario_error)?.to_json().to_string())
+}
+
+/// Every combination of the values that keys may take on a resolved scenario, both as JSON: `[[key, [value, …]], …]` to
+/// `[{"value": how it is called, "settings": {key: value}}, …]`.
+#[pyfunction]
+fn combinations(resolved: &str, axes: &str) -> PyResult<String> {
+    let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+    let plain = serde_json::from_str(resolved).map_err(wrong)?;
+    let axes: Vec<(String, Vec<serde_json::Value>)> = serde_json::from_str(axes).map_err(wrong)?;
+    let found = playpath_scenario::vary::combinations(&plain, &axes).map_err(scenario_error)?;
+    let told = found.into_iter().map(|one| serde_json::json!({ "value": one.value, "settings": one.settings }));
+    Ok(serde_json::Value::from_iter(told).to_string())
+}
+
+/// How senders of variants are compared: of each variant what its values are called, and its senders.
+#[pyfunction]
+fn choice_names(variants: Vec<(String, Vec<String>)>) -> Vec<String> {
+    playpath_scenario::vary::names(&variants)
 }
 
 fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
@@ -149,6 +169,33 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
     });
     let packets = finished(played, &error)?;
     py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
+}
+
+/// Plays a session and writes a qlog of each QUIC connection, as its server sees it, into a folder.
+#[pyfunction]
+fn qlogs(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, folder: PathBuf) -> PyResult<()> {
+    let error = FirstError::default();
+    let mut watcher = Watcher::new(None, error.clone());
+    let failed = Arc::new(Mutex::new(None));
+    let told = failed.clone();
+    let make = move |name: &str| {
+        let path = folder.join(format!("{}.sqlog", name.replace('/', "-")));
+        match File::create(&path) {
+            Ok(file) => Some(Box::new(BufWriter::new(file)) as Box<_>),
+            Err(error) => {
+                let text = format!("cannot write {}: {error}", path.display());
+                told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(text);
+                None
+            }
+        }
+    };
+    let played = py.detach(|| {
+        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        playpath_sim::log_connections(&scenario, sender, seed, Box::new(make), &mut |progress| watcher.look(progress))
+    });
+    finished(played, &error)?;
+    let failed = failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+    failed.map_or(Ok(()), |text| Err(PyOSError::new_err(text)))
 }
 
 /// Plays a session and returns the input of ITU-T P.1203 tools for it, as JSON. The reference software is not part of this
@@ -317,7 +364,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
     module.add_class::<judge::Judge>()?;
+    module.add_function(wrap_pyfunction!(combinations, module)?)?;
+    module.add_function(wrap_pyfunction!(choice_names, module)?)?;
     module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::student_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::student_beyond, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::for_whom, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::outcome_words, module)?)?;
     module.add_function(wrap_pyfunction!(judge::bets_won, module)?)?;
     module.add_function(wrap_pyfunction!(judge::bets_interval, module)?)?;
     module.add_function(wrap_pyfunction!(judge::served, module)?)?;
@@ -329,6 +382,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;
+    module.add_function(wrap_pyfunction!(qlogs, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(record_reference, module)?)?;

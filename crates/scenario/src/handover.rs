@@ -39,7 +39,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
         "handover_after",
         "1 s",
         Kind::Time,
-        "With `handover`: so long after the outage began the client's system notices it and takes the next path.",
+        "So long after an outage began the client's system notices it: with `handover` it takes the next path, without it new connections over several paths begin on the next one.",
     )
     .in_kernel("refused")
     .since("0.3"),
@@ -76,10 +76,12 @@ impl HandoverSpec {
         if self.is_any() { format!("/{}", word_of(&WORDS, self.how)) } else { String::new() }
     }
 
-    /// Written only where it is on.
+    /// Written only where it is on, or not the default.
     pub(crate) fn write(&self, map: &mut Map<String, Value>) {
         if self.is_any() {
             map.insert(HANDOVER[0].name.into(), json!(word_of(&WORDS, self.how)));
+        }
+        if self.is_any() || self.after != Duration::from_secs(1) {
             map.insert(HANDOVER[1].name.into(), json!(self.after.to_string()));
         }
     }

@@ -109,7 +109,7 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 14] = [
+const QUIC: [Field; 15] = [
     Field {
         spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
         read: |t, key, c| c.datagram_bytes = t.get(key),
@@ -119,6 +119,18 @@ const QUIC: [Field; 14] = [
         spec: ParamSpec::text("tls", "full", Kind::Told(&told(&RESUMPTIONS)), "What the handshake begins with.").since("0.3"),
         read: |t, key, c| c.tls.resumption = meaning(&RESUMPTIONS, t.word(key)).expect("has a default"),
         write: |c| json!(word_of(&RESUMPTIONS, c.tls.resumption)),
+    },
+    Field {
+        spec: ParamSpec::whole(
+            "certificate_bytes",
+            2200,
+            (1, 1_000_000),
+            "bytes",
+            "Certificate chain of the server, which a full handshake carries: beyond three times the client's first flight it costs a round trip.",
+        )
+        .since("0.3"),
+        read: |t, key, c| c.tls.certificate = t.get(key),
+        write: |c| json!(c.tls.certificate),
     },
     Field {
         spec: ParamSpec::new("initial_window", Kind::Whole { low: 1, high: 1000, unit: "packets" }, "Congestion window at the start.")

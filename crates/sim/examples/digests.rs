@@ -79,6 +79,7 @@ fn shipped() -> Vec<(String, String)> {
         |folder| std::fs::read_dir(folder).expect("the folder exists").map(|file| file.expect("readable").path());
     let mut found: Vec<(String, String)> = files(folder())
         .chain(files(folder().join("l4s")))
+        .chain(files(folder().join("interop")))
         .filter(|path| path.extension().is_some_and(|e| e == "toml"))
         .map(|path| {
             (path.file_stem().expect("a name").display().to_string(), std::fs::read_to_string(&path).expect("readable"))

@@ -17,5 +17,5 @@ mod tracing;
 
 pub use budget::{Progress, Watch};
 pub use capture::CapturedPacket;
-pub use run::{Options, capture, run, run_with};
+pub use run::{Options, capture, log_connections, run, run_with};
 pub use tracing::{Recording, Tracing};

@@ -15,6 +15,7 @@ use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError};
 use playpath_scenario::SenderSpec;
+use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
 use playpath_transport::transports::{Opening, Packet, Parcels, Streams};
 use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
@@ -101,6 +102,8 @@ pub struct Network {
     pub events_handled: u64,
     /// Packets at the servers, if they are wanted.
     pub capture: Option<Capture>,
+    /// Places for logs of QUIC connections.
+    pub qlogs: Option<MakeLog>,
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
@@ -125,6 +128,7 @@ impl Network {
             notices: Vec::new(),
             events_handled: 0,
             capture: None,
+            qlogs: None,
             events: EventQueue::default(),
             owners: Vec::new(),
             link_owners: Vec::new(),
@@ -211,6 +215,13 @@ impl Network {
             self.add_owner(OwnerKind::Endpoint(id, End::Client)),
             self.add_owner(OwnerKind::Endpoint(id, End::Server)),
         ];
+        if let Some(make) = &mut self.qlogs
+            && config.server.streams().is_some()
+            && let Some(place) = make(&config.name)
+        {
+            let head = Head { title: "playpath run", name: &config.name, reference_time: 0.0 };
+            config.server.log(Qlog::new(self.now, head, place));
+        }
         let switches = config.server.multipath_mut().map(|multipath| {
             multipath.log_switches();
             Box::new(SwitchWatch::new(self.is_traced.then(Vec::new)))

@@ -8,6 +8,7 @@ use crate::simulation::Simulation;
 use crate::tracing::{Recording, Tracing};
 use playpath_record::Record;
 use playpath_scenario::{Prototype, Scenario, ScenarioError, SenderSpec};
+use playpath_transport::quic::qlog::MakeLog;
 
 /// How a run is played, besides what the scenario says.
 #[derive(Default)]
@@ -77,6 +78,22 @@ pub fn capture(
     simulation.net.capture = Some(Capture::default());
     simulation.run(watch)?;
     Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
+}
+
+/// As [`run`], for a qlog of each QUIC connection, as its server sees it.
+pub fn log_connections(
+    scenario: &Scenario,
+    sender: &str,
+    seed: u64,
+    make: MakeLog,
+    watch: &mut Watch,
+) -> Result<(), ScenarioError> {
+    if scenario.ideal.is_some() {
+        return Ok(());
+    }
+    let mut simulation = Simulation::build(scenario, scenario.sender(sender)?, seed, Recording::default())?;
+    simulation.net.qlogs = Some(make);
+    simulation.run(watch)
 }
 
 fn play(simulation: &mut Simulation, watch: Option<&mut Watch>) -> Result<(), ScenarioError> {

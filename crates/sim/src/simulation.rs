@@ -100,13 +100,13 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// When the clients of a sender that uses one path at a time notice that one of its paths is broken, and which.
+    /// When the clients of a sender over several paths notice that one of these is broken, and which.
     fn handovers(&self, sender: &SenderSpec) -> Vec<(Time, usize)> {
-        if !sender.handover.is_any() {
+        let used: Vec<_> = self.scenario.paths.iter().filter(|path| sender.uses(&path.name)).collect();
+        if used.len() < 2 {
             return Vec::new();
         }
-        let used = self.scenario.paths.iter().filter(|path| sender.uses(&path.name)).enumerate();
-        let noticed = used.filter_map(|(place, path)| {
+        let noticed = used.into_iter().enumerate().filter_map(|(place, path)| {
             let outage = path.outage?.drawn(&format!("path.{}/down", path.name), self.seed);
             Some((outage.from + sender.handover.after, place))
         });

@@ -1,5 +1,6 @@
-//! The link settings of quic-interop-runner's cases, each with a bound: 15 ms one way, 10 Mbit/s and a queue of 25 packets unless the case
-//! says otherwise. Amplification is a rule of `crates/transport/tests/quic_rules.rs`, rebinding of `quic_paths.rs`.
+//! The scenarios in `scenarios/interop`, which have the link settings of quic-interop-runner's cases, each with a bound: 15 ms one way,
+//! 10 Mbit/s and a queue of 25 packets unless the case says otherwise. What a client may not do, and what a server may send before it
+//! knows the client's address, are rules of `crates/transport/tests`.
 
 mod common;
 
@@ -8,17 +9,17 @@ use playpath_record::Record;
 use playpath_sim::Tracing;
 use playpath_video::EventKind;
 
-const BASE: &str = "rate = \"10 Mbit/s\"\nrtt = \"30 ms\"\nqueue = \"25 packets\"\n";
+macro_rules! case {
+    ($name:literal) => {
+        include_str!(concat!("../../../scenarios/interop/interop-", $name, ".toml"))
+    };
+}
 
-/// A film of 2 MB (2 Mbit/s, 8 s) over QUIC.
-fn film(path: &str, seed: u64) -> Record {
-    let text = format!(
-        "[video]\nrate = \"2 Mbit/s\"\nduration = \"8 s\"\n[player]\nkind = \"progressive\"\nbuffer = \"1 s\"\n[[path]]\nname = \"wan\"\n{path}\n\
-         [[sender]]\nname = \"s\"\ncc = \"cubic\"\ntransport = \"quic\"\n"
-    );
-    let record = play(&text, "s", seed, Tracing::Off);
+/// Of a sender with this seed: played to the end, nothing lost but in links.
+fn film(text: &str, sender: &str, seed: u64) -> Record {
+    let record = play(text, sender, seed, Tracing::Off);
     check_conservation(&record);
-    assert!(metric(&record, "played_s") > 7.9, "seed {seed}: {:?}", record.warnings);
+    assert!(record.warnings.iter().all(|warning| !warning.contains("not played to its end")), "{:?}", record.warnings);
     record
 }
 
@@ -27,11 +28,12 @@ fn connected_at(record: &Record) -> f64 {
     connected.expect("it connects").at.as_secs_f64()
 }
 
-/// `longrtt`: 750 ms. One round trip until the client is connected, and what 1200 and 2600 bytes take at 10 Mbit/s.
+/// `longrtt`: 750 ms. One round trip until the client is connected, two over TCP with TLS, and what 1200 and 2600 bytes take at 10 Mbit/s.
 #[test]
 fn a_long_round_trip() {
-    let at = connected_at(&film("rate = \"10 Mbit/s\"\nrtt = \"750 ms\"\nqueue = \"25 packets\"\n", 1));
-    assert!((0.75..0.77).contains(&at), "{at}");
+    let at = |sender| connected_at(&film(case!("long-rtt"), sender, 1));
+    let (quic, tcp) = (at("quic"), at("tcp"));
+    assert!((0.75..0.77).contains(&quic) && (1.5..1.54).contains(&tcp), "{quic} {tcp}");
 }
 
 /// `handshakeloss`, `handshakecorruption`: 30 % each way in 20 handshakes. A flight of 3 datagrams and its answer pass with
@@ -39,19 +41,10 @@ fn a_long_round_trip() {
 /// nine of ten within 10, and all within a minute.
 #[test]
 fn lost_and_corrupted_handshakes() {
-    for what in ["loss", "corruption"] {
-        let path = format!("{BASE}{what} = {{}}\nup = {{ {what} = {{}} }}\n").replace("{}", "\"30 %\"");
-        let mut times: Vec<f64> = (1..=20)
-            .map(|seed| {
-                let text = format!(
-                    "[video]\nrate = \"100 kbit/s\"\nduration = \"1 s\"\n[player]\nkind = \"progressive\"\nbuffer = \"1 s\"\n[[path]]\n{path}\n\
-                     [[sender]]\nname = \"s\"\ncc = \"cubic\"\ntransport = \"quic\"\n"
-                );
-                connected_at(&play(&text, "s", seed, Tracing::Off))
-            })
-            .collect();
+    for text in [case!("handshake-loss"), case!("handshake-corruption")] {
+        let mut times: Vec<f64> = (1..=20).map(|seed| connected_at(&play(text, "quic", seed, Tracing::Off))).collect();
         times.sort_by(f64::total_cmp);
-        assert!(times[9] < 3.5 && times[17] < 10.0 && times[19] < 60.0, "{what}: {times:?}");
+        assert!(times[9] < 3.5 && times[17] < 10.0 && times[19] < 60.0, "{times:?}");
     }
 }
 
@@ -59,28 +52,53 @@ fn lost_and_corrupted_handshakes() {
 /// law: a film of 2 Mbit/s stalls for little.
 #[test]
 fn lost_and_corrupted_transfers() {
-    for what in ["loss", "corruption"] {
-        let stalls: f64 =
-            (1..=5).map(|seed| metric(&film(&format!("{BASE}{what} = \"2 %\"\n"), seed), "stall_time_s")).sum();
-        assert!(stalls / 5.0 < 2.0, "{what}: {stalls}");
+    for text in [case!("transfer-loss"), case!("transfer-corruption")] {
+        let stalls: f64 = (1..=5).map(|seed| metric(&film(text, "quic", seed), "stall_time_s")).sum();
+        assert!(stalls / 5.0 < 2.0, "{stalls}");
     }
 }
 
-/// `blackhole`: nothing passes for 2 s. Probes go on, with backoff at 2 s and later: it is over after less than twice the hole.
+/// `blackhole`: nothing passes for 2 s. Probes go on with a backoff that doubles, so the path is found again less than twice as long after
+/// it broke, 4 s; the buffer holds 1.8 s (4.9 s at 9.5 Mbit/s, less 4 s played of 8), and slow start takes a second more.
 #[test]
 fn a_black_hole_of_two_seconds() {
-    let record = film(&format!("{BASE}outage = {{ from = \"700 ms\", until = \"2700 ms\" }}\n"), 1);
-    assert!(metric(&record, "stall_time_s") < 3.0, "{record:?}");
+    let stalls: Vec<f64> =
+        (1..=10).map(|seed| metric(&film(case!("black-hole"), "quic", seed), "stall_time_s")).collect();
+    assert!(stalls.iter().all(|stall| (0.2..3.2).contains(stall)), "{stalls:?}");
 }
 
-/// `goodput` and `crosstraffic`: 10 Mbit/s less headers alone (0.957 of it); beside a TCP flow under the same CUBIC neither starves.
+/// `amplificationlimit`: 9 kB are more than three times 1200 bytes, so the flight waits for the client's answer: 30 ms and no more.
+#[test]
+fn a_long_certificate_chain_costs_a_round_trip() {
+    let at = |sender| connected_at(&film(case!("amplification"), sender, 1));
+    let more = at("long chain") - at("short chain");
+    assert!((0.030..0.050).contains(&more), "{more}");
+}
+
+/// `rebind-port`: RFC 9000 §9.3.1: window and RTT stay, and nobody notices; TCP needs new connections.
+#[test]
+fn a_nat_that_rebinds() {
+    let quic = film(case!("rebinding"), "quic", 1);
+    assert_eq!((quic.flows.len(), metric(&quic, "stall_time_s")), (1, 0.0), "{:?}", quic.flows);
+    assert!(play(case!("rebinding"), "tcp", 1, Tracing::Off).flows.len() > 1);
+}
+
+/// `crosstraffic`: half of 10 Mbit/s is twice the film; beside one flow under the same CUBIC it does not starve.
+#[test]
+fn a_film_beside_tcp() {
+    let stalls: f64 = (1..=5).map(|seed| metric(&film(case!("beside-tcp"), "quic", seed), "stall_time_s")).sum();
+    assert!(stalls / 5.0 < 1.0, "{stalls}");
+}
+
+/// `goodput`: 10 Mbit/s less headers alone (0.957 of it); and bulk beside bulk neither starves.
 #[test]
 fn goodput_alone_and_beside_tcp() {
     let bulk = |name: &str, transport: &str| {
         format!("[[traffic]]\nname = \"{name}\"\nkind = \"bulk\"\ncc = \"cubic\"\n{transport}")
     };
     let quic = bulk("quic", "transport = \"quic\"\n");
-    let run = |flows: &str| traffic(&format!("[[path]]\n{BASE}{flows}[run]\nduration = \"60 s\"\n"), 1);
+    let path = "[[path]]\nrate = \"10 Mbit/s\"\nrtt = \"30 ms\"\nqueue = \"25 packets\"\n";
+    let run = |flows: &str| traffic(&format!("{path}{flows}[run]\nduration = \"60 s\"\n"), 1);
     let alone = common::flow(&run(&quic), "quic").goodput_mbps;
     assert!((8.5..9.58).contains(&alone), "{alone}");
     let both = run(&(quic + &bulk("tcp", "")));

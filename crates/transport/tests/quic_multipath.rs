@@ -235,6 +235,20 @@ fn a_backup_path_waits() {
     assert!(net.server.path_stats(1).data_bytes_sent >= 900_000);
 }
 
+/// Draft §4.3: sequence numbers are of a path and a sender. The server's three frames on path 0 do not make the client's first on path 1
+/// an old one.
+#[test]
+fn a_status_is_of_a_path_and_a_sender() {
+    let mut net = net(&[(10.0, 10), (10.0, 10)], ("linux", "cubic"), |_| {}, |_, _, _| true);
+    for is_backup in [true, false, false] {
+        net.server.set_backup(0, is_backup);
+    }
+    net.run_until(net.now + Duration::from_millis(100));
+    net.client.set_backup(1, true);
+    net.download(1_000_000, Time::from_secs(4));
+    assert_eq!(net.server.path_stats(1).data_bytes_sent, 0);
+}
+
 /// Of two copies, either arrives: with a third of all packets lost on each path the redundant scheduler delivers, and reads nothing twice.
 #[test]
 fn copies_survive_heavy_loss() {

@@ -94,6 +94,27 @@ def version() -> str:
     return _engine.version()
 
 
+class Combination(TypedDict):
+    """A value for each key that is varied: how it is called, and key → value."""
+
+    value: str
+    settings: dict[str, Any]
+
+
+def combinations(resolved: ResolvedDocument, axes: Mapping[str, Sequence[Any]]) -> list[Combination]:
+    """Every combination of the values of `axes` on a resolved scenario.
+
+    Raises
+    ------
+    InputError
+        A setting of the whole comparison, fewer than two values, one that stands twice, too many combinations.
+    """
+    found: list[Combination] = json.loads(
+        _call(_engine.combinations, json.dumps(resolved), json.dumps(list(axes.items()), default=str))
+    )
+    return found
+
+
 def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
     """Parse, override and validate a scenario; every default written out.
 
@@ -270,6 +291,12 @@ def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
     with _own_code(sender, seed):
         _call(_engine.capture, resolved_json, sender, seed, path)
+
+
+def qlogs(resolved_json: str, sender: str, seed: int, folder: str) -> None:
+    """Write a qlog of each QUIC connection of a session into a folder."""
+    with _own_code(sender, seed):
+        _call(_engine.qlogs, resolved_json, sender, seed, folder)
 
 
 def p1203(resolved_json: str, sender: str, seed: int) -> str:

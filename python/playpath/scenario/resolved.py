@@ -194,7 +194,8 @@ class Sender(Tcp, total=False):
     """What the connections of a video do when the path in use has an outage. They begin on the first of `paths`."""
 
     handover_after: str
-    """With `handover`: so long after the outage began the client's system notices it and takes the next path."""
+    """So long after an outage began the client's system notices it: with `handover` it takes the next path, without
+    it new connections over several paths begin on the next one."""
 
 
 class Traffic(Sender, total=False):

@@ -22,7 +22,8 @@ pub fn no_files(name: &str) -> Result<Vec<u8>, String> {
 
 /// Name and text of every shipped scenario, in alphabetic order.
 pub fn shipped() -> Vec<(String, String)> {
-    let entries = [folder(), folder().join("l4s")].map(|folder| std::fs::read_dir(folder).expect("the folder exists"));
+    let entries = [folder(), folder().join("l4s"), folder().join("interop")]
+        .map(|folder| std::fs::read_dir(folder).expect("the folder exists"));
     let mut found: Vec<(String, String)> = entries
         .into_iter()
         .flatten()

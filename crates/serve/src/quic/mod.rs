@@ -1,12 +1,11 @@
 //! The simulator's QUIC endpoint on UDP sockets: real keys, real bytes, HTTP/3 above.
 //!
-//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `qlog` (what a connection did), `tokens` (Retry and
+//! `identity` (certificate), `keys` (packet protection), `session` (one client) and `streams` (HTTP/3 above it), `server` (which datagram belongs to whom), `tokens` (Retry and
 //! stateless reset), `run` (the loop).
 
 pub mod identity;
 mod ids;
 pub mod keys;
-pub mod qlog;
 pub mod run;
 pub mod server;
 pub mod session;

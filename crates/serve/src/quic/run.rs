@@ -2,7 +2,7 @@
 //! leave in one call (GSO), and come so (GRO), by `quinn-udp`.
 
 use crate::options::Arguments;
-use crate::quic::server::{MakeLog, Server};
+use crate::quic::server::Server;
 use crate::quic::session::Envelope;
 use crate::record::Recorder;
 use crate::run::{Clock, Logs, Serves, create, drive, write_record};
@@ -11,6 +11,7 @@ use crate::store::Store;
 use playpath_emulator::sys;
 use playpath_shell::{Failure, say};
 use playpath_transport::Ecn;
+use playpath_transport::quic::qlog::MakeLog;
 use playpath_units::Time;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use serde_json::json;

@@ -8,7 +8,6 @@
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
-use crate::quic::qlog::Qlog;
 use crate::quic::session::{Envelope, Opening, Session};
 use crate::quic::tokens::Tokens;
 use crate::record::Recorder;
@@ -21,11 +20,12 @@ use playpath_transport::Ecn;
 use playpath_transport::codec::quic::{Header, version_negotiation};
 use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Kind;
+use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::io::Write;
 use std::net::SocketAddr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
 const LEAST_INITIAL: usize = 1200;
@@ -97,9 +97,6 @@ pub struct Server {
     /// Makes a place for the log of the connection whose first packet went to the id with this name.
     qlogs: Option<MakeLog>,
 }
-
-/// Where the log of a connection goes; `None`: nowhere.
-pub type MakeLog = Box<dyn FnMut(&str) -> Option<Box<dyn Write + Send>> + Send>;
 
 impl Server {
     /// Serve `store`.
@@ -268,7 +265,7 @@ impl Server {
         let name: String = opening.original.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut session = Session::new(now, (config, control), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
-        place.into_iter().for_each(|place| session.log(Qlog::new(now, &name, place)));
+        place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.told.into_iter().for_each(|told| session.tell(now, told));
         self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
@@ -373,4 +370,10 @@ impl Server {
             self.ready.push_back(id);
         }
     }
+}
+
+/// What the log of this connection says at its top.
+fn head(name: &str) -> Head<'_> {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Head { title: "playpath serve", name, reference_time: since_epoch.as_secs_f64() * 1e3 }
 }

@@ -6,7 +6,6 @@ use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::ids::{self, Ids};
 use crate::quic::keys::Keyring;
-use crate::quic::qlog::Qlog;
 use crate::quic::streams::Streams;
 use crate::settings::Limits;
 use crate::store::Store;
@@ -16,6 +15,7 @@ use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, OfS
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Address, Datagram, Frame, FrameList, Kind, Packet, Space};
+use playpath_transport::quic::qlog::Qlog;
 use playpath_transport::quic::receiving::Arrival;
 use playpath_units::Time;
 use rustls::ServerConfig;
@@ -235,7 +235,7 @@ impl Session {
             bytes: packet.len() as u32,
             parameters: None,
         };
-        self.qlog.iter_mut().for_each(|log| log.received(now, &record, &opened.frames));
+        self.qlog.iter_mut().for_each(|log| log.received(now, 0, &record, &opened.frames));
         self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
         self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         self.keep_data(kind.space(), payload, &opened);
@@ -415,7 +415,7 @@ impl Session {
             let start = out.len();
             self.ids.address(datagram.to.port);
             if self.put_datagram(&datagram, out).is_some() {
-                self.qlog.iter_mut().for_each(|log| datagram.packets().for_each(|packet| log.sent(now, packet)));
+                self.qlog.iter_mut().for_each(|log| log.sent(now, &datagram));
                 let remote = *self.addresses.get(usize::from(datagram.to.port))?;
                 return Some(Envelope { remote, ecn: datagram.ecn });
             }

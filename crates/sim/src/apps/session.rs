@@ -28,10 +28,11 @@ pub struct VideoSession {
     player: Box<dyn Player>,
     sender: Arc<SenderSpec>,
     routes: Routes,
-    /// When a path is found broken, and which, in order; those that are over are gone. The path in use, if it is one at a time.
+    /// When a path is found broken, and which, in order; those that are over are gone.
     handovers: Vec<(Time, usize)>,
     /// Connections may break: what is missing is asked for again.
     may_break: bool,
+    /// The path on which connections begin; the one in use, if it is one at a time.
     path: usize,
     /// Flows that were given up for others.
     past_flows: Vec<FlowId>,
@@ -337,9 +338,9 @@ impl VideoSession {
     fn connect(&mut self, net: &mut Network) -> HttpConnection {
         let number = self.connections.len() + self.past_flows.len();
         let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
-        let routes = match (self.sender.handover.is_any(), self.path) {
-            (true, path @ 1..) => self.routes[path..].iter().chain(&self.routes[..path]).cloned().collect(),
-            _ => self.routes.clone(),
+        let routes = match self.path {
+            0 => self.routes.clone(),
+            path => self.routes[path..].iter().chain(&self.routes[..path]).cloned().collect(),
         };
         let flow = net.connect(name, self.id, self.sender.clone(), routes, &mut self.random, false);
         HttpConnection {
@@ -353,14 +354,18 @@ impl VideoSession {
         }
     }
 
-    /// The client has noticed that a path is broken: if it is the one in use, every connection goes to the next.
+    /// The client has noticed that a path is broken: if it is the one in use, or on which connections begin, every connection goes to the
+    /// next; of those that use all their paths, the ones that could not be opened over it.
     fn leave_path(&mut self, net: &mut Network, broken: usize) {
         if broken != self.path {
             return;
         }
         self.path = (broken + 1) % self.routes.len();
         for index in (0..self.connections.len()).filter(|&index| self.connections[index].is_open).collect::<Vec<_>>() {
-            let HttpConnection { flow, opened_on, .. } = self.connections[index];
+            let HttpConnection { flow, opened_on, is_known, .. } = self.connections[index];
+            if !self.sender.handover.is_any() && is_known {
+                continue;
+            }
             let route = (self.path + self.routes.len() - opened_on) % self.routes.len();
             let has_moved = self.sender.handover.how == Handover::Migrate && net.migrate(flow, route);
             if !has_moved {

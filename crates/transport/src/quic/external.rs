@@ -71,8 +71,8 @@ impl Connection {
         self.lost = Some(Vec::new());
     }
 
-    /// Packets given up since the last call: their spaces and numbers.
-    pub fn take_lost(&mut self) -> Vec<(Space, u64)> {
+    /// Packets given up since the last call: their paths, spaces and numbers.
+    pub fn take_lost(&mut self) -> Vec<(u8, Space, u64)> {
         self.lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 

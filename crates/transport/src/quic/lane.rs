@@ -32,6 +32,9 @@ pub(super) struct Lane {
     pub id: u8,
     pub standing: Standing,
     pub is_backup: bool,
+    /// Sequence numbers of the last status frames of this path: ours, and the peer's (draft §4.3).
+    pub status_sent: u64,
+    pub status_heard: u64,
     pub spaces: [Numbers; 3],
     pub path: Path,
     pub route: Route,
@@ -53,6 +56,8 @@ impl Lane {
             id: 0,
             standing: Standing::Open,
             is_backup: false,
+            status_sent: 0,
+            status_heard: 0,
             spaces: <[Numbers; 3]>::default(),
             path: Path::new(config, control),
             route: Route::unknown(),

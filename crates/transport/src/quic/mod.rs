@@ -7,7 +7,7 @@
 //!
 //! Reference: RFC 9000, RFC 9001 (keys and handshake), RFC 9002 (loss detection, congestion control).
 //! Parts with a file each, each with its sections and differences: `packet` and `varint` (what is sent, and its size), `acknowledging`,
-//! `sent` (scoreboard and loss), `rtt`, `path` (window, pacing, the control), `ecn`, `streams`, `send_buffer`, `flow`, `handshake`; and
+//! `sent` (scoreboard and loss), `rtt`, `path` (window, pacing, the control), `ecn`, `streams`, `send_buffer`, `flow`, `handshake`, `qlog` (what a connection did, for others' tools); and
 //! what ties them: `receiving`, `recovery` (ACKs and timers), `sending`, `migration`, `closing`.
 
 mod acknowledging;
@@ -23,6 +23,7 @@ mod migration;
 mod multipath;
 pub mod packet;
 mod path;
+pub mod qlog;
 pub mod ranges;
 pub mod receiving;
 mod recovery;
@@ -113,8 +114,10 @@ pub struct Connection {
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
     has_sent_since_arrival: bool,
     events: VecDeque<Event>,
-    /// Packets that were given up, if somebody wants to hear of them.
-    lost: Option<Vec<(Space, u64)>>,
+    /// Nothing more leaves for now.
+    is_spent: bool,
+    /// Packets that were given up, with their paths, if somebody wants to hear of them.
+    lost: Option<Vec<(u8, Space, u64)>>,
     announcements: Announcements,
 }
 
@@ -148,6 +151,7 @@ impl Connection {
             idle_at: Time::MAX,
             has_sent_since_arrival: false,
             events: VecDeque::new(),
+            is_spent: false,
             lost: None,
             announcements: Announcements::default(),
             config,

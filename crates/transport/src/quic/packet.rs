@@ -154,7 +154,7 @@ pub enum Frame {
     PathStatus {
         /// Path.
         path_id: u8,
-        /// The larger of two counts.
+        /// Of this path and this sender.
         sequence: u64,
         /// To be used only if no other works.
         is_backup: bool,

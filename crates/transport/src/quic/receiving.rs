@@ -130,6 +130,7 @@ impl Connection {
             Frame::MaxStreams(max) => self.streams.on_max_streams(max),
             Frame::PathChallenge(token) => self.lane.route.owe_response(token, arrival.from, arrival.bytes),
             Frame::PathResponse(token) => self.on_path_response(now, token),
+            Frame::HandshakeDone if !self.is_client => return Err(Violation::Protocol), // §19.20
             Frame::HandshakeDone => {
                 self.handshake.confirm();
                 self.discard(Space::Handshake); // RFC 9001 §4.9.2

@@ -180,7 +180,7 @@ impl Connection {
         let mut losses = Losses::default();
         while let Some(sent) = self.lane.spaces[space as usize].board.next_lost(now, delay, &self.config.loss) {
             self.requeue(space, &sent);
-            self.lost.iter_mut().for_each(|lost| lost.push((space, sent.number)));
+            self.lost.iter_mut().for_each(|lost| lost.push((self.lane.id, space, sent.number)));
             if sent.path != self.lane.route.number {
                 continue;
             }

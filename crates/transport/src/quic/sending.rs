@@ -63,10 +63,37 @@ impl Connection {
             State::Closing { .. } => self.poll_close(now, out),
             State::Draining { .. } | State::Closed => false,
         };
-        if !is_sent {
+        self.is_spent = !is_sent || self.finds_itself_spent(now);
+        if self.is_spent {
             self.set_loss_timer(now);
         }
         is_sent
+    }
+
+    /// The last poll has shown that a further one gives nothing; `false` when in doubt.
+    pub fn is_spent(&self) -> bool {
+        self.is_spent
+    }
+
+    /// After a datagram: what a poll that gives nothing would find and note, in the two commonest cases.
+    fn finds_itself_spent(&mut self, now: Time) -> bool {
+        let data = &self.lane.spaces[Space::Data as usize];
+        let is_plain = self.state == State::Open
+            && self.multi.is_none()
+            && !self.handshake.has(Space::Initial)
+            && !self.handshake.has(Space::Handshake)
+            && !self.lane.route.owes_frames()
+            && self.allowed_by(&self.lane).is_some();
+        if !is_plain || data.probes > 0 || data.arrivals.is_due(now) {
+            return false;
+        }
+        let has_room = self.lane.path.has_room();
+        if has_room && self.has_data() {
+            return false;
+        }
+        self.lane.departs_at = Time::MAX;
+        self.lane.path.note_pause(!has_room);
+        true
     }
 
     /// What leaves on the path at hand.

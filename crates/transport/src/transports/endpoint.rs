@@ -2,6 +2,7 @@
 //! directly, every other transport behind its verbs.
 
 use super::{Drawn, Multipath, Packet, Parcels, PathInfo, Streams, Totals, Transport};
+use crate::quic::qlog::Qlog;
 use crate::{Connection, Events};
 use playpath_cc::AppParameters;
 use playpath_units::Time;
@@ -48,6 +49,7 @@ forward! {
     fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
     fn handle_timeout(&mut self, now: Time);
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
+    fn log(&mut self, log: Qlog);
     fn take_events(&mut self) -> Events;
     fn write(&mut self, bytes: u64) -> u64;
     fn read(&mut self, now: Time, most: u64) -> u64;

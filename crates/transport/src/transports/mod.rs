@@ -34,6 +34,7 @@ pub use segments::Segments;
 
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
+use crate::quic::qlog::Qlog;
 use crate::segment::SackBlocks;
 use crate::{Ecn, Events, Segment};
 use playpath_cc::{AppParameters, ParamSpec, Params};
@@ -133,6 +134,8 @@ pub trait Transport {
     }
     /// When [`handle_timeout`](Transport::handle_timeout) wants to be called; [`Time::MAX`]: never.
     fn poll_timeout(&self) -> Time;
+    /// Write down what it does from now on, if it is QUIC.
+    fn log(&mut self, _log: Qlog) {}
     /// What has happened.
     fn take_events(&mut self) -> Events;
 

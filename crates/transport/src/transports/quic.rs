@@ -8,6 +8,7 @@ use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
 use crate::quic::packet::{Address, Datagram};
+use crate::quic::qlog::Qlog;
 use crate::quic::{Connection, Event, Priority};
 use crate::{Ecn, Events};
 use playpath_cc::AppParameters;
@@ -32,6 +33,7 @@ pub struct QuicEnd {
     is_told: bool,
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
+    qlog: Option<Box<Qlog>>,
 }
 
 /// Client and server of a new connection, over several paths by multipath. The client is without ECT(1): its requests are no scalable sender's.
@@ -52,7 +54,8 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
             server.with_paths(further().map(server_cc).collect(), (opening.scheduler)(), opening.is_coupled),
         ];
     }
-    let end = |connection| Endpoint::of(QuicEnd { connection, has_own: false, is_told: false, cut: Vec::new() });
+    let end =
+        |connection| Endpoint::of(QuicEnd { connection, has_own: false, is_told: false, cut: Vec::new(), qlog: None });
     let [client, server] = ends.map(end);
     (client, server)
 }
@@ -61,6 +64,9 @@ impl QuicEnd {
     fn tell_connected(&mut self, events: Events) -> Events {
         self.is_told = true;
         events.with(crate::Event::Connected)
+    }
+    fn look(&mut self, now: Time) {
+        self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.connection));
     }
 }
 
@@ -71,22 +77,36 @@ impl Transport for QuicEnd {
             datagram.ecn = packet.ecn;
             // A NAT's ports are far from those that the client has chosen.
             datagram.from.port = datagram.from.port.wrapping_add(100 * packet.binding);
+            if let Some(log) = &mut self.qlog {
+                let received = |packet: &_| log.received(now, datagram.path_id, packet, packet.frames.as_slice());
+                datagram.packets().for_each(received);
+            }
             self.connection.handle_datagram(now, datagram);
+            self.look(now);
         }
     }
     fn handle_timeout(&mut self, now: Time) {
         self.connection.handle_timeout(now);
+        self.look(now);
+    }
+    fn log(&mut self, log: Qlog) {
+        self.connection.log_lost();
+        self.qlog = Some(Box::new(log));
     }
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
         let datagram: &mut Datagram = parcels.next_mut();
         if !self.connection.poll_transmit_into(now, datagram) {
             return false;
         }
+        self.qlog.iter_mut().for_each(|log| log.sent(now, datagram));
         let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
         let data_bytes = datagram.packets().map(|packet| packet.stream_bytes()).sum();
         let path = datagram.link_path();
         *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path, binding: 0 };
         true
+    }
+    fn may_have_more(&self) -> bool {
+        !self.connection.is_spent()
     }
     fn poll_timeout(&self) -> Time {
         self.connection.poll_timeout()

@@ -1,6 +1,8 @@
 //! A pair of QUIC endpoints over two one-way wires in virtual time.
 #![allow(dead_code)]
 
+pub mod lone;
+
 use playpath_transport::Ecn;
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Address, Datagram};

@@ -35,7 +35,12 @@ def command(
     sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="Which sender.")] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, max=LAST_SEED, help="Which replication.")] = 1,
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="DIR", help="Write record.json and time series (Parquet) here.")
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="DIR",
+            help="Write record.json, time series (Parquet) and, of QUIC in the simulator, qlogs (.sqlog) here.",
+        ),
     ] = None,
     pcap: Annotated[
         Path | None,
@@ -74,9 +79,11 @@ def command(
     if pcap is not None:
         pcap.parent.mkdir(parents=True, exist_ok=True)
     name = pick_sender(loaded, sender)
-    if pcap is not None and (spoken := worlds.transport_of(loaded.sender(name))) != "tcp":
+    spoken = worlds.transport_of(loaded.sender(name)) if name else "tcp"
+    if pcap is not None and spoken != "tcp":
         raise InputError(
             f"--pcap: sender '{name}' speaks {spoken.upper()}, whose packets are not captured; --trace keeps its time series"
+            " (and of QUIC a qlog)"
         )
     question = {"world": worlds.world(place).name, "sender": name, "manifest": {"scenario": loaded.resolved}}
     where = results_folder(trace, "", "record.json", question, "--trace")
@@ -94,6 +101,8 @@ def command(
             )
         if folder is not None:
             session.save(folder)
+            if is_sim and "quic" in {spoken, *map(worlds.transport_of, loaded.resolved.get("traffic", []))}:
+                engine.qlogs(loaded.text, session.sender, seed, str(folder))
             console.message(f"time series: {folder}")
     if pcap is not None:
         if is_sim:

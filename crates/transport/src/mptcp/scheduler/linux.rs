@@ -9,6 +9,9 @@
 //! 2. Subflows without pacing take Linux's own estimate (120 or 200 % of window per RTT).
 //! 3. What a subflow holds is reinjected when its own timer expires, as under every scheduler here; upstream waits for the timer
 //!    of the connection.
+//! 4. An idle subflow is given one segment again, upstream's `__mptcp_retrans` a data fragment of up to 32 kB; and upstream takes a
+//!    subflow without progress for stale after four such timers and schedules all that it holds anew. After the death of a path this
+//!    one is slower: 5.0 s against the kernel's 1.1 for a segment of 1 MB over 12 Mbit/s.
 //!
 //! Tested here.
 

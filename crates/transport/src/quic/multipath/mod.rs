@@ -44,7 +44,6 @@ pub(super) struct Multi {
     views: Vec<SubflowView>,
     /// Status frames that are to leave.
     status: VecDeque<Frame>,
-    status_sequence: u64,
     /// Packets that a failed path held, not yet given to others.
     owed: u64,
     /// Bytes of new data given to paths.
@@ -84,7 +83,6 @@ impl Connection {
             is_coupled,
             views: (0..count).map(|path| SubflowView { path, ..SubflowView::default() }).collect(),
             status: VecDeque::new(),
-            status_sequence: 0,
             owed: 0,
             given: 0,
             last: None,
@@ -128,11 +126,11 @@ impl Connection {
     }
     /// Ask both sides to use `path` only if no other works, or to use it again (draft §4.3).
     pub fn set_backup(&mut self, path: usize, is_backup: bool) {
-        let Some(multi) = &mut self.multi else { return };
-        multi.status_sequence += 1;
-        let sequence = multi.status_sequence;
-        multi.status.push_back(Frame::PathStatus { path_id: path as u8, sequence, is_backup });
-        self.mark_backup(path, is_backup);
+        let Some(lane) = self.lane_mut(path) else { return };
+        lane.is_backup = is_backup;
+        lane.status_sent += 1;
+        let frame = Frame::PathStatus { path_id: path as u8, sequence: lane.status_sent, is_backup };
+        self.multi.iter_mut().for_each(|multi| multi.status.push_back(frame));
     }
     /// Keep changes of path for [`poll_switch`](Self::poll_switch).
     pub fn log_switches(&mut self) {
@@ -275,29 +273,28 @@ impl Connection {
         }
     }
 
-    /// The peer's status of a path: the latest counts, and a frame that was overtaken does not.
+    /// The peer's status of a path: its latest of that path counts, and a frame that was overtaken does not.
     pub(super) fn on_path_status(&mut self, path_id: u8, sequence: u64, is_backup: bool) {
-        let Some(multi) = &mut self.multi else { return };
-        if sequence > multi.status_sequence {
-            multi.status_sequence = sequence;
-            self.mark_backup(usize::from(path_id), is_backup);
-        }
-    }
-
-    fn mark_backup(&mut self, path: usize, is_backup: bool) {
-        if usize::from(self.lane.id) == path {
-            self.lane.is_backup = is_backup;
-        }
-        let others = self.multi.iter_mut().flat_map(|multi| multi.others.iter_mut());
-        others.filter(|lane| usize::from(lane.id) == path).for_each(|lane| lane.is_backup = is_backup);
-    }
-
-    /// A status frame was lost: the latest goes again.
-    pub(super) fn resend_status(&mut self, frame: Frame) {
-        if let (Some(multi), Frame::PathStatus { sequence, .. }) = (&mut self.multi, frame)
-            && sequence == multi.status_sequence
+        if let Some(lane) = self.lane_mut(path_id.into())
+            && sequence > lane.status_heard
         {
-            multi.status.push_back(frame);
+            (lane.status_heard, lane.is_backup) = (sequence, is_backup);
+        }
+    }
+
+    /// A path of several.
+    fn lane_mut(&mut self, path: usize) -> Option<&mut Lane> {
+        let multi = self.multi.as_mut()?;
+        let mut lanes = std::iter::once(&mut self.lane).chain(&mut multi.others);
+        lanes.find(|lane| usize::from(lane.id) == path).map(|lane| &mut **lane)
+    }
+
+    /// A status frame was lost: the latest of its path goes again.
+    pub(super) fn resend_status(&mut self, frame: Frame) {
+        if let Frame::PathStatus { path_id, sequence, .. } = frame
+            && self.lane_mut(path_id.into()).is_some_and(|lane| lane.status_sent == sequence)
+        {
+            self.multi.iter_mut().for_each(|multi| multi.status.push_back(frame));
         }
     }
 

@@ -1,41 +1,59 @@
 //! What a connection did, for others' tools: qlog, a JSON text sequence (RFC 7464) that qvis opens.
 //!
-//! Reference: draft-ietf-quic-qlog-main-schema-02 and draft-ietf-quic-qlog-quic-events-02 (`qlog_version` 0.3), which is what qvis, quiche
-//! and ngtcp2 speak; later drafts renamed the header's fields and the events' categories. Times in ms since the connection began.
+//! Reference: draft-ietf-quic-qlog-main-schema-13 for the header; beside its fields stand those of `qlog_version` 0.3, by which qvis knows
+//! a file. Events are those of draft-ietf-quic-qlog-quic-events-02, which qvis, quiche and ngtcp2 speak: later drafts renamed categories.
+//! Over several paths (draft-ietf-quic-multipath-21) events have a `path_id`. Times in ms since the connection began.
 
-use playpath_transport::quic::packet::{Ack, Frame, Kind, Packet, Space};
-use playpath_transport::quic::{Connection, Info};
+use super::packet::{Ack, Datagram, Frame, Kind, Packet, Space};
+use super::{Connection, Info};
 use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
 use std::io::Write;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The log of a connection. A file that takes no more is no reason to stop serving.
+/// Where a log goes. A file that takes no more is no reason to stop.
+pub type Place = Box<dyn Write + Send>;
+
+/// Makes a place for the log of the connection of this name; `None`: nowhere.
+pub type MakeLog = Box<dyn FnMut(&str) -> Option<Place> + Send>;
+
+/// What the head of a log says.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// Which program.
+    pub title: &'a str,
+    /// Which connection: on the wire the id to which its first packet went, in hexadecimal digits.
+    pub name: &'a str,
+    /// Milliseconds from 1970 to its beginning; 0 where there is no calendar.
+    pub reference_time: f64,
+}
+
+/// The log of a connection, written at the server.
 pub struct Qlog {
-    out: Box<dyn Write + Send>,
+    out: Place,
     begun: Time,
-    /// What was told of the path last.
-    told: Map<String, Value>,
+    /// What was told of each path last.
+    told: Vec<Map<String, Value>>,
     pto_count: u64,
 }
 
 impl Qlog {
-    /// Of a connection that begins at `now`, whose first packet went to the id `original`, in hexadecimal digits.
-    pub fn new(now: Time, original: &str, out: Box<dyn Write + Send>) -> Qlog {
-        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut log = Qlog { out, begun: now, told: Map::new(), pto_count: 0 };
+    /// Of a connection that begins at `now`.
+    pub fn new(now: Time, head: Head, out: Place) -> Qlog {
+        let mut log = Qlog { out, begun: now, told: Vec::new(), pto_count: 0 };
         log.write(&json!({
+            "file_schema": "urn:ietf:params:qlog:file:sequential",
+            "serialization_format": "application/qlog+json-seq",
             "qlog_version": "0.3",
             "qlog_format": "JSON-SEQ",
-            "title": "playpath serve",
+            "title": head.title,
             "trace": {
                 "vantage_point": { "name": "playpath", "type": "server" },
                 "common_fields": {
-                    "ODCID": original,
-                    "group_id": original,
+                    "ODCID": head.name,
+                    "group_id": head.name,
                     "protocol_type": ["QUIC", "HTTP3"],
                     "time_format": "relative",
-                    "reference_time": since_epoch.as_secs_f64() * 1e3,
+                    "reference_time": head.reference_time,
                 },
             },
         }));
@@ -46,47 +64,64 @@ impl Qlog {
         let _ = writeln!(self.out, "\u{1e}{record}");
     }
 
-    fn event(&mut self, now: Time, name: &str, data: Value) {
+    fn event(&mut self, now: Time, name: &str, path_id: u8, mut data: Value) {
         let time = now.saturating_since(self.begun).as_secs_f64() * 1e3;
+        if path_id > 0 {
+            data["path_id"] = json!(path_id);
+        }
         self.write(&json!({ "time": time, "name": name, "data": data }));
     }
 
-    /// A packet leaves.
-    pub fn sent(&mut self, now: Time, packet: &Packet) {
-        let mut frames = frames_of(packet.ack.as_ref(), packet.frames.as_slice());
-        if packet.padding > 0 {
-            frames.push(json!({ "frame_type": "padding", "length": packet.padding }));
+    /// A datagram leaves.
+    pub fn sent(&mut self, now: Time, datagram: &Datagram) {
+        for packet in datagram.packets() {
+            let mut frames = frames_of(packet.ack.as_ref(), packet.frames.as_slice());
+            if packet.padding > 0 {
+                frames.push(json!({ "frame_type": "padding", "length": packet.padding }));
+            }
+            self.event(now, "transport:packet_sent", datagram.path_id, packet_data(packet, frames));
         }
-        self.event(now, "transport:packet_sent", packet_data(packet, frames));
     }
 
-    /// A packet came, with these frames.
-    pub fn received(&mut self, now: Time, packet: &Packet, frames: &[Frame]) {
+    /// A packet came over a path, with these frames.
+    pub fn received(&mut self, now: Time, path_id: u8, packet: &Packet, frames: &[Frame]) {
         let frames = frames_of(packet.ack.as_ref(), frames);
-        self.event(now, "transport:packet_received", packet_data(packet, frames));
+        self.event(now, "transport:packet_received", path_id, packet_data(packet, frames));
     }
 
-    /// What has changed of losses and of the path.
+    /// What has changed of losses and of the paths.
     pub fn look(&mut self, now: Time, endpoint: &mut Connection) {
-        for (space, number) in endpoint.take_lost() {
+        for (path_id, space, number) in endpoint.take_lost() {
             let packet_type = type_of(match space {
                 Space::Initial => Kind::Initial,
                 Space::Handshake => Kind::Handshake,
                 Space::Data => Kind::OneRtt,
             });
             let header = json!({ "packet_type": packet_type, "packet_number": number });
-            self.event(now, "recovery:packet_lost", json!({ "header": header }));
+            self.event(now, "recovery:packet_lost", path_id, json!({ "header": header }));
         }
-        let (info, pto_count) = (endpoint.info(), endpoint.stats().pto_count);
-        let mut changed = metrics(&info, endpoint.config().datagram_bytes);
-        changed.retain(|name, value| self.told.get(name) != Some(value));
+        let pto_count = endpoint.stats().pto_count;
+        let datagram_bytes = endpoint.config().datagram_bytes;
+        for lane in endpoint.lanes() {
+            self.tell(now, lane.id, metrics(&endpoint.info_of(lane), datagram_bytes));
+        }
         if pto_count != self.pto_count {
-            changed.insert("pto_count".into(), json!(pto_count - self.pto_count));
+            let more = json!({ "pto_count": pto_count - self.pto_count });
             self.pto_count = pto_count;
+            self.event(now, "recovery:metrics_updated", 0, more);
         }
+    }
+
+    /// Of a path's figures those that are new.
+    fn tell(&mut self, now: Time, path_id: u8, mut changed: Map<String, Value>) {
+        if self.told.len() <= usize::from(path_id) {
+            self.told.resize(usize::from(path_id) + 1, Map::new());
+        }
+        let told = &mut self.told[usize::from(path_id)];
+        changed.retain(|name, value| told.get(name) != Some(value));
         if !changed.is_empty() {
-            self.told.extend(changed.clone());
-            self.event(now, "recovery:metrics_updated", Value::Object(changed));
+            told.extend(changed.clone());
+            self.event(now, "recovery:metrics_updated", path_id, Value::Object(changed));
         }
     }
 }

@@ -1,0 +1,248 @@
+//! Rules of RFC 9000 and RFC 9002 that one end keeps, packet by packet, against a peer that the test plays: streams, frames, ACKs, round
+//! trips, pacing. `quic_rules.rs` has the others.
+
+mod quic_support;
+
+use playpath_transport::Ecn;
+use playpath_transport::quic::packet::{Ack, Address, Datagram, Frame, FrameList, Kind, Packet};
+use playpath_transport::quic::{Connection, Event, Reason, Violation};
+use playpath_units::{Duration, Time};
+use quic_support::ends;
+use quic_support::lone::{Lone, unpaced};
+
+fn data(id: u64, offset: u64, len: u32) -> Frame {
+    Frame::Stream { id, offset, len, fin: false }
+}
+
+/// RFC 9000 §3.2: a stream opens all of its type below it.
+#[test]
+fn a_stream_opens_those_below_it() {
+    let mut lone = Lone::new(|_| {});
+    assert!(!lone.server.is_writable(8));
+    lone.frames(&[data(12, 0, 5)]);
+    assert!([4, 8, 12].into_iter().all(|id| lone.server.is_writable(id)));
+    assert!(!lone.server.is_writable(16));
+}
+
+/// §3.5: who is asked to stop resets the stream, and says how much it has sent.
+#[test]
+fn stop_sending_is_answered_by_a_reset() {
+    let mut lone = Lone::new(unpaced);
+    lone.send(3);
+    let sent = lone.server.stats().data_bytes_sent;
+    lone.frames(&[Frame::StopSending { id: lone.stream }]);
+    let reset = Frame::ResetStream { id: lone.stream, final_size: sent };
+    assert!(lone.left().contains(&reset), "{reset:?}");
+    lone.server.write(lone.stream, 1000);
+    assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })));
+}
+
+/// §13.3: RESET_STREAM goes again when it is lost; of the stream itself nothing does.
+#[test]
+fn of_a_stream_that_was_reset_only_the_reset_goes_again() {
+    let mut lone = Lone::new(unpaced);
+    let sent = lone.send(3);
+    lone.server.reset(lone.stream);
+    let is_reset = |frame: &Frame| matches!(frame, Frame::ResetStream { .. });
+    assert!(lone.left().iter().any(is_reset));
+    lone.frames(&[data(4, 0, 5)]);
+    lone.server.write(4, 5 * 1150);
+    let later = lone.poll_all();
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(later[0], *later.last().unwrap())]);
+    assert_eq!(lone.server.stats().packets_lost, sent.len() as u64 + 1);
+    let again = lone.left();
+    assert!(again.iter().any(is_reset), "{again:?}");
+    assert!(!again.iter().any(|frame| matches!(frame, Frame::Stream { id: 0, .. })), "{again:?}");
+}
+
+/// §4.1: nothing leaves beyond the peer's limit, and a limit lower than the one before is ignored.
+#[test]
+fn limits_of_the_peer_hold_and_do_not_fall() {
+    let mut lone = Lone::new(|config| {
+        unpaced(config);
+        (config.flow.stream, config.flow.max_stream) = (10_000, 10_000);
+    });
+    lone.server.write(lone.stream, 50_000);
+    let sent = lone.poll_all();
+    assert_eq!(lone.server.stats().data_bytes_sent, 10_000);
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(sent[0], *sent.last().unwrap())]);
+    lone.frames(&[Frame::MaxStreamData { id: lone.stream, max: 5000 }]);
+    lone.poll_all();
+    assert_eq!(lone.server.stats().data_bytes_sent, 10_000);
+    lone.frames(&[Frame::MaxStreamData { id: lone.stream, max: 12_000 }]);
+    lone.poll_all();
+    assert_eq!(lone.server.stats().data_bytes_sent, 12_000);
+}
+
+/// §4.1 of the other end: what the application reads is allowed anew, before the peer is held up; §13.3: the frame goes again if it is lost.
+#[test]
+fn what_is_read_is_allowed_anew() {
+    let mut lone = Lone::new(|config| {
+        unpaced(config);
+        (config.flow.stream, config.flow.max_stream) = (10_000, 10_000);
+    });
+    lone.frames(&[data(4, 0, 9000)]);
+    let allows = |frame: &Frame| matches!(frame, Frame::MaxStreamData { id: 4, max: 19_000 });
+    assert!(!lone.left().iter().any(allows), "nobody has read");
+    assert_eq!(lone.server.read(lone.now, 4, 9000), 9000);
+    assert!(lone.left().iter().any(allows));
+    let sent = lone.send(4);
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(sent[0], *sent.last().unwrap())]);
+    assert!(lone.left().iter().any(allows), "it is lost");
+}
+
+/// §12.4, §19: frames where they may not be, or of streams that are not there.
+#[test]
+fn frames_out_of_place() {
+    for (frame, expected) in [
+        (Frame::HandshakeDone, Violation::Protocol), // §19.20: a server gets none
+        (Frame::MaxStreamData { id: 1, max: 10 }, Violation::StreamState), // §19.10: we have not opened it
+        (Frame::StopSending { id: 1 }, Violation::StreamState), // §19.5
+        (Frame::ResetStream { id: 1, final_size: 0 }, Violation::StreamState), // §19.4
+    ] {
+        let mut lone = Lone::new(|_| {});
+        lone.frames(&[frame]);
+        assert_eq!(lone.violation(), Some(expected), "{frame:?}");
+    }
+    let mut server = opened(&[data(0, 0, 10)], 1200);
+    let events = std::iter::from_fn(|| server.poll_event()).collect::<Vec<_>>();
+    assert_eq!(events, [Event::Closed(Reason::Violation(Violation::Protocol))], "a stream in an Initial");
+}
+
+/// A server that got one Initial of this size.
+fn opened(frames: &[Frame], bytes: u32) -> Connection {
+    let [_, mut server] = ends(|_| {});
+    let mut list = FrameList::default();
+    frames.iter().for_each(|&frame| list.push(frame));
+    let packet = Packet { kind: Kind::Initial, frames: list, bytes, padding: bytes - 100, ..Packet::default() };
+    let (from, to) = (Address { host: 1, port: 50_000 }, Address { host: 0, port: 443 });
+    server.handle_datagram(Time::ZERO, &Datagram { from, to, packet, ..Datagram::default() });
+    server
+}
+
+/// §14.1: an Initial in a datagram under 1200 bytes is dropped, and nobody answers.
+#[test]
+fn a_small_initial_is_dropped() {
+    let hello = Frame::Crypto { offset: 0, len: 10, is_end: false };
+    let mut small = opened(&[hello], 1199);
+    assert_eq!((small.stats().packets_dropped, small.poll_transmit(Time::ZERO).is_none()), (1, true));
+    let mut full = opened(&[hello], 1200);
+    assert_eq!((full.stats().packets_dropped, full.poll_transmit(Time::ZERO).is_some()), (0, true));
+}
+
+/// §9.1: probing frames move nobody; §9.3: nor does a packet older than one that came.
+#[test]
+fn probes_and_old_packets_move_nobody() {
+    let mut lone = Lone::new(unpaced);
+    let (home, other) = (Address { host: 1, port: 50_000 }, Address { host: 1, port: 60_000 });
+    let mut probe = lone.datagram(None, &[Frame::PathChallenge(7)]);
+    probe.from = other;
+    lone.server.handle_datagram(lone.now, &probe);
+    let mut old = lone.datagram(None, &[Frame::Ping]);
+    (old.from, old.packet.number) = (other, 500);
+    lone.server.handle_datagram(lone.now, &old);
+    while let Some(datagram) = lone.poll() {
+        let is_answer = datagram.packet.frames.as_slice().iter().any(|frame| matches!(frame, Frame::PathResponse(7)));
+        assert_eq!(datagram.to, if is_answer { other } else { home });
+    }
+    lone.server.write(lone.stream, 100);
+    assert_eq!(lone.poll().unwrap().to, home);
+    let mut new = lone.datagram(None, &[Frame::Ping]);
+    new.from = other;
+    lone.server.handle_datagram(lone.now, &new);
+    assert_eq!(lone.poll().unwrap().to, other);
+}
+
+/// §10.2.1: who closed answers ever fewer packets, here the first, second, fourth; §10.2.2: who was told sends nothing more.
+#[test]
+fn closing_answers_less_and_less_and_draining_nothing() {
+    let mut lone = Lone::new(|_| {});
+    lone.server.close(lone.now, 5);
+    assert_eq!(lone.left(), [Frame::Close { code: 5 }]);
+    let answers: Vec<usize> = (0..4)
+        .map(|_| {
+            lone.frames(&[Frame::Ping]);
+            lone.left().len()
+        })
+        .collect();
+    assert_eq!(answers, [1, 1, 0, 1]);
+    let mut lone = Lone::new(|_| {});
+    lone.server.write(lone.stream, 1000);
+    lone.frames(&[Frame::Close { code: 1 }]);
+    lone.frames(&[Frame::Ping]);
+    assert!(lone.poll().is_none());
+    lone.wait(5000);
+    assert!(lone.server.is_closed() && lone.poll().is_none());
+}
+
+/// §13.2.1: no ACK for packets that elicit none; CE is told at once; a lone packet after 25 ms, and §13.2.5: with that delay, in units of 8 µs.
+#[test]
+fn when_acks_leave() {
+    let mut lone = Lone::new(|_| {});
+    let before = lone.server.stats().acks_sent;
+    (0..5).for_each(|_| lone.ack(&[(0, 0)]));
+    assert!(lone.poll().is_none());
+    lone.wait(200);
+    assert_eq!(lone.server.stats().acks_sent, before);
+    lone.frames(&[Frame::Ping]); // there are gaps before it: at once
+    assert!(lone.poll().unwrap().packet.ack.is_some());
+    let mut marked = lone.datagram(None, &[Frame::Ping]);
+    marked.ecn = Ecn::Ce;
+    lone.server.handle_datagram(lone.now, &marked);
+    assert_eq!(lone.poll().unwrap().packet.ack.unwrap().ecn.unwrap().ce, 1);
+    lone.frames(&[Frame::Ping]);
+    assert!(lone.poll().is_none());
+    assert_eq!(lone.server.poll_timeout(), lone.now + Duration::from_millis(25));
+    lone.now += Duration::from_millis(25);
+    lone.server.handle_timeout(lone.now);
+    assert_eq!(lone.poll().unwrap().packet.ack.unwrap().delay, 25_000 / 8);
+}
+
+/// RFC 9002 §5.1: a sample is of the largest, when it is new; §5.3: less the delay told, of at most 25 ms, but not below the least RTT of
+/// 100 ms. Worked: of 150 ms 20 are taken off: srtt becomes 7/8 + 130/8; of 60 told 25; of 110 ms none, since 85 are less than 100.
+#[test]
+fn round_trips_are_sampled_and_corrected() {
+    let mut lone = Lone::new(unpaced);
+    for (waited, told, corrected) in [(150, 20, 130.0), (150, 60, 125.0), (110, 25, 110.0)] {
+        let sent = lone.send(2);
+        let (before, samples) = (lone.server.info().rtt.as_millis_f64(), lone.server.stats().rtt_samples);
+        lone.now += Duration::from_millis(waited);
+        let mut acknowledge = |first: u64| {
+            let ack = Ack::new([first..sent[1] + 1].iter(), told * 1000 / 8, None);
+            let datagram = lone.datagram(ack, &[]);
+            lone.server.handle_datagram(lone.now, &datagram);
+            lone.server.info().rtt.as_millis_f64()
+        };
+        let (one, both) = (acknowledge(sent[1]), acknowledge(sent[0]));
+        assert!((one - (before * 7.0 / 8.0 + corrected / 8.0)).abs() < 0.01, "{waited} {told}: {before} {one}");
+        assert_eq!((one, lone.server.stats().rtt_samples), (both, samples + 1), "the second ACK has no new largest");
+        lone.poll_all();
+        lone.wait(300);
+    }
+}
+
+/// RFC 9002 §6.2.1: the probe timer runs from the last ack-eliciting packet that left.
+#[test]
+fn the_probe_timer_begins_anew_with_each_packet() {
+    let mut lone = Lone::new(unpaced);
+    lone.send(1);
+    lone.now += Duration::from_millis(50);
+    lone.send(1);
+    assert_eq!(lone.server.poll_timeout(), lone.now + lone.server.info().pto);
+}
+
+/// RFC 9002 §7.7: ten packets leave at once, the others spread over the round trip: a window of 40 packets and 100 ms at 1.25 are one
+/// packet in 2 ms, so ten more in 20 ms.
+#[test]
+fn packets_are_spread_over_the_round_trip() {
+    let mut lone = Lone::new(|config| config.initial_window = 40.0);
+    lone.server.write(lone.stream, 100 * 1400);
+    assert_eq!(lone.poll_all().len(), 10);
+    let before = lone.server.stats().datagrams_sent;
+    lone.wait(20);
+    let more = lone.server.stats().datagrams_sent - before;
+    assert!((9..=11).contains(&more), "{more}");
+}
