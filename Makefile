@@ -9,6 +9,8 @@ LISTED := $(wildcard crates/link/src/queue/*.rs crates/link/src/loss/*.rs)
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name '*.json' -path 'crates/*' 2>/dev/null) Cargo.toml Cargo.lock
 
 LOADER := crates/bpfload/Cargo.toml
+# A workspace of its own, with others' QUIC stacks; what it has built in common with the product's is built once.
+PEERS := --manifest-path crates/quic-peers/Cargo.toml --target-dir target
 HAS_BPF := $(and $(shell command -v clang),$(wildcard /usr/include/libelf.h))
 NEEDS_BPF := needs clang and libelf-dev (bpf/setup.sh)
 # What the explorer's tests need besides its page; `make web` brings both.
@@ -49,6 +51,7 @@ page-if-possible:
 
 test: setup ## all tests but those of `make test-long`
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
+	cargo test --quiet $(PEERS)
 	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER) $(if $(filter 0,$(shell id -u)),-- --include-ignored),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
 	@$(if $(HAS_WEB),$(MAKE) --no-print-directory web && cd web && npm run --silent check,echo "skipped: the tests of the explorer's parts need \`make web\` (Node and Rust's wasm32 target)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
@@ -66,10 +69,13 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 	rustfmt --edition 2024 --check $(LISTED)
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	cargo fmt --manifest-path crates/quic-peers/Cargo.toml --check
+	cargo clippy --all-targets --quiet $(PEERS) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --quiet $(PEERS)
 	@$(if $(HAS_BPF),cargo clippy --manifest-path $(LOADER) --all-targets --quiet -- -D warnings && RUSTDOCFLAGS="-D warnings" cargo doc --manifest-path $(LOADER) --no-deps --quiet,echo "skipped: clippy and rustdoc on playpath-bpf $(NEEDS_BPF)")
-	@$(if $(shell rustup toolchain list 2>/dev/null | grep '^$(MSRV)'),cargo +$(MSRV) check --workspace --quiet,echo "skipped: cargo +$(MSRV) check needs that toolchain; clippy has looked for newer APIs")
-	tools/check_dependencies.py Cargo.toml $(LOADER)
-	@$(if $(shell command -v cargo-deny),cargo deny --offline check --hide-inclusion-graph bans licenses sources $(ADVISORIES),echo "skipped: cargo deny (cargo install cargo-deny); licences and duplicates are checked above$(,) advisories are not")
+	@$(if $(shell rustup toolchain list 2>/dev/null | grep '^$(MSRV)'),cargo +$(MSRV) check --workspace --quiet && cargo +$(MSRV) check --quiet $(PEERS),echo "skipped: cargo +$(MSRV) check needs that toolchain; clippy has looked for newer APIs")
+	tools/check_dependencies.py Cargo.toml $(LOADER) crates/quic-peers/Cargo.toml
+	@$(if $(shell command -v cargo-deny),for deny in Cargo.toml crates/quic-peers/Cargo.toml; do cargo deny --manifest-path $$deny --offline check --hide-inclusion-graph bans licenses sources $(ADVISORIES) || exit 1; done,echo "skipped: cargo deny (cargo install cargo-deny); licences and duplicates are checked above$(,) advisories are not")
 	$(BIN)/ruff check python tests docs tools
 	$(BIN)/ruff format --check python tests docs tools
 	$(BIN)/mypy
@@ -83,6 +89,7 @@ check-macos: ## whether the simulator compiles for macOS
 
 format: setup ## formats Rust, Python and Markdown
 	cargo fmt --all
+	cargo fmt --manifest-path crates/quic-peers/Cargo.toml
 	rustfmt --edition 2024 $(LISTED)
 	$(BIN)/ruff format python tests docs tools
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat

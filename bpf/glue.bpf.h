@@ -168,6 +168,8 @@ LAW_INLINE void pp_view_of(struct sock *sk, struct law_view *view)
 	view->delivered = tp->delivered;
 	view->lost = tp->lost;
 	view->snd_cwnd = tp->snd_cwnd;
+	view->is_app_limited = tp->app_limited;
+	view->random = 0;
 }
 
 /* Linux sends while in flight < snd_cwnd; a window under 1 would stall the connection. */
@@ -199,6 +201,16 @@ LAW_INLINE void pp_set_pacing(struct sock *sk, u32 gain_milli, bool slow_start)
 		return;
 	sk->sk_pacing_rate = bytes * gain / 1000 * 1000000 / srtt_us;
 	if (gain_milli)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* A law's own rate in bytes/s; 0: it has none yet. */
+LAW_INLINE void pp_set_rate(struct sock *sk, u64 rate)
+{
+	if (!rate)
+		return;
+	sk->sk_pacing_rate = rate;
+	if (!sk->sk_pacing_status)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 

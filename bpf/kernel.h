@@ -132,6 +132,7 @@ struct tcp_sock {
 	u32 retrans_out;
 	u32 max_packets_out;
 	u32 delivered;
+	u32 app_limited;
 	u32 lost;
 	u32 total_retrans;
 	u32 data_segs_out;

@@ -31,11 +31,14 @@ typedef int64_t s64;
 
 /* A function that the verifier checks once and by itself, not at every call and for every path that leads there. Loops that
  * branch must be in one, and their accumulators must start from the argument `zero`: a constant that differs from path to path
- * would make the verifier walk each path. Pointer arguments may be NULL for all that it knows. */
+ * would make the verifier walk each path. Pointer arguments may be NULL for all that it knows, but
+ * for those that are LAW_GIVEN. */
 #ifdef __bpf__
 #define LAW_CHECKED_ALONE __attribute__((noinline))
+#define LAW_GIVEN __attribute__((btf_decl_tag("arg:nonnull")))
 #else
 #define LAW_CHECKED_ALONE static inline
+#define LAW_GIVEN
 #endif
 
 #define Q16 65536ULL
@@ -54,6 +57,8 @@ struct law_view {
 	u32 sent; /* packets sent since the start, retransmissions included; wraps */
 	u32 delivered; /* packets delivered since the start; wraps */
 	u32 lost; /* packets found lost since the start; wraps */
+	u32 random;
+	bool is_app_limited;
 	u32 snd_cwnd; /* the transport's window, if another than the law's may rule (validation over a foreign control) */
 };
 
@@ -67,6 +72,10 @@ struct law_ack {
 	u32 rate_delivered; /* delivery rate sample; 0: none */
 	u32 rate_interval_us;
 	bool rate_app_limited;
+	/* Of the packet of the delivery rate sample: what had been delivered when it left, in flight then (it included), lost since. */
+	u32 prior_delivered;
+	u32 tx_in_flight;
+	u32 lost_since_sent;
 	bool may_grow; /* the sender used its window and no recovery forbids growth */
 	bool round_start; /* first ACK of a new round trip */
 	bool in_recovery;

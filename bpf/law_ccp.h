@@ -6,18 +6,17 @@
  * acknowledgement in congestion avoidance
  *
  *     cwnd = [Kp (B - x) - in flight] / 2          (CCP)
- *            [Kp (B - x) - Kd dx - in flight] / 2  (CCPD)
+ *            [Kp (B - x) - Kd dx - in flight] / 2  (CCPD; in mode literal B - x - in flight - Kd dx/dt)
  *            max(CCP, ceil(VR rtt / MSS))          (CCPLCA; with `bound` = printed the paper's VR / rtt)
  *            CCP + POB / POBRate                   (CCPLB)
  *
  * The definitions, defaults and deviations are those of the Rust controls in crates/cc (ccp.rs and its neighbours), which
  * this stands for. Differences from the Rust controls:
  *  1. Pairs for `capprobe` need ACKs of single packets; a receiver that merges packets (GRO) leaves fewer than the simulator's.
- *  2. CCPD has no `literal` mode.
- *  3. Classic slow start without a limit per ACK, as Linux.
- *  4. The application parameters are words of the parameter block: which part of the playout buffer counts (`size` or
+ *  2. Classic slow start without a limit per ACK, as Linux.
+ *  3. The application parameters are words of the parameter block: which part of the playout buffer counts (`size` or
  *     `free`) is decided by who writes it.
- *  5. A capacity that is given ends at 4 packets/us, the buffer's term at LAW_MAX_WINDOW.
+ *  4. A capacity that is given ends at 4 packets/us, the buffer's term at LAW_MAX_WINDOW.
  *
  * Fixed point: capacity in packets/us scaled by 2^32, windows in 1/65536 packet, gains in 1/1000. Invariant: the law's window
  * is within 2 and max_cwnd. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
@@ -70,6 +69,8 @@ struct ccp_state {
 	u32 round;
 	bool in_slow_start;
 	bool in_backoff; /* between a timeout and the end of its recovery: RTT samples tell of the timer */
+	u64 literal_us; /* the ACK before, in mode literal; 0: none */
+	u64 literal_q16;
 	u32 history_next;
 	u64 history_us[CCP_HISTORY]; /* 0: empty */
 	u64 history_q16[CCP_HISTORY];
@@ -242,6 +243,20 @@ LAW_INLINE s64 ccp_change_q16(struct ccp_state *s, u64 now_us)
 	return (s64)s->smoothed_x_q16 - then_q16;
 }
 
+/* The recalled form: Kp = 1, Kd in seconds, the derivative over consecutive ACKs. */
+LAW_INLINE s64 ccp_literal_q16(struct ccp_state *s, const u32 *param, const struct law_view *view)
+{
+	u64 elapsed_us = s->literal_us ? view->now_us - s->literal_us : 0;
+	s64 fall = (s64)s->literal_q16 - (s64)s->x_q16;
+	s64 window = (s64)s->b_q16 - (s64)s->x_q16 - (s64)view->in_flight * (s64)Q16;
+
+	s->literal_us = view->now_us;
+	s->literal_q16 = s->x_q16;
+	if (elapsed_us)
+		window += law_times(fall, LAW_PARAM(param, CCP_KD) * (1000000 / CCP_KD_SCALE), elapsed_us);
+	return window;
+}
+
 LAW_INLINE s64 ccp_video_q16(const struct ccp_state *s, const u32 *param, u32 mss)
 {
 	/* kbit/s times ns = bits / 10^6 */
@@ -272,6 +287,8 @@ LAW_INLINE s64 ccp_window_q16(struct ccp_state *s, const u32 *param, const struc
 {
 	s64 window = law_times((s64)s->b_q16 - (s64)s->x_q16, LAW_PARAM(param, CCP_KP), CCP_KP_SCALE);
 
+	if (variant == CCP_DERIVATIVE && param[CCP_MODE] == CCP_MODE_LITERAL)
+		return ccp_literal_q16(s, param, view);
 	if (variant == CCP_DERIVATIVE)
 		window -= law_times(ccp_change_q16(s, view->now_us), LAW_PARAM(param, CCP_KD), CCP_KD_SCALE);
 	window = (window - (s64)view->in_flight * (s64)Q16) >> 1;

@@ -8,6 +8,23 @@
 
 #define LAW_PARAM_SLOTS 20
 
+/* bbr3 */
+#define BBR3_LOSS_THRESH 0 /* tolerated loss per round trip of a probe (draft §2.8: 2 %) */
+#define BBR3_LOSS_THRESH_SCALE 1000U
+#define BBR3_LOSS_THRESH_MIN 0U
+#define BBR3_LOSS_THRESH_MAX 500U
+#define BBR3_BETA 1 /* least that a round trip with loss leaves of a short-term bound (draft §2.8: 0.7, CUBIC's) */
+#define BBR3_BETA_SCALE 1000U
+#define BBR3_BETA_MIN 100U
+#define BBR3_BETA_MAX 1000U
+#define BBR3_HEADROOM 2 /* part of the long-term bound left free for others while cruising (draft §2.8: 0.15) */
+#define BBR3_HEADROOM_SCALE 1000U
+#define BBR3_HEADROOM_MIN 0U
+#define BBR3_HEADROOM_MAX 900U
+#define BBR3_QUANTUM 3 /* bursts that the window leaves room for: TSO as in Linux (1 ms of the rate, at least 2 packets), or single packets */
+#define BBR3_QUANTUM_LINUX 0U
+#define BBR3_QUANTUM_PACKET 1U
+
 /* ccp, ccpd, ccplb, ccplca */
 #define CCP_KP 0 /* gain Kp; useful from 1.5 to 2.5, unstable from 3 on (our default) */
 #define CCP_KP_SCALE 1000U
@@ -59,9 +76,10 @@
 #define CCP_RTT_MAX_CAP_SCALE 1000U
 #define CCP_RTT_MAX_CAP_MIN 1000U
 #define CCP_RTT_MAX_CAP_MAX 1000000U
-#define CCP_MODE 14 /* paper: the window follows the law on every ACK, capprobe, long memory of rtt_max; no floor, guard or cap on the storage, rtt_max or the playout buffer's term */
+#define CCP_MODE 14 /* paper: as for ccp; literal: the recalled form, Kp = 1, derivative over consecutive ACKs */
 #define CCP_MODE_DEFAULT 0U
 #define CCP_MODE_PAPER 1U
+#define CCP_MODE_LITERAL 2U
 #define CCP_RTT 15 /* RTT of the backlog: smoothed with weight 1/8, or the last sample */
 #define CCP_RTT_EWMA 0U
 #define CCP_RTT_RAW 1U
@@ -95,6 +113,20 @@
 #define COMPOUND_ZETA_SCALE 1000U
 #define COMPOUND_ZETA_MIN 0U
 #define COMPOUND_ZETA_MAX 10000U
+
+/* copa */
+#define COPA_DELTA 0 /* weight of delay against throughput in default mode; 2.5/delta packets of queue (paper 0.5, mvfst 0.04) */
+#define COPA_DELTA_SCALE 1000U
+#define COPA_DELTA_MIN 4U
+#define COPA_DELTA_MAX 10000U
+#define COPA_MODE 1 /* auto: competitive when the queue has not been nearly empty for five round trips (paper); or always one of them */
+#define COPA_MODE_AUTO 0U
+#define COPA_MODE_DEFAULT 1U
+#define COPA_MODE_COMPETITIVE 2U
+#define COPA_MAX_CWND 2 /* packets: upper clamp of the window */
+#define COPA_MAX_CWND_SCALE 1U
+#define COPA_MAX_CWND_MIN 10U
+#define COPA_MAX_CWND_MAX 1048576U
 
 /* lia, olia */
 #define COUPLED_GROUP 0 /* couple connections of equal non-zero group; 0: by MPTCP token */

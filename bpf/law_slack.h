@@ -92,6 +92,11 @@ LAW_INLINE u32 slack_ssthresh(const struct slack_state *s)
 	return s->cubic.ssthresh == CUBIC_INFINITE ? LAW_SSTHRESH_INFINITE : s->cubic.ssthresh >> 32;
 }
 
+LAW_INLINE u64 slack_cwnd(const struct slack_state *s)
+{
+	return s->cubic.cwnd >> 32;
+}
+
 LAW_INLINE u32 slack_phase(const struct slack_state *s)
 {
 	return cubic_in_slow_start(&s->cubic) ? SLACK_SLOW_START : s->ease_q20 ? SLACK_YIELDING : SLACK_AVOIDANCE;
@@ -382,7 +387,7 @@ LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view,
 	cubic_on_rto(&s->cubic, view, is_first);
 }
 
-LAW_INLINE void slack_on_undo(struct slack_state *s)
+LAW_INLINE void slack_on_undo(struct slack_state *s, const struct law_view *view)
 {
 	if (!s->has_ignored)
 		cubic_on_undo(&s->cubic);

@@ -45,6 +45,13 @@ void BPF_PROG(pp_init, struct sock *sk)
 	s->meter.next_round_delivered = pp_tcp(sk)->delivered;
 	s->meter.lost_seen = pp_tcp(sk)->lost;
 	pp_tcp(sk)->snd_ssthresh = LAW_SSTHRESH_INFINITE;
+#ifdef LAW_ON_START
+	struct law_view view;
+
+	pp_view_of(sk, &view);
+	LAW_ON_START(s, &view);
+	pp_set_rate(sk, s->law.pacing);
+#endif
 }
 
 SEC("struct_ops")
@@ -76,6 +83,7 @@ LAW_INLINE void pp_ack_of(struct sock *sk, struct pp_meter *m, const struct rate
 		ack->rate_interval_us = rs->interval_us;
 	}
 	ack->rate_app_limited = rs->is_app_limited;
+	ack->prior_delivered = rs->prior_delivered;
 	ack->in_recovery = state == TCP_CA_Recovery || state == TCP_CA_CWR;
 	ack->may_grow = pp_may_grow(tp);
 	ack->round_start = false;

@@ -130,8 +130,8 @@ def tables_page(comparisons: list[tuple[Path, Comparison]]) -> str:
     """All figures of the shipped scenarios, and what else there is to say about them."""
     parts = [
         "# The shipped scenarios in figures\n",
-        "Belongs to [what the shipped scenarios show](scenarios.md). Made by `make figures`; do not edit. Mean over the seeds, "
-        "and in brackets the 95 % interval of the median run; best first.\n",
+        "Belongs to [what the shipped scenarios show](scenarios.md). Made by `make figures`; do not edit. The median "
+        "run with its 95 % interval, and the mean where it lies outside; best first.\n",
     ]
     for file, result in comparisons:
         _, *more = LESSONS[file.stem].strip().split("\n\n")

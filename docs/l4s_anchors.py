@@ -22,23 +22,35 @@ def kept(name: str, measure: Callable[[], Any]) -> Any:
     return json.loads(path.read_text())
 
 
+JITTER = "0.06 ms"
+"""A quarter of a packet time: no phase is fixed."""
+OLD = "prague:transition=1000000"
+"""As in 2020, without a reference round trip."""
 OVER = (
-    ("CUBIC / Prague", "10 ms", ["cubic", "prague"], "12.65 / 34.57"),
-    ("the same without Prague's `reference_rtt`", "10 ms", ["cubic", "prague:transition=1000000"], "12.65 / 34.57"),
-    ("CUBIC / Prague", "20 ms", ["cubic", "prague"], "14.94 / 32.39"),
-    ("CUBIC / Prague", "80 ms", ["cubic", "prague"], "17.85 / 29.58"),
-    ("Prague / Prague", "20 ms", ["prague", "prague"], "23.5 / 23.4"),
-    ("Prague of 80 ms / of 20 ms", "20 ms", ["prague@80 ms", "prague"], "5.80 / 41.48"),
+    ("CUBIC / Prague", "10 ms", ["cubic", "prague"], "12.65 / 34.57", JITTER),
+    ("the same without Prague's `reference_rtt`", "10 ms", ["cubic", OLD], "12.65 / 34.57", JITTER),
+    ("CUBIC / Prague", "20 ms", ["cubic", "prague"], "14.94 / 32.39", JITTER),
+    ("CUBIC / Prague", "80 ms", ["cubic", "prague"], "17.85 / 29.58", JITTER),
+    ("Prague / Prague", "20 ms", ["prague", "prague"], "23.5 / 23.4", JITTER),
+    ("Prague of 80 ms / of 20 ms", "20 ms", ["prague@80 ms", "prague"], "5.80 / 41.48", JITTER),
+    ("the same without `reference_rtt`", "20 ms", [f"{OLD}@80 ms", OLD], "5.80 / 41.48", JITTER),
+    ("and with a jitter of 0.01 ms, not 0.06", "20 ms", [f"{OLD}@80 ms", OLD], "5.80 / 41.48", "0.01 ms"),
 )
+TC_RED = {"min_threshold_packets": 83, "max_threshold_packets": 250, "max_p": 0.02, "queue_weight": 0.002}
+"""Linux's `tc` for a limit of 1000 packets: a quarter, a third of it, 2 %; not gentle, drops not kept apart."""
 SHARED = (
     ("1000 packets, drop-tail", "1000 packets", "35.44 / 12.24"),
     ("`fq_codel` with one flow, both marked", {"kind": "fq_codel", "flows": 1}, "1 to 24"),
     ("`pie` with `ecn`", {"kind": "pie", "ecn": True}, "1 to 23"),
-    ("`red` with `ecn`, 1000 packets", {"kind": "red", "ecn": True, "limit": "1000 packets"}, "1 to 27"),
+    (
+        "`red` with `ecn`, 1000 packets, as `tc` sets it",
+        {"kind": "red", "ecn": True, "limit": "1000 packets", "gentle": False, "wait": False, **TC_RED},
+        "1 to 27",
+    ),
 )
 
 
-def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False) -> list[float]:
+def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False, jitter: str = JITTER) -> list[float]:
     """Mbit/s of two bulk flows over 50 Mbit/s in two minutes, mean over the seeds."""
     traffic = []
     for i, text in enumerate(flows):
@@ -54,7 +66,7 @@ def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False) -> 
         if marks and name == "cubic":
             group["ecn"] = True
         traffic.append(group)
-    path = {"name": "p", "rate": "50 Mbit/s", "rtt": rtt, "queue": queue, "jitter": "0.06 ms"}
+    path = {"name": "p", "rate": "50 Mbit/s", "rtt": rtt, "queue": queue, "jitter": jitter}
     scenario = {"path": [path], "traffic": traffic, "run": {"duration": "120 s", "seeds": 5}}
     result = playpath.compare(scenario)
     return [float(result.flows.filter(pl.col("name") == f"flow {i}")["goodput_mbps"].mean()) for i in range(2)]
@@ -63,10 +75,13 @@ def pair(rtt: str, queue: Any, flows: Sequence[str], *, marks: bool = False) -> 
 def anchors() -> tuple[str, str, str]:
     """Against what was measured with Linux: over DualPI2, and in one classic queue; Prague's fall-back in these."""
     over = ["| flows over `dualpi2` | round trip | Mbit/s | measured elsewhere |", "| --- | --- | --- | --- |"]
-    for i, (label, rtt, flows, elsewhere) in enumerate(OVER):
-        a, b = kept(f"over {i}", lambda rtt=rtt, flows=flows: pair(rtt, "dualpi2", flows))
+    for i, (label, rtt, flows, elsewhere, jitter) in enumerate(OVER):
+        a, b = kept(f"over {i}", lambda rtt=rtt, flows=flows, jitter=jitter: pair(rtt, "dualpi2", flows, jitter=jitter))
         over.append(f"| {label} | {rtt if '@' not in flows[0] else ''} | {a:.1f} / {b:.1f} | {elsewhere} |")
-    shared = ["| one classic queue, 20 ms | CUBIC / Prague, Mbit/s | measured elsewhere |", "| --- | --- | --- |"]
+    shared = [
+        "| one classic queue, 20 ms | CUBIC / Prague, Mbit/s | without `reference_rtt` | measured elsewhere |",
+        "| --- | --- | --- | --- |",
+    ]
     fallback = ["| queue | as Prague comes | with its fall-back |", "| --- | --- | --- |"]
     for i, (label, queue, elsewhere) in enumerate((*SHARED, ("DualPI2", "dualpi2", None))):
         a, b = kept(f"shared {i}", lambda queue=queue: pair("20 ms", queue, ["cubic", "prague"], marks=True))
@@ -74,6 +89,10 @@ def anchors() -> tuple[str, str, str]:
         c, d = kept(f"fallback {i}", lambda queue=queue, flows=with_it: pair("20 ms", queue, flows, marks=True))
         fallback.append(f"| {label} | {a:.1f} / {b:.1f} | {c:.1f} / {d:.1f} |")
         if elsewhere:
-            ratio = "" if "/" in elsewhere else f" (1 to {b / a:.0f})"
-            shared.append(f"| {label} | {a:.1f} / {b:.1f}{ratio} | {elsewhere} |")
+            without = ["cubic", OLD]
+            e, f = kept(f"without {i}", lambda queue=queue, flows=without: pair("20 ms", queue, flows, marks=True))
+            cells = [
+                f"{x:.1f} / {y:.1f}" + ("" if "/" in elsewhere else f" (1 to {y / x:.0f})") for x, y in ((a, b), (e, f))
+            ]
+            shared.append(f"| {label} | {' | '.join(cells)} | {elsewhere} |")
     return "\n".join(over), "\n".join(shared), "\n".join(fallback)

@@ -78,8 +78,7 @@ def overview(_: Study, folder: Path) -> list[str]:
     rows = []
     for claim in _judged(folder):
         found = joint["claims"][claim["id"]]
-        where = f"{found['region']} ({_counted(found)})" if found["inside"][1] != joint["points"] else "–"
-        rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], _of_space(found), where])
+        rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], _of_space(found), _where(found, joint)])
     return markdown(["claim", "at the base", "of the space", "where it holds"], rows)
 
 
@@ -94,6 +93,13 @@ def _of_space(found: dict[str, Any]) -> str:
     kinds = (("open_share", "open"), ("vacuous_share", "vacuous"), ("count_only_share", "by count only"))
     parts += [f"{word} {found[key]:.0%}" for key, word in kinds if found[key]]
     return "; ".join(parts)
+
+
+def _where(found: dict[str, Any], joint: dict[str, Any]) -> str:
+    """Its region, or at how many points it holds where none stands out."""
+    if found["inside"][1] != joint["points"]:
+        return f"{found['region']} ({_counted(found)})"
+    return f"no region stands out: {found['inside'][0] or 'none'} of {joint['points']} points"
 
 
 def _counted(found: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds deny.toml's licences and duplicates against Cargo.lock, and names dependencies that no code names, with nothing but cargo:
-tools/check_dependencies.py MANIFEST…
+"""Holds the licences and duplicates of the nearest deny.toml against Cargo.lock, and names dependencies that no code names, with
+nothing but cargo: tools/check_dependencies.py MANIFEST…
 """
 
 import json
@@ -12,31 +12,34 @@ from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
-RULES = tomllib.loads((Path(__file__).parents[1] / "deny.toml").read_text())
-ALLOWED = set(RULES["licenses"]["allow"])
-SKIPPED = [skip["crate"].split("@") for skip in RULES["bans"]["skip"]]
 TOKEN = re.compile(r"[()]|OR|AND|[\w.+-]+(?: WITH [\w.+-]+)?")
 
 
-def is_allowed(expression: str) -> bool:
+def rules_of(manifest: str) -> dict:
+    """Of the deny.toml that cargo-deny takes: the nearest one above the manifest."""
+    above = (folder / "deny.toml" for folder in Path(manifest).resolve().parents)
+    return tomllib.loads(next(file for file in above if file.exists()).read_text())
+
+
+def is_allowed(expression: str, allowed: Collection[str]) -> bool:
     """Can the SPDX expression be met with allowed licences alone?"""
     tokens = TOKEN.findall(expression.replace("/", " OR "))
-    truth = [{"OR": "or", "AND": "and"}.get(t, t if t in "()" else str(t in ALLOWED)) for t in tokens]
+    truth = [{"OR": "or", "AND": "and"}.get(t, t if t in "()" else str(t in allowed)) for t in tokens]
     return bool(tokens) and bool(eval(" ".join(truth)))
 
 
-def metadata(manifest: str) -> dict:
+def metadata(manifest: str, rules: dict) -> dict:
     """What cargo knows of the workspace."""
     command = ["cargo", "metadata", "--format-version=1", "--locked", "--all-features", "--manifest-path", manifest]
-    command += [f"--filter-platform={RULES['graph']['targets'][0]}"]
+    command += [f"--filter-platform={rules['graph']['targets'][0]}"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def needed(found: dict) -> list[dict]:
+def needed(found: dict, rules: dict) -> list[dict]:
     """What the workspace's own packages need, those outside the rules left out."""
     known = {package["id"]: package for package in found["packages"]}
     needs = {node["id"]: node["dependencies"] for node in found["resolve"]["nodes"]}
-    open_ids = [i for i in found["workspace_members"] if known[i]["name"] not in RULES["graph"]["exclude"]]
+    open_ids = [i for i in found["workspace_members"] if known[i]["name"] not in rules["graph"].get("exclude", [])]
     reached = set(open_ids)
     while open_ids:
         new = set(needs[open_ids.pop()]) - reached
@@ -66,18 +69,21 @@ def faults(manifest: str) -> list[str]:
     """One line for each dependency without a use, each licence that is not allowed and each crate that is there twice."""
     versions = defaultdict(list)
     lines = []
-    found = metadata(manifest)
+    rules = rules_of(manifest)
+    allowed = rules["licenses"]["allow"]
+    skipped = [skip["crate"].split("@") for skip in rules["bans"]["skip"]]
+    found = metadata(manifest, rules)
     native = {package["name"] for package in found["packages"] if package["links"]}
     for package in found["packages"]:
         if package["id"] in found["workspace_members"]:
             lines += [f"{package['manifest_path']}: {name} is not used" for name in unused(package, native)]
-    for package in needed(found):
+    for package in needed(found, rules):
         name, version, licence = package["name"], package["version"], package["license"] or ""
-        if not is_allowed(licence):
+        if not is_allowed(licence, allowed):
             lines.append(
-                f"{manifest}: {name} {version} is under {licence or 'no licence'}; allowed: {', '.join(sorted(ALLOWED))}"
+                f"{manifest}: {name} {version} is under {licence or 'no licence'}; allowed: {', '.join(sorted(allowed))}"
             )
-        if not any(name == n and f"{version}.".startswith(f"{v}.") for n, v in SKIPPED):
+        if not any(name == n and f"{version}.".startswith(f"{v}.") for n, v in skipped):
             versions[name].append(version)
     lines += [
         f"{manifest}: {n} is there in versions {', '.join(v)}: see deny.toml" for n, v in versions.items() if len(v) > 1

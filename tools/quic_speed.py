@@ -5,7 +5,8 @@ tools/quic_speed.py [--megabytes 200] [--rounds 5]
 
 The client is ngtcp2's gtlsclient, which takes more processor time than any of the servers: so the throughput is mostly its own, and
 what tells the servers apart is processor time for each Gbit. Build before: `cargo build --release -p playpath-serve` and
-`cargo build --release -p playpath-quic-peers --example quinn_server`. On a machine with other work take the ratios, not the figures.
+`cargo build --release --manifest-path crates/quic-peers/Cargo.toml --target-dir target --example stack_server`. On a machine with
+other work take the ratios, not the figures.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ def servers(folder: Path) -> dict[str, Callable[[int], list[str]]]:
     )
     www = folder / "www"
     ours = [str(target / "playpath-serve"), str(www), "--transport", "quic", "--address", "127.0.0.1", "--cc", "cubic"]
-    theirs = str(target / "examples" / "quinn_server")
+    theirs = str(target / "examples" / "stack_server")
     return {
         "playpath": lambda port: [*ours, "--port", str(port)],
-        "quinn": lambda port: [theirs, str(port), str(www / "file")],
+        "quinn": lambda port: [theirs, "quinn", f"127.0.0.1:{port}", str(www / "file"), "cubic"],
         "ngtcp2": lambda port: [
             "gtlsserver",
             "-q",

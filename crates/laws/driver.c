@@ -6,9 +6,10 @@
  * First line: control, initial window.
  *
  *   p v0 .. v15                                                  parameters
- *   v now_us mss srtt_us in_flight flight_size sent min_rtt_us delivered lost    view, for what follows
+ *   v now_us mss srtt_us in_flight flight_size sent min_rtt_us delivered lost random    view, for what follows
  *   s i srtt_us cwnd_q10 l_bytes                                 member i of the group (coupled laws); member 0 is the own one
- *   a acked delivered lost rtt_us rate_n rate_us limited grow round recovery prior    acknowledgement
+ *   a acked delivered lost rtt_us rate_n rate_us limited grow round recovery prior at in_flight since    acknowledgement;
+ *       at, in_flight, since: of the packet sampled, what had been delivered and was in flight when it left, and lost since
  *   c ecn                                                        congestion episode begins
  *   e retransmitted                                              recovery ends
  *   t flight_size is_first                                       retransmission timeout
@@ -69,14 +70,27 @@ static void on_ack(const struct law_ack *ack)
 #define CWND_Q16() compound_win_q16(&law)
 
 #elif defined(PLAYPATH_LAW_SLACK_H)
-#define ON_CONGESTION(is_ecn) slack_on_congestion(&law, param, &view, is_ecn)
-#define ON_RECOVERY_EXIT(retransmitted)
-#define ON_RTO(flight_size, is_first) slack_on_rto(&law, &view, is_first)
+#define LEADS
 #define ON_REPORT() slack_on_report(&law, param, &view)
-#define ON_UNDO() slack_on_undo(&law)
 #define ON_WAKE() slack_on_wake(&law, param, &view)
 #define CWND_Q16() (law.cubic.cwnd >> 16)
-#define SSTHRESH() slack_ssthresh(&law)
+
+#elif defined(PLAYPATH_LAW_COPA_H)
+#define LEADS
+#define CWND_Q16() (law.cwnd >> 16)
+
+#elif defined(PLAYPATH_LAW_BBR3_H)
+#define LEADS
+#define ON_RECOVERY_EXIT(retransmitted) bbr3_on_recovery_exit(&law)
+#define ON_WAKE() bbr3_on_wake(&law, &view)
+#endif
+
+/* Those of lead.bpf.h. */
+#ifdef LEADS
+#define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law, param, &view, is_ecn)
+#define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, &view, is_first)
+#define ON_UNDO() LAW(on_undo)(&law, &view)
+#define SSTHRESH() LAW(ssthresh)(&law)
 #define PACING() law.pacing
 #endif
 
@@ -84,8 +98,8 @@ static void on_ack(const struct law_ack *ack)
 #define ON_ACK(ack) LAW(on_ack)(&law, param, &view, ack)
 #endif
 #ifndef ON_RTO
-#define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law, param, &view)
 #define ON_RECOVERY_EXIT(retransmitted) LAW(on_recovery_exit)(&law, retransmitted)
+#define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law, param, &view)
 #define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, param, &view, is_first)
 #endif
 #ifndef CWND_Q16
@@ -95,9 +109,16 @@ static void on_ack(const struct law_ack *ack)
 #define SSTHRESH() law.ssthresh
 #define PACING() 0ULL
 #endif
+#ifndef ON_RECOVERY_EXIT
+#define ON_RECOVERY_EXIT(retransmitted)
+#endif
+#ifndef ON_UNDO
+#define ON_UNDO()
+#endif
 #ifndef ON_REPORT
 #define ON_REPORT()
-#define ON_UNDO()
+#endif
+#ifndef ON_WAKE
 #define ON_WAKE()
 #endif
 
@@ -118,11 +139,11 @@ static int take(char kind)
 				return 0;
 		return 1;
 	case 'v':
-		if (scanf("%llu %u %u %u %u %u %u %u %u", &now, &x[0], &x[1], &x[2], &x[3], &x[4], &x[5], &x[6], &x[7]) != 9)
+		if (scanf("%llu %u %u %u %u %u %u %u %u %u", &now, &x[0], &x[1], &x[2], &x[3], &x[4], &x[5], &x[6], &x[7], &x[8]) != 10)
 			return 0;
 		view = (struct law_view){ .now_us = now, .mss = x[0], .srtt_us = x[1], .in_flight = x[2],
 					  .flight_size = x[3], .sent = x[4], .min_rtt_us = x[5], .delivered = x[6],
-					  .lost = x[7] };
+					  .lost = x[7], .random = x[8], .is_app_limited = true };
 		return 1;
 #ifdef PLAYPATH_LAW_COUPLED_H
 	case 's':
@@ -132,13 +153,14 @@ static int take(char kind)
 		return 1;
 #endif
 	case 'a':
-		for (i = 0; i < 11; i++)
+		for (i = 0; i < 14; i++)
 			if (scanf("%u", &x[i]) != 1)
 				return 0;
 		ON_ACK((&(struct law_ack){ .acked = x[0], .delivered = x[1], .newly_lost = x[2], .rtt_us = x[3],
 					  .rate_delivered = x[4], .rate_interval_us = x[5], .rate_app_limited = x[6],
 					  .may_grow = x[7], .round_start = x[8], .in_recovery = x[9],
-					  .prior_in_flight = x[10] }));
+					  .prior_in_flight = x[10], .prior_delivered = x[11], .tx_in_flight = x[12],
+					  .lost_since_sent = x[13] }));
 		return 1;
 	case 'c':
 		if (scanf("%u", &x[0]) != 1)

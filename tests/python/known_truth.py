@@ -207,7 +207,7 @@ def replays(first: int, last: int, users: int = 6) -> None:
         kind, deployed = draw.choice(list(KINDS)), draw.choice(("cubic", "bbr", "bbr3", "newreno"))
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            link, traffic = viewers(folder, kind, users)
+            link, traffic = viewers(folder, kind, users, str(number))
             log = beacons(folder, scenario(link, traffic, folder / "users.csv"), draw.random() < 0.7, deployed)
             words = []
             for named in (deployed, "bbr" if deployed in ("cubic", "newreno") else "cubic"):

@@ -130,12 +130,6 @@ def test_choices_of_the_file_are_those_of_the_option(varied):
     assert more.senders == ["buffer 1 s", "buffer 2 s"]
 
 
-def test_the_explorer_says_what_it_leaves_out(cli, tmp_path):
-    file = tmp_path / "queues.toml"
-    file.write_text(SMALL + CHOICE)
-    assert "leaves out its [[choice]]" in cli("explore", file, "--out", tmp_path / "page.html").err
-
-
 def test_an_option_stands_in_for_the_files_choice_of_the_same_key():
     loaded = playpath.load(SMALL + CHOICE, cc="cubic", vary={"path.queue": "pie,red"})
     assert loaded.senders == ["pie", "red"]

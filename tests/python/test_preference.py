@@ -35,7 +35,8 @@ def test_twice_the_picture_outweighs_a_second_of_stall():
     assert decision.beaten == ["other"]
     assert decision.deciding == {"other": "mean_rate_kbps"}
     assert ranker.headline == (
-        "one shows 4.01 Mbit/s of video; other shows 2 Mbit/s of video, though stall time 0 s with other against 1 s with one."
+        "one shows 4.01 Mbit/s of video in the median run; other shows 2 Mbit/s of video, though stall time 0 s with other against "
+        "1 s with one."
     )
 
 

@@ -119,7 +119,7 @@ def measured(lost: float, busy: float, drops: dict[str, float]) -> SimpleNamespa
     link |= {f"dropped_packets.{why}": count for why, count in drops.items()}
     return SimpleNamespace(
         shown_criteria=["mean_rate_kbps"], scenario=scenario, ranking=["a"], neighbours=[],
-        summary=lambda sender, name: SimpleNamespace(mean=2000.0), flows=pl.DataFrame([flow]), links=pl.DataFrame([link]),
+        summary=lambda sender, name: SimpleNamespace(middle=2000.0), flows=pl.DataFrame([flow]), links=pl.DataFrame([link]),
     )  # fmt: skip
 
 

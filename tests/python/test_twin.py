@@ -226,10 +226,10 @@ def test_controls_without_a_twin_are_named(monkeypatch):
     from playpath.real.testbed import controls
 
     monkeypatch.setattr(controls, "built_in", lambda: ["reno", "cubic"])
-    scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa", "westwood", "ccp:max_cwnd=2000000"])
+    scenario = playpath.load(SMALL, cc=["newreno", "vegas", "sammy", "westwood", "ccp:max_cwnd=2000000"])
     reasons = unsupported(scenario)
-    assert list(reasons) == ["copa", "westwood", "ccp(max_cwnd=2000000)"]
-    assert "none of ours in eBPF" in reasons["copa"]
+    assert list(reasons) == ["sammy", "westwood", "ccp(max_cwnd=2000000)"]
+    assert "none of ours in eBPF" in reasons["sammy"]
     assert "this kernel has no tcp_westwood ready" in reasons["westwood"]
     assert reasons["ccp(max_cwnd=2000000)"].startswith("`max_cwnd` = 2000000 is nothing that the kernel's ccp takes")
 

@@ -49,10 +49,10 @@ def test_what_the_kernel_world_lacks_is_wrong_input(scenario: str) -> None:
     done = playpath("testbed", "exec", scenario, "--cc", "cubicc", "--", "true")
     assert done.returncode == 2
     assert 'unknown congestion control "cubicc"; did you mean "cubic"? allowed: ' in done.stderr
-    done = playpath("run", scenario, "--cc", "copa", "--world", "kernel")
+    done = playpath("run", scenario, "--cc", "sammy", "--world", "kernel")
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "error: copa: Linux has no such control and there is none of ours in eBPF; there are: "
+        "error: sammy: Linux has no such control and there is none of ours in eBPF; there are: "
     )
     assert playpath("testbed", "exec", scenario, "--seed", "-1", "--", "true").returncode == 2
 

@@ -32,13 +32,13 @@ def test_senders_run_one_after_another_or_at_once(jobs: int | None) -> None:
 
 
 def test_a_session_that_fails_is_kept_with_its_reason_and_the_others_are_ranked(tmp_path: Path) -> None:
-    scenario = SCENARIO | {"sender": [{"cc": "cubic"}, {"cc": "copa"}]}  # Copa is not in the kernel
+    scenario = SCENARIO | {"sender": [{"cc": "cubic"}, {"cc": "sammy"}]}  # Sammy is not in the kernel
     result = playpath.compare(scenario, seeds=1, world="kernel", store=tmp_path)
     assert result.ranking == ["cubic"]
     (failure,) = result.failures
-    assert (failure.sender, failure.seed) == ("copa", 1)
-    assert failure.reason.startswith("copa: Linux has no such control and there is none of ours in eBPF; there are: ")
-    marked = json.loads(next(tmp_path.glob("copa-*/1/logs/failed.json")).read_text())
-    assert marked == {"failed": failure.reason, "sender": "copa", "seed": 1, "player": "own"}
+    assert (failure.sender, failure.seed) == ("sammy", 1)
+    assert failure.reason.startswith("sammy: Linux has no such control and there is none of ours in eBPF; there are: ")
+    marked = json.loads(next(tmp_path.glob("sammy-*/1/logs/failed.json")).read_text())
+    assert marked == {"failed": failure.reason, "sender": "sammy", "seed": 1, "player": "own"}
     kept = {path.name for path in next(tmp_path.glob("cubic-*/1/logs")).iterdir()}
     assert {"player.out", "access.log"} <= kept

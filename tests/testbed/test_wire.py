@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -173,6 +174,36 @@ def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worl
     assert max(found["series"]["flow.video"]["rtt_ms"]) >= 20
 
 
+def test_a_client_moves_from_one_interface_to_another_over_quic() -> None:
+    """RFC 9000 §9: ngtcp2 takes another address after a second, when its route has gone to the other interface."""
+    if shutil.which("gtlsclient") is None:
+        pytest.skip("gtlsclient is missing (bpf/setup.sh)")
+    with Testbed(network(PATHS[:2]), realtime=False) as bed:
+        carrier = wire.WireQuic()
+        carrier.check({"path": PATHS[:1]}, over_quic("cubic"))
+        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
+        (server.www / "file").write_bytes(BYTES)
+        bed.emulator.begin_at(time.monotonic())
+        origin = carrier.open(bed, server.port, control).origin
+        first, second = bed.ends
+        got = bed.folder / "got"
+        got.mkdir()
+        asks = ["gtlsclient", "-q", "--exit-on-all-streams-close", "--change-local-addr=1s", f"--download={got}"]
+        words = [*asks, first.server_address, str(server.port), f"https://{origin}/file"]
+        client = subprocess.Popen(namespaces.inside(bed.client, words), stdout=subprocess.DEVNULL)
+        time.sleep(0.9)
+        way = ("dev", second.client_device, "src", second.client_address)
+        namespaces.run_ip("-n", bed.client, "route", "replace", first.server_address, *way)
+        assert client.wait(60) == 0
+        assert sha256((got / "file").read_bytes()) == sha256(BYTES)
+        used = [found for found in server.end()["connections"] if found["requests"]]
+    assert len(used) == 1, "one connection from first to last"
+    down = {link["name"]: link["delivered_packets"] for link in bed.report["links"]}
+    # 6 MB are 4327 packets of 1420 bytes; a second at 20 Mbit/s are at most 1720.
+    assert 100 < down["path.first/down"] < 3000
+    assert down["path.second/down"] > 1300
+
+
 @pytest.mark.parametrize("player", ["dashjs", "hlsjs", "shaka"])
 def test_players_in_chromium_play_over_our_quic_and_tell_the_control_of_their_buffer(player: str) -> None:
     video = {"rate": "2 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}
@@ -186,6 +217,30 @@ def test_players_in_chromium_play_over_our_quic_and_tell_the_control_of_their_bu
     assert found["warnings"] == []
     segments = {event["segment"] for event in found["events"] if event["event"] == "segment_downloaded"}
     assert segments == set(range(5))
+
+
+@pytest.mark.parametrize("player", ["ngtcp2", "dashjs"])
+def test_clients_tell_the_marks_of_our_dualpi2(player: str) -> None:
+    """Prague over QUIC fills 5 Mbit/s. A client whose ACKs tell no counts of ECN has none from the second round trip on (RFC 9000,
+    13.4.2.1): then packets would wait in the classic queue. Marks alone make the window fall.
+    """
+    if player == "ngtcp2" and shutil.which("gtlsclient") is None:
+        pytest.skip("gtlsclient is missing (bpf/setup.sh)")
+    path = {"name": "path", "rate": "5 Mbit/s", "rtt": "20 ms", "queue": "dualpi2"}
+    changes: dict[str, Any] = {"video": {"rate": "8 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}, "path": [path]}
+    if player == "dashjs":
+        changes["player"] = {"kind": "dash", "ladder": "2 Mbit/s, 4 Mbit/s", "segment": "1 s"}
+    found = run_kernel(
+        scenario(**changes), over_quic("prague"), 1, world="wire", player=player, trace=True, tolerance="200 ms"
+    )
+    down = next(link for link in found["links"] if link["name"] == "path.path/down")
+    assert down["classes"]["classic"]["arrived_packets"] == 0
+    assert down["classes"]["low_latency"]["marked_packets"] > 20
+    assert down["classes"]["low_latency"]["mean_wait_ms"] < 3
+    (flow,) = found["flows"]
+    assert flow["retransmitted_packets"] == 0
+    windows = found["series"]["flow.video"]["snd_cwnd"]
+    assert any(later < sooner for sooner, later in itertools.pairwise(windows))
 
 
 def test_tls_over_tcp_for_curl_and_for_chromium(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ export class App {
   private controls: ControlEntry[] = [];
   private queues: string[] = [];
   private rules: string[] = [];
+  private pacings: string[] = [];
   private panelOf = "";
   /** A phone has room for what is turned most; its answer is near then. */
   private isUnfolded = matchMedia("(min-width: 861px)").matches;
@@ -82,6 +83,7 @@ export class App {
     this.controls = about.controls;
     this.queues = about.queues.map((queue) => queue.name);
     this.rules = about.rules.map((rule) => rule.name);
+    this.pacings = about.pacings.map((pacing) => pacing.name);
     this.build(about.version);
     if (state) this.state = state;
     else if (this.given) this.state = { ...start(this.given.name, []), text: this.given.text, files: this.given.files };
@@ -183,7 +185,7 @@ export class App {
     const state = await decode(address);
     if (!state || turn !== this.turn) return;
     const { prepared } = await this.preparing.ready(state);
-    const comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
+    const comparison = new Comparison(prepared, this.pools, () => this.plan());
     this.kept = { side: { state, prepared, comparison }, address };
     await comparison.run();
   }
@@ -218,7 +220,7 @@ export class App {
     this.tell(null);
     await this.write();
     const { prepared } = this.ready;
-    this.comparison = new Comparison(prepared, prepared.resolved.sender.map((sender) => sender.name), this.pools, () => this.plan());
+    this.comparison = new Comparison(prepared, this.pools, () => this.plan());
     this.answer.forget();
     this.drawFrame();
     this.plan();
@@ -255,11 +257,11 @@ export class App {
     const { base, prepared } = this.ready!;
     this.drawHead();
     // A slider under the hand must not be replaced: the panel is drawn anew only where its shape changes.
-    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), Object.keys(state.files)]);
+    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), prepared.plain.choice, Object.keys(state.files)]);
     if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
       const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;
       const own = base.sender.map((sender) => sender.name);
-      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, own, base, isUnfolded: this.isUnfolded }, { change: (change) => this.change(change), unfold: (isOpen) => (this.isUnfolded = isOpen) }));
+      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, pacings: this.pacings, own, base, isUnfolded: this.isUnfolded }, { change: (change) => this.change(change), unfold: (isOpen) => (this.isUnfolded = isOpen) }));
       if (active) parts.panel.querySelector<HTMLInputElement>(`[data-sender="${CSS.escape(active)}"]`)?.focus();
       this.panelOf = shape;
     }

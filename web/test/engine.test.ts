@@ -32,3 +32,15 @@ it("says in one line what is wrong, and answers the next question", () => {
   expect(() => engine.ask("resolve", { text: "…", overrides: {}, files: {} })).toThrow();
   expect(engine.ask("registry", { kind: "cc" }).length).toBeGreaterThan(3);
 });
+
+it("plays choices as the installed program does: under their names, a queue with the limit of the one in its place", () => {
+  const engine = new Engine(module);
+  const text = `${wireless}\n[[choice]]\nkey = "path.queue"\nvalues = ["droptail", "fq_codel"]\n`;
+  const { resolved, choices } = engine.ask("vary", { text, files: {} });
+  const names = choices.map(({ name }: { name: string }) => name);
+  expect(resolved.sender.map(({ name }: { name: string }) => name)).toEqual(names);
+  expect(names).toContain("cubic · fq_codel");
+  const of = (wanted: string) => JSON.parse(choices.find(({ name }: { name: string }) => name === wanted).text);
+  expect(of("cubic · fq_codel").path[0].queue).toMatchObject({ kind: "fq_codel", limit: of("cubic · droptail").path[0].queue.limit });
+  expect(() => engine.ask("vary", { text: text.replace(', "fq_codel"', ""), files: {} })).toThrow(/a list of two or more/);
+});

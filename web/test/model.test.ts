@@ -140,6 +140,10 @@ describe("the command", () => {
     const state = { ...start("wireless", ["cubic", "bbr"]), set: { "path.0.loss": "0.5 %" } };
     expect(command(state, base)).toBe("playpath compare wireless --cc cubic,bbr --seeds 10 --set 'path.0.loss=0.5 %'");
   });
+  it("varies what is compared", () => {
+    const state = { ...start("wireless", ["cubic"]), set: { choice: [{ key: "path.queue", values: ["droptail", "pie"] }, { key: "player.ladder", values: ["1 Mbit/s, 2 Mbit/s", "1 Mbit/s"] }] } };
+    expect(command(state, base)).toBe(`playpath compare wireless --cc cubic --seeds 10 --vary 'path.queue=droptail, pie' --vary 'player.ladder=["1 Mbit/s, 2 Mbit/s","1 Mbit/s"]'`);
+  });
   it("goes by the file where a sender has a name of its own", () => expect(command(start("adaptive", ["paced"]), base)).toContain("playpath compare scenario.toml"));
 });
 

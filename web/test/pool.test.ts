@@ -27,7 +27,7 @@ function pool(size: number): { pool: Pool; workers: Fake[] } {
   return { pool: new Pool(make, size), workers };
 }
 
-const question = { values: {}, hasVideo: true, prefer: "range" };
+const question = { values: {}, hasVideo: true, prefer: "range", choices: [] };
 
 it("asks as many workers as it may, and the next when one is free", async () => {
   const { pool: made, workers } = pool(2);

@@ -333,10 +333,6 @@ mod tests {
             "`max_cwnd` = 2000000 is nothing that the kernel's ccp takes; allowed: 10 to 1048576 packets in steps of 1"
         );
         assert_eq!(
-            refused("ccpd", "mode", ParamValue::Word("literal")),
-            "`mode` = literal is nothing that the kernel's ccpd takes; allowed: default, paper"
-        );
-        assert_eq!(
             refused("ccplb", "pob_mode", ParamValue::Word("free")),
             "`pob_mode` = free is nothing that the kernel's ccplb takes; allowed: only size"
         );
@@ -363,10 +359,10 @@ mod tests {
         assert_eq!(on("cubic"), Ok("bpf:newcwvcubic".into()));
         let error = on("ccp").unwrap_err().to_string();
         assert_eq!(error, "newcwv on the kernel goes over cubic, newreno, not over ccp");
-        let error = on("copa").unwrap_err().to_string();
+        let error = on("sammy").unwrap_err().to_string();
         assert!(
             error.starts_with(
-                "copa: Linux has no such control and there is none of ours in eBPF; there are: cubic, newreno"
+                "sammy: Linux has no such control and there is none of ours in eBPF; there are: cubic, newreno"
             ),
             "{error}"
         );

@@ -71,9 +71,10 @@ impl Grain {
 /// Above what was seen, up to so many times: a link that was never filled may be so fast.
 const UNSEEN: f64 = 12.0;
 
-/// Rates of a grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest, and its highest at least.
-pub(crate) fn range((low, high): (f64, f64)) -> (f64, f64) {
-    (low / 2.0, high * 1.5 * UNSEEN)
+/// Rates of a grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest, the highest of what is seen, and
+/// its highest at least.
+pub(crate) fn range((low, high): (f64, f64)) -> [f64; 3] {
+    [low / 2.0, high * 1.5, high * 1.5 * UNSEEN]
 }
 
 impl Chain {

@@ -15,8 +15,9 @@ use playpath_units::random::{RootSeed, Stream};
 /// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
-/// What the model is off by for a whole session where a connection loses packets, or its sender remembers rates: deviation.
-const MODEL: f64 = 0.015;
+/// What the model is off by for a whole session where a connection loses packets, or its sender remembers rates, and where both: deviation.
+const MODEL: f64 = 0.03;
+const MODEL_BOTH: f64 = 0.06;
 /// How irregular overflows are where noise is weighed beside them.
 const SPREAD: f64 = 0.5;
 
@@ -211,7 +212,11 @@ fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
 }
 
 fn framed(mut course: Course, reading: &Reading, is_exact: bool, factor: f64, stream: &mut Stream) -> Course {
-    let deviation = if reading.is_plain() && is_exact { FRAMING.1 } else { MODEL };
+    let deviation = match (reading.is_plain(), is_exact) {
+        (true, true) => FRAMING.1,
+        (false, false) => MODEL_BOTH,
+        _ => MODEL,
+    };
     let framing = libm::exp(FRAMING.0 + deviation * stream.normal());
     course.iter_mut().for_each(|(_, rate)| *rate *= factor * framing);
     course

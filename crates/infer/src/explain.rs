@@ -76,12 +76,16 @@ impl<'a> Tables<'a> {
         tables
     }
 
-    /// The size of the noise that explains the session best, with each time to the first byte, and the logarithm of its likelihood.
+    /// Sizes of the noise with each time to the first byte, and the logarithm of their likelihood: all sizes where there is one time,
+    /// else the size that explains the session best.
     pub fn weighed(&self, thinks: &[f64]) -> Vec<(Noise, f64)> {
         let of = |(absolute_s, relative), think_s| Noise { absolute_s, relative, pauses: PAUSES, think_s };
         let evidence = |noise: Noise| (noise, forward(&self.chain, &self.steps(&noise)).evidence);
         let usual = if thinks.contains(&USUAL_THINK) { USUAL_THINK } else { thinks[0] };
         let sizes = NOISES.map(|size| evidence(of(size, usual)));
+        if thinks.len() == 1 {
+            return sizes.to_vec();
+        }
         let (best, _) = sizes.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).expect("several");
         thinks.iter().map(|&think_s| evidence(Noise { think_s, ..best })).collect()
     }

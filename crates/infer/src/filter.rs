@@ -21,9 +21,9 @@ pub(crate) struct Step {
 const LEAST: f64 = 1e-7;
 
 /// A rate less likely than this is not followed on a change, either: two changes within two transfers that nothing asked for.
-const UNMOVED: f64 = 1e-4;
+const UNMOVED: f64 = 1e-3;
 /// A way from one rate to another that is less likely than this is not followed.
-const NEGLIGIBLE: f64 = 1e-9;
+const NEGLIGIBLE: f64 = 1e-7;
 
 /// What the forward pass leaves behind.
 pub(crate) struct Filtered {

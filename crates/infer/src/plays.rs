@@ -36,14 +36,17 @@ pub(crate) struct Table {
     pub luck: Vec<Vec<f64>>,
 }
 
-/// Plays of random losses.
+/// Plays of random losses, where courses are drawn.
 const NOISY_PLAYS: u64 = 2;
 /// What a transfer's time is off by at least where packets are played: the model of the connection against the engine (0 to 0.7 % where
 /// the path is filled); and how much more than the plays of random losses show: two are few.
 const MODEL: f64 = 0.01;
 const NOISIER: f64 = 1.3;
+/// Of a transfer in which noise struck: the engine's repairs take a timeout now and then, which the model has none of.
+const REPAIRED: f64 = 0.12;
 const MOST_LUCK: f64 = 0.6;
 /// How far apart the rates are that are played, in the logarithm.
+#[derive(Clone, Copy)]
 struct Spacing {
     most: f64,
     least: f64,
@@ -51,15 +54,18 @@ struct Spacing {
     off: f64,
 }
 
+/// So many times farther apart above what the session shows, where the sender or its losses say how long transfers take, not the link.
+const UNSEEN: f64 = 2.0;
+
 impl Spacing {
     fn of(reading: &Reading, deployed: &Deployed, grain: &Grain) -> Spacing {
         let (least, off) = match (reading.is_plain(), deployed.is_window_based()) {
             // Most of a play is arithmetic, and exact.
-            (true, true) => (0.05, 0.001),
+            (true, true) => (0.1, 0.002),
             // Each packet is played.
             (true, false) => (0.12, 0.01),
             // Times are a matter of luck.
-            (false, _) => (0.2, 0.03),
+            (false, _) => (0.33, 0.03),
         };
         let rough = if grain.is_rough { 2.0 } else { 1.0 };
         Spacing { most: 0.8, least: rough * least, off: rough * off }
@@ -67,23 +73,27 @@ impl Spacing {
 }
 
 impl Played {
-    /// At rates from `low` to `high`.
+    /// At rates from `low` to `high`, of which the session shows those up to `shown`.
     pub fn new(
         transfers: &[Transfer],
         deployed: &Deployed,
-        (low, high): (f64, f64),
+        [low, shown, high]: [f64; 3],
         rtt: f64,
         reading: &Reading,
         grain: &Grain,
     ) -> Played {
         let spacing = Spacing::of(reading, deployed, grain);
-        let play = |rate| Play::new(transfers, deployed, rate, rtt, reading);
+        let unseen = Spacing { most: UNSEEN * spacing.most, least: UNSEEN * spacing.least, ..spacing };
+        let plays = if reading.loss > 0.0 && !grain.is_rough { NOISY_PLAYS } else { 1 };
+        let play = |rate| Play::new(transfers, deployed, rate, rtt, reading, plays);
         let mut played = Played { at: vec![play(low)] };
-        let last = play(high);
-        played.between(&last, &spacing, &play);
-        played.at.push(last);
+        for (to, spacing) in [(shown, spacing), (high, unseen)] {
+            let last = play(to);
+            played.between(&last, &spacing, &play);
+            played.at.push(last);
+        }
         if !(reading.is_plain() && deployed.is_window_based()) {
-            played.keep_luck(reading);
+            played.keep_luck(reading, plays);
             played.blur_losses();
         }
         played
@@ -109,21 +119,22 @@ impl Played {
 
     /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the
     /// others say by √1.5 times as much as it varies. Luck is that of a transfer, and of the rates around.
-    fn keep_luck(&mut self, reading: &Reading) {
+    fn keep_luck(&mut self, reading: &Reading, plays: u64) {
         let more = if reading.loss > 0.0 { NOISIER } else { 1.0 };
-        let seen: Vec<Vec<f64>> = if reading.plays() > 1 {
+        let seen: Vec<Vec<f64>> = if plays > 1 {
             self.at.iter().map(|play| play.luck.clone()).collect()
         } else {
             let near = |three: &[Play]| three[1].off(&three[0], &three[2]).iter().map(|off| off / 1.22).collect();
             self.at.windows(3).map(near).collect()
         };
-        let before = usize::from(reading.plays() == 1);
+        let before = usize::from(plays == 1);
         for (index, play) in self.at.iter_mut().enumerate() {
             let middle = index.saturating_sub(before).min(seen.len() - 1);
             let around = &seen[middle.saturating_sub(1)..(middle + 2).min(seen.len())];
             for (transfer, luck) in play.luck.iter_mut().enumerate() {
                 let sum: f64 = around.iter().map(|one| one[transfer] * one[transfer]).sum();
-                *luck = libm::sqrt(more * more * sum / around.len() as f64 + MODEL * MODEL).min(MOST_LUCK);
+                let model = if reading.loss > 0.0 && play.again[transfer] >= 1.0 { REPAIRED } else { MODEL };
+                *luck = libm::sqrt(more * more * sum / around.len() as f64 + model * model).min(MOST_LUCK);
             }
         }
     }
@@ -165,8 +176,8 @@ fn share(rate: f64, low: f64, high: f64) -> f64 {
 }
 
 impl Play {
-    fn new(transfers: &[Transfer], deployed: &Deployed, rate: f64, rtt: f64, reading: &Reading) -> Play {
-        let plays: Vec<Vec<Served>> = (0..reading.plays())
+    fn new(transfers: &[Transfer], deployed: &Deployed, rate: f64, rtt: f64, reading: &Reading, plays: u64) -> Play {
+        let plays: Vec<Vec<Served>> = (0..plays)
             .map(|play| {
                 let link = Link::new(rate, rtt).queueing(reading.queue).losing(reading.loss, play);
                 let mut connection = Connection::new(deployed, link);
@@ -211,10 +222,6 @@ impl Reading {
     pub(crate) fn is_plain(&self) -> bool {
         self.queue.is_none() && self.loss == 0.0
     }
-
-    fn plays(&self) -> u64 {
-        if self.loss > 0.0 { NOISY_PLAYS } else { 1 }
-    }
 }
 
 /// Seconds in which nothing was asked for before a transfer.
@@ -241,11 +248,11 @@ mod tests {
     #[test]
     fn between_the_rates_that_are_played_times_are_those_of_a_play() {
         let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
-        let played = Played::new(&transfers, &cubic, (1e6, 60e6), 0.05, &Reading::PLAIN, &Grain::FINE);
+        let played = Played::new(&transfers, &cubic, [1e6, 30e6, 60e6], 0.05, &Reading::PLAIN, &Grain::FINE);
         let rates = [1.7e6, 4.9e6, 13.3e6, 41e6];
         let table = played.on(&rates);
         for (at, rate) in rates.into_iter().enumerate() {
-            let exact = Play::new(&transfers, &cubic, rate, 0.05, &Reading::PLAIN);
+            let exact = Play::new(&transfers, &cubic, rate, 0.05, &Reading::PLAIN, 1);
             for (index, takes) in exact.takes.iter().enumerate() {
                 assert!(
                     (table.takes[index][at] / takes - 1.0).abs() < 0.01,
@@ -262,7 +269,7 @@ mod tests {
     fn where_a_queue_overflows_times_are_a_matter_of_luck() {
         let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
         let reading = Reading { queue: Some(15), ..Reading::PLAIN };
-        let played = Played::new(&transfers, &cubic, (1e6, 60e6), 0.05, &reading, &Grain::FINE);
+        let played = Played::new(&transfers, &cubic, [1e6, 30e6, 60e6], 0.05, &reading, &Grain::FINE);
         let all = || played.at.iter().flat_map(|play| &play.luck);
         assert!(all().all(|luck| (MODEL..=MOST_LUCK).contains(luck)));
         assert!(all().any(|luck| *luck > 2.0 * MODEL));

@@ -40,6 +40,8 @@ const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
 /// magnitude: any between these.
 const AROUND: (f64, f64) = (0.25, 4.0);
 const LOSSES: (f64, f64) = (2e-4, 0.05);
+/// More than the largest of these, but for so many times, nobody believes of a path.
+const BEYOND: f64 = 2.0;
 /// In so many steps.
 const STEPS: usize = 24;
 /// Transfers in which most was sent again, as a share: a burst may be in any of them. Noise is this share of all at least.
@@ -51,9 +53,8 @@ const NOISY: f64 = 0.3;
 const SHARED: f64 = 0.2;
 /// What is sent again in all transfers is a reading of its own if it is so many times what is sent again in those without a burst.
 const APART: f64 = 1.4;
-/// Less than this nobody can tell from none, and more than this no sender is played on.
+/// Less than this nobody can tell from none.
 const LEAST_LOSS: f64 = 2e-4;
-const MOST_LOSS: f64 = 0.2;
 /// First bytes known from which on a neighbour is looked for, and how much later than the earliest a quarter of them is at least.
 const FEWEST: usize = 5;
 const LATE_S: f64 = 0.005;
@@ -72,7 +73,7 @@ pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
 
 /// The readings of a session of whose packets this share was sent again; none: the log does not count them.
 pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Reading> {
-    let share = again.unwrap_or(0.0).min(MOST_LOSS);
+    let share = again.unwrap_or(0.0);
     let shared = if are_first_bytes_late(transfers) { SHARED } else { 0.0 };
     let alone = Reading::PLAIN.believing(1.0 - shared);
     let mut found: Vec<Reading> = if share < LEAST_LOSS {
@@ -87,7 +88,7 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
         let all = if share > APART * usual { vec![usual, share] } else { vec![usual] };
         let belief = NOISY * alone.believed / all.len() as f64;
         let noise = all.iter().map(|&loss| Reading {
-            loss: loss.min(MOST_LOSS),
+            loss: loss.min(LOSSES.1),
             queue: Some(NOISY_QUEUE),
             believed: belief,
             ..alone
@@ -146,7 +147,7 @@ pub(crate) fn losses(reading: &Reading, again: f64, likely: &dyn Fn(f64) -> f64)
         (0..STEPS).map(|step| (at(step), each + likely(at(step)))).collect()
     };
     if reading.loss > 0.0 {
-        return over(AROUND.0 * reading.loss, (AROUND.1 * reading.loss).min(2.0 * MOST_LOSS), 1.0);
+        return over(AROUND.0 * reading.loss, (AROUND.1 * reading.loss).min(BEYOND * LOSSES.1), 1.0);
     }
     let most = if reading.queue.is_some() { AROUND.0 * again } else { LOSSES.1 };
     let mut found = if most > LOSSES.0 { over(LOSSES.0, most, NOISY) } else { vec![] };
@@ -176,7 +177,7 @@ mod tests {
             for late in [0.0, 0.01] {
                 let found = readings(&session(&|i| Some(0.05 + late * f64::from(i % 3))), again);
                 assert!((found.iter().map(|r| r.believed).sum::<f64>() - 1.0).abs() < 1e-12, "{again:?}: {found:?}");
-                assert!(found.iter().all(|r| r.loss <= MOST_LOSS));
+                assert!(found.iter().all(|r| r.loss <= LOSSES.1));
             }
         }
     }

@@ -12,21 +12,28 @@ pub(crate) const THINKS: [f64; 11] = [0.0, 0.001, 0.002, 0.003, 0.0045, 0.007, 0
 const ACCESS: (f64, f64) = (0.05, 0.8);
 /// Of a first byte, this share at least is the round trip.
 const LEAST_SHARE: f64 = 0.1;
-/// Where nothing tells the RTT: by this factor first, and this far apart in the logarithm at last where it matters.
+/// Where nothing tells the RTT: by this factor first (where packets are played by the second), and this far apart in the logarithm at
+/// last where it matters.
 const APART: f64 = 1.57;
+const APART_PACKETS: f64 = 2.2;
 const FINEST: f64 = 0.015;
-/// Where a first byte tells the sum of RTT and the server's time, it is looked for at each of what the server may think, or at some.
+/// Where a first byte tells the sum of RTT and the server's time, it is looked for at each of what the server may think, or at some, as
+/// where nothing tells either.
 const FINEST_SUM: f64 = 0.006;
 const EVERY: usize = 3;
 /// The first packet takes this share of the time at least that it needs at the rate which the session shows.
 const QUICKER: f64 = 0.3;
+/// What a play is off by in every transfer alike is what another base RTT explains, so evidence between them counts for this share of
+/// itself (as in `session.rs`).
+pub(crate) const TEMPERED_RTT: f64 = 0.35;
 /// From the least that is looked at to the most.
 const TIMES: f64 = 100.0;
 /// A point within this of the best, in the logarithm, matters.
-const MATTERS: f64 = 7.0;
+const MATTERS: f64 = 4.0;
 /// How many points are looked at.
-const MOST_POINTS: usize = 24;
-const MOST_AROUND: usize = 6;
+const MOST_POINTS: usize = 20;
+const MOST_PACKETS: usize = 13;
+const MOST_AROUND: usize = 4;
 
 /// What the log says.
 pub(crate) enum Told {
@@ -69,26 +76,31 @@ impl Told {
         Told::Below(0.97 * least(&mut transfers.iter().map(|t| t.took_s)))
     }
 
-    /// Look at what may be; `around` is where it is likeliest, if that is known.
-    pub fn points(&self, around: Option<f64>, look: &mut Look) -> Vec<Point> {
-        let most = around.map_or(MOST_POINTS, |_| MOST_AROUND);
+    /// Look at what may be; `around` is where it is likeliest, if that is known. Fewer points are looked at where packets are played.
+    pub fn points(&self, around: Option<f64>, of_packets: bool, look: &mut Look) -> Vec<Point> {
+        let anywhere = if of_packets { MOST_PACKETS } else { MOST_POINTS };
+        let most = around.map_or(anywhere, |_| MOST_AROUND);
+        let apart = if of_packets { APART_PACKETS } else { APART };
         match self {
             Told::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
             Told::Sum(sum, highest) => {
-                let every = around.map_or(1, |_| EVERY);
+                let every = if of_packets || around.is_some() { EVERY } else { 1 };
                 let all = THINKS.iter().step_by(every).map(|think| sum - think);
                 let start = all.filter(|rtt| *rtt >= LEAST_SHARE * sum).chain(around).collect();
                 let finest = if around.is_some() { 4.0 } else { 1.0 } * FINEST_SUM;
                 let mut points = refined(start, finest, most, &mut |rtt| Point::at(rtt, self, look));
                 points.last_mut().expect("the sum itself").to = *highest;
+                let longest = THINKS[THINKS.len() - 1] + THINKS[1];
+                let lowest = &mut points[0];
+                lowest.from = lowest.from.min((sum - longest).max(LEAST_SHARE * sum));
                 points
             }
             Told::Below(most_s) => {
                 let (low, high) = around.map_or((most_s / TIMES, *most_s), |rtt| {
-                    let high = (rtt * APART).min(*most_s);
-                    (high / (APART * APART), high)
+                    let high = (rtt * apart).min(*most_s);
+                    (high / (apart * apart), high)
                 });
-                let count = libm::ceil(libm::log(high / low) / libm::log(APART));
+                let count = libm::ceil(libm::log(high / low) / libm::log(apart));
                 let start = (0..=count as usize).map(|i| low * libm::pow(high / low, i as f64 / count)).chain(around);
                 refined(start.collect(), if around.is_some() { 4.0 } else { 1.0 } * FINEST, most, &mut |rtt| {
                     Point::at(rtt, self, look)
@@ -97,18 +109,24 @@ impl Told {
         }
     }
 
+    /// The log says nothing of the RTT but how long transfers took.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Told::Below(_))
+    }
+
     /// What the server may think with a base RTT.
     fn thinks(&self, rtt: f64) -> Vec<f64> {
         match self {
             Told::Sum(sum, _) => vec![(sum - rtt).max(0.0)],
-            _ => THINKS.to_vec(),
+            Told::Rtt(_) => THINKS.to_vec(),
+            Told::Below(_) => THINKS.into_iter().step_by(EVERY).collect(),
         }
     }
 }
 
 /// The likeliest base RTT.
 pub(crate) fn likeliest(points: &[Point]) -> &Point {
-    points.iter().max_by(|a, b| a.evidence().total_cmp(&b.evidence())).expect("one at least")
+    points.iter().max_by(|a, b| a.score().total_cmp(&b.score())).expect("one at least")
 }
 
 impl Point {
@@ -116,9 +134,9 @@ impl Point {
         Point { rtt, from: rtt, to: rtt, weighed: look(rtt, &told.thinks(rtt)) }
     }
 
-    /// Logarithm of how likely it is, over all times that the server may think.
-    fn evidence(&self) -> f64 {
-        self.weighed.iter().map(|w| w.1).fold(f64::NEG_INFINITY, f64::max)
+    /// Logarithm of how likely it is with the likeliest time that the server may think, tempered, and of what is believed of its place.
+    fn score(&self) -> f64 {
+        TEMPERED_RTT * self.weighed.iter().map(|w| w.1).fold(f64::NEG_INFINITY, f64::max) + of_access(self.rtt)
     }
 
     /// Logarithm of what is believed of it beforehand: of its place and width.
@@ -126,14 +144,18 @@ impl Point {
         if self.to <= self.from {
             return 0.0;
         }
-        let z = (libm::log(self.rtt) - libm::log(ACCESS.0)) / ACCESS.1;
         // Where each RTT has one time of the server: times are as dense as in the list, about even in the logarithm.
-        let of_server = match self.weighed[..] {
-            [(noise, _)] => -libm::log(noise.think_s + THINKS[1]),
-            _ => 0.0,
-        };
-        libm::log(self.to - self.from) - libm::log(self.rtt) - 0.5 * z * z + of_server
+        let think_s = self.weighed[0].0.think_s;
+        let is_one = self.weighed.iter().all(|w| w.0.think_s == think_s);
+        let of_server = if is_one { -libm::log(think_s + THINKS[1]) } else { 0.0 };
+        libm::log(self.to - self.from) - libm::log(self.rtt) + of_access(self.rtt) + of_server
     }
+}
+
+/// Logarithm of what is believed of a base RTT, in the logarithm of it.
+fn of_access(rtt: f64) -> f64 {
+    let z = libm::log(rtt / ACCESS.0) / ACCESS.1;
+    -0.5 * z * z
 }
 
 /// Points in between, where the session is likely: until they are closer than `finest` in the logarithm, or as many as `most`.
@@ -142,8 +164,8 @@ fn refined(mut start: Vec<f64>, finest: f64, most: usize, at: &mut dyn FnMut(f64
     start.dedup_by(|a, b| *a / *b - 1.0 < 1e-6);
     let mut points: Vec<Point> = start.into_iter().map(&mut *at).collect();
     while points.len() < most {
-        let best = likeliest(&points).evidence();
-        let gaps = points.windows(2).filter(|pair| pair.iter().any(|point| point.evidence() > best - MATTERS));
+        let best = likeliest(&points).score();
+        let gaps = points.windows(2).filter(|pair| pair.iter().any(|point| point.score() > best - MATTERS));
         let widest = gaps
             .map(|pair| (libm::log(pair[1].rtt / pair[0].rtt), libm::sqrt(pair[0].rtt * pair[1].rtt)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
@@ -188,19 +210,19 @@ mod tests {
     #[test]
     fn points_are_close_where_the_session_is_likely_and_stand_for_all_between_them() {
         for told in [Told::Below(0.5), Told::Sum(0.06, 0.06)] {
-            let points = told.points(None, &mut peak);
+            let points = told.points(None, false, &mut peak);
             let best = likeliest(&points);
             assert!((best.rtt / 0.04 - 1.0).abs() < 0.02, "{}", best.rtt);
             assert!(best.to / best.from < 1.06, "{} to {}", best.from, best.to);
             assert!(points.windows(2).all(|two| two[0].to == two[1].from && two[0].rtt < two[1].rtt));
-            let few = told.points(Some(0.04), &mut peak);
+            let few = told.points(Some(0.04), true, &mut peak);
             assert!(few.len() < points.len() && few.iter().any(|point| point.rtt == 0.04));
         }
     }
 
     #[test]
     fn a_first_byte_leaves_one_time_of_the_server_for_each_round_trip() {
-        for point in Told::Sum(0.06, 0.06).points(None, &mut peak) {
+        for point in Told::Sum(0.06, 0.06).points(None, false, &mut peak) {
             let [(noise, _)] = point.weighed[..] else { panic!("one time") };
             assert!((point.rtt + noise.think_s - 0.06).abs() < 1e-12);
         }

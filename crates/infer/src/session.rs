@@ -14,7 +14,7 @@ use crate::filter::Course;
 use crate::log::Transfer;
 use crate::neighbour::Shared;
 use crate::readings::{Reading, readings, unseen_noise};
-use crate::round_trips::{Point, Told, likeliest};
+use crate::round_trips::{Point, TEMPERED_RTT, Told, likeliest};
 use crate::waits;
 
 /// A path that the log allows.
@@ -64,21 +64,24 @@ pub struct Settings {
 /// What is not logged is weighed on so many transfers: where nothing is lost, and where each packet is looked at.
 const TRIED: usize = 40;
 const TRIED_PACKETS: usize = 20;
+/// On no more packets than this, if they are enough transfers.
+const MOST_PACKETS: f64 = 15_000.0;
+const FEWEST_TRIED: usize = 8;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
 /// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
 const TEMPERED: f64 = 0.35;
-/// For this share of itself between base RTTs: what a play is off by in every transfer alike is what another RTT explains.
-const TEMPERED_RTT: f64 = 0.35;
 /// A reading that is less likely than this, over the likeliest, is given up.
 const GIVEN_UP: f64 = 2e-3;
 /// Under one base RTT a reading is given up only if it is less likely than this.
 const DOUBTED: f64 = 2e-5;
-/// Candidates that are explained, to stand for all: where nothing is lost, and where each packet is looked at.
-const KEPT: usize = 6;
-const KEPT_PACKETS: usize = 3;
+/// Candidates that are explained, to stand for all: where nothing is lost, and where each packet is looked at, of a reading that has all;
+/// and so many times as many where nothing tells the base RTT.
+const KEPT: f64 = 6.0;
+const KEPT_PACKETS: f64 = 5.0;
+const UNTOLD: f64 = 1.6;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
-const UNSEEN_FACTORS: [f64; 4] = [1.3, 2.2, 4.0, 8.0];
+const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
 /// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
 const SHARED_SPREAD: f64 = 2.0;
 
@@ -110,8 +113,10 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         told: Told::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
     };
     let all = readings(transfers, settings.retransmitted);
+    let likely = likely_ones(session.weighed(&all), GIVEN_UP);
+    let of_reading = shares(likely.iter().map(|weighed| weighed.score));
     let (mut found, scores): (Vec<Drawn>, Vec<f64>) =
-        likely_ones(session.weighed(&all), GIVEN_UP).into_iter().map(|weighed| session.explained(weighed)).unzip();
+        likely.into_iter().zip(of_reading).map(|(weighed, share)| session.explained(weighed, share)).unzip();
     let shares = shares(scores.iter().copied());
     found.iter_mut().zip(&shares).for_each(|(drawn, share)| drawn.share = *share);
     let mut all = all;
@@ -158,51 +163,73 @@ impl Session<'_> {
             }
             alone(reading, vec![Point::at(base, &self.told, &mut self.look(reading, TRIED_PACKETS))])
         };
-        likely_ones(readings.iter().map(first).collect(), DOUBTED)
-            .into_iter()
-            .map(|weighed| match weighed.reading {
-                reading if reading.has_neighbour || reading.is_plain() => weighed,
-                // Where noise holds the sender back, its rate is a matter of the RTT, of which the times as if nothing was lost say nothing.
-                reading if reading.loss > 0.0 => alone(reading, self.points(reading, None, TRIED_PACKETS)),
-                reading => alone(reading, self.points(reading, Some(base), TRIED_PACKETS)),
-            })
-            .collect()
+        // Where packets are lost, the times as if nothing was lost say nothing of the RTT: it is looked for anywhere under the likeliest
+        // queue, and under noise, and around what is found there under the others.
+        let anywhere_first = |around: &mut Option<f64>, reading: Reading| {
+            let points = self.points(reading, *around, TRIED_PACKETS);
+            around.get_or_insert(likeliest(&points).rtt);
+            alone(reading, points)
+        };
+        let (mut under_queues, mut under_noise) = (None, None);
+        let (noisy, others): (Vec<&Reading>, Vec<&Reading>) = readings.iter().partition(|reading| reading.loss > 0.0);
+        let mut likely = likely_ones(others.into_iter().map(first).collect(), DOUBTED);
+        likely.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let searched = likely.into_iter().map(|weighed| match weighed.reading {
+            reading if reading.has_neighbour || reading.is_plain() => weighed,
+            reading => anywhere_first(&mut under_queues, reading),
+        });
+        searched.chain(noisy.into_iter().map(|reading| anywhere_first(&mut under_noise, *reading))).collect()
+    }
+
+    /// What is not logged is weighed on them.
+    fn tried(&self, most: usize) -> &[Transfer] {
+        let mut packets = 0.0;
+        let is_within = |(index, transfer): (usize, &Transfer)| {
+            packets += transfer.bytes / self.deployed.mss;
+            index < FEWEST_TRIED || (index < most && packets < MOST_PACKETS)
+        };
+        let count = self.transfers.iter().enumerate().map(is_within).take_while(|is| *is).count();
+        &self.transfers[..count]
     }
 
     fn look(&self, reading: Reading, tried: usize) -> impl FnMut(f64, &[f64]) -> Vec<(Noise, f64)> {
-        let transfers = &self.transfers[..self.transfers.len().min(tried)];
+        let transfers = self.tried(tried);
         move |rtt, thinks| Tables::new(self.case(transfers, rtt, reading), &Grain::ROUGH).weighed(thinks)
     }
 
     /// Base RTTs under a reading.
     fn points(&self, reading: Reading, around: Option<f64>, tried: usize) -> Vec<Point> {
-        self.told.points(around, &mut self.look(reading, tried))
+        let of_packets = !(reading.is_plain() && self.deployed.is_window_based());
+        self.told.points(around, of_packets, &mut self.look(reading, tried))
     }
 
     /// Beside a neighbour: `plain` is what the session has of the link.
     fn shared(&self, reading: Reading, plain: &[Point], base: f64, late: &[f64]) -> Weighed {
         let queue = reading.queue.unwrap_or(u32::MAX);
-        let shared = Shared::new(self.transfers, self.deployed, &self.neighbour, base, queue);
+        let tried = self.tried(TRIED_PACKETS);
+        let shared = Shared::new(tried, self.deployed, &self.neighbour, base, queue);
         let count = |transfer: &Transfer| {
             let packets = libm::ceil(transfer.bytes / self.deployed.mss);
             let expected = Expected { packets, noise: 0.0, overflow: shared.again * packets, spread: SHARED_SPREAD };
             transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
         };
-        let counts: f64 = self.transfers.iter().map(count).sum();
+        let counts: f64 = tried.iter().map(count).sum();
         let waits = waits::evidence(late, Some(shared.most_s));
         let score = libm::log(reading.believed) + evidence_of(plain) + TEMPERED * counts + waits;
         Weighed { reading, points: plain.to_vec(), score, factors: shared.factors }
     }
 
-    /// The whole session on a fine grid, under the likeliest candidates of a reading; and the reading's score then.
-    fn explained(&self, weighed: Weighed) -> (Drawn, f64) {
+    /// The whole session on a fine grid, under the likeliest candidates of a reading with this share; and the reading's score then.
+    fn explained(&self, weighed: Weighed, share: f64) -> (Drawn, f64) {
         let Weighed { reading, points, score, factors } = weighed;
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED_RTT);
-        let kept = if of_link.is_plain() && self.deployed.is_window_based() { KEPT } else { KEPT_PACKETS };
+        let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
+        let kept =
+            if is_cheap { KEPT } else { KEPT_PACKETS * share } * if self.told.is_nothing() { UNTOLD } else { 1.0 };
         let mut explained: Vec<(usize, Explained)> = vec![];
         let mut tables: Vec<(f64, Tables)> = vec![];
-        for index in Candidate::typical(&candidates, kept) {
+        for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {
             let one = &candidates[index];
             let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
                 let case = self.case(self.transfers, one.rtt, of_link);

@@ -12,10 +12,11 @@ use std::process::{Command, Stdio};
 
 use playpath_cc::kernel::{Block, Law};
 use playpath_cc::{
-    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamValue, RecoveryExit,
-    Rto, Stack, Undo, View, find,
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
+    ParamValue, RecoveryExit, Rto, Stack, Undo, View, find,
 };
 use playpath_units::Duration;
+use playpath_units::random::RootSeed;
 
 /// Of a law's pacing rate, beside what its window is off: it is a product of numbers rounded to a thousandth.
 const PACING_ERROR: f64 = 1e-3;
@@ -32,8 +33,8 @@ pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let partial = program.with_extension(std::process::id().to_string());
     let output = Command::new(&compiler)
-        .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-fsanitize=undefined"])
-        .args(["-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
+        .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-parameter"])
+        .args(["-fsanitize=undefined", "-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
         .args(defines)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
         .arg("-o")
@@ -55,6 +56,7 @@ pub struct Replay {
     /// SND.UNA, and where Vegas's round ends, in packets.
     una: u64,
     round_end: u64,
+    lost_offset: u64,
     script: String,
     answers: Vec<Answer>,
 }
@@ -89,6 +91,7 @@ impl Replay {
             block: law.defaults(),
             una: 0,
             round_end: 0,
+            lost_offset: 0,
             script: format!("{name} {initial_window}\n"),
             answers: Vec::new(),
         };
@@ -121,8 +124,10 @@ impl Replay {
         let (delivered, interval, limited) = ack.rate.map_or((0, 0, 0), |rate| {
             (rate.delivered, rate.interval.as_nanos() / 1000, u32::from(rate.is_app_limited))
         });
+        let (at, tx_in_flight, since) =
+            ack.rate.map_or((0, 0, 0), |rate| (rate.prior_delivered, rate.tx_in_flight, rate.lost));
         self.write(format_args!(
-            "a {} {} {} {} {delivered} {interval} {limited} {} {} {} {}",
+            "a {} {} {} {} {delivered} {interval} {limited} {} {} {} {} {at} {tx_in_flight} {since}",
             ack.acked,
             ack.delivered,
             ack.newly_lost,
@@ -132,8 +137,31 @@ impl Replay {
             u32::from(view.in_recovery),
             ack.prior_in_flight,
         ));
+        self.tell_of_packets(view, ack);
         self.cc.on_ack(view, ack);
         self.note(false);
+    }
+
+    /// What Linux does not call a control for, as BBR v3's law makes it of an ACK (`law_bbr3.h`): the last packet that was sent,
+    /// and a lost one, a range of its own, sent as the sampled packet was.
+    fn tell_of_packets(&mut self, view: &View, ack: &Ack) {
+        if ack.prior_in_flight > 0 {
+            let prior_in_flight = ack.prior_in_flight - 1;
+            self.cc.on_packet_sent(
+                view,
+                &PacketSent { payload_bytes: view.mss, is_retransmission: false, prior_in_flight },
+            );
+        }
+        if ack.newly_lost > 0 {
+            self.lost_offset += 2 * u64::from(view.mss);
+            let (tx_in_flight, lost_since_sent, is_app_limited) =
+                ack.rate.map_or((1, 0, false), |rate| (rate.tx_in_flight, rate.lost, rate.is_app_limited));
+            let (offset, payload_bytes) = (self.lost_offset, view.mss);
+            self.cc.on_packet_lost(
+                view,
+                &PacketLost { offset, payload_bytes, tx_in_flight, lost_since_sent, is_app_limited },
+            );
+        }
     }
 
     /// As the kernel half sees it (`window.bpf.h`): SND.UNA passes what was SND.NXT when the round began.
@@ -220,7 +248,7 @@ impl Replay {
 
     fn view(&mut self, view: &View) {
         self.write(format_args!(
-            "v {} {} {} {} {} {} {} {} {}",
+            "v {} {} {} {} {} {} {} {} {} {}",
             view.now.as_nanos() / 1000,
             view.mss,
             view.srtt.as_nanos() / 1000,
@@ -230,6 +258,7 @@ impl Replay {
             view.min_rtt.as_nanos() / 1000,
             view.delivered,
             view.lost,
+            random(view),
         ));
         // The own subflow is member 0.
         for (i, sibling) in view.siblings.iter().enumerate() {
@@ -250,6 +279,14 @@ impl Replay {
     fn write(&mut self, line: std::fmt::Arguments) {
         writeln!(self.script, "{line}").expect("a String takes everything");
     }
+}
+
+/// What BBR v3 draws at this moment (`draws.rs` of crates/cc), as its law takes it: a coin below 31 bits of a share.
+fn random(view: &View) -> u32 {
+    let root = view.now.as_nanos() ^ view.delivered.rotate_left(40);
+    let mut stream = RootSeed(root).stream("cc.bbr3.wait");
+    let coin = u32::from(stream.chance(0.5));
+    ((stream.uniform() * f64::from(1_u32 << 31)) as u32) << 1 | coin
 }
 
 /// Runs a program of this crate on `input` and returns its lines. Panics with its words if it fails.

@@ -2,7 +2,7 @@
 
 use playpath_record::registry::Metric;
 use playpath_verdict as verdict;
-use playpath_verdict::{Decision, Prefer, Proof, Ranker, Runs};
+use playpath_verdict::{Choice, Effect, Prefer, Proof, Ranker, Runs};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -65,18 +65,18 @@ impl Judge {
         Ok(json!(found).to_string())
     }
 
-    /// The decision, its headline and its verdict, as JSON; on these senders alone where some are named.
-    #[pyo3(signature = (among=None))]
-    fn decide(&self, among: Option<Vec<String>>) -> PyResult<String> {
-        let decision: Decision = match among {
-            None => self.ranker.decide(),
-            Some(names) => {
-                self.ranker.decide_among(&names.iter().map(|name| self.index(name)).collect::<PyResult<Vec<_>>>()?)
-            }
-        };
+    /// The decision, its headline and its verdict, as JSON.
+    fn decide(&self) -> String {
+        let decision = self.ranker.decide();
         let (headline, sentence) =
             (verdict::headline(&self.ranker, &decision), verdict::sentence(&self.ranker, &decision));
-        Ok(json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string())
+        json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string()
+    }
+
+    /// What choices do for each sender, as JSON; `choices` are names, their senders and values.
+    fn effects(&self, choices: Vec<(String, String, String)>) -> String {
+        let choice = |(name, sender, value)| Choice { name, sender, value };
+        json!(verdict::effects(&self.ranker, &choices.into_iter().map(choice).collect::<Vec<_>>())).to_string()
     }
 }
 
@@ -102,10 +102,35 @@ fn check_lengths(values: &[(String, Columns)], is_race: bool) -> PyResult<()> {
     Ok(())
 }
 
+/// For whom each value is better and for whom not; effects as JSON.
+#[pyfunction]
+pub fn for_whom(effects: &str) -> PyResult<String> {
+    let found: Vec<Effect> = serde_json::from_str(effects).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(verdict::for_whom(&found))
+}
+
+/// Outcome → its words, in the order in which they are told.
+#[pyfunction]
+pub fn outcome_words() -> Vec<(String, &'static str)> {
+    verdict::OUTCOMES.iter().map(|(outcome, word)| (format!("{outcome:?}").to_lowercase(), *word)).collect()
+}
+
 /// The level at which "apart" is tested with so many runs.
 #[pyfunction]
 pub fn apart_level(runs: usize) -> f64 {
     verdict::apart_level(runs)
+}
+
+/// Quantile of Student's t with `df` degrees of freedom.
+#[pyfunction]
+pub fn student_quantile(df: f64, p: f64) -> f64 {
+    verdict::special::student_quantile(df, p)
+}
+
+/// Probability that Student's t lies further from zero than `x`, on either side.
+#[pyfunction]
+pub fn student_beyond(df: f64, x: f64) -> f64 {
+    verdict::special::student_beyond(df, x)
 }
 
 /// What bets on the mean of outcomes in [0, 1] have won: against "at most `mean`" and against "at least `mean`".

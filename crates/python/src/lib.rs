@@ -53,6 +53,24 @@ fn resolve(text: &str, base_dir: PathBuf, overrides_json: &str) -> PyResult<Stri
     Ok(scenario.map_err(scenario_error)?.to_json().to_string())
 }
 
+/// Every combination of the values that keys may take on a resolved scenario, both as JSON: `[[key, [value, …]], …]` to
+/// `[{"value": how it is called, "settings": {key: value}}, …]`.
+#[pyfunction]
+fn combinations(resolved: &str, axes: &str) -> PyResult<String> {
+    let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+    let plain = serde_json::from_str(resolved).map_err(wrong)?;
+    let axes: Vec<(String, Vec<serde_json::Value>)> = serde_json::from_str(axes).map_err(wrong)?;
+    let found = playpath_scenario::vary::combinations(&plain, &axes).map_err(scenario_error)?;
+    let told = found.into_iter().map(|one| serde_json::json!({ "value": one.value, "settings": one.settings }));
+    Ok(serde_json::Value::from_iter(told).to_string())
+}
+
+/// How senders of variants are compared: of each variant what its values are called, and its senders.
+#[pyfunction]
+fn choice_names(variants: Vec<(String, Vec<String>)>) -> Vec<String> {
+    playpath_scenario::vary::names(&variants)
+}
+
 fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
     playpath_shell::read_file(&base_dir.join(name)).map_err(|problem| format!("cannot read \"{name}\": {problem}"))
 }
@@ -346,7 +364,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
     module.add_class::<judge::Judge>()?;
+    module.add_function(wrap_pyfunction!(combinations, module)?)?;
+    module.add_function(wrap_pyfunction!(choice_names, module)?)?;
     module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::student_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::student_beyond, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::for_whom, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::outcome_words, module)?)?;
     module.add_function(wrap_pyfunction!(judge::bets_won, module)?)?;
     module.add_function(wrap_pyfunction!(judge::bets_interval, module)?)?;
     module.add_function(wrap_pyfunction!(judge::served, module)?)?;

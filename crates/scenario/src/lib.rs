@@ -26,6 +26,7 @@ mod sender;
 mod topology;
 mod traffic;
 mod transport;
+pub mod vary;
 mod video;
 mod viewer;
 mod words;

@@ -4,6 +4,7 @@
 mod betting;
 mod criteria;
 mod decision;
+mod effects;
 mod evidence;
 mod metric;
 mod neighbours;
@@ -12,27 +13,31 @@ mod race;
 mod ranking;
 mod sentence;
 mod sessions;
-mod special;
+pub mod special;
 mod standing;
 mod stats;
+mod words;
 
 pub use betting::Sample;
 pub use criteria::{Prefer, criteria, identical_replicas};
 pub use decision::{Decision, Difference, Relation};
+pub use effects::{Choice, Effect, OUTCOMES, effects, for_whom};
 pub use evidence::apart_level;
 pub use metric::metric;
 pub use ranking::{Proof, Ranker, Runs};
-pub use sentence::{format_value, headline, sentence};
+pub use sentence::{headline, sentence};
 pub use sessions::Served;
 pub use standing::{Judged, Standing};
 pub use stats::{Summary, summarise};
+pub use words::format_value;
 
 use serde_json::{Map, Value, json};
 
 /// A comparison judged, as JSON: `{decision, verdict, criteria, senders: {name: {metric: summary}}, differences: {name: difference}}`.
 /// `values` is `{sender: {metric: [one a seed]}}`, the seeds in the same order for every sender; a difference is from the best, at
-/// the criterion that decides. `prefer` is what a viewer puts first. Error: what is wrong with the values.
-pub fn judge(values: &Value, has_video: bool, prefer: &str) -> Result<Value, String> {
+/// the criterion that decides. `prefer` is what a viewer puts first; where each of several senders has `choices`, the headline says
+/// what these do for whom. Error: what is wrong with the values.
+pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) -> Result<Value, String> {
     let runs = read(values)?;
     let summaries: Map<String, Value> = runs.iter().map(|runs| (runs.sender.clone(), summaries(runs))).collect();
     let is_random = !identical_replicas(&runs);
@@ -45,13 +50,18 @@ pub fn judge(values: &Value, has_video: bool, prefer: &str) -> Result<Value, Str
     };
     let differences: Map<String, Value> = decision.deciding.iter().filter_map(against).collect();
     Ok(json!({
-        "headline": headline(&ranker, &decision),
+        "headline": if asks_for_whom(choices) { for_whom(&effects(&ranker, choices)) } else { headline(&ranker, &decision) },
         "verdict": sentence(&ranker, &decision),
         "criteria": ranker.criteria.iter().map(|metric| metric.name).collect::<Vec<_>>(),
         "decision": decision,
         "senders": summaries,
         "differences": differences,
     }))
+}
+
+/// Each of several senders has choices.
+fn asks_for_whom(choices: &[Choice]) -> bool {
+    choices.iter().any(|choice| choice.sender != choices[0].sender)
 }
 
 fn summaries(runs: &Runs) -> Value {

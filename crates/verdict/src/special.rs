@@ -1,4 +1,4 @@
-//! The distribution functions that the statistics need. Reference: Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964).
+//! The distribution functions that the statistics need, Python's as well. Reference: Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964).
 //!
 //! Tested here against tabulated quantiles, and against SciPy where Python's tests compare its intervals.
 
@@ -40,8 +40,13 @@ pub fn student_quantile(df: f64, p: f64) -> f64 {
     invert(p, 0.0, high, |x| student_cdf(df, x), |x| student_density(df, x))
 }
 
+/// Probability that Student's t lies further from zero than `x`, on either side (26.7.1).
+pub fn student_beyond(df: f64, x: f64) -> f64 {
+    incomplete_beta(df / 2.0, 0.5, df / (df + x * x))
+}
+
 fn student_cdf(df: f64, x: f64) -> f64 {
-    1.0 - 0.5 * incomplete_beta(df / 2.0, 0.5, df / (df + x * x))
+    1.0 - 0.5 * student_beyond(df, x)
 }
 
 fn student_density(df: f64, x: f64) -> f64 {

@@ -4,6 +4,9 @@
 use crate::special::binomial_cdf;
 use serde::Serialize;
 
+/// Fewer values have no interval.
+pub(crate) const FEWEST_FOR_INTERVAL: usize = 6;
+
 /// Replications of one metric of one sender, in its unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {

@@ -11,7 +11,7 @@ fn wrong_values_are_one_line() {
         (r#"{"a": {"stall_time_s": []}}"#, "no run"),
         (r#"{"a": {"stall_time_s": [1, 2]}, "b": {"stall_time_s": [1]}}"#, "unequal"),
     ] {
-        let message = judge(&serde_json::from_str(values).expect("JSON"), true, "range").expect_err("wrong");
+        let message = judge(&serde_json::from_str(values).expect("JSON"), true, "range", &[]).expect_err("wrong");
         assert!(message.contains(told), "{message}");
     }
 }
@@ -29,7 +29,8 @@ fn a_headline_tells_of_the_neighbours_frames() {
             }
             columns
         };
-        let judged = judge(&json!({ "fifo": sender(0), "dualpi2": sender(1) }), true, "range").expect("right values");
+        let judged =
+            judge(&json!({ "fifo": sender(0), "dualpi2": sender(1) }), true, "range", &[]).expect("right values");
         judged["headline"].as_str().expect("a text").to_string()
     };
     let told = headline(Some([200.0, 20.0]));

@@ -2,10 +2,11 @@
 
 use playpath_api::{VERSION, record_json, registries, traces};
 use playpath_record::Series;
-use playpath_scenario::Scenario;
+use playpath_scenario::{Scenario, ScenarioError, vary as choices};
 use playpath_sim::Tracing;
+use playpath_verdict::Choice;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// What can be asked, as JSON: `{"call": "registry", "kind": "cc"}`.
 #[derive(Deserialize)]
@@ -18,6 +19,9 @@ enum Question {
     Resolve { text: String, overrides: Value, files: Value },
     /// The scenario as TOML without defaults, the changes written in, with these senders alone.
     Edit { text: String, overrides: Value, senders: Vec<String>, files: Value },
+    /// A scenario with `[[choice]]` as its choices are played: the scenario itself with the choices as its senders, and of each choice
+    /// its name, what it stands for and the text of its variant.
+    Vary { text: String, files: Value },
     /// What there is of a kind (`cc`, `queue`, `metric`, …).
     Registry { kind: String },
     /// Mean rate, RTT and loss of each path of a resolved scenario.
@@ -25,7 +29,7 @@ enum Question {
     /// A first look at a bandwidth trace.
     PreviewTrace { text: String, bins: u32 },
     /// A comparison judged: values and answer, see `playpath_verdict::judge`.
-    Judge { values: Value, has_video: bool, prefer: String },
+    Judge { values: Value, has_video: bool, prefer: String, choices: Vec<Choice> },
     /// Sets a resolved scenario up to be played many times.
     Stage { resolved: String },
     /// Plays one session of the scenario that was set up; with a trace its series and packets are kept.
@@ -58,11 +62,12 @@ impl Stage {
                 let read = |name: &str| read(&files, name);
                 json!(playpath_scenario::edit(&text, &overrides, &senders, &read).map_err(one_line)?).to_string()
             }
+            Question::Vary { text, files } => vary(&text, &files).map_err(one_line)?.to_string(),
             Question::Registry { kind } => registries::list(&kind)?.to_string(),
             Question::PathFigures { resolved } => resolve(&resolved)?.path_figures().to_string(),
             Question::PreviewTrace { text, bins } => traces::preview(&text, None, bins)?,
-            Question::Judge { values, has_video, prefer } => {
-                playpath_verdict::judge(&values, has_video, &prefer)?.to_string()
+            Question::Judge { values, has_video, prefer, choices } => {
+                playpath_verdict::judge(&values, has_video, &prefer, &choices)?.to_string()
             }
             Question::Stage { resolved } => {
                 self.scenario = Some(resolve(&resolved)?);
@@ -84,6 +89,37 @@ impl Stage {
         let numbers = record.series.iter().flat_map(|series| &series.columns).flat_map(|(_, values)| values);
         Ok(Answer { text: text.to_string(), numbers: numbers.copied().collect() })
     }
+}
+
+fn vary(text: &str, files: &Value) -> Result<Value, ScenarioError> {
+    let read = |name: &str| read(files, name);
+    let axes = Scenario::parse(text, &json!({}), &read)?.choices;
+    let variant = |mut settings: Map<String, Value>| {
+        settings.insert("choice".into(), json!([]));
+        Ok(Scenario::parse(text, &json!({ "set": settings }), &read)?.to_json())
+    };
+    let mut resolved = variant(Map::new())?;
+    let combinations = choices::combinations(&resolved, &axes)?;
+    let variants =
+        combinations.iter().map(|found| variant(found.settings.clone())).collect::<Result<Vec<_>, ScenarioError>>()?;
+    let name = |sender: &Value| sender["name"].as_str().unwrap_or_default().to_string();
+    let senders = |variant: &Value| variant["sender"].as_array().into_iter().flatten().map(name).collect::<Vec<_>>();
+    let told: Vec<_> =
+        combinations.iter().zip(&variants).map(|(found, of)| (found.value.clone(), senders(of))).collect();
+    let mut names = choices::names(&told).into_iter();
+    let mut choices = Vec::new();
+    for ((value, own), of) in told.iter().zip(&variants) {
+        for (sender, name) in own.iter().zip(names.by_ref()) {
+            let played = choices::alone(of.clone(), sender, &name);
+            choices.push((
+                played["sender"][0].clone(),
+                json!({ "name": name, "sender": sender, "value": value, "text": played.to_string() }),
+            ));
+        }
+    }
+    let (entries, choices): (Vec<Value>, Vec<Value>) = choices.into_iter().unzip();
+    resolved["sender"] = Value::Array(entries);
+    Ok(json!({ "resolved": resolved, "choices": choices }))
 }
 
 /// A series without its numbers: names of the columns, and how many numbers each has.

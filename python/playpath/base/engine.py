@@ -94,6 +94,27 @@ def version() -> str:
     return _engine.version()
 
 
+class Combination(TypedDict):
+    """A value for each key that is varied: how it is called, and key → value."""
+
+    value: str
+    settings: dict[str, Any]
+
+
+def combinations(resolved: ResolvedDocument, axes: Mapping[str, Sequence[Any]]) -> list[Combination]:
+    """Every combination of the values of `axes` on a resolved scenario.
+
+    Raises
+    ------
+    InputError
+        A setting of the whole comparison, fewer than two values, one that stands twice, too many combinations.
+    """
+    found: list[Combination] = json.loads(
+        _call(_engine.combinations, json.dumps(resolved), json.dumps(list(axes.items()), default=str))
+    )
+    return found
+
+
 def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
     """Parse, override and validate a scenario; every default written out.
 

@@ -100,17 +100,18 @@ def metric(name: str) -> Metric:
 def format_value(value: float | None, digits: int = 3) -> str:
     """A number for people: about three significant digits, no exponent for everyday sizes.
 
-    >>> format_value(1234.56), format_value(0.01234), format_value(0.0), format_value(None)
-    ('1235', '0.0123', '0', '–')
+    >>> format_value(1234.56), format_value(0.01234), format_value(0.0), format_value(-2.5), format_value(None)
+    ('1235', '0.0123', '0', '\u22122.5', '–')
     """
     if value is None:
         return "–"
+    if value < 0:
+        return f"\u2212{format_value(-value, digits)}"
     if value == 0:
         return "0"
-    size = abs(value)
-    if size >= 10 ** (digits - 1):
+    if value >= 10 ** (digits - 1):
         return f"{value:.0f}"
-    if size < 1e-4:
+    if value < 1e-4:
         return f"{value:.1e}"
     text = f"{value:.{digits}g}"
     return text if "e" not in text else f"{value:.6f}".rstrip("0")

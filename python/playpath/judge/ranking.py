@@ -243,10 +243,10 @@ class Ranker:
         """Rank everybody and hold the best against each."""
         return _decision(self._judged["decision"])
 
-    def versus(self, sender: str, other: str) -> tuple[Decision, str]:
-        """These two alone, by the evidence on all, and the headline of that."""
-        told = json.loads(self._judge.decide([sender, other]))
-        return _decision(told["decision"]), str(told["headline"])
+    def effects(self, choices: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+        """What choices (name, sender, value) do for each sender, against its first, by the evidence on all."""
+        found: list[dict[str, Any]] = json.loads(self._judge.effects(list(choices)))
+        return found
 
     @property
     def headline(self) -> str:

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from playpath.judge import special
+from playpath import _engine
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1.0 - CONFIDENCE
@@ -114,7 +114,7 @@ def mean_interval(data: Sequence[float], confidence: float = CONFIDENCE) -> Inte
         return None
     middle = float(values.mean())
     sd = float(values.std(ddof=1)) if np.ptp(values) > 0 else 0.0
-    half = float(special.stdtrit(values.size - 1, (1 + confidence) / 2)) * sd / math.sqrt(values.size)
+    half = _engine.student_quantile(values.size - 1, (1 + confidence) / 2) * sd / math.sqrt(values.size)
     return middle - half, middle + half
 
 
@@ -144,5 +144,9 @@ def _median_interval(ordered: np.ndarray) -> Interval | None:
 @lru_cache(maxsize=256)
 def _rank(n: int) -> int:
     """The largest k of which at most k - 1 of n fair coins show heads in 2.5 % of cases; 0 for none."""
-    below = special.bdtr(np.arange(n // 2 + 1), n, 0.5)
-    return int(np.count_nonzero(below <= (1 - CONFIDENCE) / 2 * (1 + 1e-9)))
+    tails = round(2 / (1 - CONFIDENCE))
+    k, ways, below = 0, 1, 1
+    while below * tails <= 2**n:  # of so many falls of the coins, in whole numbers
+        ways = ways * (n - k) // (k + 1)
+        k, below = k + 1, below + ways
+    return k

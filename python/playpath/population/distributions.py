@@ -20,13 +20,14 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.quantity import parse, quantity
-from playpath.judge import special
 
 KINDS = ("lognormal", "normal", "uniform", "log_uniform", "choice")
+_NORMAL = NormalDist()
 _EXTRAS = {"choice": ("weights",)}
 _BOUNDS = ("min", "max")
 
@@ -142,15 +143,15 @@ def _normal_family(
         middle = math.log(centre)
         text = f"log-normal, median {centre:g} {unit}".strip() + f", sigma {spread:g}"
         return (
-            lambda p: math.exp(middle + spread * float(special.ndtri(p))),
-            lambda x: 0.0 if x <= 0 else float(special.ndtr((math.log(x) - middle) / spread)),
+            lambda p: math.exp(middle + spread * _NORMAL.inv_cdf(p)),
+            lambda x: 0.0 if x <= 0 else _NORMAL.cdf((math.log(x) - middle) / spread),
             unit,
             text,
         )
     text = f"normal, mean {centre:g}, standard deviation {spread:g} {unit}".strip()
     return (
-        lambda p: centre + spread * float(special.ndtri(p)),
-        lambda x: float(special.ndtr((x - centre) / spread)),
+        lambda p: centre + spread * _NORMAL.inv_cdf(p),
+        lambda x: _NORMAL.cdf((x - centre) / spread),
         unit,
         text,
     )

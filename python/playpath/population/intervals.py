@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from playpath.judge import special
+from playpath import _engine
 
 Z95 = 1.959963984540054
 FEWEST_UNITS = 20
@@ -115,8 +115,8 @@ def _adjusted(
     spread = (kish * (float(w @ (values - adjusted) ** 2) + doubt) + pseudo * (size**2 + adjusted**2)) / number
     error = math.sqrt(spread / number)
     freedom = max(1.0, kish - 1)
-    t = float(special.stdtrit(freedom, 1 - level / 2))
-    p = 2 * float(special.stdtr(freedom, -abs(adjusted) / error))
+    t = _engine.student_quantile(freedom, 1 - level / 2)
+    p = _engine.student_beyond(freedom, adjusted / error)
     return Estimate(mean, max(-1.0, adjusted - t * error), min(1.0, adjusted + t * error), len(values), p)
 
 
@@ -134,7 +134,7 @@ def mean_interval(
     own = math.sqrt(_variance_of_mean(values, w))
     error = math.sqrt(own**2 + doubt * float(w @ w) + 2 * (noticed / (number + 2)) ** 2)
     if own == 0:
-        half = float(special.stdtrit(number - 1, 0.975)) * error
+        half = _engine.student_quantile(number - 1, 0.975) * error
         return Estimate(mean, mean - half, mean + half, number)
     chosen = np.random.default_rng(seed).integers(0, number, (_DRAWS, number))
     drawn, drawn_w = values[chosen], weights[chosen]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from playpath import _engine
-from playpath.judge import special, stats
+from playpath.judge import stats
 from playpath.population.intervals import Estimate
 from playpath.population.versus import ALIKE, Relation
 
@@ -59,7 +59,7 @@ class Scores:
         number = len(self.values)
         pooled = (float(self.within.sum()) + 1.0) / (number + 1)  # nothing seen to vary is no proof
         effective = float(self.weights.sum()) ** 2 / float((self.weights**2).sum()) * self.of / number
-        return float(special.stdtrit(float(number), 1 - 1 / wanted)) * math.sqrt(pooled / effective)
+        return _engine.student_quantile(number, 1 - 1 / wanted) * math.sqrt(pooled / effective)
 
     def relation(self, wanted: float) -> Relation:
         """What is proven once bets have won so much."""

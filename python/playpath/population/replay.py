@@ -22,7 +22,9 @@ _UNEXPLAINED = 20.0
 """Nor is one of whose transfers so many percent fit no rate."""
 _MOST = 0.2
 """Share of sessions that may fail."""
-_LIKELIER = 10.0
+_FEW = 3
+"""From so many sessions on one may fail, however few they are."""
+_LIKELIER = 5.0
 """Logarithm of the likelihood ratio, at the median of the sessions in which a rival was tried, from which the rival was deployed."""
 _WIDE = 2.0
 """Median 90 % interval of the rate, as a factor, from which on the log itself is what leaves a question open."""
@@ -59,7 +61,8 @@ class Replay:
     @property
     def is_reproduced(self) -> bool:
         """Few enough sessions fail, and no other sender explains them far better."""
-        return self.failed <= _MOST * self.sessions and not self.likelier
+        one = 1 if self.sessions >= _FEW else 0
+        return self.failed <= max(one, _MOST * self.sessions) and not self.likelier
 
     @property
     def leaves_open(self) -> bool:

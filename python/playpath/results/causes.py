@@ -57,7 +57,7 @@ def _cause(result: Comparison, sender: str, name: str) -> str | None:
     flow = _means(result.flows, (pl.col("sender") == sender) & IS_VIEWER)
     if summary is None or link is None or link.get("utilisation") is None:
         return None
-    rate = summary.mean / 1000 if name == "mean_rate_kbps" else summary.mean
+    rate = summary.middle / 1000 if name == "mean_rate_kbps" else summary.middle
     top = _top(result) if name == "mean_rate_kbps" else None
     told = f"{format_value(rate)} Mbit/s"
     if top is not None and rate >= _TOP * top:

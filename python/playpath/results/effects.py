@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from playpath.base.metrics import format_value, metric
-from playpath.base.words import listing
-from playpath.judge.ranking import Decision, Ranker
+from playpath import _engine
+from playpath.judge.ranking import Ranker
 
 if TYPE_CHECKING:
     from playpath.scenario.choices import Choice
 
 Outcome = Literal["better", "worse", "alike", "depends", "open"]
-WORDS: Mapping[Outcome, str] = {
-    "better": "better",
-    "worse": "worse",
-    "alike": "no noticeable difference",
-    "depends": "better or worse, as the viewer weighs stalls against the picture,",
-    "open": "undecided",
-}
+WORDS: Mapping[str, str] = dict(_engine.outcome_words())
 
 
 @dataclass(frozen=True)
@@ -63,39 +57,9 @@ def pairs(choices: Mapping[str, Choice], there: Sequence[str]) -> list[tuple[Cho
 
 def effects(choices: Mapping[str, Choice], judge: Ranker) -> list[Effect]:
     """Each value against the first, sender by sender, by the evidence on all. Names that were not played are left out."""
-    found = []
-    for choice, name, baseline in pairs(choices, judge.senders):
-        decision, told = judge.versus(name, baseline)
-        outcome = _outcome(decision, name)
-        detail = _detail(judge, decision, name, baseline) if outcome in ("better", "worse") else ""
-        found.append(Effect(choice.sender, choice.value, choices[baseline].value, outcome, told, detail))
-    return found
-
-
-def _outcome(decision: Decision, name: str) -> Outcome:
-    if decision.open:
-        return "depends" if decision.is_decided else "open"
-    if decision.tied:
-        return "alike"
-    return "better" if decision.ranking[0] == name else "worse"
-
-
-def _detail(judge: Ranker, decision: Decision, name: str, baseline: str) -> str:
-    """The means of both at the criterion that decides."""
-    deciding = metric(next(iter(decision.deciding.values())))
-    one, other = (f"{format_value(judge.mean(of, deciding.name))} {deciding.unit}".strip() for of in (name, baseline))
-    return f"{deciding.label} {one}, not {other}"
+    return [Effect(**found) for found in judge.effects([(name, of.sender, of.value) for name, of in choices.items()])]
 
 
 def sentence(found: Sequence[Effect]) -> str:
     """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)"."""
-    told = []
-    for value in dict.fromkeys(effect.value for effect in found):
-        of = [effect for effect in found if effect.value == value]
-        parts = []
-        for outcome, word in WORDS.items():
-            senders = [e.sender + (f" ({e.detail})" if e.detail else "") for e in of if e.outcome == outcome]
-            if senders:
-                parts.append(f"{word} for {listing(senders)}")
-        told.append(f"{value} instead of {of[0].against}: {'; '.join(parts)}.")
-    return " ".join(told)
+    return _engine.for_whom(json.dumps([effect.to_dict() for effect in found]))

@@ -19,6 +19,7 @@ _ESCAPES = {
     ">": r"\textgreater{}",
     "·": r"\textperiodcentered{}",
     "–": "--",
+    "\u2212": "$-$",
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 

@@ -61,6 +61,7 @@ export interface Resolved {
   path: { name: string; queue: { kind: string; limit?: string }; trace?: { content: string }; [key: string]: unknown }[];
   sender: { name: string; cc: { name: string }; mss: number }[];
   traffic: Record<string, unknown>[];
+  choice?: Axis[];
   /** What the verdict puts first, where that is not every viewer's weighing. */
   verdict?: { prefer: string };
   run: { seeds: number; first_seed: number; sample_interval: string };
@@ -70,11 +71,29 @@ export interface Overrides {
   set?: Record<string, unknown>;
 }
 
-/** A scenario made ready: `toml` is what was edited, `resolved` its JSON as the engine plays it. */
+/** `[[choice]]`: values of a setting that are compared. */
+export interface Axis {
+  key: string;
+  values: unknown[];
+}
+
+/** What a compared name stands for, and the text of the scenario that plays under it. */
+export interface Choice {
+  name: string;
+  sender: string;
+  value: string;
+  text: string;
+}
+
+/** A scenario made ready: `toml` is what was edited, `resolved` its JSON as the engine plays it; its senders are all that is compared. */
 export interface Prepared {
   toml: string;
   text: string;
   resolved: Resolved;
+  /** Without its choices played out. */
+  plain: Resolved;
+  /** Empty where senders alone are compared. */
+  choices: Choice[];
   paths: PathFigures[];
   /** Null for constant rates. */
   traces: (TraceFigures | null)[];
@@ -141,10 +160,10 @@ export interface ControlEntry {
 export type Values = Record<string, Record<string, (number | null)[]>>;
 
 export interface Asks {
-  about: { ask: Record<string, never>; answer: { version: string; metrics: MetricEntry[]; controls: ControlEntry[]; queues: { name: string }[]; rules: { name: string }[] } };
+  about: { ask: Record<string, never>; answer: { version: string; metrics: MetricEntry[]; controls: ControlEntry[]; queues: { name: string }[]; rules: { name: string }[]; pacings: { name: string }[] } };
   prepare: { ask: { text: string; overrides: Overrides; senders: string[]; ecn: boolean; files: Record<string, string> }; answer: Prepared };
   play: { ask: { text: string; sender: string; seed: number; trace: boolean }; answer: { record: EngineRecord; series: Series } };
-  judge: { ask: { values: Values; hasVideo: boolean; prefer: string }; answer: Judged };
+  judge: { ask: { values: Values; hasVideo: boolean; prefer: string; choices: Choice[] }; answer: Judged };
 }
 
 export type Kind = keyof Asks;

@@ -1,7 +1,7 @@
 /** A worker of the page: it has an engine of its own and answers one question at a time. */
 
 import { Engine } from "./engine.js";
-import type { Asks, Kind, Prepared, Resolved } from "./types";
+import type { Asks, Choice, Kind, Prepared, Resolved } from "./types";
 
 type Answers = { [K in Kind]: (ask: Asks[K]["ask"]) => Asks[K]["answer"] };
 
@@ -16,9 +16,10 @@ function prepare({ text, overrides, senders, ecn, files }: Asks["prepare"]["ask"
   let toml: string = engine.ask("edit", { text, overrides, senders, files });
   if (ecn) toml = engine.ask("edit", { text: toml, overrides: { set: Object.fromEntries(senders.map((_, i) => [`sender.${i}.ecn`, true])) }, senders: [], files });
   const resolvedText = engine.text("resolve", { text: toml, overrides: {}, files });
-  const resolved: Resolved = JSON.parse(resolvedText);
+  const plain: Resolved = JSON.parse(resolvedText);
+  const { resolved, choices }: { resolved: Resolved; choices: Choice[] } = plain.choice ? engine.ask("vary", { text: toml, files }) : { resolved: plain, choices: [] };
   const traces = resolved.path.map((path) => (path.trace ? engine.ask("preview_trace", { text: path.trace.content, bins: TRACE_BINS }) : null));
-  return { toml, text: resolvedText, resolved, paths: engine.ask("path_figures", { resolved: resolvedText }), traces };
+  return { toml, text: resolvedText, resolved, plain, choices, paths: engine.ask("path_figures", { resolved: resolvedText }), traces };
 }
 
 function play({ text, sender, seed, trace }: Asks["play"]["ask"]): Asks["play"]["answer"] {
@@ -37,10 +38,11 @@ const answers: Answers = {
     controls: engine.ask("registry", { kind: "cc" }),
     queues: engine.ask("registry", { kind: "queue" }),
     rules: engine.ask("registry", { kind: "abr" }),
+    pacings: engine.ask("registry", { kind: "pacing" }),
   }),
   prepare,
   play,
-  judge: ({ values, hasVideo, prefer }) => engine.ask("judge", { values, has_video: hasVideo, prefer }),
+  judge: ({ values, hasVideo, prefer, choices }) => engine.ask("judge", { values, has_video: hasVideo, prefer, choices: choices.map(({ name, sender, value }) => ({ name, sender, value })) }),
 };
 
 /** Numbers of a series go to the page without a copy. */

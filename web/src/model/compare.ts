@@ -21,7 +21,12 @@ export function columns(records: Map<string, (EngineRecord | undefined)[]>): { v
   return { values, seeds: whole.length };
 }
 
+/** What plays under a compared name. */
+export const textOf = ({ choices, text }: Prepared, name: string): string => choices.find((choice) => choice.name === name)?.text ?? text;
+
 export class Comparison {
+  /** All that is compared. */
+  readonly senders: string[];
   /** The first seed of each sender, with its series. */
   sessions = new Map<string, Session>();
   records = new Map<string, (EngineRecord | undefined)[]>();
@@ -35,10 +40,10 @@ export class Comparison {
 
   constructor(
     readonly prepared: Prepared,
-    readonly senders: string[],
     private pools: { desk: Pool; stage: Pool },
     private onChange: () => void,
   ) {
+    const senders = (this.senders = prepared.resolved.sender.map((sender) => sender.name));
     this.progress = { done: 0, of: senders.length * prepared.resolved.run.seeds };
     senders.forEach((sender) => this.records.set(sender, Array(prepared.resolved.run.seeds).fill(undefined)));
   }
@@ -68,7 +73,7 @@ export class Comparison {
 
   private async play(sender: string, seed: number, place: number): Promise<void> {
     const trace = place === 0;
-    const { record, series } = await this.pools.stage.ask("play", { text: this.prepared.text, sender, seed, trace }, this.withdrawal.signal);
+    const { record, series } = await this.pools.stage.ask("play", { text: textOf(this.prepared, sender), sender, seed, trace }, this.withdrawal.signal);
     if (trace) this.sessions.set(sender, { sender, record, series });
     this.records.get(sender)![place] = record;
     this.progress.done += 1;
@@ -83,8 +88,8 @@ export class Comparison {
     if (seeds === this.seeds) return;
     this.isJudging = true;
     try {
-      const { video, verdict } = this.prepared.resolved;
-      this.judged = await this.pools.desk.ask("judge", { values, hasVideo: video !== null, prefer: verdict?.prefer ?? "range" }, this.withdrawal.signal);
+      const { choices, resolved: { video, verdict } } = this.prepared;
+      this.judged = await this.pools.desk.ask("judge", { values, hasVideo: video !== null, prefer: verdict?.prefer ?? "range", choices }, this.withdrawal.signal);
       this.seeds = seeds;
       this.onChange();
     } finally {

@@ -1,6 +1,7 @@
 /** In what two situations differ, for who reads them beside each other. */
 
 import type { Prepared } from "../engine/types";
+import { written } from "./choices";
 import { allKnobs, fullLabel } from "./knobs";
 import { withUnit } from "./quantity";
 import type { State } from "./state";
@@ -25,7 +26,8 @@ export function differences(kept: Situation, now: Situation): Difference[] {
   };
   const queues = ({ prepared }: Situation) => new Map(prepared.resolved.path.map(({ name, queue }) => [prepared.paths.length > 1 ? `Queue discipline of ${name}` : "Queue discipline", queue.kind]));
   const rest = ({ state, prepared }: Situation) => new Map([
-    ["Scenario", state.scenario], ["Senders", prepared.resolved.sender.map((sender) => sender.name).join(", ")], ["Seeds", String(state.seeds)],
+    ["Scenario", state.scenario], ["Senders", prepared.plain.sender.map((sender) => sender.name).join(", ")], ["Seeds", String(state.seeds)],
+    ["Choices", (prepared.plain.choice ?? []).map(({ key, values }) => `${key}: ${written(values)}`).join("; ") || "none"],
     ["Other traffic", prepared.resolved.traffic.map((group) => `${group.name ?? group.kind}`).join(", ") || "none"],
   ]);
   return [...found(rest), ...found(values), ...found(queues)].filter((one) => one.kept !== one.now);

@@ -49,7 +49,7 @@ export class Preparing {
 
   private async base(state: State): Promise<Resolved> {
     const key = JSON.stringify([this.text(state), state.files]);
-    if (this.last?.key !== key) this.last = { key, base: (await this.ask(state, {}, [])).resolved };
+    if (this.last?.key !== key) this.last = { key, base: (await this.ask(state, {}, [])).plain };
     return this.last.base;
   }
 }

@@ -1,5 +1,6 @@
 /** What the page shows, all of it: the address holds it, and two equal states show the same. */
 
+import type { Axis } from "../engine/types";
 import type { PacketChoice } from "./packets";
 
 export interface Extra {
@@ -22,7 +23,7 @@ export interface MapState {
 }
 
 /** Dotted key → value, as `--set`. */
-export type Settings = Record<string, string | number | null | Record<string, unknown>>;
+export type Settings = Record<string, string | number | null | Record<string, unknown> | Axis[]>;
 
 export interface State {
   /** A shipped scenario, or the name of `text`. */

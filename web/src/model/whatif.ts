@@ -2,7 +2,7 @@
 
 import { Withdrawn, type Pool } from "../engine/pool";
 import type { EngineRecord, Judged, Overrides, Values } from "../engine/types";
-import { columns } from "./compare";
+import { columns, textOf } from "./compare";
 import { type Knob, around } from "./knobs";
 import { short } from "./quantity";
 
@@ -20,6 +20,8 @@ export interface Question {
   files: Record<string, string>;
   overrides: Overrides;
   senders: string[];
+  /** All that is compared: the senders, or each with its choices. */
+  compared: string[];
   ecn: boolean;
   hasVideo: boolean;
   x: { knob: Knob; value: number | null };
@@ -48,7 +50,7 @@ export class WhatIf {
     this.xs = around(question.x.knob, question.x.value, question.y ? ACROSS + 2 : ALONG);
     this.ys = question.y ? around(question.y.knob, question.y.value, ACROSS, 8) : [null];
     this.cells = this.ys.flatMap((y) => this.xs.map((x) => this.cell(x, y)));
-    this.of = this.cells.length * question.senders.length * question.seeds;
+    this.of = this.cells.length * question.compared.length * question.seeds;
   }
 
   async run(): Promise<void> {
@@ -75,7 +77,7 @@ export class WhatIf {
       const fresh = [...new Set(between)].filter((x) => !this.xs.includes(x)).map((x) => this.cell(x, null));
       this.cells = [...this.cells, ...fresh].sort((a, b) => a.x - b.x);
       this.xs = this.cells.map((cell) => cell.x);
-      this.of += fresh.length * this.question.senders.length * this.question.seeds;
+      this.of += fresh.length * this.question.compared.length * this.question.seeds;
       await Promise.all(fresh.map((cell) => this.fill(cell, this.question.seeds)));
     }
   }
@@ -89,20 +91,20 @@ export class WhatIf {
     const { signal } = this.withdrawal;
     try {
       const prepared = await pools.desk.ask("prepare", { text: question.text, files: question.files, senders: question.senders, ecn: question.ecn, overrides: { set: this.set(cell) } }, signal);
-      const records = new Map<string, (EngineRecord | undefined)[]>(question.senders.map((sender) => [sender, []]));
+      const records = new Map<string, (EngineRecord | undefined)[]>(question.compared.map((sender) => [sender, []]));
       const play = async (sender: string, place: number) => {
         const seed = prepared.resolved.run.first_seed + place;
-        records.get(sender)![place] = (await pools.stage.ask("play", { text: prepared.text, sender, seed, trace: false }, signal)).record;
+        records.get(sender)![place] = (await pools.stage.ask("play", { text: textOf(prepared, sender), sender, seed, trace: false }, signal)).record;
         if (place >= cell.seeds) this.done += 1;
       };
-      await Promise.all(question.senders.flatMap((sender) => Array.from({ length: seeds }, (_, place) => play(sender, place))));
+      await Promise.all(question.compared.flatMap((sender) => Array.from({ length: seeds }, (_, place) => play(sender, place))));
       const { values } = columns(records);
-      cell.judged = await pools.desk.ask("judge", { values, hasVideo: question.hasVideo, prefer: prepared.resolved.verdict?.prefer ?? "range" }, signal);
+      cell.judged = await pools.desk.ask("judge", { values, hasVideo: question.hasVideo, prefer: prepared.resolved.verdict?.prefer ?? "range", choices: [] }, signal);
       [cell.values, cell.seeds] = [values, seeds];
     } catch (error) {
       if (error instanceof Withdrawn) throw error;
       cell.error = (error as Error).message;
-      this.done += question.senders.length * (seeds - cell.seeds);
+      this.done += question.compared.length * (seeds - cell.seeds);
     }
     this.onChange();
   }

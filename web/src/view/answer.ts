@@ -3,6 +3,7 @@
 import type { MetricEntry } from "../engine/types";
 import { type Comparison, columns } from "../model/compare";
 import type { Ready } from "../model/preparing";
+import { ofAll } from "../model/choices";
 import { number } from "../model/quantity";
 import type { State } from "../model/state";
 import type { Session } from "../model/story";
@@ -140,7 +141,7 @@ export class Answer {
     this.navigation.draw(sessions, view);
     parts.why.replaceChildren(this.whyStopped(sessions));
     this.drawPath();
-    this.charts.draw(sessions, { ...prepared, path: this.path, film: this.film() }, view);
+    this.charts.draw(sessions, { ...ofAll(prepared), path: this.path, film: this.film() }, view);
     this.drawPackets(sessions);
     parts.events.replaceChildren(eventList(sessions, view));
     const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];

@@ -78,7 +78,7 @@ export class MapPart {
     const length = (number(prepared.resolved.video?.duration) ?? Infinity) / 1e3;
     this.whatif = new WhatIf(
       {
-        text, files, overrides: { set: overrides(state, base) }, senders, ecn: state.ecn, hasVideo,
+        text, files, overrides: { set: overrides(state, base) }, senders, compared: prepared.resolved.sender.map(({ name }) => name), ecn: state.ecn, hasVideo,
         x: { knob: x, value: x.read(prepared) }, y: y && { knob: y, value: y.read(prepared) },
         seconds: map.seconds !== null && map.seconds < length && hasVideo ? map.seconds : null, seeds: SEEDS,
         costs: new Set([...metrics.values()].filter((metric) => hasVideo && metric.of !== "viewer").map((metric) => metric.name)),

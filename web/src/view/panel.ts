@@ -1,9 +1,11 @@
 /** What can be turned: path and senders; film and other traffic, which can be folded. */
 
-import type { ControlEntry, Prepared, Resolved } from "../engine/types";
+import type { Axis, ControlEntry, Prepared, Resolved } from "../engine/types";
+import { axes } from "../model/choices";
 import { type Knob, STEPS, fromStep, pathKnobs, toStep, viewerKnobs } from "../model/knobs";
 import { short } from "../model/quantity";
 import type { State } from "../model/state";
+import { choices } from "./choices";
 import { colour } from "./colours";
 import { h } from "./dom";
 
@@ -16,10 +18,11 @@ export interface PanelActions {
 /** `[verdict] prefer`, and how it is called. */
 const PREFERENCES = { range: "what all viewers agree on", stalls: "few stalls", picture: "a good picture", start: "a fast start" };
 
-interface Offer {
+export interface Offer {
   controls: ControlEntry[];
   queues: string[];
   rules: string[];
+  pacings: string[];
   /** Senders of the scenario as it is shipped. */
   own: string[];
   base: Resolved;
@@ -28,7 +31,7 @@ interface Offer {
 
 export function panel(state: State, prepared: Prepared, offer: Offer, actions: PanelActions): HTMLElement {
   const { resolved } = prepared;
-  const set = (key: string, value: string | number | null) => actions.change({ set: { ...state.set, [key]: value }, view: null });
+  const set = (key: string, value: string | number | null | Axis[]) => actions.change({ set: { ...state.set, [key]: value }, view: null });
   const paths = prepared.paths.map((path, i) =>
     h("fieldset", {}, h("legend", {}, prepared.paths.length > 1 ? `Path ${path.name}` : "The path"),
       prepared.traces[i] && h("p", { class: "note" }, `Its rate follows a trace: ${short(path.rate_mbps)} Mbit/s on average.`),
@@ -41,7 +44,7 @@ export function panel(state: State, prepared: Prepared, offer: Offer, actions: P
   const more = h("details", { open: offer.isUnfolded, ontoggle: () => actions.unfold(more.open) }, h("summary", {}, film ? "The viewer, other traffic" : "Other traffic"), film, traffic(state, offer, actions));
   return h(
     "div", { class: "panel" },
-    ...paths, senders(state, prepared, offer, actions),
+    ...paths, senders(state, prepared, offer, actions), choices(prepared, axes(prepared, offer), (axes) => set("choice", axes)),
     h("button", { type: "button", class: "small", onclick: () => actions.change({ paths: [...state.paths, { rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }] }) }, "Add a path"),
     state.paths.length > 0 && h("button", { type: "button", class: "small", onclick: () => actions.change({ paths: state.paths.slice(0, -1) }) }, "Remove the last path"),
     more,
@@ -69,7 +72,7 @@ const tail = (prepared: Prepared, path: number) => (prepared.traces[path] ? "300
 /** Switched off it is the scenario's own queue again, if that was another one. */
 const undualled = ({ path }: Resolved, i: number, prepared: Prepared): string | null => (path[i] && path[i].queue.kind !== "dualpi2" ? null : tail(prepared, i));
 
-function tick(label: string, isOn: boolean, flip: (isOn: boolean) => void): HTMLElement {
+export function tick(label: string, isOn: boolean, flip: (isOn: boolean) => void): HTMLElement {
   const box = h("input", { type: "checkbox", checked: isOn, onchange: () => flip(box.checked) });
   return h("label", { class: "tick" }, box, label);
 }
@@ -113,7 +116,7 @@ function senders(state: State, prepared: Prepared, offer: Offer, actions: PanelA
     const swatch = h("i", { class: "swatch" });
     if (place >= 0) swatch.style.background = colour(place);
     const flip = () => actions.change({ senders: place < 0 ? [...state.senders, name] : state.senders.filter((sender) => sender !== name) });
-    return h("label", { class: "tick", title: summary.get(name) ?? null }, h("input", { type: "checkbox", checked: place >= 0, disabled: place >= 0 && state.senders.length === 1, "data-sender": name, onchange: flip }), swatch, name);
+    return h("label", { class: "tick", title: summary.get(name) ?? null }, h("input", { type: "checkbox", checked: place >= 0, disabled: place >= 0 && state.senders.length === 1, "data-sender": name, onchange: flip }), prepared.choices.length === 0 && swatch, name);
   };
   return h(
     "fieldset", {}, h("legend", {}, "Senders to compare"), h("div", { class: "ticks-box" }, ...offer.own.map(chosen)),

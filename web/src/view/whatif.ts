@@ -62,12 +62,12 @@ function told(map: WhatIf, cell: Cell): string {
   const best = winner(cell, map.question.costs);
   if (best === null) return "not played yet";
   const name = cell.judged!.criteria.find((criterion) => criterion !== "played_s")!;
-  const means = map.question.senders.map((sender) => `${sender} ${short(cell.judged!.senders[sender]?.[name]?.mean)}`).join(", ");
+  const means = map.question.compared.map((sender) => `${sender} ${short(cell.judged!.senders[sender]?.[name]?.mean)}`).join(", ");
   return `${best === "alike" ? "no viewer sees a difference" : `${best} is ahead${isProven(cell) ? " (proven)" : " (not proven)"}`}; ${name.replaceAll("_", " ")}: ${means}`;
 }
 
 function field(map: WhatIf, prepared: Prepared, actions: MapActions): HTMLElement {
-  const { x, y, senders } = map.question;
+  const { x, y, compared: senders } = map.question;
   const cellOf = (cell: Cell) => {
     const best = winner(cell, map.question.costs);
     const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}, ${short(cell.y)} ${y!.knob.unit}: ${told(map, cell)}`, onclick: () => actions.go(situation(map, cell)), class: isProven(cell) ? "proven" : "" }, best === null ? "·" : best === "alike" ? "=" : mark(senders, best));
@@ -90,7 +90,7 @@ const mark = (senders: string[], sender: string): string => String.fromCharCode(
 
 /** Of each sender the mean and the interval of its seeds at every place of the axis, and who is ahead there. */
 function curves(map: WhatIf, label: string, metrics: Map<string, MetricEntry>, actions: MapActions): HTMLElement {
-  const { senders, x } = map.question;
+  const { compared: senders, x } = map.question;
   const cells = map.cells.filter((cell) => cell.judged);
   const name = cells[0]?.judged!.criteria.find((criterion) => criterion !== "played_s") ?? "stall_time_s";
   const entry = metrics.get(name);

@@ -8,8 +8,8 @@
 //! 2. The model before a loss is saved once per ACK or timeout, at its first lost packet (§5.5.10.2). The draft saves it again on
 //!    entering recovery (§5.6.4.4), when that loss may have changed it, and forgets the state to return to.
 //! 3. `inflight_at_loss` stays within the lost packet (as in Google's Linux code).
-//! 4. ECN: the draft asks to treat CE as congestion and leaves the way open (§3.7). ECN-Echo counts as a loss in the round: it
-//!    lowers the short-term bounds, and one mark in a probe is below the loss threshold.
+//! 4. ECN: the draft asks to treat CE as congestion and leaves the way open (§3.7). The rules are those of Google's Linux code
+//!    (`marks.rs`), at every RTT (there up to 5 ms alone), and a probe's marks are those of a whole round trip.
 //! 5. `C.has_selective_acks` is taken to be true; without SACK start-up would end at the first loss (§5.3.1.3).
 //! 6. Random waits (§5.3.3.8) are drawn as `draws.rs` tells.
 //! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
@@ -17,9 +17,10 @@
 //! 9. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
-//! timeout; a model bound once set is lowered at most by `beta` per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
+//! timeout; a model bound once set is lowered at most by `beta`, and by `ecn_factor`, per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
 //! A as far as it speaks of the controller, formulas by hand, the schedule of PROBE_RTT, and the loss threshold.
 
+mod marks;
 mod model;
 mod output;
 mod probe_bw;
@@ -28,6 +29,7 @@ mod probe_rtt;
 mod tests;
 
 use crate::controls::bbr;
+use crate::kernel::{InKernel, Law, Slot};
 use crate::parts::draws;
 use crate::parts::estimators::{AppLimitedMark, WindowedMax};
 use crate::registry::Entry;
@@ -35,6 +37,7 @@ use crate::{
     Ack, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent, ParamSpec, Params,
     RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
 };
+use marks::Marks;
 use model::{Latest, Sample, Saved};
 use playpath_units::{Duration, Rate, Time};
 use probe_bw::Probing;
@@ -46,11 +49,33 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "BBR that bounds what it has in flight by loss; version 3",
     reference: "draft-ietf-ccwg-bbr-06",
-    params: &[LOSS_THRESH, BETA, HEADROOM, bbr::QUANTUM, draws::SEED],
-    in_kernel: None,
+    params: &[LOSS_THRESH, BETA, HEADROOM, ECN_THRESH, ECN_FACTOR, bbr::QUANTUM, draws::SEED],
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: bbr::BEHAVIOUR,
     build: |params, initial_window| Box::new(Bbr3::new(params, initial_window)),
+};
+
+static LAW: Law = Law {
+    name: "bbr3",
+    family: "bbr3",
+    summary: ENTRY.summary,
+    slots: &[&[
+        Slot::new(0, 1000, LOSS_THRESH),
+        Slot::new(1, 1000, BETA),
+        Slot::new(2, 1000, HEADROOM),
+        Slot::new(3, 1, bbr::QUANTUM),
+    ]],
+    phases: &["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"],
+    details: &[
+        "bw_packets_per_s",
+        "max_bw_packets_per_s",
+        "min_rtt_us",
+        "inflight_shortterm_packets",
+        "inflight_longterm_packets",
+        "extra_acked_packets",
+        "rounds",
+    ],
 };
 
 const LOSS_THRESH: ParamSpec = ParamSpec::number(
@@ -74,6 +99,23 @@ const HEADROOM: ParamSpec = ParamSpec::number(
     "",
     "part of the long-term bound left free for others while cruising (draft §2.8: 0.15)",
 );
+
+const ECN_THRESH: ParamSpec = ParamSpec::number(
+    "ecn_thresh",
+    0.5,
+    (0.0, 1.0),
+    "",
+    "share of marked packets in a round trip that ends a probe, and in two start-up (Google's tcp_bbr.c: 1/2)",
+)
+.since("0.3");
+const ECN_FACTOR: ParamSpec = ParamSpec::number(
+    "ecn_factor",
+    1.0 / 3.0,
+    (0.0, 1.0),
+    "",
+    "what a round trip with marks takes of the short-term volume, times their smoothed share (Google's tcp_bbr.c: 1/3)",
+)
+.since("0.3");
 
 /// §2.8 MinPipeCwnd.
 const MIN_PIPE_CWND: f64 = 4.0;
@@ -122,6 +164,7 @@ pub struct Bbr3 {
     // Signals of the present round trip (§2.10).
     sample: Sample,
     latest: Latest,
+    marks: Marks,
     // Full pipe (§2.13).
     full_bw: f64,
     full_bw_count: u32,
@@ -144,6 +187,8 @@ struct Settings {
     loss_thresh: f64,
     beta: f64,
     headroom: f64,
+    ecn_thresh: f64,
+    ecn_factor: f64,
     has_bursts: bool,
     seed: u64,
 }
@@ -173,6 +218,8 @@ impl Bbr3 {
                 loss_thresh: params.number("loss_thresh"),
                 beta: params.number("beta"),
                 headroom: params.number("headroom"),
+                ecn_thresh: params.number("ecn_thresh"),
+                ecn_factor: params.number("ecn_factor"),
                 has_bursts: params.word("quantum") == "linux",
                 seed: params.number("seed") as u64,
             },
@@ -193,6 +240,7 @@ impl Bbr3 {
             extra_acked: ExtraAcked { interval_start: Time::ZERO, delivered: 0.0, filter: WindowedMax::new() },
             sample: Sample::default(),
             latest: Latest::default(),
+            marks: Marks::new(),
             full_bw: 0.0,
             full_bw_count: 0,
             full_bw_now: false,
@@ -213,6 +261,7 @@ impl Bbr3 {
         self.update_congestion_signals(view);
         self.update_ack_aggregation(view);
         self.check_full_bw_reached();
+        self.check_startup_high_ecn();
         self.check_startup_done(view);
         self.check_drain_done(view);
         self.update_probe_bw_cycle_phase(view);
@@ -323,10 +372,7 @@ impl CongestionControl for Bbr3 {
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
         self.sample = Sample::new(event, &self.mark);
-        // Lost packets were reported one by one; CE marks are not.
-        if event.ecn_echo {
-            self.note_loss(view);
-        }
+        self.marks.take(event);
         self.update_model_and_state(view);
         self.set_pacing_rate(view);
         self.set_cwnd(view);
@@ -334,9 +380,9 @@ impl CongestionControl for Bbr3 {
 
     /// §5.6.4.4 OnEnterFastRecovery.
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
-        self.save_cwnd();
-        self.save_state_upon_loss(view);
         if event.signal != CongestionSignal::Ecn {
+            self.save_cwnd();
+            self.save_state_upon_loss(view);
             self.recovery = Recovery::Fast;
         }
     }

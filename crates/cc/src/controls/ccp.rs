@@ -56,7 +56,7 @@ use crate::{
     WindowChange,
 };
 use guard::LossGuard;
-use law::{COMMON, law};
+use law::{CCPS_MODE, COMMON, law};
 use path::{Path, PathSettings};
 
 /// The parameters of a member of the family: its own, then those of all.
@@ -96,7 +96,7 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Ccp::new(params, initial_window, Plain)),
 };
 
-static LAW: Law = law("ccp", ENTRY.summary, &[COMMON]);
+static LAW: Law = law("ccp", ENTRY.summary, &[COMMON, CCPS_MODE]);
 
 /// The law is blind to loss and ECN, follows the delay both ways, and otherwise does as told.
 pub(crate) const BEHAVIOUR: Behaviour =

@@ -34,7 +34,7 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Ccp::new(params, initial_window, Derivative::new(params))),
 };
 
-static LAW: Law = law("ccpd", ENTRY.summary, &[COMMON, &[Slot::new(1, 1000, KD)]]);
+static LAW: Law = law("ccpd", ENTRY.summary, &[COMMON, &[Slot::new(1, 1000, KD), Slot::new(14, 1, MODE)]]);
 
 const KD: ParamSpec = ParamSpec::number(
     "kd",

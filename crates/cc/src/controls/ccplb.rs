@@ -19,7 +19,7 @@
 //!
 //! Units: packets. Tested by `ccp/tests.rs`.
 
-use crate::controls::ccp::law::{COMMON, POB, URGENT, law};
+use crate::controls::ccp::law::{CCPS_MODE, COMMON, POB, URGENT, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
 use crate::controls::ccpd::{Base, KD_BESIDE};
 use crate::kernel::{InKernel, Law, Slot};
@@ -39,7 +39,7 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Ccp::new(params, initial_window, PlayoutBuffer::new(params))),
 };
 
-static LAW: Law = law("ccplb", ENTRY.summary, &[COMMON, &[POB, Slot::new(8, 1000, POB_RATE), URGENT]]);
+static LAW: Law = law("ccplb", ENTRY.summary, &[COMMON, CCPS_MODE, &[POB, Slot::new(8, 1000, POB_RATE), URGENT]]);
 
 const POB_RATE: ParamSpec = ParamSpec::number(
     "pob_rate",

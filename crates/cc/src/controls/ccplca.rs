@@ -15,7 +15,7 @@
 //!
 //! Units: packets. Tested by `ccp/tests.rs`.
 
-use crate::controls::ccp::law::{COMMON, VIDEO, law};
+use crate::controls::ccp::law::{CCPS_MODE, COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
 use crate::controls::ccpd::{Base, KD_BESIDE};
 use crate::kernel::{InKernel, Law, Slot};
@@ -35,7 +35,7 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Ccp::new(params, initial_window, VideoRate::new(params))),
 };
 
-static LAW: Law = law("ccplca", ENTRY.summary, &[COMMON, &[VIDEO, Slot::new(18, 1, BOUND)]]);
+static LAW: Law = law("ccplca", ENTRY.summary, &[COMMON, CCPS_MODE, &[VIDEO, Slot::new(18, 1, BOUND)]]);
 
 const BOUND: ParamSpec = ParamSpec::word(
     "bound",

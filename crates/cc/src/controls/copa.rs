@@ -23,6 +23,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::kernel::{InKernel, Law, MAX_WINDOW, Slot};
 use crate::parts::estimators::{WindowedMax, WindowedMin};
 use crate::registry::{Behaviour, Entry};
 use crate::{
@@ -37,10 +38,31 @@ pub static ENTRY: Entry = Entry {
     summary: "holds a few packets of queue; competes by loss where others fill the queue",
     reference: "Arun, Balakrishnan, NSDI 2018",
     params: &[DELTA, MODE, MAX_CWND],
-    in_kernel: None,
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: Behaviour { paces: true, responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED },
     build: |params, initial_window| Box::new(Copa::new(params, initial_window)),
+};
+
+static LAW: Law = Law {
+    name: "copa",
+    family: "copa",
+    summary: ENTRY.summary,
+    slots: &[&[
+        Slot::new(0, 1000, DELTA),
+        Slot::new(1, 1, MODE),
+        Slot::new(2, 1, MAX_CWND.within(MAX_CWND.range().0, MAX_WINDOW)),
+    ]],
+    phases: &["slow_start", "default_mode", "competitive_mode"],
+    details: &[
+        "rtt_min_us",
+        "rtt_standing_us",
+        "rtt_max_us",
+        "queueing_us",
+        "velocity",
+        "inverse_delta_beyond_the_defaults_packets",
+        "rounds",
+    ],
 };
 
 const DELTA: ParamSpec = ParamSpec::number(

@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 8257 §3.3 (alpha, F, g).
 //!
-//! Units: shares. Invariant: 0 ≤ alpha ≤ 1. Tested through `dctcp` and `prague`.
+//! Units: shares. Invariant: 0 ≤ alpha ≤ 1. Tested through `dctcp`, `prague` and `bbr3`.
 
 use crate::Ack;
 
@@ -28,12 +28,14 @@ impl MarkedShare {
         self.marked += event.ce_marked.min(event.delivered);
     }
 
-    /// The round is over: alpha ← (1 − g) alpha + g M (RFC 8257 §3.3, step 6).
-    pub fn end_round(&mut self) {
-        if self.delivered > 0 {
-            let share = f64::from(self.marked) / f64::from(self.delivered);
-            self.alpha += self.gain * (share - self.alpha);
-            (self.delivered, self.marked) = (0, 0);
+    /// The round is over: alpha ← (1 − g) alpha + g M (RFC 8257 §3.3, step 6). Its share M; 0 where nothing was delivered.
+    pub fn end_round(&mut self) -> f64 {
+        if self.delivered == 0 {
+            return 0.0;
         }
+        let share = f64::from(self.marked) / f64::from(self.delivered);
+        self.alpha += self.gain * (share - self.alpha);
+        (self.delivered, self.marked) = (0, 0);
+        share
     }
 }

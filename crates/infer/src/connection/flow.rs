@@ -30,7 +30,7 @@ pub(super) struct Flow<'a> {
     /// Most packets out in this transfer.
     pub most_out: u32,
     has_started: bool,
-    /// Nothing is measured for a control whose window grows by ACKs alone.
+    /// Nothing is measured for a control whose window grows by ACKs alone, and it is not told what is sent.
     is_deaf_to_rates: bool,
     /// Packets found lost.
     pub lost: u64,
@@ -157,11 +157,13 @@ impl<'a> Flow<'a> {
         if self.out.is_empty() {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        let view = self.view(now);
         let prior_in_flight = self.out.len() as u32;
         let payload_bytes = (packet.wire_bytes - self.deployed.header) as u32;
-        let sent = PacketSent { payload_bytes, is_retransmission: packet.is_again, prior_in_flight };
-        self.control.on_packet_sent(&view, &sent);
+        if !self.is_deaf_to_rates {
+            let sent = PacketSent { payload_bytes, is_retransmission: packet.is_again, prior_in_flight };
+            let view = self.view(now);
+            self.control.on_packet_sent(&view, &sent);
+        }
         self.due -= u64::from(packet.is_again);
         self.out_lost += usize::from(fate.is_lost);
         self.out.push_back(Sent {

@@ -86,35 +86,12 @@ struct ByClass {
     classic: ClassStats,
 }
 
-impl ByClass {
-    #[inline]
-    fn of(&mut self, class: Class) -> &mut ClassStats {
-        match class {
-            Class::LowLatency => &mut self.low_latency,
-            Class::Classic => &mut self.classic,
-        }
-    }
-}
-
 /// The part of the state that an update changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Controller {
     /// p'.
     probability: f64,
     last_delay: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Class {
-    LowLatency,
-    Classic,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Verdict {
-    Accept,
-    Mark,
-    Drop,
 }
 
 impl Controller {
@@ -159,46 +136,64 @@ impl DualPi2 {
         waited(&self.low_latency).max(waited(&self.classic))
     }
 
-    /// The next packet, and what its leaving changes in the credit (Linux `dequeue_packet`): the queue that waits earns, and a
-    /// queue that is alone changes nothing.
+    /// Which queue sends next (Linux `dequeue_packet`).
     #[inline]
-    fn take(&mut self) -> Option<(Class, Queued, f64)> {
-        let share = self.config.classic_protection.get();
-        let has_classic = self.classic.packets() > 0;
-        if self.low_latency.packets() > 0 && !(has_classic && self.classic_credit > 0.0) {
-            let packet = self.low_latency.pop()?;
-            let earned = if has_classic { share * f64::from(packet.wire_bytes) } else { 0.0 };
-            return Some((Class::LowLatency, packet, earned));
-        }
-        let Some(packet) = self.classic.pop() else {
-            self.classic_credit = initial_credit(share);
-            return None;
-        };
-        let is_alone = self.low_latency.packets() == 0;
-        let earned = if is_alone { 0.0 } else { -(1.0 - share) * f64::from(packet.wire_bytes) };
-        Some((Class::Classic, packet, earned))
+    fn is_low_latency_next(&self) -> bool {
+        self.low_latency.packets() > 0 && (self.classic.packets() == 0 || self.classic_credit <= 0.0)
     }
 
+    /// p', which spares a queue of less than two full packets.
     #[inline]
-    fn judge<P: Packet>(&mut self, class: Class, now: Time, packet: Queued, store: &Store<P>) -> Verdict {
-        let is_spared = class == Class::LowLatency && self.spared.pop_front() == Some(true);
-        let is_short = self.bytes() < 2 * FULL_PACKET_BYTES;
-        let base = if is_short { 0.0 } else { self.controller.probability };
-        if base == 0.0 && class == Class::Classic {
-            return Verdict::Accept; // nothing to draw for, as mostly while the queue is below its target
-        }
+    fn base(&self) -> f64 {
+        if self.bytes() < 2 * FULL_PACKET_BYTES { 0.0 } else { self.controller.probability }
+    }
+
+    /// The oldest low-latency packet leaves; `None` if it is dropped. The queue that waits earns: the classic one.
+    #[inline]
+    fn send_low_latency<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
+        let packet = self.low_latency.pop()?;
+        let is_spared = self.spared.pop_front() == Some(true);
+        let (base, waited) = (self.base(), now - packet.arrival);
         let coupled = base * f64::from(self.config.coupling);
-        let is_overloaded = coupled > 1.0;
-        match class {
-            Class::Classic if !self.stream.chance(base * base) => Verdict::Accept,
-            Class::Classic if is_overloaded || !store.is_ecn_capable(packet) => Verdict::Drop,
-            Class::Classic => Verdict::Mark,
-            // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
-            Class::LowLatency if is_overloaded && self.stream.chance(base * base) => Verdict::Drop,
-            Class::LowLatency if is_overloaded || self.stream.chance(coupled) => Verdict::Mark,
-            Class::LowLatency if now - packet.arrival > self.config.step && !is_spared => Verdict::Mark,
-            Class::LowLatency => Verdict::Accept,
+        // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
+        if coupled > 1.0 && self.stream.chance(base * base) {
+            self.counts.low_latency.dropped.add_packet(packet.wire_bytes);
+            store.drop_packet(DropCause::Aqm, packet);
+            return None;
         }
+        let is_marked = coupled > 1.0 || self.stream.chance(coupled) || (waited > self.config.step && !is_spared);
+        if is_marked {
+            store.mark_packet(packet);
+        }
+        self.counts.low_latency.note_sent(packet.wire_bytes, waited, is_marked);
+        if self.classic.packets() > 0 {
+            self.classic_credit += self.config.classic_protection.get() * f64::from(packet.wire_bytes);
+        }
+        Some(packet)
+    }
+
+    /// The oldest classic packet leaves; `None` if it is dropped. It pays for what it sends while others wait.
+    #[inline]
+    fn send_classic<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
+        // Mostly there is nothing to draw for.
+        let is_congested = self.controller.probability > 0.0 && {
+            let base = self.base();
+            base > 0.0 && self.stream.chance(base * base)
+        };
+        if is_congested {
+            let is_overloaded = self.controller.probability * f64::from(self.config.coupling) > 1.0;
+            if is_overloaded || !store.is_ecn_capable(packet) {
+                self.counts.classic.dropped.add_packet(packet.wire_bytes);
+                store.drop_packet(DropCause::Aqm, packet);
+                return None;
+            }
+            store.mark_packet(packet);
+        }
+        self.counts.classic.note_sent(packet.wire_bytes, now - packet.arrival, is_congested);
+        if self.low_latency.packets() > 0 {
+            self.classic_credit -= (1.0 - self.config.classic_protection.get()) * f64::from(packet.wire_bytes);
+        }
+        Some(packet)
     }
 }
 
@@ -237,42 +232,39 @@ impl QueueDiscipline for DualPi2 {
         })
     }
 
+    #[inline]
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
         // No update: it looks at who waits, which no arrival at its time or later changes.
-        let class = if store.is_low_latency(packet) { Class::LowLatency } else { Class::Classic };
+        let is_low_latency = store.is_low_latency(packet);
         if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
-            self.counts.of(class).dropped.add_packet(packet.wire_bytes);
+            let counts = if is_low_latency { &mut self.counts.low_latency } else { &mut self.counts.classic };
+            counts.dropped.add_packet(packet.wire_bytes);
             return store.drop_packet(DropCause::QueueFull, packet);
         }
-        match class {
-            Class::LowLatency => {
-                if self.config.min_qlen_step > 0 {
-                    self.spared.push_back(self.low_latency.packets() < self.config.min_qlen_step);
-                }
-                self.low_latency.push(packet);
-            }
-            Class::Classic => self.classic.push(packet),
+        if !is_low_latency {
+            return self.classic.push(packet);
         }
+        if self.config.min_qlen_step > 0 {
+            self.spared.push_back(self.low_latency.packets() < self.config.min_qlen_step);
+        }
+        self.low_latency.push(packet);
     }
 
+    #[inline]
     fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
         self.update_until(now);
         loop {
-            let (class, packet, earned) = self.take()?;
-            let verdict = self.judge(class, now, packet, store);
-            let counts = self.counts.of(class);
-            match verdict {
-                Verdict::Drop => {
-                    counts.dropped.add_packet(packet.wire_bytes);
-                    store.drop_packet(DropCause::Aqm, packet);
-                    continue;
-                }
-                Verdict::Mark => store.mark_packet(packet),
-                Verdict::Accept => {}
+            let sent = if self.is_low_latency_next() {
+                self.send_low_latency(now, store)
+            } else if let Some(packet) = self.classic.pop() {
+                self.send_classic(now, packet, store)
+            } else {
+                self.classic_credit = initial_credit(self.config.classic_protection.get());
+                return None;
+            };
+            if sent.is_some() {
+                return sent;
             }
-            counts.note_sent(packet.wire_bytes, now - packet.arrival, verdict == Verdict::Mark);
-            self.classic_credit += earned;
-            return Some(packet);
         }
     }
 

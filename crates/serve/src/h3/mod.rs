@@ -6,6 +6,7 @@
 //! Differences from the reference:
 //! 1. No push, no dynamic table, no GOAWAY: a server that ends closes the connection.
 //! 2. A malformed request resets its stream with code 0, which a client reads as H3_NO_ERROR.
+//! 3. A `content-length` that the body of a request does not hold is not noticed (§4.1.2): nobody reads bodies but uploads.
 
 pub mod fields;
 pub mod request;
@@ -21,12 +22,15 @@ pub const NO_ERROR: u64 = 0x100;
 const STREAM_CREATION_ERROR: Broken = Broken(0x103);
 const CLOSED_CRITICAL_STREAM: Broken = Broken(0x104);
 const FRAME_UNEXPECTED: Broken = Broken(0x105);
-const FRAME_ERROR: Broken = Broken(0x106);
+/// H3_FRAME_ERROR.
+pub const FRAME_ERROR: Broken = Broken(0x106);
 /// H3_EXCESSIVE_LOAD.
 pub const EXCESSIVE_LOAD: Broken = Broken(0x107);
 const SETTINGS_ERROR: Broken = Broken(0x109);
 const MISSING_SETTINGS: Broken = Broken(0x10a);
 const DECOMPRESSION_FAILED: Broken = Broken(0x200);
+const ENCODER_STREAM_ERROR: Broken = Broken(0x201);
+const DECODER_STREAM_ERROR: Broken = Broken(0x202);
 
 /// Frame types (§7.2), and PRIORITY_UPDATE of a request (RFC 9218 §7.2).
 const DATA: u64 = 0x00;
@@ -93,13 +97,16 @@ impl Control {
             if place.replace(id).is_some() {
                 return Err(STREAM_CREATION_ERROR);
             }
-            return Ok((reader.position(), None));
+            return if is_end { Err(CLOSED_CRITICAL_STREAM) } else { Ok((reader.position(), None)) };
         }
-        let is_critical = [self.control, self.encoder, self.decoder].contains(&Some(id));
-        if is_end && is_critical {
-            return Err(CLOSED_CRITICAL_STREAM);
+        let is = |place: Option<u64>| place == Some(id);
+        match (is(self.control), is(self.encoder), is(self.decoder)) {
+            (false, false, false) => Ok((input.len(), None)),
+            _ if is_end => Err(CLOSED_CRITICAL_STREAM),
+            (true, ..) => self.read_frame(input),
+            (_, true, _) => Ok((read_encoder(input)?, None)),
+            _ => Ok((read_decoder(input)?, None)),
         }
-        if self.control == Some(id) { self.read_frame(input) } else { Ok((input.len(), None)) }
     }
 
     fn read_frame(&mut self, input: &[u8]) -> Result<(usize, Option<Update>), Broken> {
@@ -156,6 +163,26 @@ impl Control {
     }
 }
 
+/// The client may say that its table has no room, which it has not (RFC 9204 §4.3.1), and can insert nothing.
+fn read_encoder(input: &[u8]) -> Result<usize, Broken> {
+    if input.iter().all(|byte| *byte == 0x20) { Ok(input.len()) } else { Err(ENCODER_STREAM_ERROR) }
+}
+
+/// The client may cancel a stream (RFC 9204 §4.4.2); there is nothing that it could acknowledge. One instruction, 0: not all there yet.
+fn read_decoder(input: &[u8]) -> Result<usize, Broken> {
+    const MOST_BYTES: usize = 11;
+    match input.first() {
+        None => Ok(0),
+        Some(first) if first & 0xc0 != 0x40 => Err(DECODER_STREAM_ERROR),
+        Some(first) if first & 0x3f != 0x3f => Ok(1),
+        Some(_) => match input[1..].iter().position(|byte| byte & 0x80 == 0) {
+            Some(more) => Ok(more + 2),
+            None if input.len() < MOST_BYTES => Ok(0),
+            None => Err(DECODER_STREAM_ERROR),
+        },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +223,25 @@ mod tests {
         assert_eq!(settled().handle(2, (false, false), &[0x00, 0x00]), Err(FRAME_UNEXPECTED), "DATA");
         assert_eq!(settled().handle(2, (false, false), &[0x08, 0x00]), Err(FRAME_UNEXPECTED), "HTTP/2's");
         assert_eq!(settled().handle(2, (false, true), &[]), Err(CLOSED_CRITICAL_STREAM));
+        assert_eq!(settled().handle(6, (true, true), &[0x02]), Err(CLOSED_CRITICAL_STREAM));
         assert_eq!(settled().handle(2, (false, false), &[0x0d, 0x60, 0x00]), Err(EXCESSIVE_LOAD));
+    }
+
+    #[test]
+    fn what_qpack_s_streams_may_say_without_a_table() {
+        let mut control = Control::default();
+        assert_eq!(control.handle(2, (true, false), &[0x02]), Ok((1, None)));
+        assert_eq!(control.handle(6, (true, false), &[0x03]), Ok((1, None)));
+        assert_eq!(control.handle(2, (false, false), &[0x20]), Ok((1, None)), "a capacity of 0");
+        assert_eq!(control.handle(2, (false, false), &[0x3f, 0x45]), Err(ENCODER_STREAM_ERROR), "of 100");
+        assert_eq!(control.handle(6, (false, false), &[0x44]), Ok((1, None)), "stream 4 is cancelled");
+        assert_eq!(control.handle(6, (false, false), &[0x7f]), Ok((0, None)), "not all there");
+        assert_eq!(control.handle(6, (false, false), &[0x7f, 0x81, 0x01]), Ok((3, None)));
+        assert_eq!(
+            control.handle(6, (false, false), &[0x84]),
+            Err(DECODER_STREAM_ERROR),
+            "a section without references"
+        );
+        assert_eq!(control.handle(6, (false, false), &[0x00]), Err(DECODER_STREAM_ERROR), "an increment");
     }
 }

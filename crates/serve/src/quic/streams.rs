@@ -2,7 +2,7 @@
 
 use crate::conversation::Access;
 use crate::h3::request::{Outcome, Request, priority, put_answer};
-use crate::h3::{Broken, CONTROL_PREFACE, Control, NO_ERROR};
+use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, NO_ERROR};
 use crate::http::Answer;
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
@@ -162,7 +162,7 @@ impl Streams {
             let input = incoming.peek(readable);
             let is_end = endpoint.ends_after(id, readable);
             let consumed = if id & 2 != 0 {
-                let (consumed, update) = self.control.handle(id, (*read == 0, is_end && input.is_empty()), input)?;
+                let (consumed, update) = self.control.handle(id, (*read == 0, is_end), input)?;
                 if let Some(update) = update {
                     endpoint.set_priority(update.stream, priority(&update.value));
                 }
@@ -172,6 +172,8 @@ impl Streams {
                 let (consumed, outcome) = request.handle(input, store, SystemTime::now())?;
                 let is_cut = is_end && consumed as u64 == readable && request.is_cut();
                 match outcome {
+                    // RFC 9114 §7.1: it ends in the middle of a frame.
+                    Outcome::Nothing if is_end && consumed == 0 && readable > 0 => return Err(FRAME_ERROR),
                     Outcome::Answer(answer) => self.answer(now, endpoint, (id, remote), *answer),
                     Outcome::Malformed => self.give_up(endpoint, id),
                     Outcome::Nothing if is_cut => self.give_up(endpoint, id),

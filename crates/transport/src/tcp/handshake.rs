@@ -14,7 +14,7 @@
 
 use super::config::{Config, LossDetection, PartialAckTimer, Recovery};
 use super::{Connection, Event, Moment};
-use crate::segment::{Flags, Segment, SynOptions, Timestamps};
+use crate::segment::{Ecn, Flags, Segment, SynOptions, Timestamps};
 use playpath_cc::EcnUse;
 use playpath_units::{Duration, Time};
 
@@ -93,6 +93,8 @@ pub(crate) struct Opening {
     closed_first: Option<bool>,
     has_checked_ace: bool,
     has_sent_synack: bool,
+    /// How the peer's SYN or SYN-ACK arrived, until we have said so.
+    pub peer_syn_arrived: Option<Ecn>,
 }
 
 impl Default for Opening {
@@ -106,6 +108,7 @@ impl Default for Opening {
             closed_first: None,
             has_checked_ace: false,
             has_sent_synack: false,
+            peer_syn_arrived: None,
         }
     }
 }
@@ -130,6 +133,16 @@ impl Opening {
     /// A SYN-ACK leaves: the first one?
     pub fn is_first_synack(&mut self) -> bool {
         !std::mem::replace(&mut self.has_sent_synack, true)
+    }
+    pub fn has_sent_synack(&self) -> bool {
+        self.has_sent_synack
+    }
+    /// The peer's first segment after its SYN?
+    pub fn is_first_ace(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_checked_ace, true)
+    }
+    pub fn retries(&self) -> u32 {
+        self.retries
     }
     pub fn refused(&self) -> u32 {
         self.refused
@@ -214,35 +227,13 @@ impl Connection {
         self.raise(Event::Closed);
     }
 
-    /// The other end's first segment after its SYN: a counter of zero, which none begins with, was cleared on the way (RFC 9768
-    /// §3.2.2.4).
-    pub(super) fn check_first_ace(&mut self, segment: &Segment) {
-        let counts_marks = self.sender.features().counts_marks;
-        if !counts_marks || std::mem::replace(&mut self.opening.has_checked_ace, true) {
-            return;
-        }
-        if segment.flags.ace() == 0 {
-            self.sender.send_without_ect();
-        }
-        // To a client the SYN-ACK's option was the first.
-        if self.opening.has_sent_synack {
-            self.sender.check_first_accecn(segment.accecn);
-        }
-    }
-
     fn syn_flags(&self) -> Flags {
         // RFC 3168 §6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
-        // RFC 9768 §3.1.1 adds AE to the offer; CWR alone accepts, and says that the SYN was Not-ECT.
         let features = self.sender.features();
         match (self.state, features.ecn) {
-            // RFC 9768 §3.2.3.2.2: something may drop SYN-ACKs with these flags.
-            (State::SynReceived, true) if features.counts_marks && self.opening.retries > 1 => {
-                Flags::SYN.with(Flags::ACK)
-            }
-            (State::SynReceived, true) if features.counts_marks => Flags::SYN.with(Flags::ACK).with(Flags::CWR),
+            _ if features.counts_marks => self.accurate_syn_flags(),
             (State::SynReceived, true) => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             (State::SynReceived, false) => Flags::SYN.with(Flags::ACK),
-            (_, true) if features.counts_marks => Flags::SYN.with_ace(0b111),
             (_, true) => Flags::SYN.with(Flags::ECE).with(Flags::CWR),
             (_, false) => Flags::SYN,
         }
@@ -274,8 +265,7 @@ impl Connection {
             return;
         }
         self.take_syn(now, segment);
-        let offers_ecn = segment.flags.contains(Flags::ECE.with(Flags::CWR));
-        self.limit_ecn(offers_ecn, offers_ecn && segment.flags.contains(Flags::AE));
+        self.take_offer(segment);
         self.state = State::SynReceived;
         self.begin_opening(now);
     }
@@ -301,18 +291,10 @@ impl Connection {
             self.opening.send(self.syn_flags());
             return;
         }
-        // RFC 9768 §3.1.2, table 2; 111 is the SYN's flags sent back by a broken peer.
-        let answer = segment.flags.ace();
-        let counts_marks = matches!(answer, 0b010 | 0b011 | 0b100 | 0b110);
-        let is_classic = answer & 0b011 == 0b001;
-        self.limit_ecn(is_classic || (counts_marks && self.sender.features().counts_marks), counts_marks);
-        self.sender.check_first_accecn(segment.accecn);
-        // RFC 9768 §3.2.2.3: the SYN left as Not-ECT, and arrived as something else.
-        if counts_marks && answer != ACE_SYN_NOT_ECT {
-            self.sender.send_without_ect();
-        }
+        self.take_answer(segment);
         self.receiver.request_ack();
         self.complete_handshake(at, segment.window);
+        self.receiver.note_synack(segment);
     }
 
     fn handle_syn_received(&mut self, at: Moment<'_>, segment: &Segment) {
@@ -324,6 +306,7 @@ impl Connection {
         }
         if segment.flags.contains(Flags::SYN) {
             if !segment.flags.contains(Flags::ACK) {
+                self.take_repeated_offer(segment);
                 self.opening.send(self.syn_flags()); // our SYN-ACK was lost
                 return;
             }
@@ -383,7 +366,7 @@ impl Connection {
     }
 
     /// The peer takes part in ECN, or not.
-    fn limit_ecn(&mut self, takes_part: bool, counts_marks: bool) {
+    pub(super) fn limit_ecn(&mut self, takes_part: bool, counts_marks: bool) {
         let features = self.sender.features();
         let counts_marks = features.counts_marks && counts_marks;
         self.sender.agree(Features { ecn: features.ecn && takes_part, counts_marks, ..features });
@@ -411,9 +394,6 @@ impl Connection {
         self.raise(Event::Connected);
     }
 }
-
-/// In the answer to an AccECN SYN: it arrived as Not-ECT (RFC 9768 §3.1.2, table 2).
-const ACE_SYN_NOT_ECT: u8 = 0b010;
 
 /// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14).
 fn window_scale(buffer: u64) -> u8 {

@@ -6,6 +6,7 @@
 //! Units: stream offsets count payload bytes from 0; the FIN counts one more. Offset 0 has sequence number ISN + 1.
 //! Tested by packet scripts (`tests/packets`), the stream property test, pair tests in virtual time.
 
+mod accurate;
 pub mod config;
 mod handshake;
 mod moment;
@@ -369,6 +370,7 @@ impl Connection {
             if segment.flags.contains(Flags::RST) && self.receiver.is_next(segment) {
                 self.finish(Event::Reset);
             } else if segment.flags.contains(Flags::SYN) || self.receiver.is_acceptable(segment) {
+                self.reflect_answer(segment);
                 self.challenge(now); // RFC 5961 §3.2 and §4
             }
             return false;

@@ -93,7 +93,8 @@ def command(
     question = {"world": name, "manifest": manifest(loaded, name, loaded.seeds)}
     where = results_folder(out, loaded.name, "comparison.json", question)
     with nullcontext() if json and out is None else where as folder:
-        import_ahead("scipy.special", *([] if folder is None else ["playpath.show.report"]))  # both take their time
+        if folder is not None:
+            import_ahead("playpath.show.report")  # takes its time
         results = None if folder is None else _Results(folder)
         with console.progress("sessions") as progress:
             result = compare(

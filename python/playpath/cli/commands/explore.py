@@ -10,7 +10,6 @@ import typer
 
 from playpath.base.files import check_file, write_text
 from playpath.cli.commands import completing
-from playpath.scenario import load
 from playpath.show import console, explorer
 
 
@@ -40,12 +39,6 @@ def command(
 
     Everything is computed in the page. It is served to this machine alone until Ctrl-C.
     """
-    if scenario is not None and load(scenario).choices:
-        console.warn(
-            [
-                "the explorer plays the senders of this scenario and leaves out its [[choice]]; `playpath compare` plays both"
-            ]
-        )
     page = explorer.page(scenario)
     if out is not None:
         check_file(out, "--out")

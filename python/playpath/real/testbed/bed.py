@@ -217,7 +217,7 @@ class Testbed:
         self.emulator = Emulator(self._emulator_config(), self.folder)
         self._adopt(self.emulator.child)
         self._pillars.append(self.emulator.child)
-        self._stack.callback(self._end_emulator)
+        self._stack.callback(self.end_links)
         self.emulator.wait_until_ready()
 
     def _emulator_config(self) -> dict[str, object]:
@@ -246,8 +246,10 @@ class Testbed:
         wanted = [access] if access is not None else paths
         return next(end for end in self._all_ends if not wanted or end.name in wanted)
 
-    def _end_emulator(self) -> None:
-        self.report = self.emulator.end()
+    def end_links(self) -> None:
+        """The run is over: what the links count ends with it, however long it takes to end the programs."""
+        if not self.report:
+            self.report = self.emulator.end()
 
     def _adopt(self, child: Child) -> None:
         self._state.note(child.identity)

@@ -390,6 +390,7 @@ class _Session:
         sampled = [*carried.flows, *sampled]
         told = traffic.stop()
         hidden = bed.hidden_drops()
+        bed.end_links()
         if hidden:
             raise TestbedError(f"{hidden} packets were dropped in front of the emulator: the run is not valid")
         return Measured(

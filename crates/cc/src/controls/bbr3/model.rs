@@ -109,13 +109,20 @@ impl Bbr3 {
     /// §5.5.10.3.
     pub(super) fn update_congestion_signals(&mut self, view: &View) {
         self.update_max_bw(view);
+        self.end_round_of_marks();
         if !self.latest.loss_round_start {
             return;
         }
-        if self.latest.is_loss_in_round && !self.is_probing_bw() {
-            self.lower_short_term_model();
+        if !self.is_probing_bw() {
+            if self.marks.is_in_round {
+                self.lower_short_term_volume();
+            }
+            if self.latest.is_loss_in_round {
+                self.lower_short_term_model();
+            }
         }
         self.latest.is_loss_in_round = false;
+        self.marks.is_in_round = false;
     }
 
     /// §5.5.5 UpdateMaxBw with §5.5.1 UpdateRound.
@@ -203,6 +210,11 @@ impl Bbr3 {
             return;
         }
         self.saved.state = Some(State::Startup);
+        self.end_startup_at_queue();
+    }
+
+    /// §5.3.1.3: the queue is full; what was delivered is what may be in flight.
+    pub(super) fn end_startup_at_queue(&mut self) {
         self.full_bw_now = true;
         self.full_bw_reached = true;
         self.inflight_longterm = self.bdp(self.bw).max(self.latest.inflight);
@@ -262,7 +274,7 @@ impl Bbr3 {
     }
 
     /// §5.5.10.2.
-    fn handle_inflight_too_high(&mut self, view: &View, tx_in_flight: f64, is_app_limited: bool) {
+    pub(super) fn handle_inflight_too_high(&mut self, view: &View, tx_in_flight: f64, is_app_limited: bool) {
         self.probing.prev_probe_too_high = true;
         self.probing.is_bw_probe_sample = false;
         if !is_app_limited {

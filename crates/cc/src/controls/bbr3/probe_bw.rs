@@ -119,6 +119,9 @@ impl Bbr3 {
         if self.round_start && self.probing.ack_phase == AckPhase::ProbeStopping && self.end_probe_feedback(view) {
             return true;
         }
+        if self.check_probe_high_ecn(view) {
+            return true;
+        }
         if self.is_inflight_too_high(self.sample.lost, self.sample.tx_in_flight) || self.inflight_longterm.is_infinite()
         {
             return false;

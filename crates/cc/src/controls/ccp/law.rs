@@ -31,7 +31,10 @@ pub const fn law(name: &'static str, summary: &'static str, slots: &'static [&'s
 /// In thousandths a word holds 4.29 million packets/s.
 const MAX_CAPACITY: f64 = 4e6;
 
-/// What all have.
+/// Mode, where there are no others than CCP's.
+pub const CCPS_MODE: &[Slot] = &[Slot::new(14, 1, MODE)];
+
+/// What all have but `mode`, of which CCPD has one more.
 pub const COMMON: &[Slot] = &[
     Slot::new(0, 1000, KP),
     Slot::new(2, 1000, FLOOR_GAIN),
@@ -42,7 +45,6 @@ pub const COMMON: &[Slot] = &[
     Slot::new(11, 1000, RTT_MIN_WINDOW),
     Slot::new(12, 1000, RTT_MAX_WINDOW),
     Slot::new(13, 1000, RTT_MAX_CAP),
-    Slot::new(14, 1, MODE),
     Slot::new(15, 1, RTT),
     Slot::new(16, 1, ESTIMATOR),
     Slot::new(17, 1000, CAPACITY.within(CAPACITY.range().0, MAX_CAPACITY)),

@@ -33,6 +33,12 @@ pub(crate) struct Marks {
     unacked: u8,
     /// Segments that carry the whole option whatever came: a client's third of the handshake and its first data.
     whole: u8,
+    /// A server that has sent no option yet gets none (as Linux does; RFC 9768 §3.2.3.2.3 allows either).
+    is_quiet: bool,
+    /// Where the last segment began that came twice, if its ACK had the option, and whether it came a third time: something drops
+    /// ACKs for their option, so that none has it any more (RFC 9768 §3.2.3.2.2).
+    acked_twice: Option<u32>,
+    is_dropped: bool,
 }
 
 impl Marks {
@@ -46,6 +52,9 @@ impl Marks {
             was_ce: false,
             unacked: 0,
             whole: if is_client { 2 } else { 0 },
+            is_quiet: is_client,
+            acked_twice: None,
+            is_dropped: false,
         }
     }
 
@@ -56,6 +65,7 @@ impl Marks {
 
     /// A segment arrived. `true`: its mark asks for an ACK at once.
     pub fn note(&mut self, segment: &Segment) -> bool {
+        self.is_quiet &= segment.accecn.is_none();
         let is_ce = segment.ecn == Ecn::Ce;
         let was_ce = std::mem::replace(&mut self.was_ce, is_ce);
         if is_ce {
@@ -79,14 +89,18 @@ impl Marks {
 
     /// An ACK that leaves now should have room for the option beside two SACK blocks (RFC 9768 §3.2.3.3).
     pub fn has_news(&self) -> bool {
-        self.news != 0
+        self.news != 0 && !self.is_quiet && !self.is_dropped
     }
 
     /// A segment leaves: the counter, and the option if there is news and room for it. `mss`: most bytes of payload and option.
     pub fn tell(&mut self, segment: &mut Segment, mss: u32) {
         segment.flags = segment.flags.with_ace(self.packets);
         self.unacked = 0;
-        if self.news == 0 && self.whole == 0 {
+        let blocks = segment.sack.as_slice();
+        let twice =
+            blocks.first().filter(|(_, end)| end.wrapping_sub(segment.ack) as i32 <= 0).map(|(start, _)| *start);
+        self.is_dropped |= twice.is_some() && twice == self.acked_twice;
+        if (self.news == 0 && self.whole == 0) || self.is_quiet || self.is_dropped {
             return;
         }
         let beside_payload = if segment.payload_len > 0 { mss.saturating_sub(segment.payload_len) } else { u32::MAX };
@@ -94,6 +108,7 @@ impl Marks {
         if let Some(option) = self.fitting(room) {
             segment.accecn = Some(option);
             self.news = 0;
+            self.acked_twice = twice.or(self.acked_twice);
         }
         self.whole = self.whole.saturating_sub(1);
     }

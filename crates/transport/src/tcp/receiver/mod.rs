@@ -212,6 +212,13 @@ impl Receiver {
         }
     }
 
+    /// The SYN-ACK: its mark counts, and its option says that the peer takes options.
+    pub fn note_synack(&mut self, segment: &Segment) {
+        if let Some(marks) = &mut self.marks {
+            marks.note(segment);
+        }
+    }
+
     /// The accurate-ECN option of a SYN-ACK.
     pub fn first_marks() -> AccEcn {
         Marks::whole()

@@ -1,0 +1,157 @@
+//! Any choice as the treatment: every combination of the values that keys may take, how it is called, and the settings that it plays
+//! with. Hosts play each; senders are the special case.
+
+use crate::ScenarioError;
+use playpath_link::registry::queues;
+use serde_json::{Map, Value, json};
+
+/// Settings of a comparison, which no variant has for itself.
+const OF_ALL: [&str; 7] = ["name", "description", "run.seeds", "run.first_seed", "verdict", "choice", "population"];
+/// Compared at once: pairs grow with the square, and nobody reads more rows.
+const MOST: usize = 120;
+/// What says nothing by itself.
+const SWITCHES: [&str; 6] = ["true", "false", "null", "none", "on", "off"];
+
+/// A value for each key that is varied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Combination {
+    /// How it is called: `fq_codel + buffer 2 s`.
+    pub value: String,
+    /// Key → value.
+    pub settings: Map<String, Value>,
+}
+
+/// Every combination of the values of `axes` (key, values) on a resolved scenario, the last axis turning fastest. Error: a setting of
+/// the whole comparison, fewer than two values, one that stands twice, too many combinations.
+pub fn combinations(plain: &Value, axes: &[(String, Vec<Value>)]) -> Result<Vec<Combination>, ScenarioError> {
+    axes.iter().try_for_each(check)?;
+    let senders = plain["sender"].as_array().map_or(1, |senders| senders.len().max(1));
+    let count = axes.iter().fold(senders, |count, (_, values)| count.saturating_mul(values.len()));
+    if count > MOST {
+        let told = format!("vary: {count} combinations of choices and senders; allowed: up to {MOST} at once");
+        return Err(ScenarioError::new(told));
+    }
+    let mut found = vec![Combination { value: String::new(), settings: Map::new() }];
+    for (key, values) in axes {
+        let with = |before: &Combination, value: &Value| {
+            let called =
+                [before.value.as_str(), &label(key, value)].join(if before.value.is_empty() { "" } else { " + " });
+            let mut settings = before.settings.clone();
+            settings.insert(key.clone(), limited(plain, key, value));
+            if is_secured(plain, axes, key, value) {
+                settings.insert("sender.tls".into(), json!("full"));
+            }
+            Combination { value: called, settings }
+        };
+        found = found.iter().flat_map(|before| values.iter().map(move |value| with(before, value))).collect();
+    }
+    Ok(found)
+}
+
+/// How the senders of all variants are called, each given as its own name and its variant's value: by their own names where these tell
+/// them apart, as `cubic` and `cubic/quic` do.
+pub fn names(variants: &[(String, Vec<String>)]) -> Vec<String> {
+    let own: Vec<&String> = variants.iter().flat_map(|(_, senders)| senders).collect();
+    if own.iter().enumerate().all(|(place, sender)| !own[..place].contains(sender)) {
+        return own.into_iter().cloned().collect();
+    }
+    let of = |(value, senders): &(String, Vec<String>)| {
+        let long = |sender: &String| if senders.len() == 1 { value.clone() } else { format!("{sender} · {value}") };
+        senders.iter().map(long).collect::<Vec<_>>()
+    };
+    variants.iter().flat_map(of).collect()
+}
+
+/// A variant with one of its senders alone, under the name that it is compared by.
+pub fn alone(mut variant: Value, sender: &str, name: &str) -> Value {
+    let entry = variant["sender"].as_array().and_then(|all| all.iter().find(|entry| entry["name"] == sender)).cloned();
+    variant["sender"] = entry.into_iter().collect();
+    variant["sender"][0]["name"] = json!(name);
+    variant
+}
+
+fn check((key, values): &(String, Vec<Value>)) -> Result<(), ScenarioError> {
+    let wrong = |what: String| Err(ScenarioError::new(format!("vary[\"{key}\"]: {what}")));
+    if OF_ALL.iter().any(|name| key == name || key.starts_with(&format!("{name}."))) {
+        return wrong("is one for all that is compared; vary what a session depends on".into());
+    }
+    if values.len() < 2 {
+        let what = "give two values or more, separated by commas; one alone goes into";
+        return wrong(format!("{what} set[\"{key}\"]"));
+    }
+    match values.iter().enumerate().find(|(place, value)| values[..*place].contains(value)) {
+        Some((_, twice)) => wrong(format!("{} stands twice", label(key, twice))),
+        None => Ok(()),
+    }
+}
+
+/// What a value is called: `fq_codel`, `buffer 2 s`, `pie(limit=50 kB)`.
+fn label(key: &str, value: &Value) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    if let Some(table) = value.as_object() {
+        let tag = ["kind", "name"].into_iter().find(|tag| table.contains_key(*tag));
+        let others: Vec<String> = table
+            .iter()
+            .filter(|(key, _)| Some(key.as_str()) != tag)
+            .map(|(key, value)| format!("{key}={}", text(value)))
+            .collect();
+        let named = tag.map_or(String::new(), |tag| text(&table[tag]));
+        return if others.is_empty() { named } else { format!("{named}({})", others.join(", ")) };
+    }
+    let text = text(value);
+    let is_word = text.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    // A number, or a switch, says nothing by itself.
+    let says_all = is_word && !SWITCHES.contains(&text.to_lowercase().as_str());
+    if says_all { text } else { format!("{} {text}", key.rsplit('.').next().unwrap_or(key)) }
+}
+
+/// A queue that is named by its kind alone keeps the limit of the one in its place: then the kind is what is compared.
+fn limited(plain: &Value, key: &str, value: &Value) -> Value {
+    let is_kind = value.as_str().is_some_and(|kind| queues().iter().any(|entry| entry.about.name == kind));
+    if !is_kind || key.rsplit('.').next() != Some("queue") {
+        return value.clone();
+    }
+    let limits: Vec<&Value> = if key == "path.queue" {
+        plain["path"].as_array().into_iter().flatten().map(|path| &path["queue"]["limit"]).collect()
+    } else {
+        vec![&at(plain, key)["limit"]]
+    };
+    match limits.first() {
+        Some(first) if !first.is_null() && limits.iter().all(|limit| limit == first) => {
+            json!({ "kind": value, "limit": first })
+        }
+        _ => value.clone(),
+    }
+}
+
+/// TCP that is compared with QUIC, which is never without TLS, has TLS 1.3, too, unless the scenario says what it has.
+fn is_secured(plain: &Value, axes: &[(String, Vec<Value>)], key: &str, value: &Value) -> bool {
+    let of = |wanted: &str| axes.iter().find(|(key, _)| key == wanted);
+    let is_quic = |value: &Value| value == "quic" || value["name"] == "quic";
+    key == "sender.transport"
+        && value == "tcp"
+        && of(key).is_some_and(|(_, values)| values.iter().any(is_quic))
+        && of("sender.tls").is_none()
+        && plain["sender"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .all(|sender| sender["tls"].as_str().is_none_or(|tls| tls == "none"))
+}
+
+/// The value of a dotted setting; of a list without a number or name of its first.
+fn at<'a>(resolved: &'a Value, key: &str) -> &'a Value {
+    let mut found = resolved;
+    for part in key.split('.') {
+        if let Some(items) = found.as_array() {
+            let named = items.iter().find(|item| item["name"] == part);
+            if let Some(chosen) = named.or_else(|| items.get(part.parse::<usize>().ok()?)) {
+                found = chosen;
+                continue;
+            }
+            found = items.first().unwrap_or(&Value::Null);
+        }
+        found = &found[part];
+    }
+    found
+}

@@ -1,0 +1,105 @@
+//! Accurate ECN in the handshake: how the other end's SYN arrived, and what its answer says.
+//!
+//! Reference: RFC 9768 §3.1 (offer, answer, forward compatibility, repeated SYNs), §3.2.2.1 (the ACK of a SYN-ACK), §3.2.2.3 and
+//! §3.2.2.4 (mangling). Our SYNs leave as Not-ECT.
+//!
+//! Tested by `accecn_*.pkt`.
+
+use super::Connection;
+use super::handshake::State;
+use crate::segment::{Ecn, Flags, Segment};
+
+/// The counter's place in a SYN-ACK, and in the ACK of one: how the SYN, or the SYN-ACK, arrived (RFC 9768, tables 2 and 3).
+const fn reflected(arrived: Ecn) -> u8 {
+    match arrived {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    }
+}
+
+/// It says that a SYN of ours, which left as Not-ECT, arrived as something else.
+fn says_mangled(answer: u8) -> bool {
+    matches!(answer, 0b011 | 0b100 | 0b110)
+}
+
+impl Connection {
+    /// Flags of the SYN or SYN-ACK where both may count marks (RFC 9768 §3.1.1, table 2). The third is sent without: something may
+    /// drop the others for them (§3.1.4.1, §3.2.3.2.2).
+    pub(super) fn accurate_syn_flags(&self) -> Flags {
+        let (is_answer, is_third) = (self.state == State::SynReceived, self.opening.retries() > 1);
+        let arrived = self.opening.peer_syn_arrived.unwrap_or_default();
+        match (is_answer, is_third) {
+            (true, true) => Flags::SYN.with(Flags::ACK),
+            (true, false) => Flags::SYN.with(Flags::ACK).with_ace(reflected(arrived)),
+            (false, true) => Flags::SYN,
+            (false, false) => Flags::SYN.with_ace(0b111),
+        }
+    }
+
+    /// A SYN: does it offer to count marks? Every use of the flags but none and classic ECN's does (§3.1.3).
+    pub(super) fn take_offer(&mut self, segment: &Segment) {
+        let offer = segment.flags.ace();
+        let is_classic = segment.flags.contains(Flags::ECE.with(Flags::CWR));
+        let counts_marks = self.sender.features().counts_marks && !matches!(offer, 0 | 0b011);
+        self.opening.peer_syn_arrived = Some(segment.ecn);
+        self.limit_ecn(is_classic || counts_marks, counts_marks);
+    }
+
+    /// The SYN again. One without the offer: the connection counts marks, but nothing of ours is ECT (§3.1.5).
+    pub(super) fn take_repeated_offer(&mut self, segment: &Segment) {
+        if self.sender.features().counts_marks && segment.flags.ace() == 0 {
+            self.sender.send_without_ect();
+        }
+    }
+
+    /// A SYN-ACK (table 2): 111 is the SYN's flags sent back by a broken peer, 101 stands for later versions (§3.1.3).
+    pub(super) fn take_answer(&mut self, segment: &Segment) {
+        let answer = segment.flags.ace();
+        let is_classic = answer == 0b001 || (answer == 0b101 && !self.sender.features().counts_marks);
+        let counts_marks = self.sender.features().counts_marks && !matches!(answer, 0 | 0b001 | 0b111);
+        self.limit_ecn(is_classic || counts_marks, counts_marks);
+        self.sender.check_first_accecn(segment.accecn);
+        if counts_marks && says_mangled(answer) {
+            self.sender.send_without_ect();
+        }
+        self.reflect_answer(segment);
+    }
+
+    /// A SYN-ACK, perhaps one that is repeated: the ACK of it says how it arrived (§3.2.2.1).
+    pub(super) fn reflect_answer(&mut self, segment: &Segment) {
+        if self.sender.features().counts_marks && segment.flags.contains(Flags::SYN.with(Flags::ACK)) {
+            self.opening.peer_syn_arrived = Some(segment.ecn);
+        }
+    }
+
+    /// A segment that counts marks leaves. A client's first ACK has not its counter but how the SYN-ACK arrived.
+    pub(super) fn reflect_in(&mut self, out: &mut Segment) {
+        if let Some(arrived) = self.opening.peer_syn_arrived.take()
+            && !self.opening.has_sent_synack()
+            && out.payload_len == 0
+            && !out.flags.contains(Flags::FIN)
+        {
+            out.flags = out.flags.with_ace(reflected(arrived));
+        }
+    }
+
+    /// The other end's first segment after its SYN. A counter of zero, which none begins with, was cleared on the way (§3.2.2.4); a
+    /// client's ACK says how our SYN-ACK arrived, but not where it has data or SACK blocks (§3.2.2.1, §3.2.2.3).
+    pub(super) fn check_first_ace(&mut self, segment: &Segment) {
+        if !self.sender.features().counts_marks || !self.opening.is_first_ace() {
+            return;
+        }
+        let is_third = self.opening.has_sent_synack() && segment.payload_len == 0 && segment.sack.is_empty();
+        let answer = segment.flags.ace();
+        let is_zeroed = answer == 0 && (is_third || !self.opening.has_sent_synack());
+        if is_zeroed || (is_third && says_mangled(answer)) {
+            self.sender.send_without_ect();
+        }
+        // To a client the SYN-ACK's option was the first.
+        if self.opening.has_sent_synack() {
+            self.sender.check_first_accecn(segment.accecn);
+        }
+    }
+}
