@@ -162,29 +162,4 @@ pub fn build(name: &str, initial_window: f64) -> Option<Box<dyn CongestionContro
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stacks_differ_in_what_they_declare() {
-        let words = |name: &str, stack| {
-            let params = find(name).expect("registered").params_of(stack);
-            (params.text("slow_start"), params.number("abc_limit"), params.text("reduce_from"))
-        };
-        assert_eq!(words("cubic", Stack::Rfc), ("hystart++".into(), 8.0, "flight_size".into()));
-        assert_eq!(words("cubic", Stack::Linux), ("hystart".into(), 65535.0, "cwnd".into()));
-        assert_eq!(words("newreno", Stack::Linux), ("classic".into(), 65535.0, "cwnd".into()));
-        assert_eq!(words("newreno", Stack::Ns2), ("classic".into(), 1.0, "cwnd".into()));
-        assert_eq!(words("cubic", Stack::Ns2), ("classic".into(), 1.0, "cwnd".into()));
-        // Every control has defaults under every stack.
-        for entry in entries() {
-            for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2] {
-                let params = entry.params_of(stack);
-                assert_eq!(params.iter().count(), entry.params.len());
-                let differs = params.iter().filter(|(spec, value)| *value != spec.default);
-                let names: Vec<_> = differs.map(|(spec, _)| spec.name).collect();
-                assert!(names.iter().all(|name| Stack::HABITS.contains(name)), "{}: {names:?}", entry.name);
-            }
-        }
-    }
-}
+mod tests;

@@ -189,33 +189,4 @@ pub(super) fn packed_bytes(frame: &Frame, room: u32) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn data(offset: u64, len: u32) -> Frame {
-        Frame::Stream { id: 0, offset, len, fin: false }
-    }
-
-    /// 100 bytes at offset 100 take type, id and a 2-byte offset: 4 more. In room for 54, 50 go; the rest follows, then nothing.
-    #[test]
-    fn a_frame_that_does_not_fit_is_cut() {
-        let mut queue = Queue::default();
-        queue.push(data(100, 100), true, 0);
-        queue.begin_packet();
-        assert_eq!(queue.take(54), Some((data(100, 50), true)));
-        assert_eq!(queue.bytes(), u64::from(data(150, 50).bytes(true)));
-        assert_eq!(queue.take(1000), Some((data(150, 50), true)));
-        assert_eq!((queue.take(1000), queue.bytes(), queue.has_frames()), (None, 0, false));
-    }
-
-    #[test]
-    fn copies_have_a_packet_of_their_own() {
-        let mut queue = Queue::default();
-        queue.push(data(0, 10), false, 0);
-        queue.push(data(10, 10), true, 0b11);
-        queue.begin_packet();
-        assert_eq!((queue.take(1000).is_some(), queue.take(1000), queue.carriers()), (true, None, 0));
-        queue.begin_packet();
-        assert_eq!((queue.take(1000).is_some(), queue.carriers()), (true, 0b11));
-    }
-}
+mod tests;

@@ -143,42 +143,4 @@ impl RangeSet {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn set(ranges: &[Range<u64>]) -> RangeSet {
-        let mut set = RangeSet::default();
-        assert!(ranges.iter().all(|range| set.insert(range.clone())));
-        set
-    }
-
-    fn one(range: Range<u64>) -> Vec<Range<u64>> {
-        vec![range]
-    }
-
-    #[test]
-    fn ranges_that_touch_become_one() {
-        assert_eq!(set(&[0..2, 4..6, 2..4]).ranges, one(0..6));
-        assert_eq!(set(&[4..6, 0..2]).ranges, [0..2, 4..6]);
-        assert_eq!(set(&[0..2, 4..6, 8..10, 1..9]).ranges, one(0..10));
-    }
-
-    #[test]
-    fn what_is_taken_out_leaves_a_hole() {
-        let mut s = set(&one(0..10));
-        s.remove(3..5);
-        assert_eq!(s.ranges, [0..3, 5..10]);
-        s.remove(2..6);
-        assert_eq!(s.ranges, [0..2, 6..10]);
-        s.remove(0..7);
-        assert_eq!(s.ranges, one(7..10));
-        assert_eq!((s.overlap(&(0..8)), s.covers(&(7..10)), s.covers(&(6..8)), s.contains(9)), (1, true, false, true));
-    }
-
-    #[test]
-    fn a_hostile_peer_makes_a_bounded_number_of_holes() {
-        let mut s = RangeSet::default();
-        let taken = (0..100_000u64).filter(|i| s.insert(2 * i..2 * i + 1)).count();
-        assert_eq!((taken, s.len()), (MAX_RANGES, MAX_RANGES));
-    }
-}
+mod tests;

@@ -1,0 +1,50 @@
+use super::*;
+
+fn fields(pairs: &[(&str, &str)]) -> Vec<Field> {
+    pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+const GET: [(&str, &str); 4] =
+    [(":method", "GET"), (":scheme", "https"), (":authority", "a.test"), (":path", "/clip.mp4")];
+
+#[test]
+fn a_head_in_the_older_form() {
+    let asked = fields(&[&GET[..], &[("range", "bytes=0-9"), ("te", "trailers")]].concat());
+    let expected = "GET /clip.mp4 HTTP/1.1\r\nhost: a.test\r\nrange: bytes=0-9\r\nte: trailers\r\n\r\n";
+    assert_eq!(head(&asked).as_deref(), Some(expected));
+    let by_host = fields(&[GET[0], GET[1], GET[3], ("host", "a.test")]);
+    assert_eq!(head(&by_host).as_deref(), Some("GET /clip.mp4 HTTP/1.1\r\nhost: a.test\r\n\r\n"));
+}
+
+/// Each of these could be read as something else behind it (RFC 9114 §10.3).
+#[test]
+fn malformed_requests() {
+    let with = |more: &[(&'static str, &'static str)]| fields(&[&GET[..], more].concat());
+    for (asked, why) in [
+        (with(&[("x", "a\r\nGET /other HTTP/1.1")]), "a line break in a value"),
+        (with(&[("x\r\ny", "a")]), "a line break in a name"),
+        (with(&[("X", "a")]), "upper case"),
+        (with(&[("transfer-encoding", "chunked")]), "of a connection"),
+        (with(&[("connection", "close")]), "of a connection"),
+        (with(&[("te", "gzip")]), "te"),
+        (with(&[(":method", "PUT")]), "two methods"),
+        (with(&[("a", "b"), (":path", "/")]), "a pseudo-header behind others"),
+        (with(&[(":status", "200")]), "of a response"),
+        (with(&[("host", "b.test")]), "two hosts"),
+        (fields(&GET[..3]), "no path"),
+        (fields(&[GET[0], GET[1], GET[3]]), "no host"),
+        (fields(&[GET[0], GET[1], GET[2], (":path", "/a HTTP/1.1")]), "a space in the path"),
+        (fields(&[(":method", "GET /x"), GET[1], GET[2], GET[3]]), "a space in the method"),
+    ] {
+        assert_eq!(head(&asked), None, "{why}");
+    }
+}
+
+#[test]
+fn priorities() {
+    for (value, urgency, incremental) in
+        [("u=1, i", 1, true), ("i", 3, true), ("u=9", 3, false), ("", 3, false), ("u=0,i=?0", 0, false)]
+    {
+        assert_eq!(priority(value), Priority { urgency, incremental }, "{value}");
+    }
+}

@@ -1,0 +1,180 @@
+use super::*;
+
+struct Site(std::path::PathBuf, Store);
+
+impl Site {
+    fn new(name: &str) -> Site {
+        let folder = std::env::temp_dir().join(format!("playpath-http-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("clip.mp4"), "0123456789").unwrap();
+        std::fs::write(folder.join("empty"), "").unwrap();
+        let store = Store::open(&folder).unwrap();
+        Site(folder, store)
+    }
+    fn ask(&self, text: &str) -> Step {
+        Http::default().handle(text.as_bytes(), &self.1, SystemTime::UNIX_EPOCH)
+    }
+    fn answer(&self, text: &str) -> Answer {
+        self.ask(text).answer.unwrap()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn ranges() {
+    for (text, len, expected) in [
+        ("bytes=0-3", 10, Range::Part(0, 3)),
+        ("bytes=4-", 10, Range::Part(4, 9)),
+        ("bytes=-3", 10, Range::Part(7, 9)),
+        ("bytes=-30", 10, Range::Part(0, 9)),
+        ("bytes=5-100", 10, Range::Part(5, 9)),
+        ("bytes=10-", 10, Range::Beyond),
+        ("bytes=0-0", 0, Range::Beyond),
+        ("bytes=-5", 0, Range::Beyond),
+        ("bytes=-0", 10, Range::Beyond),
+        ("bytes=5-2", 10, Range::Whole),
+        ("bytes=0-1,4-5", 10, Range::Whole),
+        ("bytes=+1-2", 10, Range::Whole),
+        ("lines=1-2", 10, Range::Whole),
+        ("bytes=-", 10, Range::Whole),
+        ("bytes=18446744073709551616-", 10, Range::Whole),
+    ] {
+        assert_eq!(Range::parse(text, len), expected, "{text} of {len}");
+    }
+}
+
+#[test]
+fn a_file_a_part_of_it_and_its_head() {
+    let site = Site::new("file");
+    for (request, status, length) in [
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", Some(10)),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nrange: bytes=2-5\r\n\r\n", "206 Partial Content", Some(4)),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=2-5\r\nIf-Range: \"old\"\r\n\r\n", "200 OK", Some(10)),
+        ("HEAD /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", None),
+        ("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", Some(0)),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=90-\r\n\r\n", "416 Range Not Satisfiable", None),
+        ("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "404 Not Found", None),
+        ("DELETE /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", "405 Method Not Allowed", None),
+        ("PUT /clip.mp4 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length Required", None),
+    ] {
+        let answer = site.answer(request);
+        assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}: {}", answer.head);
+        assert_eq!(answer.body.map(|body| body.0), length, "{request}");
+    }
+}
+
+/// Behind a proxy that reads a request in another way, the next viewer would get the answer to what was left (RFC 9112 §11.2).
+#[test]
+fn what_can_be_read_in_two_ways_is_refused() {
+    let site = Site::new("smuggled");
+    for (head, status) in [
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked", "400 Bad Request"),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked", "411 Length Required"),
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4", "400 Bad Request"),
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 4", "400 Bad Request"),
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: +0", "400 Bad Request"),
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: ", "400 Bad Request"),
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999", "400 Bad Request"),
+        ("GET /clip.mp4 HTTP/1.1", "400 Bad Request"),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nHost: b", "400 Bad Request"),
+        // The same length twice is one length; a body that is not wanted ends the connection.
+        ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\nConnection: close", "200 OK"),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nContent-Length: 3", "200 OK"),
+        ("OPTIONS /clip.mp4 HTTP/1.1\r\nHost: a\r\nContent-Length: 3", "204 No Content"),
+    ] {
+        let answer = site.answer(&format!("{head}\r\n\r\n"));
+        assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head}: {}", answer.head);
+        assert!(answer.is_last, "{head}");
+    }
+}
+
+#[test]
+fn a_target_may_name_the_host() {
+    let site = Site::new("absolute");
+    for (target, status) in [("http://a/clip.mp4", 200), ("HTTP://a:80/clip.mp4?x", 200), ("http://a", 404)] {
+        assert_eq!(site.answer(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")).status, status, "{target}");
+    }
+}
+
+#[test]
+fn a_connection_lasts_unless_somebody_wants_it_to_end() {
+    let site = Site::new("last");
+    for (request, is_last) in [
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", false),
+        ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", true),
+        ("GET /clip.mp4 HTTP/1.0\r\n\r\n", true),
+        ("GET /clip.mp4 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
+        ("nonsense\r\n\r\n", true),
+        ("GET /clip.mp4 HTTP/3.0\r\n\r\n", true),
+    ] {
+        let answer = site.answer(request);
+        assert_eq!(answer.is_last, is_last, "{request}");
+        assert_eq!(answer.head.contains("Connection: close"), is_last);
+    }
+}
+
+#[test]
+fn a_head_without_end_is_refused() {
+    let site = Site::new("head");
+    let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(MOST_HEAD_BYTES));
+    assert!(site.answer(&long).head.starts_with("HTTP/1.1 431"));
+    assert!(site.ask(&long[..MOST_HEAD_BYTES - 1]).answer.is_none());
+    let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(MOST_HEADERS + 1));
+    assert!(site.answer(&many).head.starts_with("HTTP/1.1 431"));
+}
+
+/// Two requests in one packet, the first with a body in two pieces.
+#[test]
+fn an_upload_is_measured() {
+    let site = Site::new("upload");
+    let mut http = Http::default();
+    let mut handle = |text: &str| http.handle(text.as_bytes(), &site.1, SystemTime::UNIX_EPOCH);
+    let first = handle("PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nab");
+    assert_eq!(first.answer.unwrap().head, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert!(handle("ab").answer.is_none());
+    let last = handle("cGET / HTTP/1.1");
+    assert_eq!(last.consumed, 1);
+    let Some((_, Source::Bytes(body))) = last.answer.unwrap().body else { panic!() };
+    // sha256sum of "abc" (FIPS 180-4, appendix B.1).
+    let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(body[..], *format!("{{\"bytes\":3,\"sha256\":\"{hash}\"}}\n").as_bytes());
+}
+
+/// In two pieces; another request behind it.
+#[test]
+fn reports_are_handed_on_and_are_no_requests() {
+    let site = Site::new("reports");
+    let mut http = Http::default();
+    let mut handle = |text: &str| http.handle(text.as_bytes(), &site.1, SystemTime::UNIX_EPOCH);
+    let head = "POST /any HTTP/1.1\r\nHost: a\r\nContent-Type: application/cmcd\r\nContent-Length";
+    assert!(handle(&format!("{head}: 10\r\n\r\n")).answer.is_none());
+    assert!(handle("e=ps\n").answer.is_none());
+    let last = handle("e=rr\nGET / HTTP/1.1");
+    assert_eq!(last.consumed, 5);
+    let answer = last.answer.unwrap();
+    assert!(answer.head.starts_with("HTTP/1.1 204 No Content\r\n") && answer.body.is_none());
+    assert_eq!(answer.reports.as_deref(), Some("e=ps\ne=rr\n"));
+    assert_eq!(handle(&format!("{head}: 0\r\n\r\n")).answer.unwrap().reports.as_deref(), Some(""));
+    let long = handle(&format!("{head}: {}\r\n\r\n", MOST_REPORT_BYTES + 1)).answer.unwrap();
+    assert!(long.head.starts_with("HTTP/1.1 413") && long.is_last);
+    handle("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(http.requests, 2, "what was refused, and the file");
+}
+
+#[test]
+fn what_a_client_tells_of_itself_is_read_from_query_or_headers() {
+    let site = Site::new("cmcd");
+    for request in [
+        "GET /clip.mp4?CMCD=bl%3D2100%2Cbr%3D3200 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nCMCD-Request: bl=2100\r\nCMCD-Object: br=3200\r\n\r\n",
+    ] {
+        let (told, len) = site.answer(request).told.unwrap();
+        assert_eq!((told.bl_ms, told.br_kbps, len), (Some(2100), Some(3200), 10));
+    }
+    assert!(site.answer("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n").told.is_none());
+}

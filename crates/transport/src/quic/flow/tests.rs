@@ -1,0 +1,18 @@
+use super::super::config::Config;
+use super::*;
+
+/// Window 100, updates at half. 49 read: nothing. 50 read after 3 round trips: 150. 60 more within a round trip: window 200, limit
+/// 110 + 200 = 310; again: 400 is above the bound of 300, so 300.
+#[test]
+fn worked_tuning() {
+    let (flow, srtt) = (Config::default().flow, Duration::from_millis(10));
+    let mut grant = Grant::new(100, 300);
+    grant.on_read(Time::from_millis(30), 49, srtt, &flow);
+    assert!(!grant.is_pending());
+    grant.on_read(Time::from_millis(30), 1, srtt, &flow);
+    assert_eq!((grant.is_pending(), grant.tell()), (true, 150));
+    grant.on_read(Time::from_millis(40), 60, srtt, &flow);
+    assert_eq!(grant.tell(), 310);
+    grant.on_read(Time::from_millis(50), 190, srtt, &flow);
+    assert_eq!((grant.tell(), grant.limit()), (300 + 300, 600));
+}

@@ -1,0 +1,86 @@
+use super::*;
+
+const MSS: u32 = 1448;
+
+fn read_at(tuning: &mut AutoTuning, millis: u64, read: u64) {
+    tuning.note_arrival(Time::from_millis(millis));
+    tuning.on_read(read, read);
+}
+
+/// 81 920 - 64 240 = 17 680 bytes of room, 2896 per segment: 7 segments, the last one for the rest.
+#[test]
+fn the_first_segments_grow_the_first_window() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    assert_eq!((0..20).filter(|_| tuning.grows_by(MSS, 0)).count(), 7);
+    assert_eq!(tuning.threshold, FIRST_CLAMP);
+}
+
+/// 20 segments read in a round trip after 10 of 1460: 2 · 28 960 = 57 920; grown by 14 360 of 14 600, twice:
+/// 2 · (57 920 · 14 360 / 14 600 = 56 967) + 57 920 = 171 854.
+#[test]
+fn a_sender_that_speeds_up_opens_the_window() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    tuning.note_rtt(1, Duration::from_millis(100), true);
+    read_at(&mut tuning, 150, 1448);
+    read_at(&mut tuning, 249, 15_000); // too early
+    read_at(&mut tuning, 250, 1448 * 21);
+    assert_eq!((tuning.clamp, tuning.space), (171_854, 28_960));
+    // At the same rate it stays.
+    read_at(&mut tuning, 350, 1448 * 41);
+    assert_eq!(tuning.clamp, 171_854);
+}
+
+/// A smaller sample counts at once, a larger one by an eighth, only once for each timestamp, and not behind an unread segment.
+#[test]
+fn the_round_trip_seeks_its_smallest() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    for (echo, millis, is_drained, rtt) in
+        [(1, 40, true, 40), (2, 24, false, 24), (3, 32, true, 25), (3, 90, true, 25), (4, 90, false, 25)]
+    {
+        tuning.note_rtt(echo, Duration::from_millis(millis), is_drained);
+        assert_eq!(tuning.rtt, Duration::from_millis(rtt), "{echo}");
+    }
+}
+
+#[test]
+fn a_slow_reader_and_small_segments_do_not() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    tuning.note_rtt(1, Duration::from_millis(100), true);
+    tuning.note_arrival(Time::from_millis(100));
+    tuning.on_read(40_000, 80_000); // as much waits as was read
+    assert_eq!(tuning.clamp, FIRST_CLAMP);
+    assert!(!tuning.grows_by(100, 0));
+}
+
+/// The first buffer takes 81 920 bytes, a sixteenth is 5120: with 76 801 unread 5119 are free, nothing is told; one less, and
+/// what is free is told. From half on (40 960) it is the threshold that counts.
+#[test]
+fn a_full_buffer_is_closed_until_a_sixteenth_is_free() {
+    let tuning = AutoTuning::new(MSS, 6 << 20);
+    assert_eq!(tuning.window(81_920, MSS), 0);
+    assert_eq!(tuning.window(76_801, MSS), 0);
+    assert_eq!(tuning.window(76_800, MSS), 5120);
+    assert_eq!(tuning.window(0, MSS), FIRST_WINDOW);
+    // A small buffer: a segment counts.
+    let small = AutoTuning::new(MSS, 8000);
+    assert_eq!((small.window(6600, MSS), small.window(6500, MSS)), (0, 1500));
+}
+
+#[test]
+fn the_configured_buffer_bounds_it() {
+    let mut tuning = AutoTuning::new(MSS, 50_000);
+    assert!(!tuning.grows_by(MSS, 0));
+    tuning.note_rtt(1, Duration::from_millis(100), true);
+    read_at(&mut tuning, 100, 1 << 20);
+    assert!(!tuning.grows_by(MSS, 0));
+}
+/// Two subflows of three segments each: 64 240 + 3 · 2896 = 72 928 in both, and that is the window, not 81 616.
+#[test]
+fn each_subflow_raises_its_own_threshold() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    let mut own = [tuning.first_threshold(); 2];
+    for i in 0..6 {
+        assert!(tuning.grows_subflow(&mut own[i % 2], MSS));
+    }
+    assert_eq!((own, tuning.window(0, MSS)), ([72_928; 2], 72_928));
+}
