@@ -156,7 +156,7 @@ def test_choices_and_values_as_typed():
 
 def test_numbers_for_people():
     assert [format_value(x) for x in (0, None, 1234.56, 0.01234, -3.14159, 1e-7)] == [
-        "0", "–", "1235", "0.0123", "-3.14", "1.0e-07",
+        "0", "–", "1235", "0.0123", "−3.14", "1.0e-07",
     ]  # fmt: skip
     assert format_interval(306.8, 59.2) == "307 ± 59"
     assert format_interval(5.2148, 0.0031) == "5.215 ± 0.003"
