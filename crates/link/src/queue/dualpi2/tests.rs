@@ -17,9 +17,7 @@ fn built(config: DualPi2Config) -> Result<DualPi2, LinkError> {
 #[test]
 fn an_update_follows_distance_and_trend() {
     let config = DualPi2Config::default();
-    for (last, delay, step) in
-        [(0.020, 0.025, 0.017_597_656_25), (0.015, 0.015, 0.0), (0.005, 0.0, -0.018_398_437_5)]
-    {
+    for (last, delay, step) in [(0.020, 0.025, 0.017_597_656_25), (0.015, 0.015, 0.0), (0.005, 0.0, -0.018_398_437_5)] {
         let updated = Controller { probability: 0.1, last_delay: last }.updated(&config, delay);
         assert!((updated.probability - 0.1 - step).abs() < 1e-12, "{last} {delay}: {updated:?}");
         assert_eq!(updated.last_delay, delay);

@@ -45,10 +45,7 @@ fn work_conserving_exceptions() {
         pie.fifo.push(store.put(Time::ZERO, Plain(queue_bytes)));
         let packet = store.put(Time::ZERO, Plain(1500));
         let drops = (0..10_000).filter(|_| matches!(pie.judge(packet, &store), Verdict::Drop)).count();
-        assert!(
-            (drops as f64 / 1e4 - expected).abs() < 0.02,
-            "{probability} {old_delay_ms} {queue_bytes}: {drops}"
-        );
+        assert!((drops as f64 / 1e4 - expected).abs() < 0.02, "{probability} {old_delay_ms} {queue_bytes}: {drops}");
     }
 }
 

@@ -61,9 +61,7 @@ fn the_first_packet_above_the_threshold_only_starts_the_count() {
 #[test]
 fn base_probability_by_hand() {
     let rule = rule(1000);
-    for (average, expected) in
-        [(5_000.0, 0.0), (10_000.0, 0.05), (15_000.0, 0.1), (22_500.0, 0.55), (30_000.0, 1.0)]
-    {
+    for (average, expected) in [(5_000.0, 0.0), (10_000.0, 0.05), (15_000.0, 0.1), (22_500.0, 0.55), (30_000.0, 1.0)] {
         assert!((base_probability(average, &rule, 0.1) - expected).abs() < 1e-12, "{average}");
     }
 }
