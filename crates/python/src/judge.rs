@@ -121,6 +121,12 @@ pub fn apart_level(runs: usize) -> f64 {
     verdict::apart_level(runs)
 }
 
+/// The interval of the median of ordered values; none where they are too few.
+#[pyfunction]
+pub fn median_interval(ordered: Vec<f64>) -> Option<(f64, f64)> {
+    verdict::stats::median_interval(&ordered).map(Into::into)
+}
+
 /// Quantile of Student's t with `df` degrees of freedom.
 #[pyfunction]
 pub fn student_quantile(df: f64, p: f64) -> f64 {

@@ -367,6 +367,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(combinations, module)?)?;
     module.add_function(wrap_pyfunction!(choice_names, module)?)?;
     module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
+    module.add_function(wrap_pyfunction!(judge::median_interval, module)?)?;
     module.add_function(wrap_pyfunction!(judge::student_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(judge::student_beyond, module)?)?;
     module.add_function(wrap_pyfunction!(judge::for_whom, module)?)?;

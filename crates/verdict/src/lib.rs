@@ -15,7 +15,7 @@ mod sentence;
 mod sessions;
 pub mod special;
 mod standing;
-mod stats;
+pub mod stats;
 mod words;
 
 pub use betting::Sample;

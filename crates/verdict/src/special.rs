@@ -7,12 +7,14 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
 /// Probability of at most `k` successes in `n` trials (26.1.20), summed from the smallest term.
 pub fn binomial_cdf(k: usize, n: usize, p: f64) -> f64 {
-    if k >= n {
-        return 1.0;
-    }
-    let ln_choose = |i: f64| lgamma(n as f64 + 1.0) - lgamma(i + 1.0) - lgamma(n as f64 - i + 1.0);
-    let term = |i: usize| exp(ln_choose(i as f64) + i as f64 * log(p) + (n - i) as f64 * log1p(-p));
-    (0..=k).map(term).sum::<f64>().min(1.0)
+    if k >= n { 1.0 } else { (0..=k).map(|i| binomial(i, n, p)).sum::<f64>().min(1.0) }
+}
+
+/// Probability of `k` successes in `n` trials (26.1.20).
+pub fn binomial(k: usize, n: usize, p: f64) -> f64 {
+    let (successes, failures) = (k as f64, (n - k) as f64);
+    let ln_choose = lgamma(n as f64 + 1.0) - lgamma(successes + 1.0) - lgamma(failures + 1.0);
+    exp(ln_choose + successes * log(p) + failures * log1p(-p))
 }
 
 /// Standard normal distribution (26.2.29).

@@ -1,7 +1,7 @@
 //! Summaries of replications: means, intervals of medians, sign tests. `python/playpath/judge/stats.py` says why the interval is that of
 //! the median run.
 
-use crate::special::binomial_cdf;
+use crate::special::{binomial, binomial_cdf};
 use serde::Serialize;
 
 /// Fewer values have no interval.
@@ -95,5 +95,10 @@ pub fn sign_test(values: &[f64]) -> f64 {
 }
 
 fn rank(n: usize) -> usize {
-    (0..=n / 2).filter(|k| binomial_cdf(*k, n, 0.5) <= 0.025 * (1.0 + 1e-9)).count()
+    let mut below = 0.0;
+    let is_tail = |k: &usize| {
+        below += binomial(*k, n, 0.5);
+        below <= 0.025 * (1.0 + 1e-9)
+    };
+    (0..=n / 2).take_while(is_tail).count()
 }

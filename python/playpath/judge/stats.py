@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -88,7 +87,12 @@ def summarise(values: Sequence[float]) -> Summary | None:
         return None
     data = np.sort(np.asarray(values, dtype=float))
     return Summary(
-        average, float(np.median(data)), _median_interval(data), float(data[0]), float(data[-1]), int(data.size)
+        average,
+        float(np.median(data)),
+        _engine.median_interval(data.tolist()),
+        float(data[0]),
+        float(data[-1]),
+        int(data.size),
     )
 
 
@@ -133,20 +137,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (m - step) * p_values[index]))
         corrected[index] = highest
     return corrected
-
-
-def _median_interval(ordered: np.ndarray) -> Interval | None:
-    """From the k-th smallest to the k-th largest, with the largest k that keeps 95 %."""
-    k = _rank(ordered.size)
-    return None if k == 0 else (float(ordered[k - 1]), float(ordered[-k]))
-
-
-@lru_cache(maxsize=256)
-def _rank(n: int) -> int:
-    """The largest k of which at most k - 1 of n fair coins show heads in 2.5 % of cases; 0 for none."""
-    tails = round(2 / (1 - CONFIDENCE))
-    k, ways, below = 0, 1, 1
-    while below * tails <= 2**n:  # of so many falls of the coins, in whole numbers
-        ways = ways * (n - k) // (k + 1)
-        k, below = k + 1, below + ways
-    return k

@@ -100,20 +100,7 @@ impl Driven {
         self.tell();
         self.now = now;
         let stamp = self.path.on_sent(now, bytes, false, &self.config.pacing);
-        let sent = Sent {
-            number,
-            stamp,
-            bytes,
-            stream_bytes: bytes,
-            fate: Fate::Outstanding,
-            is_eliciting: true,
-            is_in_flight: true,
-            is_ect: false,
-            path: 0,
-            carriers: 0,
-            frames: (0, 0),
-            acked_up_to: None,
-        };
+        let sent = Sent::eliciting(number, stamp, bytes, bytes);
         self.packets.push_back(Out { sent, offset: self.offset });
         self.offset += u64::from(bytes);
     }

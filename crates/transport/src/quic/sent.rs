@@ -45,6 +45,26 @@ pub(crate) struct Sent {
     pub acked_up_to: Option<u64>,
 }
 
+impl Sent {
+    /// A packet that asks for an ACK and just left, on the first path and without frames.
+    pub fn eliciting(number: u64, stamp: Stamp, bytes: u32, stream_bytes: u32) -> Sent {
+        Sent {
+            number,
+            stamp,
+            bytes,
+            stream_bytes,
+            fate: Fate::Outstanding,
+            is_eliciting: true,
+            is_in_flight: true,
+            is_ect: false,
+            path: 0,
+            carriers: 0,
+            frames: (0, 0),
+            acked_up_to: None,
+        }
+    }
+}
+
 /// Packets that were given up, in rising order; an ACK may still come.
 #[derive(Debug, Default)]
 pub(crate) struct GivenUp(VecDeque<(Sent, FrameList)>);

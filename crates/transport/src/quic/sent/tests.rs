@@ -5,21 +5,7 @@ fn filled(count: u64) -> Scoreboard {
     let mut board = Scoreboard::default();
     for number in 0..count {
         let stamp = Stamp::at(Time::from_millis(number));
-        let sent = Sent {
-            number,
-            stamp,
-            bytes: 1200,
-            stream_bytes: 1170,
-            fate: Fate::Outstanding,
-            is_eliciting: true,
-            is_in_flight: true,
-            is_ect: false,
-            path: 0,
-            carriers: 0,
-            frames: (0, 0),
-            acked_up_to: None,
-        };
-        board.push(sent, &[Frame::MaxData(number), Frame::Ping]);
+        board.push(Sent::eliciting(number, stamp, 1200, 1170), &[Frame::MaxData(number), Frame::Ping]);
     }
     board
 }
