@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from playpath import _engine
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.scenario import Scenario, load, parse_value, place, split_outside
-from playpath.scenario.resolved import Document
+
+if TYPE_CHECKING:
+    from playpath.scenario.resolved import Document
 
 
 @dataclass(frozen=True)

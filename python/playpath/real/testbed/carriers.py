@@ -17,9 +17,9 @@ from playpath.real.testbed.errors import MissingToolError, TestbedError, Unsuppo
 from playpath.real.testbed.sampling import Flow
 from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
 from playpath.real.testbed.signalling import COLLECTOR_PORT, Signalling
-from playpath.results.measured import PathCounts, Subflow
 
 if TYPE_CHECKING:
+    from playpath.results.measured import PathCounts, Subflow
     from playpath.scenario import resolved
 
 
