@@ -73,7 +73,7 @@ class Measured:
     elapsed_s: float
     is_multipath: bool
     report: Report = field(default_factory=Report)
-    paths: PathCounts = field(default_factory=PathCounts)
+    paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
     datagram_ports: Mapping[str, int] = field(default_factory=dict)
     video_ports: tuple[int, ...] = ()
     subflows: list[Subflow] = field(default_factory=list)

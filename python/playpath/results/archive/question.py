@@ -104,7 +104,7 @@ class Question:
             yield Cell(cell_id(variant, seed, version), point, variant, seed), digest
 
     def _variants(self, point: int) -> dict[str, Variant]:
-        base = Scenario.stored(cast(Document, self.scenario), self.written)
+        base = Scenario.stored(cast("Document", self.scenario), self.written)
         if self.kind == "comparison":  # played as it is, with its name
             texts = {name: json.dumps(choice, ensure_ascii=False) for name, choice in self.choices.items()}
             return {name: Variant(name, "", texts.get(name, base.text), "") for name in base.senders}
