@@ -12,11 +12,12 @@ import pytest
 from playpath.base.errors import InputError, RunError
 from playpath.base.parallel import default_jobs
 from playpath.papers import NAMES, Options, StudyResult, evaluate, regions, run_sensitivity, run_study, space, study
-from playpath.papers.claims import VERDICTS, alike, between, fewer, judge, ratio
+from playpath.papers.claims import VERDICTS, judge
 from playpath.papers.figures import draw
 from playpath.papers.grids import joint_grid, sensitivity_grid
 from playpath.papers.joint_space import Joint, run_joint
 from playpath.papers.modern_senders import rank_scenes, table_rows
+from playpath.papers.reading import check
 from playpath.papers.results import save
 from playpath.papers.runner import run_all as run_all_cells
 from playpath.papers.sensitivity import summary
@@ -41,37 +42,37 @@ A, B = {"variant": "a"}, {"variant": "b"}
 
 def test_fewer_is_strict_and_paired():
     # Differences -1, -1, -1: no variation, although a and b overlap.
-    assert judge(fewer("x", A, B, ""), table(a=[1, 5, 9], b=[2, 6, 10])).verdict == "reproduced"
+    assert judge(check("x", A, "", against=B, fewer=True), table(a=[1, 5, 9], b=[2, 6, 10])).verdict == "reproduced"
     # Equal everywhere is not fewer.
-    assert judge(fewer("x", A, B, ""), table(a=[0, 0, 0], b=[0, 0, 0])).verdict == "not reproduced"
+    assert judge(check("x", A, "", against=B, fewer=True), table(a=[0, 0, 0], b=[0, 0, 0])).verdict == "not reproduced"
     # Differences -9, 1, 1: mean -2.33, t(2) = 4.303, sd = 5.77, half width 14.3: straddles.
-    assert judge(fewer("x", A, B, ""), table(a=[1, 3, 3], b=[10, 2, 2])).verdict == "undecided"
-    assert judge(fewer("x", A, B, ""), table(a=[5, 6, 7], b=[1, 2, 3])).verdict == "not reproduced"
+    assert judge(check("x", A, "", against=B, fewer=True), table(a=[1, 3, 3], b=[10, 2, 2])).verdict == "undecided"
+    assert judge(check("x", A, "", against=B, fewer=True), table(a=[5, 6, 7], b=[1, 2, 3])).verdict == "not reproduced"
 
 
 def test_alike_has_a_tolerance_absolute_or_of_the_other():
     data = table(a=[110, 110], b=[100, 100])
-    assert judge(alike("x", A, B, "", within=10), data).verdict == "reproduced"
-    assert judge(alike("x", A, B, "", within=9), data).verdict == "not reproduced"
-    assert judge(alike("x", A, B, "", share=0.1), data).verdict == "reproduced"
+    assert judge(check("x", A, against=B, within=10), data).verdict == "reproduced"
+    assert judge(check("x", A, against=B, within=9), data).verdict == "not reproduced"
+    assert judge(check("x", A, against=B, within=0, share=0.1), data).verdict == "reproduced"
     # The mean lies 1 outside the bound of 9.
-    assert judge(alike("x", A, B, "", within=9), data).distance == pytest.approx(1)
+    assert judge(check("x", A, against=B, within=9), data).distance == pytest.approx(1)
 
 
 def test_ratio_needs_no_division():
     data = table(a=[1, 1], b=[2, 2], c=[0, 0])
-    assert judge(ratio("x", A, B, "", most=0.5), data).verdict == "reproduced"
-    assert judge(ratio("x", A, B, "", most=0.4), data).verdict == "not reproduced"
+    assert judge(check("x", A, against=B, at_most_times=0.5), data).verdict == "reproduced"
+    assert judge(check("x", A, against=B, at_most_times=0.4), data).verdict == "not reproduced"
 
 
 def test_equal_in_every_seed_is_reproduced_vacuously():
     """Nought against nought is at most half of it, and says nothing."""
     data = table(a=[0, 0], b=[0, 0], c=[1, 2])
-    assert judge(ratio("x", A, B, "", most=0.5), data).verdict == "reproduced vacuously"
-    assert judge(alike("x", A, B, "", within=1), data).verdict == "reproduced vacuously"
+    assert judge(check("x", A, against=B, at_most_times=0.5), data).verdict == "reproduced vacuously"
+    assert judge(check("x", A, against=B, within=1), data).verdict == "reproduced vacuously"
     # A bound alone compares nothing: none lost is what it asks for.
-    assert judge(between("x", A, "", high=1), data).verdict == "reproduced"
-    empty, told = alike("x", A, B, "", within=1), alike("x", A, {"variant": "c"}, "", within=20)
+    assert judge(check("x", A, "", high=1), data).verdict == "reproduced"
+    empty, told = check("x", A, against=B, within=1), check("x", A, against={"variant": "c"}, within=20)
     assert evaluate(Claim("c", "", "", [empty]), data).verdict == "reproduced vacuously"
     found = evaluate(Claim("c", "", "", [empty, told]), data)
     assert (found.verdict, found.deciding.check) == ("reproduced", told)
@@ -80,11 +81,11 @@ def test_equal_in_every_seed_is_reproduced_vacuously():
 def test_seeds_that_are_one_run_decide_nothing():
     """An interval of no width over replicas of one run is not certainty."""
     same = table(a=[1, 1], b=[2, 2]).with_columns(other=pl.lit(1.0))
-    assert judge(fewer("x", A, B, ""), same).verdict == "undecided"
-    assert judge(between("x", A, "", high=0), same).verdict == "undecided"
+    assert judge(check("x", A, "", against=B, fewer=True), same).verdict == "undecided"
+    assert judge(check("x", A, "", high=0), same).verdict == "undecided"
     # One side is random: the difference has a spread.
     half = table(a=[1, 1], b=[2, 3])
-    assert judge(fewer("x", A, B, ""), half).verdict in ("reproduced", "undecided")
+    assert judge(check("x", A, "", against=B, fewer=True), half).verdict in ("reproduced", "undecided")
 
 
 def test_range_over_cases_is_taken_within_a_seed():
@@ -94,12 +95,12 @@ def test_range_over_cases_is_taken_within_a_seed():
 
 
 def test_one_seed_decides_nothing():
-    assert judge(between("x", A, "", high=5), table(a=[1])).verdict == "undecided"
+    assert judge(check("x", A, "", high=5), table(a=[1])).verdict == "undecided"
 
 
 def test_a_claim_needs_all_its_checks():
     data = table(a=[1, 1], b=[2, 2])
-    good, bad = fewer("x", A, B, "good"), fewer("x", B, A, "bad")
+    good, bad = check("x", A, "good", against=B, fewer=True), check("x", B, "bad", against=A, fewer=True)
     assert evaluate(Claim("c", "", "", [good]), data).verdict == "reproduced"
     found = evaluate(Claim("c", "", "", [good, bad]), data)
     assert (found.verdict, found.deciding.check.says) == ("not reproduced", "bad")
@@ -118,7 +119,7 @@ def viewed(**variants):
 
 
 def test_fewer_discards_because_the_picture_stands_still_hold_by_count_only():
-    claim = Claim("c", "", "", [fewer("discarded_pictures", A, B, "a discards less")])
+    claim = Claim("c", "", "", [check("discarded_pictures", A, "a discards less", against=B, fewer=True)])
     found = evaluate(claim, viewed(a=(10.0, 185.0, 80.0), b=(90.0, 158.0, 80.0)))
     assert (found.verdict, found.unseen.check.says) == ("reproduced by count only", "a discards less: stalls no longer")
     assert found.seen == "stalled 185 against 158 s; shown of what was due 80 against 80 %"
@@ -129,21 +130,21 @@ def test_fewer_discards_because_the_picture_stands_still_hold_by_count_only():
     found = evaluate(claim, viewed(a=(10.0, 159.5, 79.6), b=(90.0, 158.0, 80.0)))
     assert (found.verdict, found.unseen) == ("reproduced", None)
     # Nor does the picture decide where the claim is no comparison of counts.
-    bound = Claim("c", "", "", [between("discarded_pictures", A, "few", high=20.0)])
+    bound = Claim("c", "", "", [check("discarded_pictures", A, "few", high=20.0)])
     assert evaluate(bound, viewed(a=(10.0, 185.0, 80.0), b=(90.0, 158.0, 80.0))).verdict == "reproduced"
 
 
 def test_a_metric_without_a_value_decides_nothing():
     """What it is about did not happen, as an FTP after a session that has no after."""
     empty = table(a=[1, 2]).with_columns(x=pl.lit(None, dtype=pl.Float64))
-    found = judge(between("x", A, "", high=5), empty)
+    found = judge(check("x", A, "", high=5), empty)
     assert (found.verdict, found.distance) == ("undecided", 0)
     assert found.to_dict()["mean"] is None
 
 
 def test_a_claim_about_no_case_is_an_error():
     with pytest.raises(ValueError, match="no case"):
-        judge(between("x", {"variant": "z"}, ""), table(a=[1, 2]))
+        judge(check("x", {"variant": "z"}, ""), table(a=[1, 2]))
 
 
 def tiny_study(**more):
@@ -155,8 +156,8 @@ def tiny_study(**more):
         }
         return [Case({"variant": cc}, {**scenario, "sender": [{"cc": cc}]}) for cc in ("newreno", "cubic")]
 
-    claim = Claim("t-1", "", "", [between("retransmitted_packets", {"variant": "cubic"}, "some", low=1.0)])
-    always = Claim("t-2", "", "", [between("startup_delay_s", {"variant": "newreno"}, "starts", low=0.0)])
+    claim = Claim("t-1", "", "", [check("retransmitted_packets", {"variant": "cubic"}, "some", low=1.0)])
+    always = Claim("t-2", "", "", [check("startup_delay_s", {"variant": "newreno"}, "starts", low=0.0)])
     loss = Unstated("loss", "1 %", "", knob="loss", values=(0, 1), chosen=1, unit="%")
 
     def vary(share, settings):
@@ -201,7 +202,7 @@ def test_a_session_that_is_cut_is_counted(tmp_path):
             found.append(Case({"variant": name}, scenario))
         return found
 
-    claim = Claim("t-1", "", "", [between(SHOWN, A | {"variant": "cut"}, "half of it", high=80.0)])
+    claim = Claim("t-1", "", "", [check(SHOWN, A | {"variant": "cut"}, "half of it", high=80.0)])
     result = run_study(replace(tiny_study(), cases=cases, claims=[claim]), Options(tmp_path))
     cut = dict(zip(result.table["variant"], result.table[CUT], strict=True))
     assert (cut, result.cut) == ({"cut": 1.0, "whole": 0.0}, 3)

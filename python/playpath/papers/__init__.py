@@ -1,13 +1,13 @@
 """The papers' studies: their grids, figures and claims as data, judged by one evaluator.
 
-A new study is a file with a `STUDY` and a name in `NAMES`; see docs/recipes/add-a-study.md.
+A new study is its data in `studies/`, its grid in a module, and a name in `NAMES`; see docs/recipes/add-a-study.md.
 """
 
-from importlib import import_module
 from pathlib import Path
 
 from playpath.base.errors import unknown_name
 from playpath.papers.claims import CheckResult, ClaimResult, evaluate
+from playpath.papers.reading import study
 from playpath.papers.runner import Options, StudyResult, run_study
 from playpath.papers.sensitivity import Sensitivity, run_sensitivity
 from playpath.papers.study import Study
@@ -28,12 +28,6 @@ __all__ = [
 ]
 
 NAMES = ("ccp", "sticky", "vegas", "newcwv")
-
-
-def study(name: str) -> Study:
-    """A study by name."""
-    found: Study = import_module(f"{__name__}.{name}").STUDY
-    return found
 
 
 def reproduce(

@@ -20,7 +20,7 @@ BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 
 @dataclass(frozen=True)
 class SetUp:
-    """What the paper leaves unstated; `UNSTATED` has the reasons.
+    """What the paper leaves unstated; studies/ccp.toml has the reasons.
 
     Attributes
     ----------

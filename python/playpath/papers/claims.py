@@ -13,7 +13,7 @@ if none of its checks found anything to tell apart, and *rests on our guard* if 
 algorithm is taken away (`runner.run_study`). Claims are not corrected for being many: each stands for itself, as in the
 papers.
 
-TwoWorlds the paper's counts stands what the viewer sees: where one case has fewer discards or underflows than another, it must not
+Beside the paper's counts stands what the viewer sees: where one case has fewer discards or underflows than another, it must not
 stand still for longer nor show less of what was due, beyond what one notices. A claim that holds by its counts and fails
 there is *reproduced by count only*: fewer frames are discarded, for instance, because the picture stands still.
 """
@@ -299,33 +299,3 @@ def _values(term: Term, name: str, table: pl.DataFrame) -> dict[int, float]:
 
 def _number(value: float) -> str:
     return format_value(value) if value >= 0 else "−" + format_value(-value)
-
-
-# Shorthands with which the studies are written.
-
-
-def fewer(metric_name: str, of: Labels, than: Labels, says: str, by: float = 0.0) -> Check:
-    """`of` is below `than`, by more than `by`."""
-    return Check(metric_name, Term(of), says, Term(than), high=-by, is_strict=True)
-
-
-def ratio(metric_name: str, of: Labels, to: Labels, says: str, *, most: float) -> Check:
-    """`of` is at most `most` times `to`."""
-    return Check(metric_name, Term(of), says, Term(to), scale=most, high=0.0)
-
-
-def ratio_at_least(metric_name: str, of: Labels, to: Labels, says: str, *, least: float) -> Check:
-    """`of` is at least `least` times `to`."""
-    return Check(metric_name, Term(of), says, Term(to), scale=least, low=0.0)
-
-
-def alike(metric_name: str, of: Labels, to: Labels, says: str, *, within: float = 0.0, share: float = 0.0) -> Check:
-    """`of` and `to` differ by at most `within` plus `share` of `to`."""
-    return Check(metric_name, Term(of), says, Term(to), low=-within, high=within, share=share)
-
-
-def between(
-    metric_name: str, of: Labels, says: str, *, low: float = float("-inf"), high: float = float("inf")
-) -> Check:
-    """The mean of `of` lies within bounds."""
-    return Check(metric_name, Term(of), says, low=low, high=high)

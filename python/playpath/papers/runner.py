@@ -25,6 +25,7 @@ from playpath.base.errors import RunError
 from playpath.base.manifest import package_version
 from playpath.base.parallel import check_jobs, run_all
 from playpath.base.tabular import Json
+from playpath.base.worlds import DEFAULT
 from playpath.papers.claims import ClaimResult, evaluate, is_judged
 from playpath.papers.modern_senders import Scene, rank_scenes
 from playpath.papers.study import CUT, SHOWN, Case, Series, Settings, Study
@@ -100,7 +101,7 @@ class Options:
     seeds: int | None = None
     quick: bool = False
     jobs: int | None = None
-    world: str = "sim"
+    world: str = DEFAULT
     settings: Settings = field(default_factory=dict)
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None

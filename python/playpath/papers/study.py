@@ -1,12 +1,10 @@
-"""What a study is, as data: cases (the grid), figures, claims, unstated parameters, and who is best today."""
+"""What a study is: cases (the grid), figures, claims, unstated parameters, and who is best today. `reading.py` reads one."""
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any, Literal
 
 from playpath.base.declared import Scalar
@@ -178,12 +176,6 @@ class Unstated:
             unit = f", in {self.unit}" if self.unit else ""
             raise ValueError(f"{self.knob} is a number from 0 on{unit}, not '{text}'")
         return int(number) if all(isinstance(v, int) for v in self.values) else number
-
-
-def unstated(study: str) -> list[Unstated]:
-    """What the paper of a study leaves unstated: `unstated/STUDY.toml`."""
-    text = (files(__package__) / "unstated" / f"{study}.toml").read_text(encoding="utf-8")
-    return [Unstated(**parameter) for parameter in tomllib.loads(text)["parameter"]]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import polars as pl
 from playpath.base.errors import InputError
 from playpath.base.files import write_text
 from playpath.base.tabular import Named
+from playpath.base.worlds import DEFAULT, is_exact
 from playpath.papers.runner import Options, Ran, run_cases
 from playpath.papers.study import Study
 
@@ -47,9 +48,9 @@ class SideBySide:
         spec = self.study.beside
         assert spec is not None
         tables = {world: ran.table for world, ran in self.ran.items()}
-        labels = [n for n in self.ran["sim"].labels if tables["sim"][n].n_unique() > 1]
+        labels = [n for n in self.ran[DEFAULT].labels if tables[DEFAULT][n].n_unique() > 1]
         rows = []
-        for key in tables["sim"].select(labels).unique(maintain_order=True).iter_rows(named=True):
+        for key in tables[DEFAULT].select(labels).unique(maintain_order=True).iter_rows(named=True):
             for metric in spec.metrics:
                 row: Named = {**key, "metric": metric}
                 for world, table in tables.items():
@@ -91,10 +92,10 @@ def run_beside(study: Study, options: Options) -> SideBySide:
     seeds = options.seeds or SEEDS
     cases = study.beside.cases(study.beside.share)
     ran: dict[str, Ran] = {}
-    for world in ("sim", options.world):
+    for world in (DEFAULT, options.world):
         label = f"{world} again" if world in ran else world
         # One session in real time after the other, unless told: sessions beside each other compete for this machine.
-        jobs = options.jobs if world == "sim" else options.jobs or 1
+        jobs = options.jobs if is_exact(world) else options.jobs or 1
         ran[label] = run_cases(study, cases, seeds, replace(options, world=world, jobs=jobs))
         if ran[label].interrupted:
             break

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from playpath.papers.study import Case, Labels, Series, Settings, unstated
+from playpath.papers.study import Case, Labels, Series, Settings
 from playpath.scenario.document import Sender
 
 PAPER = ("NewReno", "Vegas")
@@ -55,7 +55,7 @@ SCENES: dict[str, Scene] = {
 
 @dataclass(frozen=True)
 class SetUp:
-    """What can be chosen; `UNSTATED` has the reasons."""
+    """What can be chosen; studies/vegas.toml has the reasons."""
 
     heartbeat_ms: float = 100.0
     window_packets: int = 10_000
@@ -229,6 +229,3 @@ def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[flo
     whole = gained[: len(gained) // 5 * 5].reshape(-1, 5).mean(axis=1)
     found = {name: (times, np.round(np.asarray(y, dtype=float), 1).tolist()) for name, y in windows.items()}
     return found | {"throughput": (np.arange(len(whole), dtype=float).tolist(), np.round(whole, 4).tolist())}
-
-
-UNSTATED = unstated("vegas")

@@ -1,0 +1,72 @@
+"""Reads a study: what is data in `studies/NAME.toml` (claims, figures, unstated parameters, scenes), its grid in the module `NAME`.
+
+A check of a claim is `of`, the labels of a case, and `against`, those in which the other case differs; with `reduce` both are
+several cases. It holds if `of` is `fewer`, lies `within` so much (and a `share` of the other), is `at_most_times` or
+`at_least_times` the other, or lies between `low` and `high`.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from playpath.papers.study import Check, Claim, FigureSpec, Panel, Study, Term, Today, TwoWorlds, Unstated
+
+_OF_THE_GRID = ("cases", "vary", "measure", "trace")
+"""What the module of a study gives: the first always."""
+
+
+def study(name: str) -> Study:
+    """A study by name."""
+    data = tomllib.loads((files(__package__) / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
+    grid = import_module(f"{__package__}.{name}")
+    claims = [Claim(**{**entry, "checks": [check(**one) for one in entry["checks"]]}) for entry in data.pop("claim")]
+    return Study(
+        name=name,
+        claims=claims,
+        figures=[_figure(entry) for entry in data.pop("figure")],
+        sweeps=[_figure(entry) for entry in data.pop("sweep")],
+        unstated=[Unstated(**entry) for entry in data.pop("parameter")],
+        today=Today(**data.pop("today")),
+        beside=TwoWorlds(cases=grid.beside_cases, **data.pop("beside")),
+        **{part: found for part in _OF_THE_GRID if (found := getattr(grid, part, None))},
+        **data,
+    )
+
+
+def check(
+    metric: str,
+    of: Mapping[str, Any],
+    says: str = "",
+    *,
+    against: Mapping[str, Any] | None = None,
+    reduce: Any = "only",
+    fewer: bool = False,
+    within: float | None = None,
+    at_most_times: float | None = None,
+    at_least_times: float | None = None,
+    low: float = -math.inf,
+    high: float = math.inf,
+    share: float = 0.0,
+) -> Check:
+    """A check as it is written. A ratio is checked without dividing."""
+    other = None if against is None else Term({**of, **against}, reduce)
+    scale = 1.0
+    if fewer:
+        high = 0.0
+    elif within is not None:
+        low, high = -within, within
+    elif at_most_times is not None:
+        scale, high = at_most_times, 0.0
+    elif at_least_times is not None:
+        scale, low = at_least_times, 0.0
+    return Check(metric, Term(of, reduce), says, other, scale, low, high, share, is_strict=fewer)
+
+
+def _figure(entry: Mapping[str, Any]) -> FigureSpec:
+    span = {"span": tuple(entry["span"])} if "span" in entry else {}
+    return FigureSpec(**{**entry, **span, "panels": [Panel(**panel) for panel in entry["panels"]]})
