@@ -140,3 +140,28 @@ fn a_new_mptcp_connection_begins_on_a_path_that_works() {
     let (never, stalls) = played("handover_after = \"1000 s\"\n");
     assert!(never < 59.0 && stalls > 100.0, "{never} {stalls}");
 }
+
+/// One of two paths breaks for good under a film that needs most of the other: Linux's scheduler fills what is left as the lowest RTT does.
+/// With a send buffer that never grew it gave 47 packets per round trip, and the film stood three times as long.
+#[test]
+fn linuxs_scheduler_fills_the_path_that_is_left() {
+    let text = |sender: &str| {
+        format!(
+            "[video]\nrate = \"10 Mbit/s\"\nduration = \"40 s\"\n\
+             [player]\nkind = \"dash\"\nladder = \"10 Mbit/s\"\nsegment = \"2 s\"\nfull_level = \"4 s\"\n\
+             [[path]]\nname = \"wifi\"\nrate = \"25 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"60 ms\"\noutage = {{ from = \"9 s\" }}\n\
+             [[path]]\nname = \"lte\"\nrate = \"12 Mbit/s\"\nrtt = \"60 ms\"\nqueue = \"200 ms\"\n\
+             [[sender]]\nname = \"s\"\ncc = \"cubic\"\n{sender}\n"
+        )
+    };
+    for transport in ["tcp", "quic"] {
+        let stalls = |scheduler: &str| {
+            let sender = format!("scheduler = \"{scheduler}\"\ntransport = \"{transport}\"");
+            let record = play(&text(&sender), "s", 1, Tracing::Off);
+            check_conservation(&record);
+            metric(&record, "stall_time_s")
+        };
+        let (linux, lowest_rtt) = (stalls("linux"), stalls("dft"));
+        assert!(linux < 1.6 * lowest_rtt, "{transport}: {linux} s, {lowest_rtt} s under dft");
+    }
+}
