@@ -173,7 +173,7 @@ wheel-check: ## installs what `make wheel` made as a user does, and runs the dem
 	PYTHON=$(PYTHON) tools/try-wheel
 
 clean: ## remove what was built here
-	rm -rf $(VENV) web/node_modules web/engine python/playpath/web target crates/bpfload/target out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) python/playpath/scenario/*.pyi python/playpath/results/*.pyi web/node_modules web/engine python/playpath/web target crates/bpfload/target out .pytest_cache .mypy_cache .ruff_cache
 
 check-tools:
 	@PYTHON=$(PYTHON) tools/check-tools
@@ -195,4 +195,5 @@ $(VENV)/.dependencies: pyproject.toml | $(VENV)/.tools
 
 $(VENV)/.engine: $(RUST) $(VENV)/.dependencies
 	. $(BIN)/activate && maturin develop --release --quiet --skip-install
+	$(BIN)/python tools/typed_forms.py
 	@touch $@

@@ -9,9 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import typed
-import typed_record
-
 from playpath.base import engine
 from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, Metric, metric
 from playpath.scenario import keys
@@ -92,7 +89,7 @@ KINDS = {
 
 def pages() -> dict[Path, str]:
     """Every page, and what it has to say."""
-    schema, measurements, metrics = engine.record_reference()
+    schema, _, metrics = engine.record_reference()
     return {
         FOLDER / "scenario.md": scenario_page(),
         **{SCHEMAS / f"{name}.schema.json": engine.schema(name) for name in engine.DOCUMENTS},
@@ -100,8 +97,6 @@ def pages() -> dict[Path, str]:
         FOLDER / "metrics.md": metrics,
         FOLDER / "components.md": components(),
         VERDICT: verdict(),
-        **typed.modules(TABLES),
-        **typed_record.modules(schema, measurements),
     }
 
 

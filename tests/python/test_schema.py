@@ -1,5 +1,6 @@
 """The JSON Schema of documents says what the engine says; help and word lists follow from the same declarations."""
 
+import ast
 import copy
 import json
 import random
@@ -201,9 +202,17 @@ run = { seeds = 3 }"""
 
 
 def test_types_are_those_of_the_declarations():
-    """Generated like the page (test_record.py): here, that a type has the keys of its table."""
-    for table, typed_class in (("path", playpath.Path), ("run", playpath.Run), ("sweep", playpath.Design)):
-        assert typed_class.__annotations__.keys() == {key["name"] for key in keys.table_keys(table)}
+    """As classes, and for type checkers, whose form the build makes (tools/typed_forms.py)."""
+    form = ast.parse((ROOT / "python/playpath/scenario/document.pyi").read_text()).body
+    fields = {
+        of.name: {field.target.id for field in of.body if isinstance(field, ast.AnnAssign)}
+        for of in form
+        if isinstance(of, ast.ClassDef)
+    }
+    for table, typed_class in (("viewer", playpath.Viewer), ("run", playpath.Run), ("sweep", playpath.Design)):
+        assert typed_class.__name__ == keys.class_name(table)
+        assert fields[typed_class.__name__] == {key["name"] for key in keys.table_keys(table)}
+        assert fields[typed_class.__name__] == typed_class.__annotations__.keys()
 
 
 def test_a_key_that_is_newer_than_the_first_version_says_so():

@@ -18,6 +18,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use playpath_http::{Head, MOST_HEAD_BYTES, Range};
 use playpath_shell::{clap, since_epoch_s};
 use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
@@ -34,8 +35,6 @@ use playpath_cc::kernel::{Law, Slot};
 use crate::diag::Diag;
 use crate::live::{LiveError, Registered};
 
-/// Longer heads are not of nginx.
-const MAX_HEAD: usize = 16 * 1024;
 /// Longer bodies of reports nginx refuses (`client_max_body_size`).
 const MAX_BODY: usize = 64 * 1024;
 /// Connections of a session that its reports are handed to: the latest. Browsers open six to a server.
@@ -45,7 +44,7 @@ const MAX_SESSIONS: usize = 16 * 1024;
 /// In `pob_free_bytes`: the player does not tell its level.
 const NOT_TOLD: f64 = u32::MAX as f64;
 /// How what a player reports begins.
-const OF_PLAYER: &str = "POST /reports ";
+const OF_PLAYER: (&str, &str) = ("POST", "/reports");
 /// How a line begins that reports a claim which was not believed.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
 /// A client that has not sent its request in this time, or does not take its few bytes, is dropped.
@@ -136,10 +135,10 @@ impl CmcdBridge {
 
     fn answer(&mut self, mut stream: UnixStream) -> std::io::Result<()> {
         stream.set_write_timeout(Some(PATIENCE))?;
-        let text = read_request(&mut stream, Instant::now() + PATIENCE)?;
-        let question = Question::read(&text);
+        let (head, body) = read_request(&mut stream, Instant::now() + PATIENCE)?;
+        let question = Question::of(&head, &body);
         let taken = match &question {
-            Some(question) if text.starts_with(OF_PLAYER) => self.collect(question),
+            Some(question) if (&*head.method, &*head.target) == OF_PLAYER => self.collect(question),
             Some(question) => self.take(question),
             None => Ok(()),
         };
@@ -165,7 +164,7 @@ impl CmcdBridge {
     fn take(&mut self, request: &Question) -> Result<(), LiveError> {
         let parsed = match request.query {
             Some(query) => parse_query(query),
-            None => parse_headers(request.headers.iter().copied()),
+            None => parse_headers(request.head.fields.iter().map(|(name, value)| (&**name, &**value))),
         };
         let session = parsed.cmcd.sid.clone().unwrap_or_else(|| request.peer.to_string());
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
@@ -279,46 +278,31 @@ struct Question<'a> {
     local: Option<SocketAddr>,
     /// Query of the original request, if it carries client data.
     query: Option<&'a str>,
-    headers: Vec<(&'a str, &'a str)>,
-    /// The file that nginx will serve.
-    file: Option<&'a str>,
+    head: &'a Head,
     /// Of a POST.
     body: &'a str,
 }
 
 impl<'a> Question<'a> {
-    fn read(text: &'a str) -> Option<Question<'a>> {
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
-        let headers: Vec<(&str, &str)> =
-            head.lines().skip(1).filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
-        let header = |name: &str| headers.iter().find(|(k, _)| k.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
-        let peer = peer(header("X-Playpath-Peer")?)?;
-        let file = header("X-Playpath-File");
-        let query = header("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
+    fn of(head: &'a Head, body: &'a str) -> Option<Question<'a>> {
+        let peer = peer(head.field("X-Playpath-Peer")?)?;
+        let query = head.field("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
         let query = query.filter(|q| q.split('&').any(|part| part.starts_with("CMCD=")));
-        let local = header("X-Playpath-Local").and_then(self::peer);
-        Some(Question { peer, local, query, headers, file, body })
+        let local = head.field("X-Playpath-Local").and_then(self::peer);
+        Some(Question { peer, local, query, head, body })
     }
 
-    /// Size of what was asked for: the file, or a part of it.
+    /// Size of what was asked for: the file that nginx will serve, or a part of it. A range is a word of the client's: of a file of
+    /// unknown size it counts only with both its ends.
     fn object_bytes(&self) -> Option<u64> {
-        let file = self.file.and_then(|file| fs::metadata(file).ok()).filter(fs::Metadata::is_file);
-        let size = file.map(|file| file.len());
-        let range = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case("Range"));
-        range.and_then(|(_, range)| part_bytes(range, size)).or(size)
+        let file = self.head.field("X-Playpath-File").and_then(|file| fs::metadata(file).ok());
+        let size = file.filter(fs::Metadata::is_file).map(|file| file.len());
+        let range = self.head.field("Range").map(|range| Range::parse(range, size.unwrap_or(u64::MAX)));
+        match range {
+            Some(Range::Part(first, last)) if size.is_some() || last < u64::MAX - 1 => Some(last - first + 1),
+            _ => size,
+        }
     }
-}
-
-/// Bytes of the part that a `Range` names (RFC 9110, section 14.2), of a file of so many if that is known. The range is a word of
-/// the client's: never more than the file. `None`: not one part, or an empty one.
-fn part_bytes(range: &str, size: Option<u64>) -> Option<u64> {
-    let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
-    let asked = match (first, last) {
-        ("", last) => last.parse().ok()?,
-        (first, "") => size?.checked_sub(first.parse().ok()?)?,
-        (first, last) => last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.saturating_add(1),
-    };
-    Some(asked.min(size.unwrap_or(u64::MAX))).filter(|bytes| *bytes > 0)
 }
 
 /// An address and a port as nginx's `$remote_addr:$remote_port` has them: IPv6 without brackets, or with.
@@ -328,37 +312,28 @@ fn peer(text: &str) -> Option<SocketAddr> {
 }
 
 /// Head and body.
-fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<String> {
+fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<(Head, String)> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
-    let endless = || std::io::Error::other("a request that does not end");
-    let mut total = None;
-    while total.is_none_or(|total| bytes.len() < total) {
+    loop {
+        if let Some(head) = Head::of_request(&bytes).map_err(std::io::Error::other)? {
+            let length = head.field("content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+            if let Some(body) = bytes[head.length..].get(..length) {
+                let body = String::from_utf8_lossy(body).into_owned();
+                return Ok((head, body));
+            }
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;
         let count = stream.read(&mut chunk)?;
-        if count == 0 || bytes.len() + count > MAX_HEAD + MAX_BODY {
-            return Err(endless());
+        if count == 0 || bytes.len() + count > MOST_HEAD_BYTES + MAX_BODY {
+            return Err(std::io::Error::other("a request that does not end"));
         }
         bytes.extend_from_slice(&chunk[..count]);
-        let head = bytes.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4);
-        if head.unwrap_or(bytes.len()) > MAX_HEAD {
-            return Err(endless());
-        }
-        total = head.map(|head| head + body_bytes(&bytes[..head]));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// As the head says; more than is allowed is never complete.
-fn body_bytes(head: &[u8]) -> usize {
-    let head = String::from_utf8_lossy(head);
-    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
-    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    length.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0).min(MAX_HEAD + MAX_BODY)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-use playpath_http::{DELIVERY, Head, read_delivery};
+use playpath_http::{DELIVERY, Head, Range, read_delivery};
 use playpath_shell::monotonic_nanos;
 use playpath_units::Time;
 use playpath_video::Delivery;
@@ -73,8 +73,8 @@ impl Asked {
         for (name, value) in &head.fields {
             let broken = || io::Error::other(format!("cannot read `{name}: {value}`"));
             if name.eq_ignore_ascii_case("range") {
-                let last = value.strip_prefix("bytes=0-").and_then(|n| n.parse::<u64>().ok());
-                asked.bytes = last.ok_or_else(broken)?.saturating_add(1);
+                let Range::Part(0, last) = Range::parse(value, u64::MAX) else { return Err(broken()) };
+                asked.bytes = last + 1;
             } else if name.eq_ignore_ascii_case(DELIVERY) {
                 asked.delivery = read_delivery(value, Time::from_nanos).ok_or_else(broken)?;
             }

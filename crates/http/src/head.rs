@@ -7,10 +7,16 @@ pub const MOST_HEAD_BYTES: usize = 16 * 1024;
 const MOST_FIELDS: usize = 100;
 
 /// The head of a request or a response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Request line or status line.
     pub first: String,
+    /// Of a request, as its target.
+    pub method: String,
+    /// As it was sent: a path, or a whole address.
+    pub target: String,
+    /// The x of HTTP/1.x.
+    pub minor: u8,
     /// Of a response; 0 of a request.
     pub status: u16,
     /// Names and values.
@@ -24,6 +30,8 @@ pub struct Head {
 pub enum Broken {
     /// It has more than [`MOST_HEAD_BYTES`] or too many fields.
     TooLarge,
+    /// It speaks another version.
+    Version,
     /// It is no HTTP/1.
     Syntax(httparse::Error),
 }
@@ -32,6 +40,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Broken::TooLarge => write!(f, "a head of more than 16 KiB"),
+            Broken::Version => write!(f, "no HTTP/1.1: another version"),
             Broken::Syntax(error) => write!(f, "no HTTP/1.1: {error}"),
         }
     }
@@ -46,8 +55,16 @@ impl Head {
         let mut request = httparse::Request::new(&mut fields);
         let Some(length) = complete(request.parse(input), input)? else { return Ok(None) };
         let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
-        let first = format!("{method} {target} HTTP/1.{}", request.version.unwrap_or(1));
-        Ok(Some(Head { first, status: 0, fields: owned(request.headers), length }))
+        let minor = request.version.unwrap_or(1);
+        Ok(Some(Head {
+            first: format!("{method} {target} HTTP/1.{minor}"),
+            method: method.to_string(),
+            target: target.to_string(),
+            minor,
+            status: 0,
+            fields: owned(request.headers),
+            length,
+        }))
     }
 
     /// Of a response; `None`: it is not complete.
@@ -56,14 +73,20 @@ impl Head {
         let mut response = httparse::Response::new(&mut fields);
         let Some(length) = complete(response.parse(input), input)? else { return Ok(None) };
         let status = response.code.unwrap_or_default();
-        let first =
-            format!("HTTP/1.{} {status} {}", response.version.unwrap_or(1), response.reason.unwrap_or_default());
-        Ok(Some(Head { first, status, fields: owned(response.headers), length }))
+        let minor = response.version.unwrap_or(1);
+        let first = format!("HTTP/1.{minor} {status} {}", response.reason.unwrap_or_default());
+        Ok(Some(Head { first, minor, status, fields: owned(response.headers), length, ..Head::default() }))
     }
 
     /// Value of the first field of this name.
     pub fn field(&self, wanted: &str) -> Option<&str> {
-        self.fields.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.as_str())
+        self.all(wanted).next()
+    }
+
+    /// The values of all fields of this name.
+    pub fn all(&self, wanted: &str) -> impl Iterator<Item = &str> {
+        let found = self.fields.iter().filter(move |(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.map(|(_, value)| value.trim())
     }
 }
 
@@ -72,6 +95,7 @@ fn complete(parsed: httparse::Result<usize>, input: &[u8]) -> Result<Option<usiz
         Ok(httparse::Status::Complete(length)) if length <= MOST_HEAD_BYTES => Ok(Some(length)),
         Ok(httparse::Status::Partial) if input.len() < MOST_HEAD_BYTES => Ok(None),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => Err(Broken::TooLarge),
+        Err(httparse::Error::Version) => Err(Broken::Version),
         Err(error) => Err(Broken::Syntax(error)),
     }
 }

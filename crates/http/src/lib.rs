@@ -10,11 +10,13 @@ mod head;
 mod http1;
 pub mod http2;
 mod http3;
+mod request;
 mod version;
 
 pub use asked::{DELIVERY, delivery_line, read_delivery};
 pub use carrier::Carrier;
 pub use head::{Broken, Head, MOST_HEAD_BYTES};
+pub use request::{Asked, Range};
 pub use version::Http;
 
 use playpath_video::cmsd::Cmsd;

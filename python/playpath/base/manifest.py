@@ -8,6 +8,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from playpath.base import engine
+from playpath.base.worlds import is_exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,7 +101,7 @@ def compared(scenario: Scenario) -> Compared:
 
 def again(world: str) -> str:
     """What to expect of another run of the same."""
-    if world == "sim":
+    if is_exact(world):
         return "Equal scenario, seeds and engine version give equal results, bit for bit."
     return (
         "Real time: a seed gives the same losses and the same draws of the traffic, not the same scheduling of the machine. Another run of "

@@ -1,309 +1,262 @@
-"""Study `ccp`: Cavendish et al., Congestion Avoidance TCP Improvements for Video Streaming (INTERNET 2015)."""
+"""The grid of the study `ccp`: its set-up, its senders, its cases, and what is traced of them."""
 
 from __future__ import annotations
 
-from playpath.papers.ccp_grid import (
-    BUFFERS,
-    OF_CCPD,
-    POB_NAMES,
-    RTTS,
-    TODAY_SENDERS,
-    WITH_LEVEL,
-    beside_cases,
-    cases,
-    trace,
-    vary,
-)
-from playpath.papers.claims import alike, between, fewer
-from playpath.papers.study import (
-    Check,
-    Claim,
-    FigureSpec,
-    Labels,
-    Panel,
-    Settings,
-    Study,
-    Term,
-    Today,
-    TwoWorlds,
-    unstated,
-)
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-DISCARDS, UNDERFLOWS, RETRANSMITTED = "discarded_pictures", "underflow_events", "retransmitted_packets"
+import numpy as np
+
+from playpath.papers.study import Case, ControlChoice, Labels, Series, Settings
+from playpath.scenario.document import Player, Up, Video, Wifi
+
+POB_RATES = (3.0, 2.0, 1.0, 0.5)
+RTTS = (3, 100, 200)
+LONGEST = 20
+"""A session is played to its end, at most so many times its length: a sender that takes longer carries a twentieth of the video."""
+BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 
 
-def _at(variant: str, rtt: int = 100, buffer: int = 448) -> Labels:
-    return {"part": "paper", "variant": variant, "rtt": rtt, "buffer": buffer}
+@dataclass(frozen=True)
+class SetUp:
+    """What the paper leaves unstated; `UNSTATED` has the reasons.
+
+    Attributes
+    ----------
+    loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
+        Of the wireless hop and the client.
+    kp, kd : float
+        Gains of CCP's law and of CCPD's derivative.
+    late, shift_after
+        Of the player: what becomes of late frames, and from what lateness on the clock is set back.
+    film : str
+        The bit rate over time.
+    """
+
+    loss_percent: float = 0.1
+    losses: str = "single"
+    wifi: str = "constant"
+    wifi_mbps: float = 20.0
+    queue_kb: float = 300.0
+    socket_mb: float = 1.0
+    jitter_ms: float = 0.0
+    kp: float = 2.0
+    law: str = "as printed"
+    kd: float = 0.25
+    storage: str = "path"
+    rtt: str = "ewma"
+    window_in_recovery: str = "follow"
+    bound: str = "rate_x_rtt"
+    recovery: str = "rack_tlp"
+    late: str = "discarded"
+    shift_after: str = "the cache"
+    film: str = "looped clip"
+
+    def loss(self) -> Any:
+        """Single losses, or bursts of four packets at the same mean loss."""
+        if self.losses == "single":
+            return f"{self.loss_percent:g} %"
+        p = 0.25 * self.loss_percent / (100 - self.loss_percent)
+        return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
+
+    def hop(self) -> Up:
+        """The rate and jitter of the wireless hop, or the hop as 802.11 has it."""
+        if self.wifi in _HOPS:
+            return {"wifi": _HOPS[self.wifi]}
+        jitter: Up = {"jitter": f"{self.jitter_ms:g} ms"} if self.jitter_ms else {}
+        return {"rate": f"{self.wifi_mbps:g} Mbit/s", **jitter}
+
+    def video(self, length_s: int) -> Video:
+        """The clip, repeated, or a film of scenes with as many bytes."""
+        common: Video = {"rate": "5.24 Mbit/s", "duration": f"{length_s} s"}
+        if self.film == "looped clip":
+            return {"source": "bigbuckbunny", **common}
+        return {**common, "fps": 25, "scene_sd": 0.4}
+
+    def late_frames(self) -> Player:
+        """The player's settings for late frames."""
+        return _SHIFTS[self.shift_after] | _LATE[self.late]
 
 
-def _fewer_both(better: str, worse: str, rtt: int) -> list[Check]:
-    return [
-        fewer(m, _at(better, rtt), _at(worse, rtt), f"RTT {rtt}: {better} has fewer {what} than {worse}")
-        for m, what in ((DISCARDS, "discards"), (UNDERFLOWS, "underflows"))
-    ]
-
-
-def _almost_none(variant: str, rtt: int) -> list[Check]:
-    return [
-        between(DISCARDS, _at(variant, rtt), f"RTT {rtt}: {variant} discards under one frame", high=1.0),
-        between(UNDERFLOWS, _at(variant, rtt), f"RTT {rtt}: {variant} has at most five underflows", high=5.0),
-    ]
-
-
-def _two_worst(rtt: int) -> list[Check]:
-    others = ("CCP", "CCPLCA", "CCPLB(1)")
-    return [c for worse in ("Cubic", "Compound") for better in others for c in _fewer_both(better, worse, rtt)]
-
-
-def _ccp_better(rtt: int) -> list[Check]:
-    return _fewer_both("CCP", "Cubic", rtt) + _fewer_both("CCP", "Compound", rtt)
-
-
-def _alike_both(a: str, b: str, rtt: int, buffer: int = 448, other_buffer: int = 448) -> list[Check]:
-    return [
-        alike(m, _at(a, rtt, buffer), _at(b, rtt, other_buffer), f"RTT {rtt}: {a} ≈ {b} in {what}", within=within)
-        for m, what, within in ((DISCARDS, "discards", 5.0), (UNDERFLOWS, "underflows", 2.0))
-    ]
-
-
-def _best_of_all(rtt: int) -> list[Check]:
-    """CCPLB(1) is the best: next to nothing wrong, and better than CCP, which the paper sets out to improve."""
-    return _almost_none("CCPLB(1)", rtt) + _fewer_both("CCPLB(1)", "CCP", rtt)
-
-
-def _spread_falls(metric: str, what: str) -> Check:
-    where: dict[str, str | float] = {"part": "paper", "rtt": 100}
-    pob: dict[str, str | float] = {"is_pob": "yes"}
-    return Check(
-        metric,
-        Term({**where, **pob, "buffer": 897}, "range"),
-        f"range of {what} over POBRates at 897 is at most half of that at 448",
-        Term({**where, **pob, "buffer": 448}, "range"),
-        scale=0.5,
-        high=0.0,
-    )
-
-
-CLAIMS = [
-    Claim(
-        "ccp-1",
-        "RTT 3: Cubic and Compound have no discarded frames and very few underflows",
-        "under one discard, at most five underflows",
-        _almost_none("Cubic", 3) + _almost_none("Compound", 3),
-    ),
-    Claim(
-        "ccp-2",
-        "RTT 3: CCP has significantly more discards and underflows than Cubic, Compound and CCPLB(1)",
-        "strictly more of both, against each",
-        [c for better in ("Cubic", "Compound", "CCPLB(1)") for c in _fewer_both(better, "CCP", 3)],
-    ),
-    Claim(
-        "ccp-3",
-        "RTT 3: CCPLCA is the worst of the five in discards and underflows",
-        "strictly more of both than each other variant",
-        [c for better in ("Cubic", "Compound", "CCP", "CCPLB(1)") for c in _fewer_both(better, "CCPLCA", 3)],
-    ),
-    Claim(
-        "ccp-4",
-        "RTT 3: CCPLB(1) is as good as Cubic and Compound",
-        "within 5 discards and 2 underflows",
-        _alike_both("CCPLB(1)", "Cubic", 3) + _alike_both("CCPLB(1)", "Compound", 3),
-    ),
-    Claim(
-        "ccp-5",
-        "RTT 3: CCPLB(1) retransmits more packets than any other variant",
-        "strictly more than each",
-        [
-            fewer(RETRANSMITTED, _at(v, 3), _at("CCPLB(1)", 3), f"RTT 3: {v} retransmits less than CCPLB(1)")
-            for v in ("Cubic", "Compound", "CCP", "CCPLCA")
-        ],
-    ),
-    Claim(
-        "ccp-6",
-        "RTT 100: Cubic and Compound are the two worst in discards and underflows",
-        "each of the other three has strictly fewer of both than either",
-        _two_worst(100),
-    ),
-    Claim(
-        "ccp-7", "RTT 100: CCP has fewer discards and underflows than Cubic and Compound", "strictly", _ccp_better(100)
-    ),
-    Claim(
-        "ccp-8",
-        "RTT 100: CCPLB(1) is the best: no discards, very few underflows",
-        "under one discard, at most five underflows; strictly fewer of both than CCP, the next in the paper",
-        _best_of_all(100),
-    ),
-    Claim(
-        "ccp-9",
-        "RTT 100: CCP and CCPLB(1) retransmit about the same number of packets",
-        "within 20 %",
-        [alike(RETRANSMITTED, _at("CCP"), _at("CCPLB(1)"), "RTT 100: CCP within 20 % of CCPLB(1)", share=0.2)],
-    ),
-    Claim(
-        "ccp-10",
-        "RTT 200: as ccp-6, ccp-7 and ccp-8",
-        "the same checks at 200 ms",
-        _two_worst(200) + _ccp_better(200) + _best_of_all(200),
-    ),
-    Claim(
-        "ccp-11",
-        "buffer 448, RTT 100: overbooking, CCPLB(0.5), hurts; underbooking, (2) and (3), does not matter",
-        "(0.5) strictly worse than (1) in both; (2) and (3) within 5 discards and 2 underflows of (1)",
-        _fewer_both("CCPLB(1)", "CCPLB(0.5)", 100)
-        + _alike_both("CCPLB(2)", "CCPLB(1)", 100)
-        + _alike_both("CCPLB(3)", "CCPLB(1)", 100),
-    ),
-    Claim(
-        "ccp-12",
-        "buffer 897 against 448: much less variation in discards and underflows between POBRates; retransmissions about the same",
-        "range over POBRates at most half; retransmissions within 20 % for each POBRate",
-        [
-            _spread_falls(DISCARDS, "discards"),
-            _spread_falls(UNDERFLOWS, "underflows"),
-            *(
-                alike(
-                    RETRANSMITTED,
-                    _at(v, 100, 897),
-                    _at(v),
-                    f"{v}: retransmissions at 897 within 20 % of 448",
-                    share=0.2,
-                )
-                for v in POB_NAMES
-            ),
-        ],
-    ),
-    Claim(
-        "ccp-13",
-        "buffer 1345 against 897: no significant improvement",
-        "within 5 discards and 2 underflows for each POBRate",
-        [c for v in POB_NAMES for c in _alike_both(v, v, 100, 1345, 897)],
-    ),
-    Claim(
-        "ccp-14",
-        "buffer 448, RTT 100: small amounts of discards and underflows with every POBRate",
-        "within the axes of the paper's figure 7: at most 20 discards and 40 underflows for each POBRate",
-        [
-            between(m, _at(v), f"{v}: at most {most} {what}", high=float(most))
-            for v in POB_NAMES
-            for m, what, most in ((DISCARDS, "discards", 20), (UNDERFLOWS, "underflows", 40))
-        ],
-    ),
-    Claim(
-        "ccp-15",
-        "the changes to CCP can be equally applied to CCPD",
-        "CCPD, CCPDLCA and CCPDLB(1) do as CCP, CCPLCA and CCPLB(1) at each RTT: within 5 discards and 2 underflows",
-        [c for rtt in RTTS for ours, theirs in OF_CCPD.items() for c in _alike_both(ours, theirs, rtt)],
-    ),
-]
-
-_TWO = (
-    Panel(DISCARDS, "discarded frames", is_log=True),
-    Panel(UNDERFLOWS, "underflow events", is_log=True),
-    Panel(RETRANSMITTED, "retransmitted packets"),
-)
-
-
-def _as_printed(discards: int, underflows: int) -> tuple[Panel, ...]:
-    """The paper's axes: up to these counts, and packets to 300 000."""
-    return (
-        Panel(DISCARDS, "discarded frames", ticks=range(0, discards + 1, 10 if discards > 20 else 5)),
-        Panel(UNDERFLOWS, "underflow events", ticks=range(0, underflows + 1, 10)),
-        Panel(RETRANSMITTED, "retransmitted packets", ticks=range(0, 300_001, 50_000)),
-    )
-
-
-_SWEPT: Labels = {"rtt": 100, "is_five": "yes"}
-FIGURES = [
-    *(
-        FigureSpec(
-            str(4 + i),
-            f"the five variants at RTT {rtt} ms",
-            "bars",
-            _as_printed(70, 70),
-            {"part": "paper", "rtt": rtt, "is_five": "yes"},
-        )
-        for i, rtt in enumerate(RTTS)
-    ),
-    *(
-        FigureSpec(
-            str(7 + i),
-            f"POBRates at RTT 100 ms, buffer {buffer} packets",
-            "bars",
-            _as_printed(20, 40),
-            {"part": "paper", "rtt": 100, "buffer": buffer, "is_pob": "yes"},
-        )
-        for i, buffer in enumerate(BUFFERS)
-    ),
-    *(
-        FigureSpec(
-            name,
-            title,
-            "traces",
-            (Panel("", "packets"),),
-            {"part": "trace", "rtt": rtt},
-            x="variant",
-            trace=("in flight", "playout buffer", "dropped in 0.1 s"),
-            span=(0.0, 20.0),
-        )
-        for name, rtt, title in (
-            ("t1", 3, "CCP at RTT 3 ms, without jitter and with it"),
-            ("t2", 200, "CCP and CCPLB(1) at RTT 200 ms"),
-        )
-    ),
-]
-
-SWEEPS = [
-    FigureSpec(
-        f"s{i + 1}", f"{title}, RTT 100 ms", "lines", _TWO, {"parameter": knob, **_SWEPT}, "value", x_label=label
-    )
-    for i, (knob, title, label) in enumerate(
-        (
-            ("loss_percent", "loss of the wireless hop", "loss (%)"),
-            ("socket_mb", "client's socket buffer", "buffer (MB)"),
-            ("jitter_ms", "jitter of the wireless hop", "jitter (± ms)"),
-        )
-    )
-]
-
-UNSTATED = unstated("ccp")
-
-_SCENES: dict[str, Labels] = {
-    f"one file, RTT {rtt} ms": {"is_today": "yes", "player": "one file", "rtt": rtt} for rtt in RTTS
+_HOPS: dict[str, Wifi] = {
+    "802.11g": {"standard": "802.11g", "snr": 20, "snr_sd": 3},
+    "802.11n": {"standard": "802.11n", "snr": 20, "snr_sd": 3},
+    "802.11n, fading": {"standard": "802.11n", "snr": 15, "snr_sd": 6},
 }
-TODAY = Today(
-    scenes=_SCENES | {"segments with CMCD, RTT 100 ms": {"is_today": "yes", "player": "segments"}},
-    ours=(*TODAY_SENDERS, *WITH_LEVEL),
-)
+_LATE: dict[str, Player] = {
+    "discarded": {},
+    "clock references": {"references": "250 ms"},
+    "played faster": {"late": "play-faster"},
+}
+_SHIFTS: dict[str, Player] = {
+    "at once": {"shift_after": "0 s"},
+    "250 ms": {"shift_after": "250 ms"},
+    "the cache": {},
+    "5 s": {"shift_after": "5 s"},
+}
+CHOSEN = SetUp()
 
-TWO_WORLDS = TwoWorlds(
-    cases=beside_cases,
-    metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", RETRANSMITTED, "mean_rtt_ms"),
-    share=0.1,
-    notes="CCP's family with floor and guards in both worlds",
-)
+_LEVELLED: dict[str, ControlChoice] = {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
+_CONTROLS: dict[str, ControlChoice] = {
+    "Cubic": {"name": "cubic"},
+    "Compound": {"name": "compound"},
+    "CCP": {"name": "ccp"},
+    "CCPLCA": {"name": "ccplca"},
+    **_LEVELLED,
+}
+# The changes "can be equally applied to CCPD TCP variant".
+_OF_CCPD: dict[str, ControlChoice] = {
+    "CCPD": {"name": "ccpd"},
+    "CCPDLCA": {"name": "ccplca"},
+    "CCPDLB(1)": {"name": "ccplb", "pob_rate": 1.0},
+}
+OF_CCPD = {"CCPD": "CCP", "CCPDLCA": "CCPLCA", "CCPDLB(1)": "CCPLB(1)"}
+"""CCPD and the changes applied to it, each with what is CCP's."""
+FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
+PACED = "CCPLB paced"
+TODAY_SENDERS: dict[str, ControlChoice] = {
+    "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
+    "BBR": {"name": "bbr"},
+    "BBRv3": {"name": "bbr3"},
+    "CCPD": {"name": "ccpd", "mode": "paper"},
+    "CCPLB guarded": {"name": "ccplb"},
+    PACED: {"name": "ccplb"},
+}
+WITH_LEVEL: dict[str, ControlChoice] = {
+    "CCPLB(1) + level": {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
+    f"{PACED} + level": {"name": "ccplb", "pob_mode": "free"},
+}
 
-KNOWN: list[Settings] = [
-    {"queue_kb": 1000.0, "loss_percent": 0.15, "jitter_ms": 7.0, "kp": 1.5},
-    {"queue_kb": 100.0, "kp": 0.6},
-]
-"""From audits of the study: a deep queue, a delay that varies and a small gain; a shallow queue and a smaller gain."""
 
-STUDY = Study(
-    name="ccp",
-    title="CCP: congestion avoidance for video streaming",
-    paper="Cavendish et al., Congestion Avoidance TCP Improvements for Video Streaming, INTERNET 2015",
-    seeds=10,
-    cases=cases,
-    claims=CLAIMS,
-    figures=FIGURES,
-    unstated=UNSTATED,
-    vary=vary,
-    known=KNOWN,
-    guards={"law": "as printed"},
-    sweeps=SWEEPS,
-    sensitivity_seeds=3,
-    today=TODAY,
-    beside=TWO_WORLDS,
-    trace=trace,
-    revision=4,
-)
+def _control(part: str, variant: str, setup: SetUp) -> ControlChoice:
+    papers = _CONTROLS | (_OF_CCPD if part == "paper" else {})
+    if variant not in papers:
+        return (TODAY_SENDERS | WITH_LEVEL)[variant]
+    control = dict(papers[variant])
+    if str(control["name"]).startswith("ccp"):
+        # The law as the paper prints it has neither floor nor guards.
+        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}
+        control |= {"recovery": setup.window_in_recovery, "storage": setup.storage}
+    control |= {"kd": setup.kd} if variant in OF_CCPD else {}
+    return control | ({"bound": setup.bound} if control["name"] == "ccplca" else {})
+
+
+def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labels:
+    """`is_…` mark the cases that a figure or a ranking groups."""
+    is_one_second = buffer == 448
+    return {
+        "part": part,
+        "variant": variant,
+        "rtt": rtt,
+        "buffer": buffer,
+        "player": player,
+        "is_five": "yes" if part == "paper" and variant in FIVE and is_one_second else "no",
+        "is_pob": "yes" if part == "paper" and variant in POB_NAMES else "no",
+        "is_today": "yes" if is_one_second and (part == "today" or (part == "paper" and variant in FIVE)) else "no",
+    }
+
+
+def _case(
+    part: str,
+    variant: str,
+    share: float,
+    rtt: int = 100,
+    buffer: int = 448,
+    setup: SetUp = CHOSEN,
+    player: str = "one file",
+    called: str = "",
+) -> Case:
+    path = {
+        "name": "wifi",
+        "rtt": f"{rtt} ms",
+        "loss": setup.loss(),
+        "queue": f"{setup.queue_kb:g} kB",
+        **setup.hop(),
+    }
+    sender = {"name": "sender", "cc": _control(part, variant, setup), "loss_detection": setup.recovery}
+    if variant.startswith(PACED):
+        sender |= {"pacing": "linux", "validation": "newcwv"}
+    length = round(624 * share)
+    scenario = {
+        "video": setup.video(length),
+        "player": _player(player, buffer, setup),
+        "path": [path],
+        "sender": [sender | {"receive_buffer": f"{setup.socket_mb * 1000:g} kB"}],
+        "run": {"duration": f"{LONGEST * length} s"},
+    }
+    is_trace = part == "trace"
+    return Case(
+        _labels(part, called or variant, rtt, buffer, player),
+        scenario,
+        is_traced=is_trace,
+        most_seeds=1 if is_trace else None,
+    )
+
+
+def _player(kind: str, buffer: int, setup: SetUp) -> Player:
+    if kind == "one file":
+        return {"kind": "progressive", "buffer": BUFFERS[buffer], **setup.late_frames()}
+    return {
+        "kind": "dash",
+        "abr": "fixed",
+        "ladder": "5.24 Mbit/s",
+        "segment": "500 ms",
+        "full_level": "1500 ms",
+        "resume_level": "1500 ms",
+        "cmcd": "v2",
+    }
+
+
+def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
+    """Figures 4 to 9; bars in the paper's order: the POBRates fall. Then the changes applied to CCPD."""
+    found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
+    for name in POB_NAMES:
+        found += [_case("paper", name, share, buffer=buffer, setup=setup) for buffer in BUFFERS]
+    found += [_case("paper", "CCPLB(1)", share, rtt=rtt, setup=setup) for rtt in (3, 200)]
+    return found + [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in OF_CCPD]
+
+
+def cases(share: float) -> list[Case]:
+    """The paper's figures, today's senders, and the traces of what decides."""
+    found = _paper_cases(share)
+    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in TODAY_SENDERS]
+    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *TODAY_SENDERS, *WITH_LEVEL)
+    found += [_case("today", v, share, player="segments") for v in segmented]
+    found += [_case("trace", v, share, rtt=rtt) for rtt, v in TRACED]
+    jitter = replace(CHOSEN, jitter_ms=20.0)
+    return [*found, _case("trace", "CCP", share, rtt=3, setup=jitter, called="CCP, jitter of ± 20 ms")]
+
+
+def beside_cases(share: float) -> list[Case]:
+    """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py has it as the paper prints it."""
+    guarded = replace(CHOSEN, law="guarded")
+    return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]
+
+
+def vary(share: float, settings: Settings) -> list[Case]:
+    """The paper's cases with unstated parameters at other values."""
+    return _paper_cases(share, replace(CHOSEN, **settings))
+
+
+TRACED = ((3, "CCP"), (200, "CCP"), (200, "CCPLB(1)"))
+POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
+
+
+def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
+    """Packets in flight, the playout buffer and drops in a tenth of a second, all in packets: one second is 448."""
+    flow, player = series["flow.video"], series["player"]
+    link = next(v for k, v in series.items() if k.endswith("/down"))
+    dropped = np.diff(np.asarray(link["dropped_packets"], dtype=float), prepend=0.0)
+    buffer = 448 * np.asarray(player["buffer_level_s"], dtype=float)
+    named = {
+        "in flight": (flow["time_s"], flow["unacked"]),
+        "playout buffer": (player["time_s"], buffer),
+        "dropped in 0.1 s": (link["time_s"], dropped),
+    }
+    return {name: (_rounded(x, 3), _rounded(y, 1)) for name, (x, y) in named.items()}
+
+
+def _rounded(values: np.ndarray, digits: int) -> list[float]:
+    found: list[float] = np.round(np.asarray(values, dtype=float), digits).tolist()
+    return found

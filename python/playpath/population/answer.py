@@ -19,6 +19,7 @@ from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.base.tabular import Json, Tabular
+from playpath.base.worlds import DEFAULT
 from playpath.judge import stats
 from playpath.judge.trial import Trial, viewers_per_arm
 from playpath.population import headline, known_from, raced
@@ -510,7 +511,7 @@ class PopulationResult(Tabular):
         """What the result depends on."""
         own = self.population
         told: PopulationManifest = {
-            **manifest(own.base, "sim", list(own.seeds(0))),
+            **manifest(own.base, DEFAULT, list(own.seeds(0))),
             "written": own.base.written,
             "population": dict(own.source),
             "paths": own.paths,

@@ -11,6 +11,7 @@ from typing import Any
 from playpath.base.errors import InputError, Interrupted, unknown_name
 from playpath.base.parallel import run_all
 from playpath.base.progress import Progress
+from playpath.base.worlds import REAL, WORLDS
 from playpath.real.twin import Twin
 from playpath.results.gather import gather, whole_seeds
 from playpath.results.record import Session
@@ -75,7 +76,7 @@ def twin(
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give `cc`")
     if kernel is None:
         found = real_world(world, tolerance)
-        left_out = left_out or (unsupported if found.base == "kernel" else _no_own_controls)
+        left_out = left_out or (_nothing if WORLDS[found.base].has_own_endpoint else unsupported)
         found.prepare(loaded, parallel)
         kernel = found
     reasons = dict((left_out or unsupported)(loaded))
@@ -104,16 +105,16 @@ def twin(
 def real_world(name: str, tolerance: str | None) -> worlds.KernelWorld:
     """The world of real time called `name`. Raises InputError where this machine has none."""
     base = name.partition(":")[0]
-    if base not in worlds.REAL:
-        raise unknown_name("world of real time", base, worlds.REAL)
+    if base not in REAL:
+        raise unknown_name("world of real time", base, REAL)
     check_kernel(base)
     found = worlds.world(name, tolerance=tolerance)
     assert isinstance(found, worlds.KernelWorld)
     return found
 
 
-def _no_own_controls(scenario: Scenario) -> dict[str, str]:
-    """The wire world has every sender of the registry."""
+def _nothing(scenario: Scenario) -> dict[str, str]:
+    """The project's own endpoint has every sender of the registry."""
     return {}
 
 
@@ -130,7 +131,8 @@ def check_kernel(world: str = "kernel") -> None:
     if not Path("/dev/net/tun").exists():
         raise InputError(f"the {world} world needs /dev/net/tun (modprobe tun); see `playpath doctor`")
     try:
-        for program in (emulator.program, controls.loader if world == "kernel" else wire.program, own.program):
+        server = wire.program if WORLDS[world].has_own_endpoint else controls.loader
+        for program in (emulator.program, server, own.program):
             program()
     except MissingToolError as error:
         raise InputError(f"no {world} world here: {error}") from None

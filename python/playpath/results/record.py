@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,10 @@ from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import RunManifest
 from playpath.base.metrics import format_value, metric
 from playpath.base.tabular import Json, Tabular
-from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
+
+if TYPE_CHECKING:
+    from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
+
 
 Columns = dict[str, np.ndarray]
 

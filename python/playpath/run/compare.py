@@ -12,6 +12,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.base.parallel import Outcome, check_jobs, run_all
 from playpath.base.progress import Progress, Pulse
+from playpath.base.worlds import DEFAULT
 from playpath.judge.race import affordable, race_looks
 from playpath.real.testbed.errors import MissingToolError
 from playpath.results import bands
@@ -41,7 +42,7 @@ def compare(
     vary: Mapping[str, Any] | None = None,
     until_decided: int | bool | None = None,
     jobs: int | None = None,
-    world: str = "sim",
+    world: str = DEFAULT,
     timelines: bool = False,
     store: str | Path | None = None,
     resume: bool = False,
@@ -266,7 +267,7 @@ def run(
     cc: Sequence[str | Mapping[str, Any]] | None = None,
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,
-    world: str = "sim",
+    world: str = DEFAULT,
     controller: Callable[[], Any] | None = None,
     abr: Callable[[], Any] | None = None,
     files: Files | None = None,

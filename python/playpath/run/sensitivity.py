@@ -14,6 +14,7 @@ from typing import Any
 from playpath.base.errors import InputError
 from playpath.base.progress import Progress
 from playpath.base.quantity import parse, quantity
+from playpath.base.worlds import DEFAULT, is_exact
 from playpath.results.comparison import Comparison
 from playpath.results.sensitivity import Sensitivity, Shift
 from playpath.run.compare import compare
@@ -82,8 +83,8 @@ def sensitivity(
 
 def check(scenario: Scenario, world: str) -> int:
     """Refuse what has no answer to vary, before anything is played; else how many variations there are."""
-    if world != "sim":
-        raise InputError(f"sensitivity: is measured in the world 'sim' only, not '{world}'")
+    if not is_exact(world):
+        raise InputError(f"sensitivity: is measured in the world '{DEFAULT}' only, not '{world}'")
     if len(scenario.seeds) < 2:
         raise InputError("sensitivity: needs two seeds or more")
     if len(scenario.senders) < 2:

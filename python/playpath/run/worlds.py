@@ -1,4 +1,4 @@
-"""Worlds that can run a session. A new world is one class and one line in `WORLDS`."""
+"""The classes of worlds, which run sessions; `playpath.base.worlds` lists them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from playpath.base import engine
-from playpath.base.errors import InputError, unknown_name
+from playpath.base.errors import InputError
+from playpath.base.words import listing
+from playpath.base.worlds import EXACT, REAL, named, that_have
 from playpath.results import bands
 from playpath.results.record import Session, switch_series
 from playpath.scenario import Scenario, own_code
@@ -112,8 +114,6 @@ class KernelWorld:
 
     base = "kernel"
     is_parallel = False
-    transports: tuple[str, ...] = ("tcp",)
-    """Of its senders."""
 
     def __init__(self, player: str = "own", files: Files | None = None, tolerance: str | None = None) -> None:
         self.player = player
@@ -129,16 +129,15 @@ class KernelWorld:
         """Cross traffic is always served by the kernel's TCP, and its addresses do not change."""
         for path in scenario.resolved["path"]:
             if path.get("rebinding"):
-                raise InputError(f"path '{path['name']}': `rebinding` plays in the world 'sim' only")
+                raise InputError(f"path '{path['name']}': `rebinding` {_only(EXACT)}")
         for entry in scenario.resolved["sender"]:
             if entry.get("handover", "none") != "none":
-                raise InputError(f"'{entry['name']}': `handover` plays in the world 'sim' only")
-            if (name := transport_of(entry)) not in self.transports:
-                where = "worlds 'sim' and 'wire'" if name in WireWorld.transports else "world 'sim'"
-                raise InputError(f"'{entry['name']}': `transport` = \"{name}\" plays in the {where} only")
+                raise InputError(f"'{entry['name']}': `handover` {_only(EXACT)}")
+            if self.base not in (there := that_have(name := transport_of(entry))):
+                raise InputError(f"'{entry['name']}': `transport` = \"{name}\" {_only(there)}")
         for entry in scenario.resolved["traffic"]:
             if (name := transport_of(entry)) != "tcp":
-                raise InputError(f"traffic '{entry['name']}': `transport` = \"{name}\" plays in the world 'sim' only")
+                raise InputError(f"traffic '{entry['name']}': `transport` = \"{name}\" {_only(EXACT)}")
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
         """Try the scenario's links for some seconds, so that a machine that is too busy is refused before minutes are lost."""
@@ -211,7 +210,6 @@ class WireWorld(KernelWorld):
     """
 
     base = "wire"
-    transports = ("tcp", "quic")
 
 
 def cc_name(scenario: Scenario, sender: str) -> str:
@@ -223,7 +221,7 @@ def cc_name(scenario: Scenario, sender: str) -> str:
 
 def _refuse_own_code(scenario: Scenario) -> None:
     if found := own_code(scenario.resolved):
-        raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
+        raise InputError(f"'{found[0]}' is code of your own: it {_only(EXACT)}")
 
 
 def transport_of(sender: Mapping[str, Any]) -> str:
@@ -235,12 +233,13 @@ def transport_of(sender: Mapping[str, Any]) -> str:
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
     """There, one player plays every sender."""
     if scenario.sender(sender).get("abr"):
-        raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
+        raise InputError(f"sender '{sender}': `abr` of a sender {_only(EXACT)}; set player.abr")
 
 
-WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
-REAL = sorted(name for name, kind in WORLDS.items() if issubclass(kind, KernelWorld))
-"""Worlds of real time, which have real players and need root."""
+def _only(there: list[str]) -> str:
+    """Where something plays, for an error."""
+    quoted = [f"'{name}'" for name in there]
+    return f"plays in the world{'s' if len(quoted) > 1 else ''} {listing(quoted)} only"
 
 
 def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
@@ -248,19 +247,19 @@ def world(name: str, *, files: Files | None = None, tolerance: str | None = None
 
     `files`: what its sessions leave besides. `tolerance`: how late the link may be, where a clock runs.
     """
-    base, colon, player = name.partition(":")
-    if base not in WORLDS:
-        raise unknown_name("world", name, WORLDS)
-    kind = WORLDS[base]
-    if issubclass(kind, KernelWorld):
+    _, colon, player = name.partition(":")
+    found = named(name)
+    if found.is_real:
         from playpath.real.testbed.players import DEFAULT
         from playpath.real.testbed.players import player as find
 
-        return kind(find(player or DEFAULT).name, files, tolerance)
+        real: World = found.kind(find(player or DEFAULT).name, files, tolerance)
+        return real
     if colon:
         raise InputError(
             f"world '{name}': only the worlds {' and '.join(REAL)} have real players, for example kernel:{player}"
         )
     if tolerance is not None:
         raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")
-    return kind()
+    exact: World = found.kind()
+    return exact

@@ -17,10 +17,10 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import read_text
 from playpath.scenario import shipped
-from playpath.scenario.document import Document
 
 if TYPE_CHECKING:
     from playpath.scenario.choices import Choice
+    from playpath.scenario.document import Document
     from playpath.scenario.resolved import Document as ResolvedDocument
     from playpath.scenario.resolved import Sender
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from playpath import _engine
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.scenario import Scenario, load, parse_value, place, split_outside
-from playpath.scenario.resolved import Document
+
+if TYPE_CHECKING:
+    from playpath.scenario.resolved import Document
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
         variants[name] = _renamed(variant, choice.sender, name)
         choices[name] = choice
     senders = [variants[name].resolved["sender"][0] for name in variants]
-    resolved = cast(Document, {**plain.resolved, "sender": senders})
+    resolved = cast("Document", {**plain.resolved, "sender": senders})
     text = json.dumps(resolved, ensure_ascii=False)
     return replace(plain, resolved=resolved, text=text, variants=variants, choices=choices)
 
@@ -103,5 +105,5 @@ def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenar
 def _renamed(variant: Scenario, sender: str, name: str) -> Scenario:
     """The variant with this sender alone, under the choice's name."""
     entry = {**variant.sender(sender), "name": name}
-    resolved = cast(Document, {**variant.resolved, "sender": [entry]})
+    resolved = cast("Document", {**variant.resolved, "sender": [entry]})
     return replace(variant, resolved=resolved, text=json.dumps(resolved, ensure_ascii=False))

@@ -13,6 +13,18 @@ from playpath.base.errors import InputError, unknown_name
 
 ROOTS = {"scenario": "scenario", "sweep": "sweep", "population": "population document"}
 """Document → its declared root table."""
+CLASSES = {
+    "scenario": "Document",
+    "sweep": "Design",
+    "population document": "PopulationDocument",
+    "video.manifest": "Manifest",
+    "path.outage": "Outage",
+    "path.rebinding": "Rebinding",
+    "traffic.rtt": "TrafficRtt",
+    "distribution.lognormal": "Lognormal",
+    "distribution.normal": "Normal",
+}
+"""Declared table → typed dictionary in Python, where it is not called as the table is."""
 _TABLE = re.compile(r"^\[{1,2}([^][]*)\]{1,2}$")
 """The head of a table: `[[path]]`."""
 
@@ -68,6 +80,11 @@ def default_text(declared: DeclaredKey) -> str:
 def tables() -> dict[str, DeclaredTable]:
     """Every declared table by its name."""
     return engine.declarations()
+
+
+def class_name(table: str) -> str:
+    """What the typed dictionary of a declared table is called."""
+    return CLASSES.get(table, "".join(word.capitalize() for word in table.split("_")))
 
 
 @cache

@@ -3,6 +3,13 @@ use crate::controls::find;
 use playpath_units::Rate;
 use serde_json::json;
 
+/// Head and body of a complete request.
+fn read(text: &str) -> (Head, String) {
+    let (mut client, mut server) = UnixStream::pair().unwrap();
+    client.write_all(text.as_bytes()).unwrap();
+    read_request(&mut server, Instant::now() + Duration::from_secs(10)).unwrap()
+}
+
 #[test]
 fn a_dead_bridges_socket_is_taken_over_and_nothing_else() {
     let folder = std::env::temp_dir().join(format!("playpath-agent-{}", std::process::id()));
@@ -25,14 +32,15 @@ fn a_dead_bridges_socket_is_taken_over_and_nothing_else() {
 #[test]
 fn the_peer_and_the_client_data_are_read_from_what_nginx_passes_on() {
     let text = "GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Uri: /a.mp4?CMCD=bl%3D900\r\n\r\n";
-    let told = Question::read(text).unwrap();
+    let (head, _) = read(text);
+    let told = Question::of(&head, "").unwrap();
     assert_eq!(told.peer, "10.0.0.2:4711".parse().unwrap());
     assert_eq!(told.query, Some("CMCD=bl%3D900"));
-    let plain =
-        Question::read("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nCMCD-Request: bl=900\r\n\r\n").unwrap();
+    let (head, _) = read("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nCMCD-Request: bl=900\r\n\r\n");
+    let plain = Question::of(&head, "").unwrap();
     assert_eq!(plain.query, None);
-    assert!(plain.headers.contains(&("CMCD-Request", "bl=900")));
-    assert!(Question::read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").is_none());
+    assert!(plain.head.field("CMCD-Request") == Some("bl=900"));
+    assert!(Question::of(&read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").0, "").is_none());
 }
 
 #[test]
@@ -50,7 +58,7 @@ fn a_peer_may_have_an_ipv6_address() {
 #[test]
 fn a_request_that_drips_is_dropped_when_its_time_is_over() {
     let (mut client, mut server) = UnixStream::pair().unwrap();
-    client.write_all(b"GET / HTTP/1.0").unwrap();
+    client.write_all(b"GET / HTTP/1.0\r\nX: ").unwrap();
     let over = Instant::now();
     assert_eq!(read_request(&mut server, over).unwrap_err().kind(), ErrorKind::TimedOut);
     // A byte every millisecond, without an end: each read is quick, the request is not.
@@ -70,7 +78,7 @@ fn a_claim_is_held_against_the_size_of_what_is_served() {
     let file = std::env::temp_dir().join(format!("playpath-object-{}", std::process::id()));
     fs::write(&file, vec![0; 65_500]).unwrap();
     let head = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:1\r\nX-Playpath-File: {}\r\n", file.display());
-    let size = |more: &str| Question::read(&format!("{head}{more}\r\n")).unwrap().object_bytes();
+    let size = |more: &str| Question::of(&read(&format!("{head}{more}\r\n")).0, "").unwrap().object_bytes();
     assert_eq!(size(""), Some(65_500));
     assert_eq!(size("Range: bytes=100-299\r\n"), Some(200));
     assert_eq!(size("Range: bytes=100-\r\n"), Some(65_400));
@@ -81,8 +89,9 @@ fn a_claim_is_held_against_the_size_of_what_is_served() {
     }
     // 65 500 bytes that last 100 ms are 5240 kbit/s, and no 200 000.
     let text = format!("{head}CMCD-Object: br=200000,d=100\r\n\r\n");
-    let question = Question::read(&text).unwrap();
-    let cmcd = parse_headers(question.headers.iter().copied()).cmcd;
+    let (head, _) = read(&text);
+    let question = Question::of(&head, "").unwrap();
+    let cmcd = parse_headers(head.fields.iter().map(|(name, value)| (&**name, &**value))).cmcd;
     let (mut view, mut warnings) = (ServerView::new(Limits::default()), Vec::new());
     let hints = view.handle_request(&cmcd, question.object_bytes(), &mut warnings).unwrap();
     assert_eq!(hints.video_rate, Rate::from_bits_per_sec_f64(5_240e3 * Limits::default().max_rate_ratio));
@@ -104,13 +113,17 @@ fn a_post_is_read_with_its_body_and_what_is_too_long_is_dropped() {
     };
     let body = "e=ps,sid=\"a\"\ne=t,sid=\"a\"\n";
     let head = "POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Local: 10.0.0.1:80\r\n";
-    let post = read(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).unwrap();
-    let question = Question::read(&post).unwrap();
+    let (post, read_body) = read(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).unwrap();
+    let question = Question::of(&post, &read_body).unwrap();
+    assert_eq!((&*post.method, &*post.target), OF_PLAYER);
     assert_eq!((question.body, question.local), (body, Some("10.0.0.1:80".parse().unwrap())));
     assert_eq!(report_lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
-    let long = "x".repeat(MAX_BODY + MAX_HEAD);
-    for text in [format!("{head}Content-Length: 99999999\r\n\r\n{long}"), format!("{head}X: {long}")] {
-        assert_eq!(read(&text).unwrap_err().to_string(), "a request that does not end");
+    let long = "x".repeat(MAX_BODY + MOST_HEAD_BYTES);
+    for (text, error) in [
+        (format!("{head}Content-Length: 99999999\r\n\r\n{long}"), "a request that does not end"),
+        (format!("{head}X: {long}"), "a head of more than 16 KiB"),
+    ] {
+        assert_eq!(read(&text).unwrap_err().to_string(), error);
     }
 }
 
@@ -122,13 +135,13 @@ fn reports_are_kept_and_concern_the_session_that_they_name() {
     let mut bridge = CmcdBridge::new(None, BufferMode::Free).collecting(File::create(&path).unwrap());
     let ask = |bridge: &mut CmcdBridge, peer: &str, query: &str| {
         let text = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: {peer}\r\nX-Playpath-Uri: /a?CMCD={query}\r\n\r\n");
-        bridge.take(&Question::read(&text).unwrap()).unwrap();
+        bridge.take(&Question::of(&read(&text).0, "").unwrap()).unwrap();
     };
     ask(&mut bridge, "10.0.0.2:1", "br%3D1000%2Cbl%3D900%2Csid%3D%22a%22");
     ask(&mut bridge, "10.0.0.2:2", "br%3D1000%2Csid%3D%22a%22");
     let body = "bl=(200),br=(2000),e=ps,sid=\"a\",sta=r\n\nbl=(300),br=(9000),e=t,sid=\"b\"\n";
-    let post = format!("POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:3\r\n\r\n{body}");
-    bridge.collect(&Question::read(&post).unwrap()).unwrap();
+    let (post, _) = read("POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:3\r\n\r\n");
+    bridge.collect(&Question::of(&post, body).unwrap()).unwrap();
     let told = &bridge.sessions["a"];
     assert_eq!(told.peers, ["10.0.0.2:1", "10.0.0.2:2"].map(|peer| peer.parse().unwrap()));
     let mut view = told.view.clone();
@@ -159,7 +172,7 @@ fn an_answer_tells_what_the_kernel_knows_and_the_suggestion() {
     let local = server.local_addr().unwrap();
     let ask = |bridge: &CmcdBridge, peer: SocketAddr| {
         let text = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: {peer}\r\nX-Playpath-Local: {local}\r\n\r\n");
-        bridge.server_data(&Question::read(&text).unwrap())
+        bridge.server_data(&Question::of(&read(&text).0, "").unwrap())
     };
     let silent = CmcdBridge::new(None, BufferMode::Size);
     assert_eq!(ask(&silent, peer), "");

@@ -1,4 +1,5 @@
 use super::*;
+use playpath_http::MOST_HEAD_BYTES;
 
 struct Site(std::path::PathBuf, Store);
 
@@ -22,29 +23,6 @@ impl Site {
 impl Drop for Site {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-#[test]
-fn ranges() {
-    for (text, len, expected) in [
-        ("bytes=0-3", 10, Range::Part(0, 3)),
-        ("bytes=4-", 10, Range::Part(4, 9)),
-        ("bytes=-3", 10, Range::Part(7, 9)),
-        ("bytes=-30", 10, Range::Part(0, 9)),
-        ("bytes=5-100", 10, Range::Part(5, 9)),
-        ("bytes=10-", 10, Range::Beyond),
-        ("bytes=0-0", 0, Range::Beyond),
-        ("bytes=-5", 0, Range::Beyond),
-        ("bytes=-0", 10, Range::Beyond),
-        ("bytes=5-2", 10, Range::Whole),
-        ("bytes=0-1,4-5", 10, Range::Whole),
-        ("bytes=+1-2", 10, Range::Whole),
-        ("lines=1-2", 10, Range::Whole),
-        ("bytes=-", 10, Range::Whole),
-        ("bytes=18446744073709551616-", 10, Range::Whole),
-    ] {
-        assert_eq!(Range::parse(text, len), expected, "{text} of {len}");
     }
 }
 
@@ -124,7 +102,7 @@ fn a_head_without_end_is_refused() {
     let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(MOST_HEAD_BYTES));
     assert!(site.answer(&long).head.starts_with("HTTP/1.1 431"));
     assert!(site.ask(&long[..MOST_HEAD_BYTES - 1]).answer.is_none());
-    let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(MOST_HEADERS + 1));
+    let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(101));
     assert!(site.answer(&many).head.starts_with("HTTP/1.1 431"));
 }
 

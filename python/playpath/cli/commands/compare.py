@@ -15,6 +15,7 @@ from playpath.base.manifest import manifest
 from playpath.base.metrics import about_runs, format_value, metric
 from playpath.base.parallel import import_ahead
 from playpath.base.signals import spare_next_ctrl_c
+from playpath.base.worlds import DEFAULT
 from playpath.cli.commands import options
 from playpath.cli.commands.results import results_folder
 from playpath.results.comparison import Comparison
@@ -49,7 +50,7 @@ def command(
     vary: options.Vary = None,
     transport: options.Transport = None,
     prefer: options.Prefer = None,
-    world: options.WorldName = "sim",
+    world: options.WorldName = DEFAULT,
     player: options.Player = None,
     tolerance: options.Tolerance = None,
     price_per_gb: options.PricePerGb = None,

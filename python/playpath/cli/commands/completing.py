@@ -27,7 +27,7 @@ def registered(kind: str) -> Callable[[str], list[str]]:
 
 def world(incomplete: str) -> list[str]:
     """Names of worlds."""
-    from playpath.run.worlds import WORLDS
+    from playpath.base.worlds import WORLDS
 
     return _beginning(WORLDS, incomplete)
 

@@ -10,6 +10,8 @@ import typer
 
 from playpath.base.errors import InputError
 from playpath.base.quantity import parse
+from playpath.base.words import listing
+from playpath.base.worlds import REAL, WORLDS
 from playpath.cli.commands import completing
 from playpath.scenario import parse_value, split_outside
 
@@ -113,7 +115,7 @@ WorldName = Annotated[
     typer.Option(
         "--world",
         metavar="NAME",
-        help="sim, wire or kernel; the latter two need root.",
+        help=f"{', '.join(WORLDS)}; {listing(REAL)} need root.",
         autocompletion=completing.world,
     ),
 ]
@@ -158,8 +160,6 @@ def world_with(world: str, player: str | None) -> str:
         return world
     if ":" in world:
         raise InputError(f"--player {player}: world '{world}' names a player already")
-    from playpath.run.worlds import REAL
-
     if world not in REAL:
         raise InputError(
             f"--player {player}: real players run in the worlds {' and '.join(REAL)} only; add --world kernel"

@@ -16,6 +16,7 @@ from rich.table import Table
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.metrics import format_value, metric
 from playpath.base.tabular import Named
+from playpath.base.worlds import DEFAULT, REAL, is_exact
 from playpath.cli.commands import options
 from playpath.cli.commands.compare import INTERRUPTED, sessions
 from playpath.cli.commands.results import results_folder
@@ -74,8 +75,10 @@ def command(
     figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
     world: Annotated[
         str,
-        typer.Option("--world", metavar="NAME", help="kernel, wire: a part of the grid, short, beside the simulator."),
-    ] = "sim",
+        typer.Option(
+            "--world", metavar="NAME", help=f"{', '.join(REAL)}: a part of the grid, short, beside the simulator."
+        ),
+    ] = DEFAULT,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -95,7 +98,7 @@ def command(
         for one in studies:  # all of them before the first runs
             question = {"study": one, "media_share": how.share, "settings": own}
             held.enter_context(results_folder(root / one, one, "claims.json", question))
-        if world != "sim":
+        if not is_exact(world):
             _run_beside(name, root, how, json)
             return
         found: list[_Ran] = []

@@ -14,6 +14,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import check_file, write_text
 from playpath.base.metrics import format_value, metric
+from playpath.base.worlds import DEFAULT, is_exact
 from playpath.cli.commands import options
 from playpath.cli.commands.results import results_folder
 from playpath.results.record import Session
@@ -54,7 +55,7 @@ def command(
     scheduler: options.Scheduler = None,
     abr: options.Abr = None,
     setting: options.Set = None,
-    world: options.WorldName = "sim",
+    world: options.WorldName = DEFAULT,
     player: options.Player = None,
     tolerance: options.Tolerance = None,
     json: options.Json = False,
@@ -73,7 +74,7 @@ def command(
     if p1203 is not None:
         check_file(p1203, "--p1203")
     place = options.world_with(world, player)
-    is_sim = place == "sim"
+    is_sim = is_exact(place)
     logs = trace / "logs" if trace is not None and not is_sim else None
     files = Files(logs, pcap, p1203)
     if pcap is not None:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from playpath.base.files import write_text
 from playpath.base.metrics import format_value, metric
+from playpath.base.worlds import REAL
 from playpath.cli.commands import options
 from playpath.cli.commands.compare import INTERRUPTED, sessions
 from playpath.cli.commands.results import results_folder
@@ -41,7 +42,9 @@ def command(
     tolerance: options.Tolerance = None,
     world: Annotated[
         str,
-        typer.Option("--world", metavar="NAME", help="The other world: kernel, or wire (our own transport serves)."),
+        typer.Option(
+            "--world", metavar="NAME", help=f"The other world: {', '.join(REAL)} (in wire our own transport serves)."
+        ),
     ] = "kernel",
     player: options.Player = None,
     setting: options.Set = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from playpath.real.testbed import controls, mptcp, namespaces
 from playpath.real.testbed.bed import Testbed
@@ -17,9 +17,9 @@ from playpath.real.testbed.errors import MissingToolError, TestbedError, Unsuppo
 from playpath.real.testbed.sampling import Flow
 from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
 from playpath.real.testbed.signalling import COLLECTOR_PORT, Signalling
-from playpath.results.measured import PathCounts, Subflow
 
 if TYPE_CHECKING:
+    from playpath.results.measured import PathCounts, Subflow
     from playpath.scenario import resolved
 
 
@@ -74,7 +74,7 @@ class Carried:
         Connections, or subflows, that it has sampled itself.
     """
 
-    paths: PathCounts = field(default_factory=PathCounts)
+    paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
     subflows: list[Subflow] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)

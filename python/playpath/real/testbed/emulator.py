@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.processes import Child
-from playpath.results.recorded import ClassRecord
 
 if TYPE_CHECKING:
+    from playpath.results.recorded import ClassRecord
     from playpath.scenario import resolved
 
 

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from playpath.base import engine
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER
@@ -18,9 +18,12 @@ from playpath.real.testbed.emulator import WAYS, FlowReport, LinkReport, Report
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players import Played
 from playpath.real.testbed.sampling import Address, Flow
-from playpath.results import measured as measured_types
-from playpath.results.measured import PathCounts, Subflow
-from playpath.results.recorded import LinkRecord
+
+if TYPE_CHECKING:
+    from playpath.results import measured as measured_types
+    from playpath.results.measured import PathCounts, Subflow
+    from playpath.results.recorded import LinkRecord
+
 
 Columns = dict[str, list[float]]
 
@@ -70,7 +73,7 @@ class Measured:
     elapsed_s: float
     is_multipath: bool
     report: Report = field(default_factory=Report)
-    paths: PathCounts = field(default_factory=PathCounts)
+    paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
     datagram_ports: Mapping[str, int] = field(default_factory=dict)
     video_ports: tuple[int, ...] = ()
     subflows: list[Subflow] = field(default_factory=list)

@@ -18,6 +18,7 @@ from playpath.base.engine import number
 from playpath.base.errors import RunError
 from playpath.base.files import write_text
 from playpath.base.manifest import RunManifest
+from playpath.base.worlds import WORLDS
 from playpath.real.testbed import crosstraffic, namespaces, players, signalling
 from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.carriers import Carried, Carrier, KernelMptcp, Tcp, VideoAddress
@@ -119,7 +120,7 @@ def run_kernel(
     p1203 : path, optional
         File for the session as input of ITU-T P.1203 tools.
     world : str
-        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/manual/wire.md).
+        Of `playpath.base.worlds`: "kernel", where Linux's TCP serves, or "wire": the simulator's, on a TUN device (docs/manual/wire.md).
 
     Returns
     -------
@@ -255,7 +256,7 @@ class _Session:
         _require_our_player(scenario, player)
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
-        self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
+        self._carrier = carrier or (self._own_endpoint() if WORLDS[world].has_own_endpoint else self._default_carrier())
         signalling.check(scenario, player, self._carrier.world, len(self.used))
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
             raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
@@ -368,7 +369,7 @@ class _Session:
     def _measure(self, scene: Scene, url: str, way: VideoAddress, traffic: CrossTraffic, start: float) -> Measured:
         bed = scene.bed
         paths = {end.server_address: end.name for end in bed.ends}
-        own = {} if self._carrier.world == "wire" else way.ports
+        own = {} if self._has_own_endpoint else way.ports
         ports = {**dict.fromkeys(self.player.ports, "video"), **own, **traffic.ports}
         interval = min(INTERVAL, float(self._described["sample_interval_s"]))
         sampler = Sampler(bed.server, ports if self.has_player else traffic.ports, paths, start, interval)
@@ -407,6 +408,10 @@ class _Session:
         )
 
     @property
+    def _has_own_endpoint(self) -> bool:
+        return WORLDS[self._carrier.world].has_own_endpoint
+
+    @property
     def _is_beyond_nginx(self) -> bool:
         """Something that nginx does not write."""
         return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
@@ -414,7 +419,7 @@ class _Session:
     @property
     def _needs_own_origin(self) -> bool:
         """The wire world's server writes it itself."""
-        return self._is_beyond_nginx and self._carrier.world != "wire"
+        return self._is_beyond_nginx and not self._has_own_endpoint
 
     def _talk(self) -> Signalling:
         """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
@@ -422,7 +427,7 @@ class _Session:
 
     @property
     def _listens(self) -> bool:
-        return self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
+        return self._has_own_endpoint or bool(of_the_video(self.sending, _ANY_VIDEO))
 
     @property
     def _unheard(self) -> str:

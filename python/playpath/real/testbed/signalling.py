@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from playpath.base.worlds import WORLDS
 from playpath.real.testbed.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def check(scenario: resolved.Document, player: Player, world: str, paths: int) -
             f'`player.cmcd_events` = "{events}": a server knows by the session id of the requests whose connections a report is '
             'about; allowed here: with `cmcd` = "v2"'
         )
-    if wanted.get("cmsd") and world == "kernel" and paths > 1:
+    if wanted.get("cmsd") and not WORLDS[world].has_own_endpoint and paths > 1:
         raise UnsupportedError(
             "`player.cmsd` = true over several paths: nginx knows the rate of one connection, not of the paths; allowed: one "
             "path, or the world wire"

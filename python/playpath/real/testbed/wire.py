@@ -23,9 +23,9 @@ from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
 from playpath.real.testbed.signalling import REPORTS, Signalling
-from playpath.results.measured import PathCounts, Sides, Subflow
 
 if TYPE_CHECKING:
+    from playpath.results.measured import PathCounts, Sides, Subflow
     from playpath.scenario import resolved
 
 

@@ -16,6 +16,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import replaced, text_cell
 from playpath.base.manifest import package_version
+from playpath.base.worlds import DEFAULT
 from playpath.results.archive.question import Question, Result
 
 FORMAT = 1
@@ -67,7 +68,7 @@ def export(folder: Path, result: Result, question: Question, target: Path) -> No
         "playpath_version": package_version(),
         "engine_version": engine.version(),
         "made_with": {key: value for key, value in result.to_dict()["manifest"].items() if key.endswith("_version")},
-        "world": getattr(result, "world", "sim"),
+        "world": getattr(result, "world", DEFAULT),
         "seeds": sorted({int(seed) for seed in result.table["seed"].to_list()}),
         "sessions": result.table.height,
         "digest": result.digest,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -14,10 +14,13 @@ from playpath.base.errors import InputError
 from playpath.population import PopulationResult, load_population
 from playpath.results.comparison import Comparison
 from playpath.scenario import Scenario, Written, at
-from playpath.scenario.resolved import Document
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell, Variant, cell_id, variants
 from playpath.sweep.design import at_point, load_design
+
+if TYPE_CHECKING:
+    from playpath.scenario.resolved import Document
+
 
 Result = Comparison | SweepResult | PopulationResult
 _NAMES_FILES = ("trace", "source", "manifest")
@@ -101,7 +104,7 @@ class Question:
             yield Cell(cell_id(variant, seed, version), point, variant, seed), digest
 
     def _variants(self, point: int) -> dict[str, Variant]:
-        base = Scenario.stored(cast(Document, self.scenario), self.written)
+        base = Scenario.stored(cast("Document", self.scenario), self.written)
         if self.kind == "comparison":  # played as it is, with its name
             texts = {name: json.dumps(choice, ensure_ascii=False) for name, choice in self.choices.items()}
             return {name: Variant(name, "", texts.get(name, base.text), "") for name in base.senders}

@@ -16,6 +16,7 @@ from playpath.base.errors import InputError, PlaypathError, RunError
 from playpath.base.manifest import package_version
 from playpath.base.metrics import format_value, metric
 from playpath.base.parallel import check_jobs, run_all
+from playpath.base.worlds import DEFAULT, is_exact
 from playpath.population import PopulationResult
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest
 from playpath.results.archive.question import Question, Result
@@ -110,7 +111,7 @@ def verify(
     RunError
         It was measured in real time, or Ctrl-C came.
     """
-    if (world := str(manifest.get("world", "sim"))) != "sim":
+    if not is_exact(world := str(manifest.get("world", DEFAULT))):
         raise RunError(f"it was measured in real time (world {world}), which cannot be played again bit for bit")
     note = other_version(manifest)
     try:
@@ -159,7 +160,7 @@ def _read(folder: Path, load: Callable[[Path], Result | Session], manifest: Mani
         raise InputError(f"{QUESTION} is of another kind than {RESULTS}/")
     if result.table.is_empty():
         raise InputError(f"{RESULTS}/ holds no session")
-    if (world := getattr(result, "world", "sim")) != manifest.get("world"):
+    if (world := getattr(result, "world", DEFAULT)) != manifest.get("world"):
         raise InputError(f"{RESULTS}/ is of another world ({world}) than {MANIFEST} says")
     return question, result
 

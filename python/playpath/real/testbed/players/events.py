@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from playpath.results.recorded import EventRecord
+if TYPE_CHECKING:
+    from playpath.results.recorded import EventRecord
 
 
 class EventLog:

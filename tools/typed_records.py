@@ -1,4 +1,4 @@
-"""A record's parts and what is measured for one, as typed dictionaries in Python, from their JSON Schemas. Part of `make reference`."""
+"""A record's parts and what is measured for one, as typed dictionaries in Python, from their JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-from typed import INDENTS, PACKAGE, formatted
+from typed_documents import INDENTS, PACKAGE
 
 Schema = Mapping[str, Any]
 
@@ -35,9 +35,9 @@ class Form:
 def modules(record: str, measurements: str) -> dict[Path, str]:
     """Both modules: file → text. The arguments are the JSON Schemas."""
     forms = (
-        Form(PACKAGE / "results/recorded.py", record, "What a run leaves, typed: the parts of a record."),
+        Form(PACKAGE / "results/recorded.pyi", record, "What a run leaves, typed: the parts of a record."),
         Form(
-            PACKAGE / "results/measured.py",
+            PACKAGE / "results/measured.pyi",
             measurements,
             "What a world other than the simulator measures of a run, typed (fields: crates/record/src/measurements.rs).",
             "Measurements",
@@ -55,7 +55,7 @@ def module(form: Form) -> str:
     text = [
         f'"""{form.about}',
         "",
-        "Made from the engine's declarations by `make reference`; do not edit.",
+        "Made from the engine's declarations by `tools/typed_forms.py`.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -67,7 +67,7 @@ def module(form: Form) -> str:
     for name, of in classes.items():
         if name not in form.imported:
             text += ["", "", *typed_class(name, of, form.has_descriptions)]
-    return formatted("\n".join(text), form.file)
+    return "\n".join(text) + "\n"
 
 
 def event(schema: Schema) -> Schema:

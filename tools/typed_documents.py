@@ -1,4 +1,4 @@
-"""The documents as typed dictionaries in Python: as one writes them, and as the engine resolves them. Part of `make reference`.
+"""The documents as typed dictionaries in Python: as one writes them, and as the engine resolves them.
 
 A table that is read with another one's keys inherits its class; a class that is the same in both modules is imported by the second.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,20 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from playpath.scenario import keys
+from playpath.scenario.keys import class_name
 
 PACKAGE = Path(__file__).parents[1] / "python" / "playpath"
-CLASSES = {
-    "scenario": "Document",
-    "sweep": "Design",
-    "population document": "PopulationDocument",
-    "video.manifest": "Manifest",
-    "path.outage": "Outage",
-    "path.rebinding": "Rebinding",
-    "traffic.rtt": "TrafficRtt",
-    "distribution.lognormal": "Lognormal",
-    "distribution.normal": "Normal",
-}
-"""Declared table → class, where it is not its own name."""
 AS_MAPPINGS = ("loss", "queue", "cc", "scheduler", "transport")
 """Tables without a class: a mapping of parameters."""
 INDENTS = ("initial_indent", "subsequent_indent")
@@ -65,18 +52,18 @@ class Form:
     tables: tuple[str, ...]
 
 
-def modules(tables: Iterable[str]) -> dict[Path, str]:
-    """Both modules: file → text. `tables`: the declared ones, in the order of the reference."""
-    inner_first = [name for name in reversed([*tables]) if name not in AS_MAPPINGS]
+def modules() -> dict[Path, str]:
+    """Both modules: file → text."""
+    inner_first = [name for name in reversed([*keys.tables()]) if name not in AS_MAPPINGS]
     order = tuple(dict.fromkeys(part for name in inner_first for part in bases_first(name)))
     written = Form(
-        PACKAGE / "scenario/document.py",
+        PACKAGE / "scenario/document.pyi",
         'The documents as one writes them, typed: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.',
         False,
         order,
     )
     resolved = Form(
-        PACKAGE / "scenario/resolved.py",
+        PACKAGE / "scenario/resolved.pyi",
         "A scenario as the engine resolves it, typed: every default is written out, names of components are tables.",
         True,
         tuple(name for name in order if name in reached("scenario")),
@@ -129,7 +116,7 @@ def module(form: Form, found: Mapping[str, list[str]], imported: Collection[str]
     text = [
         f'"""{form.about}',
         "",
-        "Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit.",
+        "Made from the engine's declarations by `tools/typed_forms.py`. A quantity is a text with its unit.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -146,20 +133,7 @@ def module(form: Form, found: Mapping[str, list[str]], imported: Collection[str]
     for name, lines in found.items():
         if name not in imported:
             text += ["", "", *lines]
-    return formatted("\n".join(text), form.file)
-
-
-def formatted(text: str, file: Path) -> str:
-    """As `make format` leaves it, without imports that nothing uses."""
-    for step in (["check", "--fix-only"], ["format"]):
-        command = [sys.executable, "-m", "ruff", *step, "--quiet", "--stdin-filename", str(file), "-"]
-        text = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
-    return text
-
-
-def class_name(table: str) -> str:
-    """Of a declared table."""
-    return CLASSES.get(table, "".join(word.capitalize() for word in table.split("_")))
+    return "\n".join(text) + "\n"
 
 
 def typed_class(table: str, form: Form) -> list[str]:
