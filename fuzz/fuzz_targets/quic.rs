@@ -1,10 +1,11 @@
-//! No bytes make what reads QUIC and HTTP/3 panic: headers, frames, transport parameters, QPACK, requests, the control stream; nor the
-//! server, at any time, whatever datagrams come; it keeps to its limits, answers a stranger at most three times what it sent, and forgets
+//! No bytes make what reads QUIC, HTTP/3 and HTTP/2 panic: headers, frames, transport parameters, QPACK, HPACK, requests, the control
+//! stream; nor the server, at any time, whatever datagrams come; it keeps to its limits, answers a stranger at most three times what it sent, and forgets
 //! them all.
 #![no_main]
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
+use playpath_serve::h2::{Http2, PREFACE};
 use playpath_serve::h3::Control;
 use playpath_serve::h3::fields::{decode, encode};
 use playpath_serve::h3::request::Request;
@@ -84,8 +85,25 @@ fn read(payload: &[u8]) {
     }
 }
 
+/// Frames of HTTP/2, as they come or each with the right length.
+fn read_http2(payload: &[u8], is_framed: bool) {
+    let framed = || payload.chunks(40).flat_map(|frame| [&[0, 0, frame.len().saturating_sub(6) as u8], frame].concat());
+    let frames = if is_framed { framed().collect() } else { payload.to_vec() };
+    let (store, mut http, input) = (store(), Http2::default(), [PREFACE, &frames].concat());
+    let mut at = 0;
+    while let Ok((consumed, _)) = http.handle(Time::ZERO, &input[at..], &store)
+        && consumed > 0
+    {
+        at += consumed;
+        while http.poll().is_some() {}
+    }
+    assert!(http.footprint() <= 128 * 1024);
+}
+
 fuzz_target!(|input: Input| {
     read(&input.payload);
+    read_http2(&input.payload, false);
+    read_http2(&input.payload, true);
     let sender = sender(&json!({ "transport": "quic" }), Some("cubic"), None).expect("CUBIC over QUIC");
     let endpoint = of_quic(&sender).expect("QUIC");
     let settings = Settings { endpoint, sender, largest_datagram: 1452, limits: LIMITS };

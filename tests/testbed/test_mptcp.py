@@ -109,6 +109,16 @@ def test_a_video_over_kernel_mptcp_has_a_column_for_each_subflow() -> None:
     assert any("the kernel's own MPTCP scheduler ran" in text for text in record["warnings"])
 
 
+@pytest.mark.parametrize("cc", ["reno", "bpf:vegas"])
+def test_every_subflow_runs_the_senders_control(cc: str) -> None:
+    # nginx sets options of its connections, and after that the kernel gives joining subflows the namespace's own control.
+    if not mptcp.schedulers():
+        pytest.skip("this kernel has no MPTCP")
+    name = {"reno": "newreno"}.get(cc, cc.removeprefix("bpf:"))
+    record = run_kernel(video("3 s"), sender(name), 1, tolerance="100 ms")
+    assert {subflow["cc"] for subflow in record["flows"][0]["subflows"]} == {cc.removeprefix("bpf:")}
+
+
 def test_curl_goes_over_mptcp_too_and_players_that_cannot_are_refused() -> None:
     if not mptcp.schedulers():
         pytest.skip("this kernel has no MPTCP")

@@ -216,7 +216,7 @@ def test_what_a_player_cannot_play_is_refused_in_a_line() -> None:
 def test_nginx_speaks_mptcp_and_a_player_without_it_is_served() -> None:
     with Testbed(network([FAST])) as bed:
         try:
-            server = bed.start_server(mptcp=True)
+            server = bed.start_server(mptcp_under="cubic")
         except MissingToolError as error:
             pytest.skip(str(error))
         server.serve_zeros("zeros", 100_000)

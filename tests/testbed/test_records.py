@@ -263,3 +263,16 @@ def test_frames_are_the_simulators() -> None:
     }
     with pytest.raises(UnsupportedError, match="allowed in the kernel world: bulk, web, udp, video"):
         playpath.run(described, world="kernel")
+
+
+def test_cross_traffic_takes_one_path() -> None:
+    # It would have gone over the first path alone, without a word.
+    described = {
+        "path": [
+            {"name": "wifi", "rate": "10 Mbit/s", "rtt": "20 ms"},
+            {"name": "lte", "rate": "10 Mbit/s", "rtt": "40 ms"},
+        ],
+        "traffic": [{"kind": "bulk", "cc": "cubic"}],
+    }
+    with pytest.raises(UnsupportedError, match=r'may take 2 paths, which is MPTCP: .* give it one: paths = \["wifi"\]'):
+        playpath.run(described, world="kernel")

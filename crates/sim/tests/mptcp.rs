@@ -141,7 +141,8 @@ fn wvegas_gets_its_share_of_the_queue() {
     }
 }
 
-/// RFC 6356 goal 1: on disjoint paths at least what a single TCP gets on the best of them. Two paths with 0.1 and 1 % loss.
+/// RFC 6356 goal 1: on disjoint paths at least what a single TCP gets on the best of them. Two paths with 0.1 and 1 % loss. It is the
+/// control's goal: stock Linux's scheduler misses it, because the send buffer holds less than waits behind the slower path.
 #[test]
 fn coupled_controls_reach_the_best_path() {
     let text = |keys: &str| {
@@ -155,7 +156,7 @@ fn coupled_controls_reach_the_best_path() {
     let mean = |keys: &str| (1..=3).map(|seed| play(&text(keys), seed).flows[0].throughput_mbps).sum::<f64>() / 3.0;
     let best = mean("cc = \"newreno\"\npaths = [\"good\"]");
     for cc in ["lia", "olia", "balia"] {
-        let multi = mean(&format!("cc = \"{cc}\""));
+        let multi = mean(&format!("cc = \"{cc}\"\nscheduler = \"dft\""));
         assert!(multi >= 0.9 * best, "{cc}: {multi}, the best path alone {best}");
     }
 }

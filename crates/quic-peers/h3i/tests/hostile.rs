@@ -206,6 +206,7 @@ fn a_wrong_request_is_refused_by_itself() {
         ("a capital letter", [head.as_slice(), &[path, ("Accept", "*/*")]].concat()),
         ("a field of the connection", [head.as_slice(), &[path, ("connection", "close")]].concat()),
         ("a line break in a value", [head.as_slice(), &[path, ("accept", "a\r\nb: c")]].concat()),
+        ("a body that does not come (§4.1.2)", [head.as_slice(), &[path, ("content-length", "6")]].concat()),
     ];
     let mut served = vec![];
     for (what, fields) in cases {

@@ -14,7 +14,7 @@
 mod hpack;
 
 use crate::conversation::Access;
-use crate::h3::request::{head, priority, regular_fields};
+use crate::h3::request::{announced, fits, head, priority, regular_fields};
 use crate::http::{Answer, Http};
 use crate::outgoing::Source;
 use crate::store::Store;
@@ -25,7 +25,8 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 /// A client's first bytes (§3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// What a client says first (§3.4).
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Of each frame (§4.1).
 const FRAME_HEAD: usize = 9;
 /// `SETTINGS_MAX_FRAME_SIZE`, ours and at first the client's (§6.5.2).
@@ -76,6 +77,8 @@ const ENHANCE_YOUR_CALM: Broken = Broken(11);
 #[derive(Debug)]
 struct Stream {
     http: Http,
+    /// Bytes of the body that `content-length` announces and no frame has brought yet.
+    announced: Option<u64>,
     asked: Time,
     access: Option<Access>,
     priority: Priority,
@@ -103,8 +106,8 @@ pub struct Piece {
 pub struct Http2 {
     decoder: Decoder,
     has_preface: bool,
-    /// A field section that goes on in the next frame, and its stream.
-    section: Option<(u32, Vec<u8>)>,
+    /// A field section that goes on in the next frame, its stream, and whether that ends with it.
+    section: Option<(u32, bool, Vec<u8>)>,
     streams: BTreeMap<u32, Stream>,
     latest: u32,
     window: i64,
@@ -150,7 +153,7 @@ impl Http2 {
     }
     /// Bytes of memory that grow with what the peer sends.
     pub fn footprint(&self) -> usize {
-        self.section.as_ref().map_or(0, |(_, block)| block.capacity()) + self.replies.capacity()
+        self.section.as_ref().map_or(0, |(_, _, block)| block.capacity()) + self.replies.capacity()
     }
     /// When a request came.
     pub fn asked(&self, stream: u32) -> Option<Time> {
@@ -173,7 +176,7 @@ impl Http2 {
             return Err(FRAME_SIZE_ERROR);
         }
         let Some(payload) = input.get(FRAME_HEAD..FRAME_HEAD + length) else { return Ok((0, None)) };
-        if self.section.as_ref().is_some_and(|(open, _)| kind != CONTINUATION || id != *open) {
+        if self.section.as_ref().is_some_and(|(open, ..)| kind != CONTINUATION || id != *open) {
             return Err(PROTOCOL_ERROR); // §6.10
         }
         let answer = match kind {
@@ -182,7 +185,7 @@ impl Http2 {
                 let payload = unpadded(flags, payload).ok_or(PROTOCOL_ERROR)?;
                 let block =
                     if flags & WITH_PRIORITY != 0 { payload.get(5..).ok_or(FRAME_SIZE_ERROR)? } else { payload };
-                self.section = Some((id, Vec::new()));
+                self.section = Some((id, flags & END_STREAM != 0, Vec::new()));
                 self.take_section(now, flags, block, store)?
             }
             CONTINUATION if self.section.is_some() => self.take_section(now, flags, payload, store)?,
@@ -279,13 +282,13 @@ impl Http2 {
 
     /// A part of the field section at hand; with its last the request begins.
     fn take_section(&mut self, now: Time, flags: u8, part: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
-        let Some((id, mut block)) = self.section.take() else { return Err(PROTOCOL_ERROR) };
+        let Some((id, is_end, mut block)) = self.section.take() else { return Err(PROTOCOL_ERROR) };
         block.extend(part);
         if block.len() > MOST_SECTION {
             return Err(ENHANCE_YOUR_CALM);
         }
         if flags & END_HEADERS == 0 {
-            self.section = Some((id, block));
+            self.section = Some((id, is_end, block));
             return Ok(None);
         }
         let fields = self.decoder.decode(&block).ok_or(COMPRESSION_ERROR)?;
@@ -300,9 +303,14 @@ impl Http2 {
             return self.give_up(id, REFUSED_STREAM).map(|()| None);
         }
         let Some(text) = head(&fields) else { return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None) };
+        let announced = announced(&fields);
+        if is_end && announced.is_some_and(|bytes| bytes > 0) {
+            return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: it has no body
+        }
         let said = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
         let mut stream = Stream {
             http: Http::default(),
+            announced,
             asked: now,
             access: None,
             priority: said.unwrap_or_default(),
@@ -331,14 +339,14 @@ impl Http2 {
             }
         }
         let Some(stream) = self.streams.get_mut(&id) else { return Ok(None) };
+        if !fits(&mut stream.announced, part.len() as u64) || is_end && stream.announced.is_some_and(|left| left > 0) {
+            return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: longer or shorter than it said
+        }
         let mut answer = None;
         while !part.is_empty() && stream.http.is_within_request() {
             let step = stream.http.handle(part, store, SystemTime::now());
             part = &part[step.consumed..];
             answer = answer.or(step.answer);
-        }
-        if is_end && stream.http.is_within_request() {
-            return self.give_up(id, PROTOCOL_ERROR.0).map(|()| None); // §8.1.1: shorter than it said
         }
         Ok(named(answer))
     }

@@ -159,10 +159,21 @@ fn an_upload_is_read_and_its_windows_opened_again() {
     let updates = [(WINDOW_UPDATE, 0), (WINDOW_UPDATE, 1), (WINDOW_UPDATE, 0)];
     assert_eq!(kinds, [&updates[..], &[(HEADERS, 1), (DATA, 1)]].concat());
     assert_eq!(ended.len(), 1);
-    // Less than it said.
-    bed.say((HEADERS, END_HEADERS, 3), &section("PUT", "/new", &[("content-length", "6")])).unwrap();
-    bed.say((DATA, END_STREAM, 3), b"abc").unwrap();
-    assert!(bed.frames().0.iter().any(|frame| (frame.0, frame.2) == (RST_STREAM, 3)));
+}
+
+/// Whether anybody reads the body or not (RFC 9113 §8.1.1).
+#[test]
+fn a_body_that_is_not_as_long_as_announced_is_malformed() {
+    let mut bed = Bed::new("announced");
+    for (id, method, body) in
+        [(1, "PUT", Some(&b"abc"[..])), (3, "PUT", Some(b"abcdefg")), (5, "GET", Some(b"abc")), (7, "GET", None)]
+    {
+        let end = if body.is_none() { END_STREAM } else { 0 };
+        let asked = section(method, "/small", &[("content-length", "6")]);
+        bed.say((HEADERS, END_HEADERS | end, id), &asked).unwrap();
+        body.into_iter().for_each(|body| bed.say((DATA, END_STREAM, id), body).unwrap());
+        assert!(bed.frames().0.iter().any(|frame| (frame.0, frame.2) == (RST_STREAM, id)), "{id}");
+    }
 }
 
 #[test]

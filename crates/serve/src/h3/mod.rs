@@ -6,7 +6,6 @@
 //! Differences from the reference:
 //! 1. No push, no dynamic table, no GOAWAY: a server that ends closes the connection.
 //! 2. A malformed request resets its stream with code 0, which a client reads as H3_NO_ERROR.
-//! 3. A `content-length` that the body of a request does not hold is not noticed (§4.1.2): nobody reads bodies but uploads.
 
 pub mod fields;
 pub mod request;

@@ -27,6 +27,8 @@ pub struct Request {
     /// Bytes left of the frame at hand, and whether they are the request's body.
     left: u64,
     is_body: bool,
+    /// Bytes of the body that `content-length` announces and no frame has brought yet.
+    announced: Option<u64>,
     /// What the client said of its order among others.
     pub priority: Option<Priority>,
     /// It came before the handshake's end, and somebody else may have sent it again: only what changes nothing is answered (RFC 8470).
@@ -68,6 +70,9 @@ impl Request {
             }
             _ => {}
         }
+        if kind == DATA && !fits(&mut self.announced, length) {
+            return Ok((input.len(), Outcome::Malformed));
+        }
         // Trailers and frames of no known type are passed over.
         (self.left, self.is_body) = (length, kind == DATA);
         Ok((head, Outcome::Nothing))
@@ -78,9 +83,9 @@ impl Request {
         self.has_head
     }
 
-    /// The client has ended its stream: is anything missing?
+    /// The client has ended its stream: is anything missing (§4.1.2)?
     pub fn is_cut(&self) -> bool {
-        !self.has_head || self.left > 0 || self.http.is_within_request()
+        !self.has_head || self.left > 0 || self.announced.is_some_and(|left| left > 0)
     }
 
     fn read_payload(&mut self, input: &[u8], store: &Store, date: SystemTime) -> (usize, Outcome) {
@@ -97,6 +102,7 @@ impl Request {
 
     fn ask(&mut self, fields: &[Field], store: &Store, date: SystemTime) -> Outcome {
         let Some(head) = head(fields) else { return Outcome::Malformed };
+        self.announced = announced(fields);
         self.priority = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
         let is_safe = ["GET ", "HEAD ", "OPTIONS "].iter().any(|method| head.starts_with(method));
         let mut answer = if self.is_early && !is_safe {
@@ -146,6 +152,19 @@ pub(crate) fn head(fields: &[Field]) -> Option<String> {
     }
     head.push_str("\r\n");
     Some(head)
+}
+
+/// Bytes of the body by `content-length`. One that is no number, or two that differ, are refused by [`Http`].
+pub(crate) fn announced(fields: &[Field]) -> Option<u64> {
+    fields.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok())
+}
+
+/// So many more bytes of a body are within what was announced; they count as come.
+pub(crate) fn fits(announced: &mut Option<u64>, more: u64) -> bool {
+    let Some(left) = announced else { return true };
+    let fits = more <= *left;
+    *left = left.saturating_sub(more);
+    fits
 }
 
 /// §4.2: lower case, a token, nothing that speaks of a connection, and no line break in a value.

@@ -174,9 +174,10 @@ impl Streams {
                 match outcome {
                     // RFC 9114 §7.1: it ends in the middle of a frame.
                     Outcome::Nothing if is_end && consumed == 0 && readable > 0 => return Err(FRAME_ERROR),
+                    // §4.1.2: a body shorter than it said.
+                    Outcome::Nothing | Outcome::Answer(_) if is_cut => self.give_up(endpoint, id),
                     Outcome::Answer(answer) => self.answer(now, endpoint, (id, remote), *answer),
                     Outcome::Malformed => self.give_up(endpoint, id),
-                    Outcome::Nothing if is_cut => self.give_up(endpoint, id),
                     Outcome::Nothing => {}
                 }
                 consumed

@@ -48,10 +48,13 @@ use option::MptcpOption;
 use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 use receiving::DataReceiver;
-use scheduler::Scheduler;
+use scheduler::{Room, Scheduler};
 use std::net::{IpAddr, Ipv4Addr};
 use subflow::{Stage, Subflow};
 use subflows::Subflows;
+
+/// tcp_wmem\[0\], what a connection's send buffer holds beside its subflows' (`__mptcp_sync_sndbuf`).
+const LEAST_BUFFER: u64 = 4096;
 
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,7 +224,16 @@ impl MptcpConnection {
         if self.level.is_closing() || self.is_closed() {
             return 0;
         }
-        self.config.send_buffer.saturating_sub(self.level.written() - self.level.bytes_acked())
+        self.send_buffer().saturating_sub(self.level.written() - self.level.bytes_acked())
+    }
+
+    /// What may be written beyond what is acknowledged. Under Linux's scheduler the buffers of the subflows and tcp_wmem\[0\]
+    /// (`__mptcp_sync_sndbuf`): the writer waits, and so they grow with the windows.
+    fn send_buffer(&self) -> u64 {
+        let Room::Buffer { per_packet } = self.level.room() else { return self.config.send_buffer };
+        let subflows = self.subflows.iter().filter(|subflow| subflow.tcp.is_some());
+        let held: u64 = subflows.map(|subflow| scheduler::buffer(subflow.sized_for, per_packet)).sum();
+        self.config.send_buffer.min(LEAST_BUFFER + held)
     }
 
     /// Bytes written and never sent.

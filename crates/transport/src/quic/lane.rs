@@ -87,12 +87,12 @@ impl Lane {
         self.loss_timer.min(self.departs_at).min(acks.unwrap_or(Time::MAX)).min(self.route.deadline())
     }
 
-    /// An ACK came.
-    pub fn note_ack(&mut self, is_writer_waiting: bool) {
+    /// An ACK came. The send buffer that Linux's scheduler reckons with grows with the window: no socket is there whose writer waits.
+    pub fn note_ack(&mut self) {
         let srtt = self.path.rtt.smoothed();
         self.srtt_range = (self.srtt_range.0.min(srtt), self.srtt_range.1.max(srtt));
         let cwnd = self.path.control().cwnd();
-        if is_writer_waiting && f64::from(self.path.packets_out()) < cwnd {
+        if f64::from(self.path.packets_out()) < cwnd {
             self.sized_for = self.sized_for.max(cwnd as u32);
         }
     }

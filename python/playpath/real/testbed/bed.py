@@ -255,9 +255,13 @@ class Testbed:
         self._state.note(child.identity)
 
     def start_server(
-        self, *, bridge_to: ProvidedControl | None = None, signalling: Signalling | None = None, mptcp: bool = False
+        self,
+        *,
+        bridge_to: ProvidedControl | None = None,
+        signalling: Signalling | None = None,
+        mptcp_under: str | None = None,
     ) -> WebServer:
-        """Start the web server; `mptcp`: it listens for MPTCP too.
+        """Start the web server; `mptcp_under`: it listens for MPTCP too, under this control.
 
         `signalling`: what is told beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
         """
@@ -269,7 +273,7 @@ class Testbed:
                 options += ["--reports", str(self.folder / REPORTS)]
             told = [] if bridge_to is None else [bridge_to.name]
             self.start("agent", "server", [controls.loader(), "agent", *told, *options])
-        server = WebServer(self.server, self.folder, bridge=self.bridge, signalling=signalling, mptcp=mptcp)
+        server = WebServer(self.server, self.folder, bridge=self.bridge, signalling=signalling, mptcp_under=mptcp_under)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)

@@ -152,7 +152,8 @@ class _OfKernel:
         parameters = sending.parameters | told
         control = bed.use_control(sending.cc, parameters, by_route=True, route=sending.route)
         listens = control if signalling.requests else None
-        return bed.start_server(bridge_to=listens, signalling=signalling, mptcp=self.serves_mptcp), control.name
+        mptcp_under = control.name if self.serves_mptcp else None
+        return bed.start_server(bridge_to=listens, signalling=signalling, mptcp_under=mptcp_under), control.name
 
     def collector(self, bed: Testbed) -> str:
         """nginx, over the first path."""
@@ -193,6 +194,7 @@ class KernelMptcp(_OfKernel):
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self._scheduler = mptcp.DEFAULT
+        self._control = ""
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Needs MPTCP, and a scheduler that this kernel has: `linux` is its own, which also stands for `dft`, with a warning."""
@@ -223,6 +225,7 @@ class KernelMptcp(_OfKernel):
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To the server's first address; the other paths join."""
+        self._control = control.split(".", maxsplit=1)[0]  # what the kernel tells is without the run's own ending, too
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
 
     def words(self) -> str:
@@ -239,4 +242,7 @@ class KernelMptcp(_OfKernel):
                 f"{len(bed.ends) - len(missing)} of {len(bed.ends)} paths had a subflow; none on: {', '.join(missing)};"
                 f" counters of the server: {told}"
             )
+        others = sorted({flow.cc for flow in flows} - {self._control})
+        if others:
+            raise TestbedError(f"a subflow ran under {others[0]}, not {self._control}: the run is not valid")
         return Carried({"reinjections": counters.get("MPTCPRetrans", 0)})

@@ -40,6 +40,14 @@ def check(scenario: resolved.Document) -> None:
         raise UnsupportedError(
             '[[traffic]] of kind "frames" is the simulator\'s; allowed in the kernel world: bulk, web, udp, video'
         )
+    every = [path["name"] for path in scenario["path"]]
+    for traffic in scenario.get("traffic") or []:
+        paths = traffic.get("paths") or every
+        if len(paths) > 1 and traffic["kind"] != "udp":
+            raise UnsupportedError(
+                f'[[traffic]] "{traffic["name"]}" may take {len(paths)} paths, which is MPTCP: in the worlds kernel and wire '
+                f'cross traffic takes one; give it one: paths = ["{paths[0]}"]'
+            )
 
 
 def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Access]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import socket
@@ -14,6 +15,8 @@ from playpath.real.testbed.processes import Child
 from playpath.real.testbed.signalling import COLLECTOR_PATH, COLLECTOR_PORT, Signalling
 
 PORT = 8080
+_libc = ctypes.CDLL(None, use_errno=True)
+_PIDFD_GETFD = 438  # on every architecture
 
 # One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an
 # origin has it. `tcp_nopush`: the header leaves with the first bytes of the body, as in the simulator; a small packet of its own
@@ -107,8 +110,8 @@ _SILENCE = Signalling()
 class WebServer:
     """nginx, started and answering.
 
-    `bridge`: socket of the CMCD bridge that it asks before each response, about `signalling`. `mptcp`: its listener is of
-    MPTCP; clients without are served by TCP.
+    `bridge`: socket of the CMCD bridge that it asks before each response, about `signalling`. `mptcp_under`: its listener is of
+    MPTCP, under this control; clients without are served by TCP.
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class WebServer:
         port: int = PORT,
         bridge: Path | None = None,
         signalling: Signalling = _SILENCE,
-        mptcp: bool = False,
+        mptcp_under: str | None = None,
     ) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         if not os.access(program, os.X_OK):
@@ -142,8 +145,9 @@ class WebServer:
                 else "",
             )
         )
-        command = [*over_mptcp(mptcp), program, "-c", str(config), "-p", str(folder)]
+        command = [*over_mptcp(mptcp_under is not None), program, "-c", str(config), "-p", str(folder)]
         self.child = Child("nginx", namespaces.inside(namespace, command), folder)
+        self._mptcp_under = mptcp_under
 
     def wait_until_ready(self, patience: float = 5.0) -> None:
         """Wait until it accepts connections."""
@@ -153,6 +157,8 @@ class WebServer:
             if time.monotonic() > deadline:
                 raise TestbedError(f"nginx does not accept connections after {patience} s: {self.child.words()}")
             time.sleep(0.02)
+        if self._mptcp_under is not None:
+            _run_listeners_under(self._mptcp_under, self.child.process.pid)
 
     def _accepts(self) -> bool:
         try:
@@ -171,13 +177,36 @@ def _asking(bridge: Path, signalling: Signalling) -> str:
     return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if signalling.server_data else "")
 
 
+def _run_listeners_under(control: str, pid: int) -> None:
+    """Let all subflows of a server's MPTCP connections run under `control`.
+
+    By route only the first one would: once the server has set an option of its connection, the kernel gives those that join the
+    control of the listener (net/mptcp/sockopt.c, `sync_socket_options`), by default the machine's. nginx has no setting for it.
+    """
+    process = os.pidfd_open(pid)
+    try:
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
+            if not os.readlink(entry).startswith("socket:"):
+                continue
+            copy = _libc.syscall(_PIDFD_GETFD, process, int(entry.name), 0)
+            if copy < 0:
+                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+            with socket.socket(fileno=copy) as found:
+                if found.family == socket.AF_INET and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    except OSError as error:
+        raise TestbedError(f"cannot let nginx listen under {control}: {error.strerror}") from None
+    finally:
+        os.close(process)
+
+
 def over_mptcp(wanted: bool) -> list[str]:
-    """How to start a program that has no setting for MPTCP (nginx before 1.29, curl): `mptcpize` makes its sockets of that kind."""
+    """How to start a program that has no setting for MPTCP (nginx before 1.29, curl, VLC): `mptcpize` makes its sockets of that kind."""
     if not wanted:
         return []
     program = shutil.which("mptcpize")
     if program is None:
         raise MissingToolError(
-            "mptcpize is missing: nginx and curl need it for MPTCP; apt install mptcpize (bpf/setup.sh)"
+            "mptcpize is missing: nginx, curl and VLC need it for MPTCP; apt install mptcpize (bpf/setup.sh)"
         )
     return [program, "run"]

@@ -40,6 +40,43 @@ fn malformed_requests() {
     }
 }
 
+/// What DATA frames of these sizes come to behind `content-length: 6`: malformed, cut at the end, or neither.
+fn announced_six(method: &str, sizes: &[u64]) -> &'static str {
+    let store = Store::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let mut request = Request::default();
+    let pairs = [(":method", method), GET[1], GET[2], (":path", "/Cargo.toml"), ("content-length", "6")];
+    let section = encode(pairs.into_iter());
+    let mut input = Vec::new();
+    put_varint(&mut input, HEADERS);
+    put_varint(&mut input, section.len() as u64);
+    input.extend(section);
+    for &size in sizes {
+        input.push(DATA as u8);
+        put_varint(&mut input, size);
+        input.resize(input.len() + size as usize, b'x');
+    }
+    let mut at = 0;
+    while let Ok((consumed, outcome)) = request.handle(&input[at..], &store, SystemTime::UNIX_EPOCH)
+        && consumed > 0
+    {
+        at += consumed;
+        if matches!(outcome, Outcome::Malformed) {
+            return "malformed";
+        }
+    }
+    if request.is_cut() { "cut" } else { "whole" }
+}
+
+/// RFC 9114 §4.1.2: whether anybody reads the body or not.
+#[test]
+fn a_body_that_is_not_as_long_as_announced_is_malformed() {
+    for method in ["PUT", "GET"] {
+        let found: Vec<&str> =
+            [&[6][..], &[2, 4], &[], &[5], &[7], &[6, 1]].map(|sizes| announced_six(method, sizes)).into();
+        assert_eq!(found, ["whole", "whole", "cut", "cut", "malformed", "malformed"], "{method}");
+    }
+}
+
 #[test]
 fn priorities() {
     for (value, urgency, incremental) in

@@ -268,6 +268,11 @@ impl DataLevel {
         self.send_buffer = bytes;
     }
 
+    /// What the scheduler counts as room.
+    pub fn room(&self) -> Room {
+        self.room
+    }
+
     /// A write was cut, or not.
     pub fn set_writer_waiting(&mut self, is_waiting: bool) {
         self.is_writer_waiting = is_waiting;

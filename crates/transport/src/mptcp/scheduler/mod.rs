@@ -87,7 +87,7 @@ impl SubflowView {
         match room {
             Room::Window => self.is_eligible(),
             Room::Buffer { per_packet } => {
-                self.is_usable && self.buffered_memory() < 2 * u64::from(self.sized_for.max(10)) * u64::from(per_packet)
+                self.is_usable && self.buffered_memory() < buffer(self.sized_for, per_packet)
             }
         }
     }
@@ -112,6 +112,11 @@ impl SubflowView {
     pub fn window_rate(&self) -> f64 {
         window_rate(self.cwnd, self.srtt)
     }
+}
+
+/// Linux's send buffer (`tcp_sndbuf_expand`): twice the packets that it was sized for, each of so many bytes of memory.
+pub(super) fn buffer(sized_for: u32, per_packet: u32) -> u64 {
+    2 * u64::from(sized_for.max(10)) * u64::from(per_packet)
 }
 
 /// `truesize` of a socket buffer without payload, on a 64-bit kernel.

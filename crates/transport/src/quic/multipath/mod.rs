@@ -250,8 +250,7 @@ impl Connection {
         if self.lane.standing == Standing::Failed {
             self.lane.standing = Standing::Open;
         }
-        let is_waiting = self.streams.held_up(&self.config).is_some();
-        self.lane.note_ack(is_waiting);
+        self.lane.note_ack();
         self.show_siblings();
     }
 

@@ -46,3 +46,24 @@ fn the_average_is_weighted_by_bytes() {
     // (1 Mbit/s * 3000 + 5 Mbit/s * 1000) / 4000
     assert_eq!(scheduler.average(&subflow).as_bits_per_sec(), 2_000_000);
 }
+
+#[test]
+fn an_idle_subflow_is_given_a_data_fragment_again() {
+    // 32 768 / 1400 = 23.4: 23 segments at once; the rest when all of them are acknowledged.
+    let mut views = [view(0, 50, 100.0), view(1, 20, 100.0)];
+    views[0].is_usable = false;
+    let mut scheduler = linux();
+    let mut again = |views: &[SubflowView]| {
+        scheduler.select(&Context { is_reinjection: true, ..super::super::testing::context(views) }).path
+    };
+    for sent in 0..23 {
+        views[1].buffered_bytes = 1400 * sent;
+        assert_eq!(again(&views), Some(1), "segment {sent}");
+    }
+    views[1].buffered_bytes = 1400 * 23;
+    assert_eq!(again(&views), None);
+    views[1].buffered_bytes = 1400;
+    assert_eq!(again(&views), None);
+    views[1].buffered_bytes = 0;
+    assert_eq!(again(&views), Some(1));
+}

@@ -1,0 +1,413 @@
+//! What RFC 9000 and RFC 9002 say that an endpoint MUST do, packet by packet, against a peer that the test plays: handshake, streams and
+//! limits, addresses, ECN, timers. `quic_rules.rs` and `quic_frames.rs` have the others; docs/appendix/quic-rules.md lists all.
+
+mod quic_support;
+
+use playpath_transport::Ecn;
+use playpath_transport::quic::config::Config;
+use playpath_transport::quic::packet::{Address, Datagram, EcnCounts, Frame, Kind, Packet, Space};
+use playpath_transport::quic::{Event, Violation};
+use playpath_units::{Duration, Time};
+use quic_support::lone::{Lone, unpaced};
+use quic_support::{Pair, Wire, ends};
+
+fn data(id: u64, offset: u64, len: u32) -> Frame {
+    Frame::Stream { id, offset, len, fin: false }
+}
+
+fn wires() -> [Wire; 2] {
+    [Wire::new(None, 50), Wire::new(None, 50)]
+}
+
+/// RFC 9000 §2.2: data comes to the application in order, whatever the order of its packets, and only once.
+#[test]
+fn data_is_read_in_order_and_once() {
+    let mut lone = Lone::new(|_| {});
+    lone.frames(&[data(4, 10, 5)]);
+    assert_eq!(lone.server.readable(4), 0, "bytes 0 to 9 are missing");
+    lone.frames(&[data(4, 0, 10)]);
+    lone.frames(&[data(4, 5, 10)]);
+    assert_eq!(lone.server.read(lone.now, 4, u64::MAX), 15);
+    lone.frames(&[data(4, 0, 15)]);
+    assert_eq!(lone.server.readable(4), 0, "it was read");
+}
+
+/// §2.1, §4.6: streams of one's own have rising numbers, no more than the peer allows; a MAX_STREAMS lower than the one before is ignored.
+#[test]
+fn own_streams_are_numbered_and_limited() {
+    let mut lone = Lone::new(|config| config.max_streams = 2);
+    assert_eq!([lone.server.open(), lone.server.open(), lone.server.open()], [Some(1), Some(5), None]);
+    lone.frames(&[Frame::MaxStreams(1)]);
+    assert_eq!(lone.server.open(), None);
+    lone.frames(&[Frame::MaxStreams(3)]);
+    assert_eq!([lone.server.open(), lone.server.open()], [Some(9), None]);
+}
+
+/// §4.6: a stream that is over makes room for another, and the peer is told.
+#[test]
+fn a_stream_that_is_over_makes_room_for_another() {
+    let mut lone = Lone::new(|config| config.max_streams = 2);
+    lone.server.finish(0);
+    let last = *lone.poll_all().last().unwrap();
+    lone.frames(&[Frame::Stream { id: 0, offset: 10, len: 0, fin: true }]);
+    lone.server.read(lone.now, 0, u64::MAX);
+    lone.ack(&[(0, last)]);
+    assert!(lone.left().contains(&Frame::MaxStreams(3)));
+}
+
+/// §4.1: the connection has a limit, too, of all streams together: 8000 and 8000 bytes are more than 10 000.
+#[test]
+fn the_connection_s_limit_counts_all_streams() {
+    let narrow = |config: &mut Config| {
+        unpaced(config);
+        (config.flow.connection, config.flow.max_connection) = (10_000, 10_000);
+    };
+    let mut lone = Lone::new(narrow);
+    lone.frames(&[data(4, 0, 8000), data(8, 0, 8000)]);
+    assert_eq!(lone.violation(), Some(Violation::FlowControl));
+    // §4.5: of a stream that was reset all counts that it ever had.
+    let mut lone = Lone::new(narrow);
+    lone.frames(&[data(4, 0, 8000), Frame::ResetStream { id: 8, final_size: 8000 }]);
+    assert_eq!(lone.violation(), Some(Violation::FlowControl));
+    // The sender's side: two streams, one limit, and lost bytes need no new one.
+    let mut lone = Lone::new(narrow);
+    let used = lone.server.stats().data_bytes_sent;
+    let other = lone.server.open().unwrap();
+    lone.server.write(lone.stream, 8000);
+    lone.server.write(other, 8000);
+    let sent = lone.poll_all();
+    let allowed = 10_000 - used;
+    assert_eq!(lone.server.stats().data_bytes_sent, used + allowed);
+    lone.frames(&[Frame::MaxData(5000)]);
+    assert!(
+        !lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })),
+        "the limit does not fall, nor rise"
+    );
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(sent[3], *sent.last().unwrap())]);
+    assert!(lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })), "sent again within the limit");
+    assert_eq!(lone.server.stats().data_bytes_sent - lone.server.stats().retransmitted_bytes, 10_000);
+}
+
+/// §4.1: who cannot send for the peer's limit says so, once for each limit.
+#[test]
+fn who_is_blocked_says_so_once() {
+    let mut lone = Lone::new(|config| {
+        unpaced(config);
+        (config.flow.stream, config.flow.max_stream) = (2000, 2000);
+    });
+    lone.server.write(lone.stream, 50_000);
+    let blocked = |frame: &&Frame| matches!(frame, Frame::StreamDataBlocked { limit: 2000, .. });
+    assert_eq!(lone.left().iter().filter(blocked).count(), 1);
+    lone.server.write(lone.stream, 10);
+    assert_eq!(lone.left(), []);
+    lone.frames(&[Frame::MaxStreamData { id: lone.stream, max: 3000 }]);
+    assert!(lone.left().contains(&Frame::StreamDataBlocked { id: lone.stream, limit: 3000 }));
+}
+
+/// §4.5: the end of a stream is where it was first said to be.
+#[test]
+fn the_final_size_is_final() {
+    let fin = |offset, len| Frame::Stream { id: 4, offset, len, fin: true };
+    for (frames, is_wrong) in [
+        ([fin(0, 10), fin(0, 10)], false),
+        ([fin(0, 10), Frame::ResetStream { id: 4, final_size: 10 }], false),
+        ([fin(0, 10), fin(0, 9)], true),
+        ([fin(0, 10), Frame::ResetStream { id: 4, final_size: 11 }], true),
+        ([data(4, 0, 10), fin(0, 5)], true),
+    ] {
+        let mut lone = Lone::new(|_| {});
+        lone.frames(&frames);
+        assert_eq!(lone.violation(), is_wrong.then_some(Violation::FinalSize), "{frames:?}");
+    }
+}
+
+/// §7.5: at least 4096 bytes of CRYPTO that are not in order are kept.
+#[test]
+fn crypto_out_of_order_is_kept() {
+    let mut lone = Lone::new(|_| {});
+    lone.frames(&[Frame::Crypto { offset: 4000, len: 96, is_end: false }]);
+    assert_eq!(lone.violation(), None);
+}
+
+/// §8.1, §14.1: datagrams with an Initial have 1200 bytes at least: the client's all, the server's where they ask for an ACK.
+#[test]
+fn initials_are_padded() {
+    let [client, server] = ends(|_| {});
+    let mut small = vec![];
+    let fate = |from_client: bool, _: u64, datagram: &mut Datagram| {
+        let is_initial = |packet: &Packet| packet.kind == Kind::Initial && (from_client || packet.is_ack_eliciting());
+        if datagram.packets().any(is_initial) && datagram.payload_bytes() < 1200 {
+            small.push(datagram.clone());
+        }
+        true
+    };
+    let mut pair = Pair::new(client, server, wires(), fate);
+    pair.run_until(Time::from_millis(500));
+    assert!(pair.client.is_established());
+    drop(pair);
+    assert!(small.is_empty(), "{small:?}");
+}
+
+/// §13.2.1: Initial and Handshake packets that ask for an ACK get one at once; §13.2.6, §12.3: it stands in a packet of the same space.
+#[test]
+fn handshake_packets_are_acknowledged_at_once_and_in_their_space() {
+    let [mut client, mut server] = ends(|_| {});
+    let hello = client.poll_transmit(Time::ZERO).unwrap();
+    server.handle_datagram(Time::from_millis(50), &hello);
+    let answer = server.poll_transmit(Time::from_millis(50)).unwrap();
+    let initial = answer.packets().find(|packet| packet.kind == Kind::Initial).unwrap();
+    assert_eq!(initial.ack.as_ref().unwrap().largest, hello.packet.number);
+    assert!(answer.packets().all(|packet| packet.kind.space() == Space::Initial || packet.ack.is_none()));
+}
+
+/// §13.3: HANDSHAKE_DONE goes again until it is acknowledged; until it came the client keeps its Handshake keys and may not migrate (§9).
+#[test]
+fn handshake_done_goes_again_and_nobody_moves_before() {
+    let [client, server] = ends(|_| {});
+    let mut lost = 0;
+    let fate = |from_client: bool, _: u64, datagram: &mut Datagram| {
+        let has_it = datagram.packets().any(|packet| packet.frames.as_slice().contains(&Frame::HandshakeDone));
+        let is_dropped = !from_client && has_it && lost < 2;
+        lost += u32::from(is_dropped);
+        !is_dropped
+    };
+    let mut pair = Pair::new(client, server, wires(), fate);
+    let elsewhere = Address { host: 2, port: 50_000 };
+    pair.run_until(Time::from_millis(160));
+    assert!(pair.client.is_established(), "it has the server's Finished");
+    assert!(!pair.client.migrate(pair.now, elsewhere));
+    pair.run_until(Time::from_secs(3));
+    assert!(pair.client.migrate(pair.now, elsewhere));
+    drop(pair);
+    assert_eq!(lost, 2);
+}
+
+/// §8.2.2: each PATH_CHALLENGE is answered once, with its own bytes, and as far as the address may be sent in a datagram of 1200.
+#[test]
+fn a_challenge_is_answered_once() {
+    let mut lone = Lone::new(unpaced);
+    lone.frames(&[Frame::PathChallenge(7)]);
+    let answer = lone.poll().unwrap();
+    assert_eq!((answer.packet.frames.as_slice(), answer.payload_bytes()), (&[Frame::PathResponse(7)][..], 1200));
+    // §13.3: it is not sent again, lost or not.
+    let sent = lone.send(4);
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(sent[0], *sent.last().unwrap())]);
+    lone.wait(1000);
+    assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::PathResponse(_))));
+}
+
+/// §8.2.3: an answer with other bytes than the challenge's validates nothing; §8.2.1: a challenge goes in a datagram of 1200 bytes, where
+/// three times what came allow it.
+#[test]
+fn a_wrong_answer_validates_nothing() {
+    let mut lone = Lone::new(unpaced);
+    let elsewhere = Address { host: 1, port: 60_000 };
+    let from_there = |lone: &mut Lone, frames: &[Frame]| {
+        let mut datagram = lone.datagram(None, frames);
+        (datagram.from, datagram.packet.bytes) = (elsewhere, 500);
+        lone.server.handle_datagram(lone.now, &datagram);
+    };
+    from_there(&mut lone, &[Frame::Ping]);
+    let challenge = lone.poll().unwrap();
+    let [Frame::PathChallenge(token)] = *challenge.packet.frames.as_slice() else { panic!("{challenge:?}") };
+    assert_eq!((challenge.to, challenge.payload_bytes()), (elsewhere, 1200));
+    let migrated = |lone: &mut Lone| {
+        std::iter::from_fn(|| lone.server.poll_event()).any(|event| event == Event::Migrated(elsewhere))
+    };
+    from_there(&mut lone, &[Frame::PathResponse(token ^ 1)]);
+    assert!(!migrated(&mut lone));
+    from_there(&mut lone, &[Frame::PathResponse(token)]);
+    assert!(migrated(&mut lone));
+}
+
+/// §10.1: the idle timer begins anew with each packet that comes, and with the first that asks for an ACK since; never under three PTO.
+#[test]
+fn what_comes_and_what_goes_keeps_the_connection_open() {
+    let mut lone = Lone::new(|config| config.idle_timeout = Duration::from_secs(5));
+    lone.wait(3000);
+    lone.frames(&[Frame::Ping]);
+    lone.poll_all();
+    lone.wait(4900);
+    assert!(lone.server.is_established());
+    lone.server.write(lone.stream, 10);
+    lone.poll_all();
+    lone.wait(4900);
+    assert!(lone.server.is_established(), "it began anew when that left");
+    lone.wait(200);
+    assert!(lone.server.is_closed());
+    let mut lone = Lone::new(|config| config.idle_timeout = Duration::from_millis(900));
+    let pto = lone.server.info().pto;
+    assert!(pto * 3 < Duration::from_millis(900));
+    lone.wait(899);
+    assert!(lone.server.is_established());
+    lone.wait(2);
+    assert!(lone.server.is_closed());
+}
+
+/// §12.3: a packet that comes twice counts once, whatever is in it.
+#[test]
+fn a_packet_that_comes_twice_counts_once() {
+    let mut lone = Lone::new(|_| {});
+    let datagram = lone.datagram(None, &[data(4, 0, 100), Frame::PathChallenge(9)]);
+    lone.server.handle_datagram(lone.now, &datagram);
+    lone.server.handle_datagram(lone.now, &datagram);
+    assert_eq!(lone.server.stats().data_bytes_received, 110, "ten were there before");
+    assert_eq!(lone.left().iter().filter(|frame| matches!(frame, Frame::PathResponse(_))).count(), 1);
+}
+
+/// §13.2.3, §19.3: an ACK names what came and nothing else, from the largest down; what the peer knows to be acknowledged may be left out.
+#[test]
+fn an_ack_names_what_came() {
+    let mut lone = Lone::new(|_| {});
+    for number in [1011, 1012, 1015, 1016, 1020] {
+        lone.number = number - 1;
+        lone.frames(&[Frame::Ping]);
+        lone.poll_all();
+    }
+    lone.number = 1021;
+    lone.frames(&[Frame::Ping]);
+    let ack = lone.poll().unwrap().packet.ack.unwrap();
+    let ranges: Vec<_> = ack.ranges().take(4).collect();
+    assert_eq!(ranges, [(1022, 1022), (1020, 1020), (1015, 1016), (1011, 1012)]);
+}
+
+/// A server that marks, whose peer has told it of every mark, from then on played by the test; and a stream of its own.
+fn marking() -> Lone {
+    let marks = |config: &mut Config| {
+        unpaced(config);
+        config.marking = Ecn::Ect0;
+    };
+    let [client, server] = ends(marks);
+    let mut pair = Pair::new(client, server, wires(), |_, _, _| true);
+    pair.run_until(Time::from_millis(500));
+    assert!(pair.server.info().is_ecn_capable, "an honest peer");
+    let stream = pair.server.open().unwrap();
+    Lone { server: pair.server, now: pair.now, number: 1000, base: 0, stream }
+}
+
+/// §13.4.2.1: counts that do not cover the packets newly acknowledged, of a mark that was never set, or above what was sent end the marking.
+/// All packets of the space were marked, so that the last one's number and one are how many.
+#[test]
+fn wrong_counts_end_the_marking() {
+    let stays = |told: fn(u64, u64) -> (u64, u64)| {
+        let mut lone = marking();
+        let sent = lone.send(2);
+        let (before, now) = (sent[0], sent.last().unwrap() + 1);
+        lone.now += Duration::from_millis(100);
+        let (ect0, ect1) = told(before, now);
+        lone.ack_with(&[(before, now - 1)], Some(EcnCounts { ect0, ect1, ce: 0 }));
+        lone.server.write(lone.stream, 10);
+        lone.poll().unwrap().ecn == Ecn::Ect0
+    };
+    assert!(stays(|_, now| (now, 0)), "honest");
+    assert!(!stays(|before, _| (before, 0)), "the new ones are not counted");
+    assert!(!stays(|_, now| (now, 1)), "ECT(1) was never set");
+    assert!(!stays(|_, now| (now + 1, 0)), "more than were sent");
+}
+
+/// RFC 9002 §7.1, §7.3.2: a rise of CE is congestion, once for what left before it was seen.
+#[test]
+fn ce_reduces_the_window_once_a_round_trip() {
+    let mut lone = marking();
+    let cwnd = lone.server.info().snd_cwnd;
+    let sent = lone.send(6);
+    lone.now += Duration::from_millis(100);
+    let acked = |lone: &mut Lone, last: u64, ce: u64| {
+        lone.ack_with(&[(sent[0], last)], Some(EcnCounts { ect0: last + 1 - ce, ect1: 0, ce }));
+        (lone.server.stats().congestion_events, lone.server.info().snd_cwnd)
+    };
+    let (events, reduced) = acked(&mut lone, sent[1], 1);
+    assert!(events == 1 && reduced <= cwnd * 0.6, "{events} {reduced}");
+    assert_eq!(acked(&mut lone, sent[4], 3), (1, reduced));
+}
+
+/// RFC 9002 §7.3.2: what is lost of the packets that left before a recovery belongs to it.
+#[test]
+fn losses_of_one_flight_reduce_the_window_once() {
+    let mut lone = Lone::new(unpaced);
+    let sent = lone.send(12);
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(sent[5], sent[5])]);
+    let cwnd = lone.server.info().snd_cwnd;
+    lone.ack(&[(sent[11], sent[11]), (sent[5], sent[5])]);
+    let stats = lone.server.stats();
+    assert_eq!((stats.packets_lost, stats.congestion_events), (8, 1), "0 to 2, then 3, 4 and 6 to 8");
+    assert_eq!(lone.server.info().snd_cwnd, cwnd);
+}
+
+/// RFC 9002 §7: a full window holds no packet back that has nothing but an ACK.
+#[test]
+fn an_ack_alone_leaves_whatever_the_window_says() {
+    let mut lone = Lone::new(unpaced);
+    lone.server.write(lone.stream, 100 * 1150);
+    lone.poll_all();
+    assert_eq!(lone.server.info().in_flight, 20);
+    lone.frames(&[Frame::Ping]); // behind a gap: at once
+    let alone = lone.poll().unwrap().packet;
+    assert!(alone.ack.is_some() && alone.frames.is_empty() && !alone.is_in_flight());
+    assert_eq!(lone.server.info().in_flight, 20);
+}
+
+/// RFC 9002 §6.2.4: a probe for which there is nothing new has the data of the oldest packet; §6.2.1: an ACK ends the backoff.
+#[test]
+fn a_probe_carries_the_oldest_data_and_its_ack_ends_the_backoff() {
+    let mut lone = Lone::new(unpaced);
+    lone.server.write(lone.stream, 500);
+    let first = lone.poll().unwrap();
+    for _ in 0..2 {
+        lone.now = lone.server.poll_timeout();
+        lone.server.handle_timeout(lone.now);
+        let probe = lone.poll().unwrap();
+        assert_eq!(probe.packet.frames.as_slice(), first.packet.frames.as_slice());
+        lone.poll_all();
+    }
+    lone.now += Duration::from_millis(10);
+    lone.ack(&[(first.packet.number, first.packet.number)]);
+    lone.poll_all();
+    let sent = lone.send(1);
+    assert_eq!(lone.server.poll_timeout(), lone.now + lone.server.info().pto);
+    assert!(!sent.is_empty());
+}
+
+/// RFC 9002 §6.4: with a space's keys goes what is in flight in it, without being lost. The client's ACKs of Initials never come.
+#[test]
+fn what_was_in_flight_goes_with_the_keys() {
+    let [client, server] = ends(|_| {});
+    let fate = |from_client: bool, nth: u64, datagram: &mut Datagram| {
+        while from_client && nth > 1 && datagram.packet.kind == Kind::Initial && !datagram.coalesced.is_empty() {
+            datagram.packet = datagram.coalesced.remove(0);
+        }
+        !(from_client && nth > 1 && datagram.packet.kind == Kind::Initial)
+    };
+    let mut pair = Pair::new(client, server, wires(), fate);
+    pair.run_until(Time::from_secs(1));
+    assert!(pair.server.is_established());
+    let (info, stats) = (pair.server.info(), pair.server.stats());
+    assert_eq!((info.in_flight, info.bytes_in_flight, stats.packets_lost), (0, 0, 0));
+}
+
+/// §13.3: what a frame says of a limit goes again with the newest value.
+#[test]
+fn a_lost_limit_goes_again_as_it_is_by_then() {
+    let mut lone = Lone::new(|config| {
+        unpaced(config);
+        (config.flow.connection, config.flow.max_connection) = (10_000, 10_000);
+    });
+    let told = |lone: &mut Lone| -> Vec<u64> {
+        let limit = |frame: Frame| if let Frame::MaxData(max) = frame { Some(max) } else { None };
+        lone.left().into_iter().filter_map(limit).collect()
+    };
+    lone.frames(&[data(4, 0, 6000)]);
+    lone.server.read(lone.now, 4, u64::MAX);
+    let read = 10 + 6000;
+    assert_eq!(told(&mut lone), [read + 10_000]);
+    lone.frames(&[data(4, 6000, 1000)]);
+    lone.server.read(lone.now, 4, u64::MAX);
+    assert_eq!(told(&mut lone), [0; 0], "too little for a new one");
+    let sent = lone.send(4);
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(sent[0], *sent.last().unwrap())]);
+    assert_eq!(told(&mut lone), [read + 1000 + 10_000]);
+}
