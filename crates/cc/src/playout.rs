@@ -23,6 +23,8 @@ pub struct Playout {
     top_rate: Option<Rate>,
     /// It has asked for less than that, or does not tell.
     has_choice: bool,
+    /// What it asks for now is less than the best that it could choose.
+    is_below_top: bool,
 }
 
 /// Share of its buffer with which a player that waits for all of it begins: what was sent rounds, and no two count a header alike.
@@ -53,6 +55,7 @@ impl Playout {
             has_begun,
             at: now,
             top_rate: told.top_rate,
+            is_below_top: told.top_rate.is_some_and(|top| told.video_rate < top),
             has_choice: before.is_some_and(|playout| playout.has_choice)
                 || told.top_rate.is_none_or(|top| told.video_rate < top),
         })
@@ -99,6 +102,11 @@ impl Playout {
     /// The best rate that the player can choose, if it tells.
     pub fn top_rate(&self) -> Option<Rate> {
         self.top_rate
+    }
+
+    /// What the player asks for now is less than the best that it could choose.
+    pub fn is_below_top(&self) -> bool {
+        self.is_below_top
     }
 
     /// The player adapts: it has asked for less than its best rate, or does not tell what that is. One that has only one rate

@@ -220,6 +220,9 @@ impl Path {
 
     fn burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
         let datagram = u64::from(self.datagram_bytes);
+        if self.control.paces_singly() {
+            return datagram;
+        }
         if self.ecn.is_scalable() {
             return rate.bytes_in(SCALABLE_BURST).max(datagram);
         }

@@ -249,7 +249,9 @@ fn shares_follow_the_urgency() {
     assert!((1.4..2.8).contains(&(shares[0] / shares[1])), "{shares:?}");
 }
 
-/// A client that always claims to be dry gets exactly what one gets that says nothing, packet for packet.
+/// What a player says of its level gains it nothing, packet for packet. While the flow gets less than the player could use, who claims
+/// to be dry gets what the one with a full buffer gets; where it gets enough, here 5.8 Mbit/s for a film of one, what a silent one
+/// gets.
 #[test]
 fn a_hostile_claim_gains_nothing() {
     let run = |claim: Option<AppParameters>| {
@@ -266,16 +268,67 @@ fn a_hostile_claim_gains_nothing() {
         }
         windows
     };
-    let honest = run(None);
-    assert_eq!(honest, run(Some(AppParameters { is_urgent: true, ..told(0.0) })));
-    assert_eq!(honest, run(Some(AppParameters { playout_buffer_free_bytes: Some(u64::MAX), ..vast(0.0) })));
+    let adapts = AppParameters { top_rate: Some(Rate::from_bits_per_sec(20_000_000)), ..told(9.9) };
+    let dry = AppParameters { is_urgent: true, playout_buffer_free_bytes: Some(u64::MAX), ..adapts };
+    assert_eq!(run(Some(adapts)), run(Some(dry)));
+    assert_eq!(run(None), run(Some(AppParameters { is_urgent: true, ..told(0.0) })));
 }
 
-/// 100 packets in 100 ms are paced at twice 11.68 Mbit/s; with a full buffer of one rate at twice 1 Mbit/s.
+/// Measured, then told of a player that waits, a loss with a queue (150 of 100 ms): CUBIC's cut leaves 0.7, of one that is short
+/// 1 - 0.3 / 3 = 0.9. Short is who waits for its picture, who gets 1.17 Mbit/s where 1.5 are enough, and who plays 1 of 5 Mbit/s with
+/// a full buffer; not who gets more than enough, and not who tells nothing.
+#[test]
+fn a_short_viewer_counts_for_three() {
+    let top = |mbps: u64| Some(Rate::from_bits_per_sec(mbps * 1_000_000));
+    let waits = AppParameters { playout_buffer_free_bytes: None, ..told(0.0) };
+    let dry = AppParameters { is_urgent: true, ..told(0.0) };
+    let low = AppParameters { top_rate: top(5), ..told(10.0) };
+    let silent = AppParameters { object_bytes: None, ..dry };
+    for (rate, report, after) in [
+        (1000, waits, 90.0),
+        (100, dry, 90.0),
+        (1000, low, 90.0),
+        (1000, dry, 70.0),
+        (1000, told(10.0), 70.0),
+        (100, silent, 70.0),
+    ] {
+        let mut cc = measured_at(150, rate);
+        cc.settings.floor = 0.0;
+        cc.on_app_parameters(&view(40), &report);
+        cc.on_ack(&view(41), &Ack { may_grow: false, ..ack() });
+        cc.on_congestion(&view(41), &loss(100));
+        assert_close(cc.cwnd(), after);
+    }
+}
+
+/// While the viewer is short no cut empties the pipe, here 1000 packets/s times 100 ms, and after a timeout slow start leads back to it.
+#[test]
+fn a_short_viewer_keeps_its_pipe() {
+    let low = AppParameters { top_rate: Some(Rate::from_bits_per_sec(50_000_000)), ..told(10.0) };
+    for (report, cut, threshold) in [(Some(low), 100.0, 100.0), (None, 70.0, 49.0)] {
+        let mut cc = measured_at(150, 1000);
+        if let Some(report) = &report {
+            cc.on_app_parameters(&view(40), report);
+        }
+        cc.on_ack(&view(41), &Ack { may_grow: false, ..ack() });
+        cc.on_congestion(&view(41), &loss(100));
+        assert_close(cc.cwnd(), cut);
+        cc.on_rto(&view(300), &Rto { flight_size: 70, consecutive: 1 });
+        assert_close(cc.ssthresh(), threshold);
+        assert_close(cc.cwnd(), 1.0);
+    }
+}
+
+/// 100 packets in 100 ms are paced at 1.2 times 11.68 Mbit/s, at twice in slow start; with a full buffer of one rate at twice
+/// 1 Mbit/s.
 #[test]
 fn pacing_by_hand() {
     let rate = |report: Option<AppParameters>| pace_of(measured_at(100, 1000), report);
-    assert_near(rate(None), 2.0 * 100.0 * f64::from(MSS) * 8.0 / 0.1, 1.0);
+    let of_window = 100.0 * f64::from(MSS) * 8.0 / 0.1;
+    assert_near(rate(None), 1.2 * of_window, 1.0);
+    let mut starting = measured_at(100, 1000);
+    starting.on_window_change(&view(40), &WindowChange { cwnd: 100.0, ssthresh: 200.0 });
+    assert_near(pace_of(starting, None), 2.0 * of_window, 1.0);
     assert_near(rate(Some(told(9.8))), 2e6, 1.0);
     // Urgency (8 - 7) / (8 - 6.4) = 0.625 with a reserve of 12.8 s would be more than `haste`, which holds from 6.4 s on: 2 / 0.67.
     let mut patient = measured_at(100, 1000);
