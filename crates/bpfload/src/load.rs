@@ -74,11 +74,11 @@ fn load_object(bytes: &[u8], control: &Law, registered: &str, params: &Block) ->
     libbpf_rs::set_print(Some((PrintLevel::Info, keep_words)));
     register(bytes, control, registered, params).map_err(|source| {
         let words = WORDS.lock().map(|w| w.clone()).unwrap_or_default();
-        told(control.name, source, &words)
+        load_error(control.name, source, &words)
     })
 }
 
-fn told(control: &'static str, source: libbpf_rs::Error, words: &str) -> LoadError {
+fn load_error(control: &'static str, source: libbpf_rs::Error, words: &str) -> LoadError {
     if words.contains("BEGIN PROG LOAD LOG") {
         return LoadError::Verifier { control, words: tail(words) };
     }

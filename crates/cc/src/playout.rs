@@ -31,15 +31,15 @@ pub struct Playout {
 const FULL: f64 = 0.98;
 
 impl Playout {
-    /// None if what was told does not describe a buffer: its size, the video's rate, and the object that is being sent.
-    pub fn told(now: Time, before: Option<Playout>, told: &AppParameters) -> Option<Playout> {
-        let (bytes, duration) = told.object_bytes.zip(told.object_duration)?;
-        let byte_rate = told.video_rate.as_bits_per_sec() as f64 / 8.0;
-        if bytes == 0 || duration.is_zero() || byte_rate <= 0.0 || told.playout_buffer_bytes == 0 {
+    /// None if the report does not describe a buffer: its size, the video's rate, and the object that is being sent.
+    pub fn reported(now: Time, before: Option<Playout>, report: &AppParameters) -> Option<Playout> {
+        let (bytes, duration) = report.object_bytes.zip(report.object_duration)?;
+        let byte_rate = report.video_rate.as_bits_per_sec() as f64 / 8.0;
+        if bytes == 0 || duration.is_zero() || byte_rate <= 0.0 || report.playout_buffer_bytes == 0 {
             return None;
         }
-        let size = told.playout_buffer_bytes as f64 / byte_rate;
-        let reported = told.playout_buffer_free_bytes.map(|free| (size - free as f64 / byte_rate).max(0.0));
+        let size = report.playout_buffer_bytes as f64 / byte_rate;
+        let reported = report.playout_buffer_free_bytes.map(|free| (size - free as f64 / byte_rate).max(0.0));
         let reckoned = before.map(|mut playout| {
             playout.advance(now, 0);
             playout
@@ -51,13 +51,13 @@ impl Playout {
             size,
             level,
             seconds_per_byte: duration.as_secs_f64() / bytes as f64,
-            is_playing: !told.is_urgent && level > 0.0 && (reported.is_some() || was_playing),
+            is_playing: !report.is_urgent && level > 0.0 && (reported.is_some() || was_playing),
             has_begun,
             at: now,
-            top_rate: told.top_rate,
-            is_below_top: told.top_rate.is_some_and(|top| told.video_rate < top),
+            top_rate: report.top_rate,
+            is_below_top: report.top_rate.is_some_and(|top| report.video_rate < top),
             has_choice: before.is_some_and(|playout| playout.has_choice)
-                || told.top_rate.is_none_or(|top| told.video_rate < top),
+                || report.top_rate.is_none_or(|top| report.video_rate < top),
         })
     }
 

@@ -28,7 +28,7 @@ pub enum Progress {
     /// Body bytes of a response that is wanted.
     Body(RequestId, u64),
     /// The header of a response that is wanted, and what the server tells of itself in it (CTA-5006).
-    Told(RequestId, Cmsd),
+    ServerData(RequestId, Cmsd),
     /// Bytes that the player does not see: other headers, abandoned bodies.
     Other,
     /// Nothing there now.
@@ -142,7 +142,7 @@ impl HttpConnection {
         let told = server_data(&head).filter(|_| !next.is_abandoned).map(|told| (next.id, told));
         self.header.clear();
         self.is_in_body = true;
-        Ok(told.map_or(Progress::Other, |(id, told)| Progress::Told(id, told)))
+        Ok(told.map_or(Progress::Other, |(id, told)| Progress::ServerData(id, told)))
     }
 
     fn read_body(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {

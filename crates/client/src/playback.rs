@@ -184,7 +184,7 @@ impl<'a> Playback<'a> {
             match progress {
                 Progress::Nothing => continue,
                 Progress::Other => {}
-                Progress::Told(id, told) => {
+                Progress::ServerData(id, told) => {
                     let now = self.clock.now();
                     self.player.handle_server_data(now, id, &told);
                 }

@@ -104,7 +104,7 @@ fn summary(session: &MeasuredSession) -> Option<Summary> {
 fn viewer_figure(metric: &Metric, session: &MeasuredSession, summary: Option<&Summary>) -> Option<Option<f64>> {
     match metric.figure {
         Figure::Viewer(of) => Some(of(summary?)),
-        Figure::Told => session.told.get(metric.name).copied(),
+        Figure::Reported => session.told.get(metric.name).copied(),
         _ => None,
     }
 }

@@ -62,7 +62,7 @@ pub fn metrics(_: &mut SchemaGenerator) -> Schema {
 
 /// The metrics of one session.
 pub fn viewer_metrics(_: &mut SchemaGenerator) -> Schema {
-    of(|metric| matches!(metric.figure, Figure::Viewer(_) | Figure::Told))
+    of(|metric| matches!(metric.figure, Figure::Viewer(_) | Figure::Reported))
 }
 
 fn of(is_there: fn(&Metric) -> bool) -> Schema {

@@ -61,7 +61,7 @@ fn declaration(document: &str) -> Result<&'static TableSpec, ScenarioError> {
 
 fn words_of(kind: &Kind) -> Vec<(&'static str, &'static str)> {
     match kind {
-        Kind::Told(words) => words.to_vec(),
+        Kind::Described(words) => words.to_vec(),
         Kind::Either(kinds) => {
             kinds.iter().flat_map(words_of).chain(kinds.iter().flat_map(instead_of_a_word)).collect()
         }

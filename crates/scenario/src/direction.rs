@@ -3,7 +3,7 @@
 use crate::params::{link_variants, params_json, read_params, set_params, settings_json};
 use crate::queue::{self, QUEUE};
 use crate::reader::Table;
-use crate::words::{Words, meaning, told, word_of};
+use crate::words::{Words, described, meaning, word_of};
 use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
@@ -108,11 +108,11 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             "Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list loss`).",
         )
         .example("\"0.5 %\""),
-        ParamSpec::text("loss_place", "before_queue", Kind::Told(&told(&PLACES)), "Where random loss strikes."),
+        ParamSpec::text("loss_place", "before_queue", Kind::Described(&described(&PLACES)), "Where random loss strikes."),
         ParamSpec::text(
             "ecn",
             "kept",
-            Kind::Told(&told(&ECN)),
+            Kind::Described(&described(&ECN)),
             "What becomes of the ECN field here, before the queue sees the packet.",
         )
         .example("\"bleached\"")
@@ -175,7 +175,7 @@ const JITTER: TableSpec = TableSpec::new(
     "Random change of the delay.",
     &[
         ParamSpec::new("amplitude", Kind::PositiveTime, "How much: see `distribution`.").needed().example("\"5 ms\""),
-        ParamSpec::text("distribution", "uniform", Kind::Told(&told(&DISTRIBUTIONS)), "How it is drawn."),
+        ParamSpec::text("distribution", "uniform", Kind::Described(&described(&DISTRIBUTIONS)), "How it is drawn."),
     ],
 );
 

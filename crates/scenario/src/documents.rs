@@ -2,7 +2,7 @@
 //! here beside the scenario, so that check, schema and reference are the same for all.
 
 use crate::SCENARIO;
-use crate::words::{Words, told};
+use crate::words::{Words, described};
 use playpath_units::{Kind, ParamSpec, TableSpec};
 
 const LAST_SEED: u64 = i64::MAX as u64;
@@ -79,7 +79,12 @@ const AXIS: TableSpec = TableSpec::new(
         ParamSpec::new("from", VALUE, "One end of a range.").example("\"10 ms\""),
         ParamSpec::new("to", VALUE, "The other end, in the same unit.").example("\"200 ms\""),
         ParamSpec::whole("steps", 2, (2, MOST_POINTS), "", "Levels of a range, its ends included."),
-        ParamSpec::text("scale", "linear", Kind::Told(&told(&SCALES)), "How a range is divided and drawn from."),
+        ParamSpec::text(
+            "scale",
+            "linear",
+            Kind::Described(&described(&SCALES)),
+            "How a range is divided and drawn from.",
+        ),
     ],
 );
 
@@ -87,7 +92,7 @@ const SAMPLE: TableSpec = TableSpec::new(
     "sample",
     "Points drawn from the axes, instead of the full grid.",
     &[
-        ParamSpec::new("kind", Kind::Told(&told(&SAMPLES)), "How they are drawn.")
+        ParamSpec::new("kind", Kind::Described(&described(&SAMPLES)), "How they are drawn.")
             .needed()
             .example("\"latin_hypercube\""),
         ParamSpec::new("points", Kind::Whole { low: 1, high: MOST_POINTS, unit: "" }, "How many.")

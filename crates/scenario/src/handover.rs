@@ -3,7 +3,7 @@
 use crate::ScenarioError;
 use crate::reader::Table;
 use crate::transport::TransportSpec;
-use crate::words::{Words, meaning, told, word_of};
+use crate::words::{Words, described, meaning, word_of};
 use playpath_units::{Duration, Kind, ParamSpec};
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub const HANDOVER: [ParamSpec; 2] = [
     ParamSpec::text(
         "handover",
         "none",
-        Kind::Told(&told(&WORDS)),
+        Kind::Described(&described(&WORDS)),
         "What the connections of a video do when the path in use has an outage. They begin on the first of `paths`.",
     )
     .example("\"reconnect\"")

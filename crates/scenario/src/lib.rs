@@ -345,7 +345,7 @@ const RUN: TableSpec = TableSpec::new(
         ParamSpec::text(
             "transport",
             "packets",
-            Kind::Told(&[
+            Kind::Described(&[
                 ("packets", "TCP over links, packet by packet"),
                 (
                     "ideal",
@@ -378,7 +378,7 @@ const VERDICT: TableSpec = TableSpec::new(
     &[ParamSpec::text(
         "prefer",
         PREFER_RANGE,
-        Kind::Told(&[
+        Kind::Described(&[
             (PREFER_RANGE, "what every viewer would say whose weights lie in the range of the literature"),
             ("stalls", "as little stall time as possible, whatever the picture"),
             ("picture", "the best picture, whatever it stalls"),

@@ -26,7 +26,7 @@ pub const MANIFEST: TableSpec = TableSpec::new(
     &[
         ParamSpec::new(
             "format",
-            Kind::Told(&[
+            Kind::Described(&[
                 ("mpd", "DASH media presentation description"),
                 ("hls", "HLS playlist"),
                 ("sabre", "Sabre's movie in JSON"),

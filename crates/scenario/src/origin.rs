@@ -20,7 +20,10 @@ pub const ORIGIN: TableSpec = TableSpec::new(
         ParamSpec::text(
             "law",
             "fixed",
-            Kind::Told(&[("fixed", "`miss_delay` of every miss"), ("exponential", "its mean; drawn for each segment")]),
+            Kind::Described(&[
+                ("fixed", "`miss_delay` of every miss"),
+                ("exponential", "its mean; drawn for each segment"),
+            ]),
             "How long a miss takes.",
         )
         .since("0.2"),

@@ -5,7 +5,7 @@
 use crate::params::whole_or_not;
 use crate::reader::Table;
 use crate::transport::RESUMPTIONS;
-use crate::words::{Words, meaning, told, word_of};
+use crate::words::{Words, described, meaning, word_of};
 use playpath_cc::EcnUse;
 use playpath_transport::Ecn;
 use playpath_transport::quic::config::{Config, LaterAcks};
@@ -93,11 +93,11 @@ fn base(stack: &'static str, client: &'static str) -> Config {
 }
 
 const STACK: ParamSpec =
-    ParamSpec::text("stack", "rfc", Kind::Told(&told(&STACKS)), "Whose habits the server has.").since("0.3");
+    ParamSpec::text("stack", "rfc", Kind::Described(&described(&STACKS)), "Whose habits the server has.").since("0.3");
 const CLIENT: ParamSpec = ParamSpec::text(
     "client",
     "rfc",
-    Kind::Told(&told(&CLIENTS)),
+    Kind::Described(&described(&CLIENTS)),
     "Whose habits the client has: when it acknowledges, what it lets come.",
 )
 .since("0.3");
@@ -116,7 +116,7 @@ const QUIC: [Field; 15] = [
         write: |c| json!(c.datagram_bytes),
     },
     Field {
-        spec: ParamSpec::text("tls", "full", Kind::Told(&told(&RESUMPTIONS)), "What the handshake begins with.").since("0.3"),
+        spec: ParamSpec::text("tls", "full", Kind::Described(&described(&RESUMPTIONS)), "What the handshake begins with.").since("0.3"),
         read: |t, key, c| c.tls.resumption = meaning(&RESUMPTIONS, t.word(key)).expect("has a default"),
         write: |c| json!(word_of(&RESUMPTIONS, c.tls.resumption)),
     },

@@ -224,7 +224,7 @@ pub fn sub_table(kind: Kind) -> Option<&'static TableSpec> {
 fn words(kind: Kind) -> Vec<&'static str> {
     match kind {
         Kind::Word(words) => words.to_vec(),
-        Kind::Told(words) => words.iter().map(|(word, _)| *word).collect(),
+        Kind::Described(words) => words.iter().map(|(word, _)| *word).collect(),
         Kind::Either(kinds) => kinds.iter().flat_map(|kind| words(*kind)).collect(),
         _ => Vec::new(),
     }

@@ -135,7 +135,7 @@ impl Writer {
             }
             Kind::Flag => vec![json!({ "type": "boolean" })],
             Kind::Word(words) => vec![json!({ "enum": words })],
-            Kind::Told(words) => {
+            Kind::Described(words) => {
                 let (names, docs): (Vec<&str>, Vec<&str>) = words.iter().copied().unzip();
                 vec![json!({ "enum": names, "x-taplo": { "docs": { "enumValues": docs } } })]
             }

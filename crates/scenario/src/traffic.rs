@@ -3,7 +3,7 @@
 use crate::ScenarioError;
 use crate::reader::Table;
 use crate::sender::{SENDER, SenderSpec};
-use crate::words::{Words, meaning, told, word_of};
+use crate::words::{Words, described, meaning, word_of};
 use playpath_link::EcnField;
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Rate, Ratio, TableSpec, Time, Variant};
@@ -50,7 +50,7 @@ pub const TRAFFIC: TableSpec = TableSpec::new(
         ParamSpec::text(
             "start_law",
             "uniform",
-            Kind::Told(&told(&START_LAWS)),
+            Kind::Described(&described(&START_LAWS)),
             "How the starts lie in `start_spread`: a flash crowd rises or falls.",
         )
         .since("0.2"),
@@ -122,7 +122,7 @@ const UDP: &[ParamSpec] = &[
     ParamSpec::new("off", Kind::PositiveTime, "Mean length of the periods between; with `on`.")
         .otherwise("always on")
         .example("\"2 s\""),
-    ParamSpec::text("field", "not_ect", Kind::Told(&told(&FIELDS)), "ECN field of its packets.")
+    ParamSpec::text("field", "not_ect", Kind::Described(&described(&FIELDS)), "ECN field of its packets.")
         .example("\"ect1\"")
         .since("0.3"),
 ];

@@ -9,7 +9,7 @@ use crate::ScenarioError;
 use crate::params::{self, params_json, set_params};
 use crate::quic::{self, QUIC_KEYS, QuicSpec};
 use crate::reader::{Named, Table};
-use crate::words::{Words, meaning, told, word_of};
+use crate::words::{Words, described, meaning, word_of};
 use playpath_cc::EcnUse;
 use playpath_transport::tls::{Resumption, Tls};
 use playpath_transport::transports::{self, Endpoint, Entry, Opening};
@@ -275,7 +275,7 @@ const TCP: [Field; 17] = [
         |c| json!(c.initial_window() as u64),
     ),
     Field::new(
-        ParamSpec::new("validation", Kind::Told(&told(&VALIDATIONS)), "Congestion window validation.")
+        ParamSpec::new("validation", Kind::Described(&described(&VALIDATIONS)), "Congestion window validation.")
             .otherwise(OF_PROFILE)
             .example("\"newcwv\"")
             .in_kernel("newcwv over newreno and cubic only, newcwv_2013 not"),
@@ -285,7 +285,7 @@ const TCP: [Field; 17] = [
     Field::new(
         ParamSpec::new(
             "pacing",
-            Kind::Either(&[Kind::Told(&told(&PACINGS)), Kind::Table(&GAIN)]),
+            Kind::Either(&[Kind::Described(&described(&PACINGS)), Kind::Table(&GAIN)]),
             "Pacing, or a gain of one's own.",
         )
         .otherwise(OF_PROFILE)
@@ -312,7 +312,7 @@ const TCP: [Field; 17] = [
     Field::new(
         ParamSpec::new(
             "delayed_ack",
-            Kind::Either(&[Kind::Told(&told(&DELAYED_ACKS)), Kind::Table(&DELAY)]),
+            Kind::Either(&[Kind::Described(&described(&DELAYED_ACKS)), Kind::Table(&DELAY)]),
             "When the client acknowledges, or the longest wait of a client that waits for a second packet.",
         )
         .otherwise(OF_PROFILE)
@@ -324,7 +324,7 @@ const TCP: [Field; 17] = [
     )
     .rare(),
     Field::new(
-        ParamSpec::new("loss_detection", Kind::Told(&told(&LOSS_DETECTIONS)), "How the sender finds losses.")
+        ParamSpec::new("loss_detection", Kind::Described(&described(&LOSS_DETECTIONS)), "How the sender finds losses.")
             .otherwise(OF_PROFILE)
             .example("\"rfc6675\"")
             .in_kernel(UNMAPPED),
@@ -332,7 +332,7 @@ const TCP: [Field; 17] = [
         |c| json!(word_of(&LOSS_DETECTIONS, c.loss_detection)),
     ),
     Field::new(
-        ParamSpec::new("recovery", Kind::Told(&told(&RECOVERIES)), "How the window moves during fast recovery.")
+        ParamSpec::new("recovery", Kind::Described(&described(&RECOVERIES)), "How the window moves during fast recovery.")
             .otherwise(OF_PROFILE)
             .example("\"newreno\"")
             .in_kernel(UNMAPPED),
@@ -399,7 +399,7 @@ const TCP: [Field; 17] = [
         ParamSpec::text(
             "tls",
             "none",
-            Kind::Told(&TLS),
+            Kind::Described(&TLS),
             "TLS 1.3 in the stream: round trips and sizes of its handshake, and its records. A comparison of transports has `full`.",
         )
         .in_kernel(UNMAPPED)
@@ -411,7 +411,7 @@ const TCP: [Field; 17] = [
 ];
 
 const TLS: [(&str, &str); 4] = {
-    let [full, resumed, early] = told(&RESUMPTIONS);
+    let [full, resumed, early] = described(&RESUMPTIONS);
     [("none", "plain"), full, resumed, early]
 };
 
@@ -488,7 +488,7 @@ const DELAY: TableSpec = TableSpec::new(
 
 /// Of a sender, and of a run for all senders.
 pub const PROFILE: ParamSpec =
-    ParamSpec::new("profile", Kind::Told(Config::PROFILES), "Stack whose habits the endpoints have.")
+    ParamSpec::new("profile", Kind::Described(Config::PROFILES), "Stack whose habits the endpoints have.")
         .in_kernel("always Linux's; a warning names what differs");
 
 /// Of a sender, and of a run for all senders.

@@ -40,7 +40,7 @@ pub const VIEWER: TableSpec = TableSpec::new(
         ParamSpec::text(
             "law",
             "fixed",
-            Kind::Told(&[
+            Kind::Described(&[
                 ("fixed", "`leaves_after` and `patience` are those of every viewer"),
                 ("exponential", "they are means; each viewer's are drawn"),
             ]),

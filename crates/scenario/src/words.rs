@@ -5,14 +5,14 @@
 pub type Words<T, const N: usize> = [(&'static str, &'static str, T); N];
 
 /// The words and what they mean, for a declaration.
-pub const fn told<T, const N: usize>(words: &Words<T, N>) -> [(&'static str, &'static str); N] {
-    let mut told = [("", ""); N];
+pub const fn described<T, const N: usize>(words: &Words<T, N>) -> [(&'static str, &'static str); N] {
+    let mut described = [("", ""); N];
     let mut i = 0;
     while i < N {
-        told[i] = (words[i].0, words[i].1);
+        described[i] = (words[i].0, words[i].1);
         i += 1;
     }
-    told
+    described
 }
 
 /// What a word stands for; `None` if there is none.

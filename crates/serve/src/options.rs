@@ -149,7 +149,7 @@ impl Arguments {
     }
 
     /// What the control is told of the video.
-    pub fn told(&self) -> Option<AppParameters> {
+    pub fn app_parameters(&self) -> Option<AppParameters> {
         let (Bytes(playout_buffer_bytes), video_rate) = self.playout_buffer.zip(self.video_rate)?;
         Some(AppParameters { playout_buffer_bytes, video_rate, ..AppParameters::default() })
     }

@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     say(&said)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
-    arguments.told().into_iter().for_each(|told| server.tell(told));
+    arguments.app_parameters().into_iter().for_each(|told| server.tell(told));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if logs.reports.is_some() {
         server.log_reports();

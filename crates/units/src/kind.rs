@@ -31,7 +31,7 @@ pub enum Kind {
     /// One of a few words.
     Word(&'static [&'static str]),
     /// One of a few words, each with what it means.
-    Told(&'static [(&'static str, &'static str)]),
+    Described(&'static [(&'static str, &'static str)]),
     /// A time.
     Time,
     /// A time above zero.
@@ -89,7 +89,7 @@ impl Kind {
             Kind::Whole { low, high, unit } => format!("whole numbers from {low} to {high} {unit}").trim_end().into(),
             Kind::Flag => "true, false".into(),
             Kind::Word(words) => words.join(", "),
-            Kind::Told(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
+            Kind::Described(words) => words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
             Kind::Time => "a time, such as \"50 ms\"".into(),
             Kind::PositiveTime => "a time above 0, such as \"50 ms\"".into(),
             Kind::Rate => "a rate above 0, such as \"10 Mbit/s\"".into(),
@@ -118,7 +118,7 @@ impl Kind {
             Kind::Number { .. } => "number",
             Kind::Whole { .. } => "whole number",
             Kind::Flag => "switch",
-            Kind::Word(_) | Kind::Told(_) => "word",
+            Kind::Word(_) | Kind::Described(_) => "word",
             Kind::Time | Kind::PositiveTime => "time",
             Kind::Rate => "rate",
             Kind::Size => "size",
@@ -164,7 +164,7 @@ impl Kind {
             (Kind::Number { .. } | Kind::Whole { .. }, ParamValue::Number(_)) => wrong("out of range"),
             (Kind::Flag, ParamValue::Flag(_)) => None,
             (Kind::Word(words), ParamValue::Word(word)) => not_among(word, words.iter().copied(), allowed),
-            (Kind::Told(words), ParamValue::Word(word)) => not_among(word, words.iter().map(|w| w.0), allowed),
+            (Kind::Described(words), ParamValue::Word(word)) => not_among(word, words.iter().map(|w| w.0), allowed),
             (Kind::File | Kind::Text | Kind::Texts | Kind::Any(_), ParamValue::Word(_)) | (Kind::Any(_), _) => None,
             (Kind::File | Kind::Text, other) => Some(format!("{other:?} is not a text; allowed: {}", allowed())),
             (Kind::Own, ParamValue::Word(text)) if own_reference(text).is_some() => None,

@@ -45,7 +45,7 @@ class Trial:
     viewers_per_arm: int
 
     @property
-    def told(self) -> str:
+    def difference_text(self) -> str:
         """The difference as people say it."""
         entry = metric(self.metric)
         size = f"{format_value(abs(self.difference))} {entry.unit}".strip()

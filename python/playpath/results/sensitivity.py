@@ -84,7 +84,7 @@ class Sensitivity:
             f"Most sensitive to the {self._told(first)}" + "".join(f"; then to the {self._told(s)}" for s in then) + "."
         )
 
-    def told(self, shift: Shift) -> str:
+    def difference_text(self, shift: Shift) -> str:
         """The difference there, as tables show it."""
         entry = metric(self.metric)
         return f"{'+' if shift.difference > 0 else ''}{format_value(shift.difference)} {entry.unit}".strip()
@@ -97,7 +97,7 @@ class Sensitivity:
             return f"{where} {shift.leads} leads, not {self.best}"
         entry = metric(self.metric)
         was = f"{'+' if self.difference > 0 else ''}{format_value(self.difference)}"
-        return f"{where} the {entry.label} of {self.rival} minus that of {self.best} is {self.told(shift)} instead of {was}"
+        return f"{where} the {entry.label} of {self.rival} minus that of {self.best} is {self.difference_text(shift)} instead of {was}"
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""

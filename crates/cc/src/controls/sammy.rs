@@ -120,7 +120,7 @@ impl CongestionControl for Sammy {
         self.cubic.on_window_change(view, change);
     }
     fn on_app_parameters(&mut self, view: &View, parameters: &AppParameters) {
-        self.playout = Playout::told(view.now, self.playout, parameters);
+        self.playout = Playout::reported(view.now, self.playout, parameters);
     }
 }
 

@@ -390,6 +390,6 @@ impl CongestionControl for Slack {
     }
 
     fn on_app_parameters(&mut self, view: &View, parameters: &AppParameters) {
-        self.playout = Playout::told(view.now, self.playout, parameters);
+        self.playout = Playout::reported(view.now, self.playout, parameters);
     }
 }

@@ -81,8 +81,8 @@ pub enum Figure {
     Frames(fn(&FrameDelays) -> f64),
     /// Of the queue in front of the first path's `down` link.
     Bottleneck(fn(&LinkRecord) -> f64),
-    /// Told by a real player of the kernel world.
-    Told,
+    /// Reported by a real player of the kernel world.
+    Reported,
     /// Of all flows, or of a link: `playpath twin` judges it where nobody watches.
     Beside,
 }
@@ -98,7 +98,7 @@ impl Figure {
             Figure::Neighbours(_) => "neighbours",
             Figure::Frames(_) => "sources of frames",
             Figure::Bottleneck(_) => "first bottleneck",
-            Figure::Told => "real player",
+            Figure::Reported => "real player",
             Figure::Beside => "all flows, links",
         }
     }

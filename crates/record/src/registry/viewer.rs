@@ -1,7 +1,7 @@
 //! What a viewer sees, from the playback log of a session; and how alike several viewers fare.
 
 use super::Better::{Higher, Lower, Neither};
-use super::Figure::{Fairness, Told, Viewer};
+use super::Figure::{Fairness, Reported, Viewer};
 use super::{BASE, Metric, share};
 use crate::fairness::jain_index;
 use crate::p1203::{P1203, p1203};
@@ -338,7 +338,7 @@ pub const METRICS: &[Metric] = &[
         name: "displayed_pictures",
         label: "displayed frames",
         summary: "Frames shown, by the player's own count (VLC, dash.js).",
-        figure: Told,
+        figure: Reported,
         ..BASE
     },
     Metric {
@@ -346,7 +346,7 @@ pub const METRICS: &[Metric] = &[
         label: "lost audio buffers",
         better: Lower,
         summary: "Pieces of sound that VLC could not play.",
-        figure: Told,
+        figure: Reported,
         ..BASE
     },
     Metric {
@@ -355,7 +355,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Neither,
         summary: "Mean of what dash.js held in its buffer.",
-        figure: Told,
+        figure: Reported,
         ..BASE
     },
     Metric {
@@ -364,7 +364,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         summary: "From curl's start to the first byte of the response.",
-        figure: Told,
+        figure: Reported,
         ..BASE
     },
     Metric {

@@ -34,7 +34,7 @@ pub(super) enum Failure {
     #[default]
     None,
     /// MP_FAIL was sent so often, and is sent again then.
-    Told { data_seq: u64, again: Time, count: u32 },
+    Reported { data_seq: u64, again: Time, count: u32 },
     /// The peer's MP_FAIL was answered: an infinite mapping is owed until this offset of the subflow is acknowledged.
     Answered { data_seq: u64, owed_to: u64 },
 }
@@ -149,7 +149,7 @@ impl MptcpConnection {
             return;
         }
         match self.failure {
-            Failure::Told { .. } => self.fall_back(now), // the answer
+            Failure::Reported { .. } => self.fall_back(now), // the answer
             Failure::Answered { data_seq, .. } => self.signal(0, MptcpOption::Fail { data_seq }), // it was lost
             Failure::None if self.is_fallback => {}
             Failure::None if self.is_contiguous(path) => {
@@ -190,13 +190,13 @@ impl MptcpConnection {
     /// When [`repeat_fail`](Self::repeat_fail) is due.
     #[inline]
     pub(super) fn fail_due(&self) -> Time {
-        if let Failure::Told { again, .. } = self.failure { again } else { Time::MAX }
+        if let Failure::Reported { again, .. } = self.failure { again } else { Time::MAX }
     }
 
     /// MP_FAIL was not answered.
     #[cold]
     pub(super) fn repeat_fail(&mut self, now: Time) {
-        if let Failure::Told { data_seq, count, .. } = self.failure {
+        if let Failure::Reported { data_seq, count, .. } = self.failure {
             self.tell_failure(now, data_seq, count + 1);
         }
     }
@@ -223,7 +223,7 @@ impl MptcpConnection {
 
     fn tell_failure(&mut self, now: Time, data_seq: u64, count: u32) {
         let rto = self.subflows[0].tcp.as_ref().map_or(FAIL_AGAIN, Connection::rto).max(FAIL_AGAIN);
-        self.failure = Failure::Told { data_seq, again: now + rto * (1 << count.min(6)), count };
+        self.failure = Failure::Reported { data_seq, again: now + rto * (1 << count.min(6)), count };
         self.signal(0, MptcpOption::Fail { data_seq });
     }
 
@@ -239,7 +239,7 @@ impl MptcpConnection {
     /// Both streams go on as plain TCP on path 0.
     #[cold]
     fn fall_back(&mut self, now: Time) {
-        if let Failure::Told { .. } = self.failure {
+        if let Failure::Reported { .. } = self.failure {
             self.failure = Failure::None;
         }
         self.is_fallback = true;

@@ -14,7 +14,7 @@ from playpath.cli.commands.passing import AS_TYPED
 from playpath.show import console
 
 if TYPE_CHECKING:
-    from playpath.real.testbed.programs import Told
+    from playpath.real.testbed.programs import JsonObject
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +42,7 @@ def command(context: typer.Context) -> int:
     return done.returncode
 
 
-def print_controls(entries: list[Told]) -> None:
+def print_controls(entries: list[JsonObject]) -> None:
     """Each control with its parameters, and the names under which it is registered."""
     for entry in entries:
         console.out.print(
@@ -60,7 +60,7 @@ def print_controls(entries: list[Told]) -> None:
             console.out.print(table)
 
 
-def _registered(entry: Told) -> str:
+def _registered(entry: JsonObject) -> str:
     if entry["registered"] is None:
         return "  [dim]only root sees whether it is registered[/dim]"
     names = ", ".join(
@@ -69,7 +69,7 @@ def _registered(entry: Told) -> str:
     return f"  [green]registered: {console.plain(names)}[/green]" if names else ""
 
 
-def print_connections(entries: list[Told]) -> None:
+def print_connections(entries: list[JsonObject]) -> None:
     """Each live connection: windows, rate and phase; what its control has found out; its parameters."""
     if not entries:
         console.out.print("no live connection uses one of our controls")
@@ -84,7 +84,7 @@ def print_connections(entries: list[Told]) -> None:
             console.out.print(f"    parameters, the {c['params_from']}'s: {_pairs(c['params'])}", soft_wrap=True)
 
 
-def _windows(c: Told) -> str:
+def _windows(c: JsonObject) -> str:
     pace = "off" if c["pacing_rate"] is None else f"{c['pacing_rate'] * 8e-6:.3g} Mbit/s"
     infinite = c["snd_ssthresh"] >= 0x7FFF_FFFF
     return (
@@ -97,8 +97,8 @@ def _value(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
 
 
-def _pairs(values: Told) -> str:
+def _pairs(values: JsonObject) -> str:
     return console.plain(", ".join(f"{name} {_value(value)}" for name, value in values.items()))
 
 
-_FOR_PEOPLE: dict[str, Callable[[list[Told]], None]] = {"list": print_controls, "show": print_connections}
+_FOR_PEOPLE: dict[str, Callable[[list[JsonObject]], None]] = {"list": print_controls, "show": print_connections}

@@ -171,7 +171,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
         console.out.print(
             console.plain(
-                f"A real trial that finds {trial.told}, {trial.sender} against {trial.best}, needs at least "
+                f"A real trial that finds {trial.difference_text}, {trial.sender} against {trial.best}, needs at least "
                 f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if they differ as these runs do."
             ),
             soft_wrap=True,
@@ -185,7 +185,7 @@ def _print_sensitivity(found: Sensitivity) -> None:
             "from": shift.was,
             "to": shift.now,
             "leads": shift.leads,
-            f"{found.rival} - {found.best}": found.told(shift),
+            f"{found.rival} - {found.best}": found.difference_text(shift),
         }
         for shift in found.shifts
     ]

@@ -142,7 +142,7 @@ def print_population(result: PopulationResult) -> None:
     console.out.print()
     if (trial := result.trial) is not None:
         told = (
-            f"A real trial that finds {trial.told}, {trial.sender} against {trial.best}, needs about "
+            f"A real trial that finds {trial.difference_text}, {trial.sender} against {trial.best}, needs about "
             f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if viewers differ as these sessions do."
         )
         console.out.print(console.plain(told), soft_wrap=not console.out.is_terminal)

@@ -13,7 +13,7 @@ from typing import Any
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.processes import Child
-from playpath.real.testbed.programs import Told
+from playpath.real.testbed.programs import JsonObject
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _OURS = "bpf:"
@@ -57,7 +57,7 @@ class ProvidedControl:
         if self.child is not None:
             self.child.end()
 
-    def connections(self) -> list[Told]:
+    def connections(self) -> list[JsonObject]:
         """What its live connections published last; empty for the kernel's own controls."""
         return json.loads(call("show", self.name)) if self.child is not None else []
 

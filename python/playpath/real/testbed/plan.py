@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players.own import program
-from playpath.real.testbed.programs import Told
+from playpath.real.testbed.programs import JsonObject
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -48,7 +48,7 @@ class Plan:
         }
         self.described = self._describe()
 
-    def _describe(self) -> Told:
+    def _describe(self) -> JsonObject:
         with tempfile.TemporaryDirectory(prefix="playpath-") as folder:
             file = Path(folder) / "plan.json"
             self.write(file)
@@ -57,7 +57,7 @@ class Plan:
             )
         if done.returncode != 0:
             raise TestbedError(done.stderr.strip().removeprefix(f"playpath-client: {file}: "))
-        described: Told = json.loads(done.stdout)
+        described: JsonObject = json.loads(done.stdout)
         return described
 
     def add(self, **entries: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from playpath.real.testbed.errors import MissingToolError
 
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 """JSON that a program or a page of ours prints; the crate or script that prints it says what is in it."""
 
 NAMES = ("playpath-emulator", "playpath-client", "playpath-serve", "playpath-bpf")

@@ -18,7 +18,7 @@ from playpath.real.testbed.bed import IP_AND_TCP_HEADER, Testbed
 from playpath.real.testbed.carriers import Carried, VideoAddress
 from playpath.real.testbed.emulator import PathEnds
 from playpath.real.testbed.errors import MissingToolError, TestbedError
-from playpath.real.testbed.programs import Told
+from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
@@ -64,9 +64,9 @@ class OwnServer:
         self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True)
         self.child.wait_until_ready()
 
-    def said(self) -> Told:
-        """What it said of itself when it was ready."""
-        told: Told = json.loads(self.child.output.read_text().splitlines()[0])
+    def startup_report(self) -> JsonObject:
+        """What it reported of itself when it was ready."""
+        told: JsonObject = json.loads(self.child.output.read_text().splitlines()[0])
         return told
 
     def serve_zeros(self, name: str, size: int) -> None:
@@ -74,14 +74,14 @@ class OwnServer:
         with (self.www / name).open("wb") as file:
             file.truncate(size)
 
-    def end(self) -> Told:
+    def end(self) -> JsonObject:
         """End it and return what it recorded: `connections`, `start_ns`, `left_out`."""
         self.child.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.process.wait(_PATIENCE)
         self.child.end()
         try:
-            record: Told = json.loads(self._record.read_text())
+            record: JsonObject = json.loads(self._record.read_text())
         except (OSError, ValueError):
             raise TestbedError(f"serve left no record: {self.child.words() or 'it was killed'}") from None
         return record
@@ -132,7 +132,7 @@ class _Own:
         """What it complained of."""
         return self._server.child.words() if self._server is not None else ""
 
-    def _end(self, start: float) -> tuple[list[Told], float, list[str]]:
+    def _end(self, start: float) -> tuple[list[JsonObject], float, list[str]]:
         """End it: its connections, what is to be added to their times, and what the record should say.
 
         A player may try a connection and not use it; what brought no request is no flow.
@@ -191,7 +191,7 @@ class Wire(_Own):
         """To its first address; the other paths join."""
         assert self._server is not None
         protocol = "tcp" if len(bed.ends) == 1 else "mptcp"
-        key = self._server.said()["spki"] if self.has_tls else ""
+        key = self._server.startup_report()["spki"] if self.has_tls else ""
         return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"}, key)
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
@@ -229,7 +229,7 @@ class WireQuic(_Own):
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """To its socket, whose certificate nobody has signed."""
         assert self._server is not None
-        return VideoAddress(self.collector(bed), "quic", {PORT: "video"}, self._server.said()["spki"])
+        return VideoAddress(self.collector(bed), "quic", {PORT: "video"}, self._server.startup_report()["spki"])
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """End it: the time series of its connections."""
@@ -246,7 +246,7 @@ def _seconds(scenario: resolved.Document) -> float:
     return number(interval) if interval else INTERVAL
 
 
-def _flows(connections: Sequence[Told], names: Mapping[str, str], shift: float) -> list[Flow]:
+def _flows(connections: Sequence[JsonObject], names: Mapping[str, str], shift: float) -> list[Flow]:
     """As the sampler would have seen them: a flow for each path of each connection."""
     flows: list[Flow] = []
     counts: dict[str, int] = {}
@@ -262,7 +262,7 @@ def _flows(connections: Sequence[Told], names: Mapping[str, str], shift: float) 
     return flows
 
 
-def _path_counts(connections: Sequence[Told], video_mbps: float | None) -> PathCounts:
+def _path_counts(connections: Sequence[JsonObject], video_mbps: float | None) -> PathCounts:
     """How the connections used the paths."""
     levels = [connection["level"] for connection in connections if connection["level"]]
     counts = cast("PathCounts", {name: sum(level[name] for level in levels) for name in _SUMS})
@@ -277,7 +277,7 @@ def _path_counts(connections: Sequence[Told], video_mbps: float | None) -> PathC
     return counts
 
 
-def _subflows(connections: Sequence[Told], names: Mapping[str, str]) -> list[Subflow]:
+def _subflows(connections: Sequence[JsonObject], names: Mapping[str, str]) -> list[Subflow]:
     """What was measured of each path, without what the network knows."""
     rows: dict[str, dict[str, Any]] = {}
     for connection in connections:

@@ -83,7 +83,7 @@ def export(folder: Path, result: Result, question: Question, target: Path) -> No
 
 def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[str, bytes]]:
     yield QUESTION, _json(question.to_dict())
-    yield from beside(result)
+    yield from derived_files(result)
     for path in sorted(folder.rglob("*")):
         part = path.relative_to(folder)
         if (
@@ -95,7 +95,7 @@ def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[s
             yield f"{RESULTS}/{part.as_posix()}", path.read_bytes()
 
 
-def beside(result: Result) -> Iterator[tuple[str, bytes]]:
+def derived_files(result: Result) -> Iterator[tuple[str, bytes]]:
     """What follows from the results: for people who open the archive."""
     yield "README.txt", _README.encode()
     yield "tables/sessions.csv", _csv(result.table)

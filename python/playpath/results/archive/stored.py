@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest, beside
+from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest, derived_files
 from playpath.results.archive.question import Question, Result
 from playpath.results.comparison import Comparison
 from playpath.results.gather import gather
@@ -53,7 +53,7 @@ def wrong_files(
     for key, value in _own_account(result, question).items():
         if manifest.get(key) != value:
             yield f"{MANIFEST}: `{key}` is not that of {RESULTS}/"
-    for name, content in beside(result):
+    for name, content in derived_files(result):
         is_checked = is_answer_checked or name != _DECISIONS
         if is_checked and name in manifest["files"] and (folder / name).read_bytes() != content:
             yield f"{name}: is not what follows from {RESULTS}/"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from playpath.base.errors import InputError, RunError
 from playpath.base.printing import own_code_runs
 from playpath.run.own import sources
-from playpath.run.own.blame import told
+from playpath.run.own.blame import blamed
 from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
 from playpath.scenario import Component, own_code
 
@@ -125,7 +125,7 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # its `sys.exit`, too
-            raise InputError(told(error, target)) from error
+            raise InputError(blamed(error, target)) from error
         if not callable(getattr(made, method := _METHODS[kind], None)):
             raise InputError(f"its objects have no method `{method}`; see docs/recipes")
         _made.add(key)
@@ -149,7 +149,7 @@ def _target(reference: str) -> Callable[..., Any]:
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise InputError(told(error)) from error
+        raise InputError(blamed(error)) from error
     for part in name.split("."):
         if not hasattr(found, part):
             raise InputError(_missing(found, part, source))
@@ -204,4 +204,4 @@ def failure(sender: str, seed: int, code: str | Callable[[], Any], method: str, 
     target: Callable[..., Any] | None = None
     with suppress(InputError):
         target = _target(code) if isinstance(code, str) else code
-    return RunError(f"{sender}, seed {seed}: {told(cause, target, method)}")
+    return RunError(f"{sender}, seed {seed}: {blamed(cause, target, method)}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def told(error: BaseException, target: Callable[..., Any] | None = None, method: str = "__init__") -> str:
+def blamed(error: BaseException, target: Callable[..., Any] | None = None, method: str = "__init__") -> str:
     """`mine.py:12, in on_report: KeyError: 'gain'`.
 
     Parameters

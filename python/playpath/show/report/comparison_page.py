@@ -208,7 +208,7 @@ def _sensitivity(result: Comparison) -> str:
     if found is None:
         return ""
     rows = [
-        [*map(escape, (shift.setting, shift.was, shift.now, shift.leads)), escape(found.told(shift))]
+        [*map(escape, (shift.setting, shift.was, shift.now, shift.leads)), escape(found.difference_text(shift))]
         for shift in found.shifts
     ]
     entry = metric(found.metric)

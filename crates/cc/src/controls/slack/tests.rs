@@ -56,7 +56,7 @@ fn vast(level: f64) -> AppParameters {
 /// without any 4 s. Calm from 8 s, alarmed below 4 s: urgency (8 - 6) / (8 - 4) = 0.5, then 1.
 #[test]
 fn the_level_is_reckoned_between_reports() {
-    let mut playout = Playout::told(Time::ZERO, None, &told(6.0)).expect("a buffer");
+    let mut playout = Playout::reported(Time::ZERO, None, &told(6.0)).expect("a buffer");
     let urgency = |playout: &Playout| playout.urgency(0.8, 0.4, Duration::ZERO);
     playout.advance(Time::from_secs(1), 125_000);
     assert_close(urgency(&playout), 0.5);
@@ -65,7 +65,7 @@ fn the_level_is_reckoned_between_reports() {
     playout.advance(Time::from_secs(4), 0);
     assert_close(urgency(&playout), 1.0);
     // A reserve of 12 s makes the calm level 12 s and the alarm 6 s: with 6 s left all is urgent.
-    let playout = Playout::told(Time::ZERO, None, &told(6.0)).expect("a buffer");
+    let playout = Playout::reported(Time::ZERO, None, &told(6.0)).expect("a buffer");
     assert_close(playout.urgency(0.8, 0.4, secs(12)), 1.0);
 }
 
@@ -74,7 +74,7 @@ fn the_level_is_reckoned_between_reports() {
 #[test]
 fn a_player_that_starts_does_not_drain_and_has_no_time() {
     let start = AppParameters { playout_buffer_free_bytes: None, ..told(0.0) };
-    let mut playout = Playout::told(Time::ZERO, None, &start).expect("a buffer");
+    let mut playout = Playout::reported(Time::ZERO, None, &start).expect("a buffer");
     let urgency = |playout: &Playout| playout.urgency(0.8, 0.1, Duration::ZERO);
     playout.advance(Time::from_secs(2), 1_212_500);
     assert_close(urgency(&playout), 1.0);
@@ -108,7 +108,7 @@ fn half_a_report_is_none() {
         AppParameters { playout_buffer_bytes: 0, ..told(9.0) },
     ];
     for case in cases {
-        assert!(Playout::told(Time::ZERO, None, &case).is_none(), "{case:?}");
+        assert!(Playout::reported(Time::ZERO, None, &case).is_none(), "{case:?}");
     }
 }
 

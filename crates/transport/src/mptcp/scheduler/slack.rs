@@ -124,7 +124,7 @@ impl Scheduler for Slack {
     }
 
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.playout = Playout::told(now, self.playout, &parameters);
+        self.playout = Playout::reported(now, self.playout, &parameters);
     }
 
     fn note_progress(&mut self, now: Time, acknowledged_bytes: u64) {

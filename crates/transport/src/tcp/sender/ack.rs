@@ -9,7 +9,7 @@
 use super::detection::Detector;
 use super::recovery::Phase;
 use super::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
-use super::{Sender, Told};
+use super::{Echo, Sender};
 use crate::segment::{Flags, Segment};
 use crate::tcp::config::{FlowControl, Growth};
 use crate::tcp::handshake::timestamp;
@@ -386,12 +386,12 @@ impl Sender {
             return 0;
         }
         match self.marks.take(segment, delivered, self.features.mss) {
-            Told::Marked(0) => 0,
-            Told::Marked(packets) => {
+            Echo::Marked(0) => 0,
+            Echo::Marked(packets) => {
                 self.counters.note().packets_marked += u64::from(packets);
                 packets
             }
-            Told::Mangled => {
+            Echo::Mangled => {
                 self.send_without_ect();
                 0
             }

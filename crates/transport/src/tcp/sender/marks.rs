@@ -23,7 +23,7 @@ pub(crate) struct Marks {
 
 /// What an ACK told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Echo {
     /// So many of the packets delivered were marked.
     Marked(u32),
     /// Marked bytes without a marked packet: something rewrites the header (RFC 9768 §3.2.3.2.5).
@@ -45,11 +45,11 @@ impl Marks {
     }
 
     /// An ACK that delivers so many packets of at most `mss` bytes.
-    pub fn take(&mut self, segment: &Segment, delivered: u32, mss: u32) -> Told {
+    pub fn take(&mut self, segment: &Segment, delivered: u32, mss: u32) -> Echo {
         let step = u32::from(segment.flags.ace().wrapping_sub(self.packets) & 7);
         self.packets = segment.flags.ace();
         let Some(option) = segment.accecn.filter(|_| !self.ignores_option) else {
-            return Told::Marked(at_worst(step, delivered));
+            return Echo::Marked(at_worst(step, delivered));
         };
         // A counter that is left out has not changed.
         let [high, middle, low] = self.bytes.map(u32::from);
@@ -58,11 +58,11 @@ impl Marks {
         let bytes = now.wrapping_sub(before) & 0xff_ffff;
         self.bytes = low_bytes(now);
         if bytes > 0 && step == 0 && delivered < 8 {
-            return Told::Mangled;
+            return Echo::Mangled;
         }
         let needed = bytes.div_ceil(mss.max(1));
         let rounds = needed.saturating_sub(step).div_ceil(8);
-        Told::Marked((step + 8 * rounds).min(at_worst(step, delivered)))
+        Echo::Marked((step + 8 * rounds).min(at_worst(step, delivered)))
     }
 }
 

@@ -39,7 +39,7 @@ use detection::Detector;
 use detection::reno::HeadChecks;
 pub(super) use distance::LossDistance;
 use duplicates::Duplicates;
-use marks::{Marks, Told};
+use marks::{Echo, Marks};
 use pacing::Pacer;
 use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View, WindowChange};
 use playpath_units::{Duration, Rate, Time};

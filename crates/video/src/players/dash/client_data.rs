@@ -40,7 +40,7 @@ impl Track {
             let pieces = at.pieces(LiveDelivery::Parts, self.ladder(), segment);
             let duration = pieces.map_or(self.ladder().duration_of(segment), |pieces| pieces.each);
             let level = self.appended_end().saturating_sub(position);
-            let told = self.told(at, millis(level));
+            let told = self.reported(at, millis(level));
             self.describe_media(&mut cmcd, representation, duration, bytes, told);
         }
         if at.config.cmcd == CmcdMode::V2 {
@@ -99,7 +99,7 @@ impl Track {
     }
 
     /// What is claimed of the buffer: honest and without delay what is true; late, what the last request so long before told.
-    fn told(&mut self, at: &Moment, level_ms: u64) -> Option<ReportedBuffer> {
+    fn reported(&mut self, at: &Moment, level_ms: u64) -> Option<ReportedBuffer> {
         let (is_starved, _) = (std::mem::take(&mut self.starved), std::mem::take(&mut self.urgent));
         self.claim(at, level_ms, is_starved)
     }

@@ -27,7 +27,7 @@ from playpath.real.testbed.players.following import Following
 from playpath.real.testbed.players.library import Library
 from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.real.testbed.processes import Child
-from playpath.real.testbed.programs import Told
+from playpath.real.testbed.programs import JsonObject
 
 if TYPE_CHECKING:
     from playpath.scenario import resolved
@@ -148,7 +148,7 @@ class _Session(Following):
             time.sleep(_INTERVAL)
         return self._played(finished)
 
-    def _lines(self) -> Iterator[Told]:
+    def _lines(self) -> Iterator[JsonObject]:
         for line in self._fresh_lines():
             if _MARK not in line or '"playpath {' not in line:
                 continue
@@ -157,7 +157,7 @@ class _Session(Following):
                 file.write(text + "\n")
             yield json.loads(text)
 
-    def _take(self, told: Told) -> str:
+    def _take(self, told: JsonObject) -> str:
         """One line of the page. Returns why the session is over, if it is."""
         event, previous, self._at = told["event"], self._at, float(told["at_s"])
         self._longest_silence = max(self._longest_silence, self._at - previous)
@@ -183,10 +183,10 @@ class _Session(Following):
             return "played"
         return ""
 
-    def _is_at_end(self, told: Told) -> bool:
+    def _is_at_end(self, told: JsonObject) -> bool:
         return float(told["position_s"]) > self._scene.described["duration_s"] - _LAST_S
 
-    def _is_stuck_at_end(self, told: Told) -> bool:
+    def _is_stuck_at_end(self, told: JsonObject) -> bool:
         """It stands still, and not for lack of data: the last picture is in the buffer."""
         position = float(told["position_s"])
         if position != self._position:
@@ -194,7 +194,7 @@ class _Session(Following):
         is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
         return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
 
-    def _loaded(self, told: Told) -> None:
+    def _loaded(self, told: JsonObject) -> None:
         self._bytes += int(told["bytes"] or 0)
         if told["error"]:
             self._warnings.append(f"{self._title} could not load segment {told['index']}: {told['error']}")
@@ -205,7 +205,7 @@ class _Session(Following):
             # Fetched again (fast switch) when its first version was already on: that one is shown to its end.
             is_late = told["index"] in self._there and told["position_s"] > told["begins_s"]
             self._there.add(told["index"])
-            late: Told = {"is_late": True} if is_late else {}
+            late: JsonObject = {"is_late": True} if is_late else {}
             self._log.add(
                 "segment_downloaded",
                 self._at,

@@ -11,7 +11,7 @@ fn ack(counter: u8, marked_bytes: Option<u32>) -> Segment {
 #[test]
 fn bytes_tell_how_often_the_counter_went_round() {
     for (bytes, marked) in [(None, 18), (Some(2000), 2), (Some(2001), 10), (Some(18_001), 18), (Some(0), 2)] {
-        assert_eq!(Marks::default().take(&ack(7, bytes), 20, 1000), Told::Marked(marked), "{bytes:?}");
+        assert_eq!(Marks::default().take(&ack(7, bytes), 20, 1000), Echo::Marked(marked), "{bytes:?}");
     }
 }
 
@@ -19,6 +19,6 @@ fn bytes_tell_how_often_the_counter_went_round() {
 #[test]
 fn the_counter_of_bytes_goes_round() {
     let mut marks = Marks { bytes: low_bytes(0xff_ffff - 999), ..Marks::default() };
-    assert_eq!(marks.take(&ack(7, Some(784)), 20, 1000), Told::Marked(2));
+    assert_eq!(marks.take(&ack(7, Some(784)), 20, 1000), Echo::Marked(2));
     assert_eq!(marks.bytes, low_bytes(784));
 }
