@@ -37,6 +37,7 @@
 #define SLACK_SAMPLES 8
 #define SLACK_QUEUE_MEMORY_MS 10000
 #define SLACK_WINNING_BACK 2
+#define SLACK_KEPT_TENTHS 9
 /* Above 1 packet a microsecond the mean rate is more than enough for any video. */
 #define SLACK_MAX_RATE (1ULL << 32)
 #define SLACK_MIN_CWND (2 * CUBIC_PACKET)
@@ -171,10 +172,11 @@ LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const s
 	slack_take_report(s, param, view->now_us);
 }
 
-/* The flow gets `enough` times the best rate. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
+/* The flow gets `enough` times the best rate, or, while it is paced, nine tenths of the pace. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
 LAW_INLINE bool slack_has_enough(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 needed = LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS);
+	u64 enough = LAW_PARAM(param, SLACK_ENOUGH), kept = LAW_PARAM(param, SLACK_EASE) * SLACK_KEPT_TENTHS / 10;
+	u64 needed = (s->ease_q20 ? law_min(enough, kept) : enough) * LAW_PARAM(param, SLACK_TOP_KBPS);
 
 	return law_min(s->mean_rate, SLACK_MAX_RATE) * law_min(view->mss, 65535) * 15625 >= needed << 23;
 }

@@ -78,7 +78,7 @@ const ENOUGH: ParamSpec = ParamSpec::number(
 .since("0.3");
 const HASTE: ParamSpec = ParamSpec::number(
     "haste",
-    0.33,
+    0.5,
     (0.0, 1.0),
     "",
     "most urgency while the flow gets that much and the level lasts `reserve`",
@@ -108,7 +108,7 @@ const PACE: ParamSpec = ParamSpec::number(
     "pacing in windows per RTT after slow start (Linux: 1.2), in which it is 2 at least; 0 does not pace, for study",
 );
 const EASE: ParamSpec =
-    ParamSpec::number("ease", 2.0, (1.0, 1000.0), "", "pacing in best rates of the player while the viewer has time");
+    ParamSpec::number("ease", 1.5, (1.0, 1000.0), "", "pacing in best rates of the player while the viewer has time");
 
 const WEIGHT: ParamSpec = ParamSpec::number(
     "weight",
@@ -124,6 +124,8 @@ const MIN_CWND: f64 = 2.0;
 const START_PACE: f64 = 2.0;
 /// The reserve of a flow that gets less than enough: it must win a share back before the level is gone.
 const WINNING_BACK: u64 = 2;
+/// Share of its pace that a flow gets whom nobody holds back.
+const KEPT: f64 = 0.9;
 /// FAST's gamma.
 const GIVE_BACK: f64 = 0.5;
 
@@ -203,8 +205,11 @@ impl Slack {
         self.playout.and_then(|playout| Some((playout, playout.top_rate()?)))
     }
 
+    /// While it is paced, nine tenths of the pace are enough: then the path holds nothing back.
     fn gets_enough(&self, view: &View, top: Rate) -> bool {
-        self.path.mean_rate() * f64::from(view.mss) * 8.0 >= self.settings.enough * top.as_bits_per_sec() as f64
+        let Settings { enough, ease, .. } = self.settings;
+        let enough = if self.is_yielding { enough.min(KEPT * ease) } else { enough };
+        self.path.mean_rate() * f64::from(view.mss) * 8.0 >= enough * top.as_bits_per_sec() as f64
     }
 
     /// u: how near the deadline is. A player that adapts has no time while it might get a better rate; one of whom the flow gets
@@ -284,8 +289,8 @@ impl Slack {
         let in_slow_start = self.cwnd() < self.ssthresh();
         let pace = if in_slow_start { self.settings.pace.max(START_PACE) } else { self.settings.pace };
         let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
-        let of_media = match self.playout.and_then(|playout| playout.top_rate()) {
-            Some(rate) if urgency < 1.0 => self.settings.ease * rate.as_bits_per_sec() as f64 / (1.0 - urgency),
+        let of_media = match self.told() {
+            Some((_, top)) if urgency < 1.0 => self.settings.ease * top.as_bits_per_sec() as f64 / (1.0 - urgency),
             _ => f64::INFINITY,
         };
         let rate = if self.settings.pace > 0.0 { of_window } else { f64::INFINITY }.min(of_media);
