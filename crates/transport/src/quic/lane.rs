@@ -25,6 +25,8 @@ pub(super) enum Standing {
     Open,
     /// Taken for failed: data goes elsewhere until something is acknowledged here.
     Failed,
+    /// The peer has abandoned it: nothing is sent on it any more.
+    Abandoned,
 }
 
 /// See the module. Only the first path has more than one number space in use.
@@ -78,9 +80,14 @@ impl Lane {
         lane
     }
 
+    /// Something may be sent on it.
+    pub fn is_in_use(&self) -> bool {
+        !matches!(self.standing, Standing::Idle | Standing::Abandoned)
+    }
+
     /// When something of it is due; `sends`: a datagram may leave.
     pub fn deadline(&self, sends: bool) -> Time {
-        if self.standing == Standing::Idle {
+        if !self.is_in_use() {
             return Time::MAX;
         }
         let acks = self.spaces.iter().map(|space| space.arrivals.deadline()).min().filter(|_| sends);

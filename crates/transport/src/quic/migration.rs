@@ -85,9 +85,18 @@ impl Route {
         }
     }
 
+    /// As a server's [`unknown`](Self::unknown), of a further path: with challenges of its own.
+    pub fn further(&self, path: u8) -> Route {
+        Route { secret: self.secret, next_token: u64::from(path) << 32 | 1, ..Route::unknown() }
+    }
+
     /// Bytes that may be sent (§8.1).
     pub fn allowance(&self) -> u64 {
         if self.is_validated { u64::MAX } else { (3 * self.received).saturating_sub(self.sent) }
+    }
+    /// Where the peer is, once something has arrived.
+    pub fn known_remote(&self) -> Option<Address> {
+        self.is_known.then_some(self.remote)
     }
     /// The peer proved that it receives at its address.
     pub fn validate(&mut self) {

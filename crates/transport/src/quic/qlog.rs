@@ -4,7 +4,7 @@
 //! a file. Events are those of draft-ietf-quic-qlog-quic-events-02, which qvis, quiche and ngtcp2 speak: later drafts renamed categories.
 //! Over several paths (draft-ietf-quic-multipath-21) events have a `path_id`. Times in ms since the connection began.
 
-use super::packet::{Ack, Datagram, Frame, Kind, Packet, Space};
+use super::packet::{ABANDONED, Ack, Datagram, Frame, Kind, Packet, Space};
 use super::{Connection, Info};
 use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
@@ -203,11 +203,20 @@ fn frame_data(frame: &Frame) -> Value {
         Frame::StreamDataBlocked { id, limit } => {
             json!({ "frame_type": "stream_data_blocked", "stream_id": id, "limit": limit })
         }
-        Frame::NewConnectionId { sequence } => {
+        Frame::NewConnectionId { path_id: 0, sequence } => {
             json!({ "frame_type": "new_connection_id", "sequence_number": sequence })
         }
-        Frame::RetireConnectionId { sequence } => {
+        Frame::RetireConnectionId { path_id: 0, sequence } => {
             json!({ "frame_type": "retire_connection_id", "sequence_number": sequence })
+        }
+        Frame::NewConnectionId { path_id, sequence } => {
+            json!({ "frame_type": "path_new_connection_id", "path_id": path_id, "sequence_number": sequence })
+        }
+        Frame::RetireConnectionId { path_id, sequence } => {
+            json!({ "frame_type": "path_retire_connection_id", "path_id": path_id, "sequence_number": sequence })
+        }
+        Frame::PathAbandon { path_id } => {
+            json!({ "frame_type": "path_abandon", "path_id": path_id, "error_code": ABANDONED })
         }
         Frame::PathChallenge(token) => json!({ "frame_type": "path_challenge", "data": format!("{token:016x}") }),
         Frame::PathResponse(token) => json!({ "frame_type": "path_response", "data": format!("{token:016x}") }),

@@ -137,6 +137,7 @@ impl Connection {
                 self.open_paths(now);
             }
             Frame::PathStatus { path_id, sequence, is_backup } => self.on_path_status(path_id, sequence, is_backup),
+            Frame::PathAbandon { path_id } => self.on_path_abandon(path_id),
             Frame::Close { code } => self.drain(now, code),
             // Connection ids are bytes, which are kept outside ([`external`](super::external)).
             Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
@@ -191,6 +192,7 @@ fn is_allowed(kind: Kind, frame: &Frame) -> bool {
                 | Frame::HandshakeDone
                 | Frame::PathResponse(_)
                 | Frame::PathStatus { .. }
+                | Frame::PathAbandon { .. }
                 | Frame::RetireConnectionId { .. }
         ),
         _ => true,

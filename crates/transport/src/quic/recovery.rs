@@ -232,7 +232,7 @@ impl Connection {
         for index in 0..sent.frames.1 {
             match self.lane.spaces[space as usize].board.frame(sent, index) {
                 frame if self.is_carried_elsewhere(sent, &frame) => {}
-                frame @ Frame::PathStatus { .. } => self.resend_status(frame),
+                frame @ (Frame::PathStatus { .. } | Frame::PathAbandon { .. }) => self.resend_status(frame),
                 Frame::Crypto { offset, len, .. } => {
                     self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
                 }
