@@ -73,7 +73,8 @@ SPARE = 20
 def jitter(size: str, *paths: str) -> dict[str, str]:
     """Jitter in both worlds, of about half a packet's transmission time or 1 ms: without any, the simulator's packets keep step
     with the link, and where one packet decides (HyStart's trains, whose window is halved first) all of its seeds decide alike,
-    while the test machine's own lateness draws lots."""
+    while the test machine's own lateness draws lots.
+    """
     return {f"path.{path}.jitter": size for path in paths}
 
 
