@@ -69,7 +69,7 @@ def main(out: Path) -> None:
 
 
 def overview(_: Study, folder: Path) -> list[str]:
-    """A row for each claim: base verdict, and, of a run over the joint space, its share and where it holds."""
+    """A row for each claim: base verdict, and, of a run over the joint space, its share. Where it holds is in the appendix."""
     joint = _joint(folder)
     if joint is None:
         return markdown(
@@ -78,8 +78,8 @@ def overview(_: Study, folder: Path) -> list[str]:
     rows = []
     for claim in _judged(folder):
         found = joint["claims"][claim["id"]]
-        rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], _of_space(found), _where(found, joint)])
-    return markdown(["claim", "at the base", "of the space", "where it holds"], rows)
+        rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], _of_space(found)])
+    return markdown(["claim", "at the base", "of the space"], rows)
 
 
 def _judged(folder: Path) -> list[dict[str, Any]]:
@@ -109,15 +109,17 @@ def _counted(found: dict[str, Any]) -> str:
 
 
 def regions(which: Study, folder: Path) -> list[str] | None:
-    """For each claim its share of the space, its verdict at the best set, and a run inside its region and one outside."""
+    """For each claim its share of the space, where it holds, its verdict at the best set, and a run inside its region and outside."""
     joint = _joint(folder)
     if joint is None:
         return None
     rows = []
     for claim, found in joint["claims"].items():
         runs = ["–" if own is None else _command(which, own) for own in found["examples"]]
-        rows.append([claim, _of_space(found), found["best"] or "–", *runs])
-    return markdown(["claim", "of the space", "at the best set", "a run with it", "a run without it"], rows)
+        rows.append([claim, _of_space(found), _where(found, joint), found["best"] or "–", *runs])
+    return markdown(
+        ["claim", "of the space", "where it holds", "at the best set", "a run with it", "a run without it"], rows
+    )
 
 
 def _command(which: Study, settings: dict[str, Any]) -> str:

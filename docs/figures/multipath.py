@@ -8,8 +8,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+from path_plots import path_timeline, stacked_throughput
+
 import playpath
-from playpath.plots import figure, path_timeline, stacked_throughput
+from playpath.plots import figure
 from playpath.plots.style import INK
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@
 >>> result = playpath.compare("wireless", seeds=10)  # doctest: +SKIP
 >>> result.verdict  # doctest: +SKIP
 
-Names are imported when they are first used: the command line answers `--help` without numpy, polars and scipy.
+Names are imported when they are first used: the command line answers `--help` without numpy and polars.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from conftest import figures_of
 
 import playpath
 from playpath.base.errors import InputError
-from playpath.plots import path_timeline, stacked_throughput
 from playpath.results.packets import shown_window, trimmed
-from playpath.results.paths import runs, subflows, switch_reasons
+from playpath.results.paths import binned_goodput, runs, shown_runs, subflows, switch_reasons
 from playpath.results.record import Session
 from playpath.show.report.session_page import session_page
 
@@ -67,21 +66,20 @@ def test_runs_lie_between_the_switches(session):
 
 def test_stacked_goodput_is_what_the_subflows_carried(session):
     """The area under the top edge, in megabits, is that of all samples (0.1 s apart unless set)."""
-    ax = stacked_throughput(session)
-    top = [patch for patch in ax.patches if patch.get_label() in subflows(session)][-1]
-    values, edges, _ = top.get_data()
-    samples = [columns["goodput_mbps"] for columns in subflows(session).values()]
     times = next(iter(subflows(session).values()))["time_s"]
+    edges = np.linspace(0.0, times[-1], 161)
+    values = sum(binned_goodput(columns, edges) for columns in subflows(session).values())
+    samples = [columns["goodput_mbps"] for columns in subflows(session).values()]
     assert np.sum(values * np.diff(edges)) == pytest.approx(
         sum(np.sum(s) for s in samples) * (times[1] - times[0]), rel=0.03
     )
 
 
 def test_the_lanes_mark_choices(session):
-    ax = path_timeline(session)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["wifi", "wired"]
-    assert len(ax.patches) == 44
-    assert any(line.get_marker() == "v" for line in ax.lines), "the part shown has a switch of the scheduler's own will"
+    shown = shown_runs(session)
+    assert {run.path for run in shown} == {"wifi", "wired"}
+    assert len(shown) == 44
+    assert any(not run.is_forced for run in shown), "the part shown has a switch of the scheduler's own will"
 
 
 def test_the_page_has_the_section_only_with_several_paths(session, tmp_path):

@@ -35,16 +35,3 @@ def test_figures_of_a_metric(result, name, metric):
     figure, ax = plots.figure(WIDTH, 2.2)
     getattr(plots, name)(result, metric, ax)
     assert outside(figure) < 0.02
-
-
-def test_several_paths():
-    paths = [
-        {"name": name, "rate": "2 Mbit/s", "rtt": rtt}
-        for name, rtt in (("wifi", "30 ms"), ("a-long-path-name", "60 ms"))
-    ]
-    video = {"rate": "3 Mbit/s", "duration": "8 s"}
-    session = playpath.run({"video": video, "path": paths, "sender": [{"cc": "lia"}]}, trace=True)
-    for draw in (plots.stacked_throughput, plots.path_timeline):
-        figure, ax = plots.figure(WIDTH, 2.4)
-        draw(session, ax)
-        assert outside(figure) < 0.02, draw.__name__

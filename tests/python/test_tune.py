@@ -10,6 +10,7 @@ from conftest import SMALL, playpath_command
 
 import playpath
 from playpath.base.errors import Interrupted
+from playpath.papers.space import filled
 from playpath.run.tune import Range, tune
 
 pytestmark = pytest.mark.slow
@@ -81,6 +82,17 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
     found = search()
     assert not [senders for senders in scored if senders in played]
     assert found.to_dict() == tune([TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6).to_dict()
+
+
+def test_what_needs_scipy_says_so_where_it_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    for part in ("scipy.optimize", "scipy.stats"):
+        monkeypatch.delitem(sys.modules, part, raising=False)
+    remedy = "SciPy is not installed; pip install 'playpath\\[scipy\\]'"
+    with pytest.raises(playpath.InputError, match=f"tune: {remedy}"):
+        tune([TINY], ["cubic.beta=0.4..0.9"], budget=3)
+    with pytest.raises(playpath.InputError, match=f"--joint: {remedy}"):
+        filled(2, 4)
 
 
 def test_settings_are_changed_in_every_scenario():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from playpath.base.optional import scipy
 from playpath.papers.study import Settings, Unstated
 
 _MOST = 3
@@ -97,10 +98,8 @@ def _gain(inside: np.ndarray, y: np.ndarray) -> float:
 
 def _is_more_than_chance(narrowed: np.ndarray, inside: np.ndarray, y: np.ndarray, tried: int) -> bool:
     """Drawn at random from those inside, so many would have the claim less often than once in twenty searches."""
-    from scipy.stats import hypergeom  # as in `space.filled`
-
     total, holding = int(inside.sum()), int(y[inside].sum())
-    p = hypergeom.sf(int(y[narrowed].sum()) - 1, total, holding, int(narrowed.sum()))
+    p = scipy("stats", "--joint").hypergeom.sf(int(y[narrowed].sum()) - 1, total, holding, int(narrowed.sum()))
     return bool(p * tried < _CHANCE)
 
 

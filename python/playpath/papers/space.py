@@ -11,15 +11,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from playpath.base.optional import scipy
+
 _BEST = 8
 """Of a claim that holds at no point so many come next: what lies between them is searched."""
 
 
 def filled(parameters: int, points: int) -> np.ndarray:
     """The first points of a scrambled Sobol sequence: evenly filled whatever their number."""
-    from scipy.stats import qmc  # a second of processor time that only the joint space is worth
-
-    sobol = qmc.Sobol(parameters, scramble=True, rng=1)
+    sobol = scipy("stats", "--joint").qmc.Sobol(parameters, scramble=True, rng=1)
     return np.asarray(sobol.random(2 ** math.ceil(math.log2(points)))[:points])
 
 

@@ -1,4 +1,6 @@
-"""Figures for papers and notebooks; those of a session, and of paired differences, are in its report, which saves each as SVG and PNG.
+"""Figures for papers and notebooks. Those of a session, of its paths, and of paired differences are in its report, which saves
+each as SVG and PNG.
+
 Every function takes an optional `ax` (or `axes`), draws on it and returns it.
 
 Colours are safe for colour-blind readers, and nothing is told by colour alone: senders also differ in marker and hatch.
@@ -7,7 +9,6 @@ Axes carry units; means carry the 95 % intervals of their medians.
 
 from playpath.plots.bars import metric_bars, metric_dots
 from playpath.plots.distributions import box, cdf, ecdf_difference
-from playpath.plots.paths import path_timeline, stacked_throughput
 from playpath.plots.style import INK, SenderStyle, figure, sender_styles
 
 __all__ = [
@@ -19,7 +20,5 @@ __all__ = [
     "figure",
     "metric_bars",
     "metric_dots",
-    "path_timeline",
     "sender_styles",
-    "stacked_throughput",
 ]

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 
 import playpath
 from playpath.base.errors import InputError, Interrupted
 from playpath.base.files import write_text
 from playpath.base.metrics import metric
+from playpath.base.optional import scipy
 from playpath.base.tabular import Json
 from playpath.results.comparison import Comparison
 from playpath.run.compare import compare
@@ -257,13 +257,14 @@ class _Search:
     ) -> None:
         self._scenarios, self._cc, self._ranges, self._jobs = scenarios, cc, ranges, jobs
         self._budget, self._progress, self._scores = budget, progress, scores
+        self._optimize = scipy("optimize", "tune")
         self.history: list[tuple[dict[str, float], float]] = []
         self._default = [self._whole(s) for s in scenarios]
 
     def run(self, seed: int) -> dict[str, float]:
         bounds = [(r.low, r.high) for r in self._ranges]
         with suppress(_OutOfBudget):
-            optimize.differential_evolution(
+            self._optimize.differential_evolution(
                 self._score, bounds, rng=seed, popsize=_POPULATION, maxiter=1000, polish=False, init="halton", tol=1e-3
             )
         return min(self.history, key=lambda tried: tried[1])[0]

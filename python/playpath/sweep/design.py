@@ -40,6 +40,7 @@ import numpy as np
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import read_text
+from playpath.base.optional import scipy
 from playpath.base.quantity import parse, quantity
 from playpath.scenario import Choices, Scenario, load, shipped
 
@@ -144,8 +145,7 @@ class Design:
         random = np.random.default_rng(self.sample_seed)
         if self.sample == "random":
             return random.random((self.sample_points, len(self.axes)))
-        from scipy.stats import qmc  # takes half a second to import
-
+        qmc = scipy("stats", "sample.kind: latin_hypercube").qmc
         drawn: np.ndarray = qmc.LatinHypercube(len(self.axes), rng=random).random(self.sample_points)
         return drawn
 

@@ -40,7 +40,7 @@ def command(
     Without --held-out the train scenarios with other seeds are held out. Results go to --out, by default out/tune-NAME. Ctrl-C keeps
     the scores that were found; the same command goes on from there.
     """
-    from playpath.run.tune import ANY_CONTROL, Range, question, tune  # scipy.optimize takes its time
+    from playpath.run.tune import ANY_CONTROL, Range, question, tune
 
     changes = options.settings(setting)
     scenarios = {source: load(source, cc=[ANY_CONTROL], set=changes) for source in (*train, *(held_out or ()))}

@@ -1,4 +1,4 @@
-"""What the paths of an MPTCP flow carried: throughput per subflow, and which packets went where, with the switches marked."""
+"""What the paths of an MPTCP flow carried, for `multipath.py`: as reports draw it, with matplotlib."""
 
 from __future__ import annotations
 
