@@ -52,6 +52,7 @@ enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 struct slack_playout {
 	u64 size_ns;
 	u64 level_ns;
+	u64 delivered_ns;
 	u64 at_us;
 	u64 ns_per_byte_q16;
 	bool is_told;
@@ -113,14 +114,15 @@ LAW_INLINE u32 slack_phase(const struct slack_state *s)
 LAW_INLINE void slack_advance(struct slack_playout *p, u64 now_us, u64 bytes)
 {
 	u64 gone_ns = p->is_playing ? law_min(now_us - p->at_us, SLACK_MAX_NS) * 1000 : 0;
-	bool is_full;
+	u64 media_ns = law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16;
 
 	p->at_us = now_us;
 	p->level_ns = p->level_ns > gone_ns ? p->level_ns - gone_ns : 0;
-	p->level_ns = law_min(p->level_ns + (law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16), p->size_ns);
-	is_full = p->level_ns * 50 >= p->size_ns * 49;
-	p->has_begun |= is_full;
-	p->is_playing = p->is_playing ? p->level_ns > 0 : is_full;
+	p->level_ns = law_min(p->level_ns + media_ns, p->size_ns);
+	/* It has begun for sure when more than it can hold was sent. */
+	p->delivered_ns = law_min(p->delivered_ns + media_ns, SLACK_MAX_NS * 2);
+	p->has_begun |= p->delivered_ns * 4 >= p->size_ns * 5;
+	p->is_playing = p->is_playing ? p->level_ns > 0 : p->level_ns * 50 >= p->size_ns * 49;
 }
 
 /* Bytes at a rate: how long they last. */
@@ -157,6 +159,8 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	/* At most 4 ms a byte: products with the bytes of an ACK stay inside 64 bits. */
 	p->ns_per_byte_q16 = law_min((length_ms * 1000000 << 16) / bytes, 1ULL << 38);
 	p->is_playing = !param[SLACK_URGENT] && p->level_ns && (has_level || was_playing);
+	if (!p->is_told)
+		p->delivered_ns = 0;
 	p->has_begun = (p->is_told && p->has_begun) || has_level;
 	p->is_below_top = kbps < top_kbps;
 	p->has_choice = (p->is_told && p->has_choice) || kbps < top_kbps || !top_kbps;
@@ -202,7 +206,7 @@ LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, con
 	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
 	u64 ease;
 
-	if (!p->is_told || !p->is_playing || !LAW_PARAM(param, SLACK_TOP_KBPS))
+	if (!p->is_told || !p->is_playing || !p->has_begun || !LAW_PARAM(param, SLACK_TOP_KBPS))
 		return 0;
 	if (!slack_has_enough(s, param, view))
 		return p->has_choice ? 0 : slack_ease_of_level(p, param, reserve * SLACK_WINNING_BACK);
@@ -416,12 +420,13 @@ LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, con
 
 LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
 {
-	u64 floor = slack_floor(s, view);
+	/* What was in flight under a pace says nothing of the path: then it is a first slow start. */
+	u64 least = s->ease_q20 ? CUBIC_INFINITE : s->is_short ? slack_floor(s, view) : 0;
 
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);
-	if (s->is_short && is_first && s->cubic.ssthresh < floor)
-		cubic_set(&s->cubic, s->cubic.cwnd, floor);
+	if (is_first && s->cubic.ssthresh < least)
+		cubic_set(&s->cubic, s->cubic.cwnd, least);
 }
 
 LAW_INLINE void slack_on_undo(struct slack_state *s, const struct law_view *view)

@@ -271,6 +271,16 @@ impl Slack {
         }
     }
 
+    /// Where slow start leads to after a timeout at least. What was in flight under a pace says nothing of the path: then it is a first
+    /// slow start.
+    fn least_threshold(&self, view: &View) -> f64 {
+        match (self.is_yielding, self.is_short) {
+            (true, _) => f64::INFINITY,
+            (false, true) => self.floor(view),
+            (false, false) => 0.0,
+        }
+    }
+
     /// What no cut with a floor falls below.
     fn floor(&self, view: &View) -> f64 {
         (self.settings.floor * self.path.pipe(view)).min(self.cwnd())
@@ -373,10 +383,10 @@ impl CongestionControl for Slack {
 
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
-        let floor = self.floor(view);
+        let least = self.least_threshold(view);
         self.cubic.on_rto(view, event);
-        if self.is_short && event.consecutive <= 1 && self.ssthresh() < floor {
-            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: floor });
+        if event.consecutive <= 1 && self.ssthresh() < least {
+            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: least });
         }
     }
 
