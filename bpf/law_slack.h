@@ -6,7 +6,7 @@
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
- *     lost without are, but not below P; others are nothing; while the viewer is short no cut falls below P, and each takes a
+ *     lost without are, but not below P; others of a viewer are nothing; while the viewer is short no cut falls below P, and each takes a
  *     `weight`th of CUBIC's;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
@@ -38,6 +38,7 @@
 #define SLACK_QUEUE_MEMORY_MS 10000
 #define SLACK_WINNING_BACK 2
 #define SLACK_KEPT_TENTHS 9
+#define SLACK_UNTOLD_PACE 1
 /* Above 1 packet a microsecond the mean rate is more than enough for any video. */
 #define SLACK_MAX_RATE (1ULL << 32)
 #define SLACK_MIN_CWND (2 * CUBIC_PACKET)
@@ -176,6 +177,12 @@ LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const s
 	slack_take_report(s, param, view->now_us);
 }
 
+/* Of a player, and of its best rate. */
+LAW_INLINE bool slack_is_told(const struct slack_state *s, const u32 *param)
+{
+	return s->playout.is_told && LAW_PARAM(param, SLACK_TOP_KBPS);
+}
+
 /* The flow gets `enough` times the best rate, or, while it is paced, nine tenths of the pace. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
 LAW_INLINE bool slack_has_enough(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
@@ -206,7 +213,7 @@ LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, con
 	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
 	u64 ease;
 
-	if (!p->is_told || !p->is_playing || !p->has_begun || !LAW_PARAM(param, SLACK_TOP_KBPS))
+	if (!slack_is_told(s, param) || !p->is_playing || !p->has_begun)
 		return 0;
 	if (!slack_has_enough(s, param, view))
 		return p->has_choice ? 0 : slack_ease_of_level(p, param, reserve * SLACK_WINNING_BACK);
@@ -222,7 +229,7 @@ LAW_INLINE bool slack_is_short(const struct slack_state *s, const u32 *param, co
 {
 	const struct slack_playout *p = &s->playout;
 
-	if (!p->is_told || !LAW_PARAM(param, SLACK_TOP_KBPS))
+	if (!slack_is_told(s, param))
 		return false;
 	return p->is_below_top || (!s->ease_q20 && (!p->has_begun || !slack_has_enough(s, param, view)));
 }
@@ -349,7 +356,8 @@ LAW_INLINE void slack_measure(struct slack_state *s, const struct law_view *view
 /* Rule 4 over the pace that the window asks for, in bytes a second. */
 LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 set = LAW_PARAM(param, SLACK_PACE), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
+	u64 most = slack_is_told(s, param) ? ~0ULL : SLACK_UNTOLD_PACE * SLACK_PACE_SCALE;
+	u64 set = law_min(LAW_PARAM(param, SLACK_PACE), most), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
 	/* Thousandths times kbit/s are bits a second. */
 	u64 gain = set && cubic_in_slow_start(&s->cubic) ? law_max(set, 2 * SLACK_PACE_SCALE) : set;
 	u64 media = LAW_PARAM(param, SLACK_EASE) * LAW_PARAM(param, SLACK_TOP_KBPS) / 8;
@@ -412,7 +420,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 /* A congestion episode begins. */
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
-	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || slack_has_queue(s))
+	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
 		slack_reduce(s, view, is_ecn, s->is_short);
 	else
 		s->has_ignored = true;
