@@ -6,7 +6,7 @@
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
- *     lost without are, but not below P; others are nothing; while the viewer is short no cut falls below P, and each takes a
+ *     lost without are, but not below P; others of a viewer are nothing; while the viewer is short no cut falls below P, and each takes a
  *     `weight`th of CUBIC's;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
@@ -38,6 +38,7 @@
 #define SLACK_QUEUE_MEMORY_MS 10000
 #define SLACK_WINNING_BACK 2
 #define SLACK_KEPT_TENTHS 9
+#define SLACK_UNTOLD_PACE 1
 /* Above 1 packet a microsecond the mean rate is more than enough for any video. */
 #define SLACK_MAX_RATE (1ULL << 32)
 #define SLACK_MIN_CWND (2 * CUBIC_PACKET)
@@ -52,6 +53,7 @@ enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 struct slack_playout {
 	u64 size_ns;
 	u64 level_ns;
+	u64 delivered_ns;
 	u64 at_us;
 	u64 ns_per_byte_q16;
 	bool is_told;
@@ -113,14 +115,15 @@ LAW_INLINE u32 slack_phase(const struct slack_state *s)
 LAW_INLINE void slack_advance(struct slack_playout *p, u64 now_us, u64 bytes)
 {
 	u64 gone_ns = p->is_playing ? law_min(now_us - p->at_us, SLACK_MAX_NS) * 1000 : 0;
-	bool is_full;
+	u64 media_ns = law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16;
 
 	p->at_us = now_us;
 	p->level_ns = p->level_ns > gone_ns ? p->level_ns - gone_ns : 0;
-	p->level_ns = law_min(p->level_ns + (law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16), p->size_ns);
-	is_full = p->level_ns * 50 >= p->size_ns * 49;
-	p->has_begun |= is_full;
-	p->is_playing = p->is_playing ? p->level_ns > 0 : is_full;
+	p->level_ns = law_min(p->level_ns + media_ns, p->size_ns);
+	/* It has begun for sure when more than it can hold was sent. */
+	p->delivered_ns = law_min(p->delivered_ns + media_ns, SLACK_MAX_NS * 2);
+	p->has_begun |= p->delivered_ns * 4 >= p->size_ns * 5;
+	p->is_playing = p->is_playing ? p->level_ns > 0 : p->level_ns * 50 >= p->size_ns * 49;
 }
 
 /* Bytes at a rate: how long they last. */
@@ -157,6 +160,8 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	/* At most 4 ms a byte: products with the bytes of an ACK stay inside 64 bits. */
 	p->ns_per_byte_q16 = law_min((length_ms * 1000000 << 16) / bytes, 1ULL << 38);
 	p->is_playing = !param[SLACK_URGENT] && p->level_ns && (has_level || was_playing);
+	if (!p->is_told)
+		p->delivered_ns = 0;
 	p->has_begun = (p->is_told && p->has_begun) || has_level;
 	p->is_below_top = kbps < top_kbps;
 	p->has_choice = (p->is_told && p->has_choice) || kbps < top_kbps || !top_kbps;
@@ -170,6 +175,12 @@ LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const s
 		return;
 	s->report = param[SLACK_REPORT];
 	slack_take_report(s, param, view->now_us);
+}
+
+/* Of a player, and of its best rate. */
+LAW_INLINE bool slack_is_told(const struct slack_state *s, const u32 *param)
+{
+	return s->playout.is_told && LAW_PARAM(param, SLACK_TOP_KBPS);
 }
 
 /* The flow gets `enough` times the best rate, or, while it is paced, nine tenths of the pace. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
@@ -202,7 +213,7 @@ LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, con
 	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
 	u64 ease;
 
-	if (!p->is_told || !p->is_playing || !LAW_PARAM(param, SLACK_TOP_KBPS))
+	if (!slack_is_told(s, param) || !p->is_playing || !p->has_begun)
 		return 0;
 	if (!slack_has_enough(s, param, view))
 		return p->has_choice ? 0 : slack_ease_of_level(p, param, reserve * SLACK_WINNING_BACK);
@@ -218,7 +229,7 @@ LAW_INLINE bool slack_is_short(const struct slack_state *s, const u32 *param, co
 {
 	const struct slack_playout *p = &s->playout;
 
-	if (!p->is_told || !LAW_PARAM(param, SLACK_TOP_KBPS))
+	if (!slack_is_told(s, param))
 		return false;
 	return p->is_below_top || (!s->ease_q20 && (!p->has_begun || !slack_has_enough(s, param, view)));
 }
@@ -345,7 +356,8 @@ LAW_INLINE void slack_measure(struct slack_state *s, const struct law_view *view
 /* Rule 4 over the pace that the window asks for, in bytes a second. */
 LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 set = LAW_PARAM(param, SLACK_PACE), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
+	u64 most = slack_is_told(s, param) ? ~0ULL : SLACK_UNTOLD_PACE * SLACK_PACE_SCALE;
+	u64 set = law_min(LAW_PARAM(param, SLACK_PACE), most), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
 	/* Thousandths times kbit/s are bits a second. */
 	u64 gain = set && cubic_in_slow_start(&s->cubic) ? law_max(set, 2 * SLACK_PACE_SCALE) : set;
 	u64 media = LAW_PARAM(param, SLACK_EASE) * LAW_PARAM(param, SLACK_TOP_KBPS) / 8;
@@ -408,7 +420,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 /* A congestion episode begins. */
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
-	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || slack_has_queue(s))
+	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
 		slack_reduce(s, view, is_ecn, s->is_short);
 	else
 		s->has_ignored = true;
@@ -416,12 +428,13 @@ LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, con
 
 LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
 {
-	u64 floor = slack_floor(s, view);
+	/* What was in flight under a pace says nothing of the path: then it is a first slow start. */
+	u64 least = s->ease_q20 ? CUBIC_INFINITE : s->is_short ? slack_floor(s, view) : 0;
 
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);
-	if (s->is_short && is_first && s->cubic.ssthresh < floor)
-		cubic_set(&s->cubic, s->cubic.cwnd, floor);
+	if (is_first && s->cubic.ssthresh < least)
+		cubic_set(&s->cubic, s->cubic.cwnd, least);
 }
 
 LAW_INLINE void slack_on_undo(struct slack_state *s, const struct law_view *view)

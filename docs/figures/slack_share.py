@@ -67,7 +67,10 @@ def tell_shares() -> None:
     for link, cc in itertools.product(LINKS, RIVALS):
         cells = [share(link, queue, cc) for queue in QUEUES]
         fair[cc] += sum(35 <= cell <= 65 for cell in cells)
-        print(f"| {link[0]} Mbit/s, {link[1]} ms | {cc} | " + " | ".join(f"{cell:.0f}" for cell in cells) + " |", flush=True)
+        print(
+            f"| {link[0]} Mbit/s, {link[1]} ms | {cc} | " + " | ".join(f"{cell:.0f}" for cell in cells) + " |",
+            flush=True,
+        )
     print(fair)
 
 

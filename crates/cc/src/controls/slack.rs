@@ -6,7 +6,7 @@
 //!
 //! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
 //! 1. Growth is CUBIC's, never more. The first slow start ends when a whole round shows a queue.
-//! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other loss changes
+//! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
 //!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below P. While the
 //!    viewer is short, no cut falls below P, and each takes a `weight`th of what CUBIC takes.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
@@ -17,7 +17,7 @@
 //! best rate. Where the flow gets that, u is at most `haste`; where it does not, the reserve is twice as long.
 //!
 //! A viewer is short that waits for its picture, that is shown less than the best rate, or that has no time and gets less than
-//! `enough`. A flow that is told nothing is CUBIC: u is 1, so that 3 and 4 say nothing, and it is not short.
+//! `enough`. A flow that is told nothing is CUBIC: u is 1, so that 3 and 4 say nothing, it is not short, and each of its losses counts.
 //!
 //! Units: packets, seconds. Invariant: growth is CUBIC's. Tested by `slack/tests.rs` and `tests/contract.rs`.
 
@@ -41,7 +41,7 @@ use playpath_units::Rate;
 pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
-    summary: "yields while the viewer has time, counts for three CUBICs while it is short; losses without a queue do not count",
+    summary: "CUBIC that yields while the viewer has time and counts for three while it is short; losses without a queue do not count",
     reference: "docs/models/cc-slack.md",
     params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
     in_kernel: Some(InKernel::ours(&law::LAW)),
@@ -122,6 +122,8 @@ const WEIGHT: ParamSpec = ParamSpec::number(
 const MIN_CWND: f64 = 2.0;
 /// Pacing in windows per RTT in slow start: the window doubles in each.
 const START_PACE: f64 = 2.0;
+/// Pacing of a flow that is told nothing: a faster one takes more than half of short pipes from CUBIC.
+const UNTOLD_PACE: f64 = 1.0;
 /// The reserve of a flow that gets less than enough: it must win a share back before the level is gone.
 const WINNING_BACK: u64 = 2;
 /// Share of its pace that a flow gets whom nobody holds back.
@@ -271,6 +273,16 @@ impl Slack {
         }
     }
 
+    /// Where slow start leads to after a timeout at least. What was in flight under a pace says nothing of the path: then it is a first
+    /// slow start.
+    fn least_threshold(&self, view: &View) -> f64 {
+        match (self.is_yielding, self.is_short) {
+            (true, _) => f64::INFINITY,
+            (false, true) => self.floor(view),
+            (false, false) => 0.0,
+        }
+    }
+
     /// What no cut with a floor falls below.
     fn floor(&self, view: &View) -> f64 {
         (self.settings.floor * self.path.pipe(view)).min(self.cwnd())
@@ -278,7 +290,8 @@ impl Slack {
 
     /// Whether a loss says that a queue is full.
     fn is_congestive(&self, event: &CongestionEvent) -> bool {
-        event.signal == CongestionSignal::Ecn || self.settings.tolerance == 0.0 || self.path.has_queue()
+        let is_strict = self.settings.tolerance == 0.0 || self.told().is_none();
+        event.signal == CongestionSignal::Ecn || is_strict || self.path.has_queue()
     }
 
     /// Rule 4 over the pace that the window asks for.
@@ -286,8 +299,9 @@ impl Slack {
         if view.srtt.is_zero() {
             return;
         }
+        let set = if self.told().is_some() { self.settings.pace } else { self.settings.pace.min(UNTOLD_PACE) };
         let in_slow_start = self.cwnd() < self.ssthresh();
-        let pace = if in_slow_start { self.settings.pace.max(START_PACE) } else { self.settings.pace };
+        let pace = if in_slow_start { set.max(START_PACE) } else { set };
         let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
         let of_media = match self.told() {
             Some((_, top)) if urgency < 1.0 => self.settings.ease * top.as_bits_per_sec() as f64 / (1.0 - urgency),
@@ -373,10 +387,10 @@ impl CongestionControl for Slack {
 
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
-        let floor = self.floor(view);
+        let least = self.least_threshold(view);
         self.cubic.on_rto(view, event);
-        if self.is_short && event.consecutive <= 1 && self.ssthresh() < floor {
-            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: floor });
+        if event.consecutive <= 1 && self.ssthresh() < least {
+            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: least });
         }
     }
 
