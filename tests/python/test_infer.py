@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from calibration import ranks
+from calibration import drawn, ranks
 from known_truth import CONSTANT, NEIGHBOUR, beacons, scenario
 from typer.testing import CliRunner
 
@@ -227,8 +227,7 @@ def test_a_sender_that_losses_hold_back_named_for_one_that_they_do_not_is_notice
 @pytest.mark.slow
 def test_paths_that_are_drawn_are_among_the_draws() -> None:
     """A few sessions of the calibration (`calibration.py`): no rank of all at one end, and most in the middle 90 %."""
-    with tempfile.TemporaryDirectory() as place:
-        found = [ranks("cubic", seed, Path(place)) for seed in range(2, 22, 2)]
+    found = [ranks(drawn("cubic", seed)) for seed in range(2, 22, 2)]
     for name, least in (("capacity", 5), ("loss", 7)):
         own = [one[name] for one in found]
         assert sum(4 < rank < 95 for rank in own) >= least, own

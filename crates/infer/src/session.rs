@@ -65,7 +65,7 @@ pub struct Settings {
 const TRIED: usize = 40;
 const TRIED_PACKETS: usize = 20;
 /// On no more packets than this, if they are enough transfers.
-const MOST_PACKETS: f64 = 15_000.0;
+const MOST_PACKETS: f64 = 8_000.0;
 const FEWEST_TRIED: usize = 8;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
 /// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
@@ -79,6 +79,8 @@ const DOUBTED: f64 = 2e-5;
 const KEPT: f64 = 6.0;
 const KEPT_PACKETS: f64 = 5.0;
 const UNTOLD: f64 = 1.6;
+/// Of sessions of more packets fewer are: what a longer session says leaves less open.
+const SHORT: f64 = 20_000.0;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
 const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
@@ -225,8 +227,9 @@ impl Session<'_> {
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED_RTT);
         let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
-        let kept =
-            if is_cheap { KEPT } else { KEPT_PACKETS * share } * if self.told.is_nothing() { UNTOLD } else { 1.0 };
+        let packets = self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum::<f64>();
+        let kept = if is_cheap { KEPT } else { KEPT_PACKETS * share * libm::sqrt(SHORT / packets.max(SHORT)) }
+            * if self.told.is_nothing() { UNTOLD } else { 1.0 };
         let mut explained: Vec<(usize, Explained)> = vec![];
         let mut tables: Vec<(f64, Tables)> = vec![];
         for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {

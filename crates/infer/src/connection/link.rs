@@ -154,7 +154,7 @@ pub(super) struct Fifo<'a> {
     bytes_per_s: f64,
     pub(super) course: Option<&'a [(f64, f64)]>,
     /// What the clock is ahead of the course's.
-    lag: f64,
+    pub(super) lag: f64,
     pub(super) free_at: f64,
     pub(super) limit: Option<usize>,
     /// When each packet that is in it leaves, where there is a limit.
