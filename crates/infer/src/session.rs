@@ -38,7 +38,7 @@ pub struct Posterior {
     pub draws: Vec<Draw>,
     /// End of the last transfer.
     pub lasts_s: f64,
-    /// Logarithm of the likelihood.
+    /// Logarithm of the likelihood, on average over what is explained under the likeliest reading.
     pub evidence: f64,
     /// Readings of the losses, and the probability of each.
     pub readings: Vec<(Reading, f64)>,
@@ -131,7 +131,7 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
     let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
     Posterior {
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best.explained[0].1.evidence,
+        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
         unexplained: best.explained[0].1.filtered.unexplained(),

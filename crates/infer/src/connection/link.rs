@@ -128,6 +128,10 @@ impl Loss {
         if self.is_next {
             return 0;
         }
+        if let Some((left, _)) = self.of_transfer.as_mut().filter(|of_transfer| of_transfer.1 <= 0.0) {
+            *left -= packets as f64;
+            return packets;
+        }
         let spared = (0..packets).find(|_| self.strikes(false));
         self.is_next = spared.is_some();
         spared.unwrap_or(packets)
