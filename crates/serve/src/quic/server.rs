@@ -22,7 +22,7 @@ use playpath_transport::codec::quic::{Header, version_negotiation};
 use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Kind;
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -382,5 +382,5 @@ impl Server {
 /// What the log of this connection says at its top.
 fn head(name: &str) -> Head<'_> {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Head { title: "playpath serve", name, reference_time: since_epoch.as_secs_f64() * 1e3 }
+    Head { title: "playpath serve", name, since_1970: Some(Duration::from_nanos(since_epoch.as_nanos() as u64)) }
 }

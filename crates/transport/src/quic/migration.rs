@@ -135,9 +135,9 @@ impl Route {
     }
     /// A challenge or the end of a validation is due then.
     pub fn deadline(&self) -> Time {
-        let may_challenge = self.allowance() >= LEAST_DATAGRAM;
-        let next = |v: Validation| if v.sent < MAX_CHALLENGES && may_challenge { v.next_at } else { Time::MAX };
-        self.validation.map_or(Time::MAX, |v| next(v).min(v.until))
+        let Some(validation) = &self.validation else { return Time::MAX };
+        let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= LEAST_DATAGRAM;
+        if may_challenge { validation.next_at.min(validation.until) } else { validation.until }
     }
 
     pub fn begin(&mut self, now: Time, timeout: Duration, previous: Option<Address>) {

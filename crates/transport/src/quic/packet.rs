@@ -390,10 +390,6 @@ impl Packet {
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
-    /// It counts as in flight (RFC 9002 §2): ack-eliciting, or padded.
-    pub fn is_in_flight(&self) -> bool {
-        self.padding > 0 || self.is_ack_eliciting()
-    }
     /// Payload of the streams.
     pub fn stream_bytes(&self) -> u32 {
         let stream = |frame: &Frame| if let Frame::Stream { len, .. } = frame { *len } else { 0 };
@@ -440,6 +436,14 @@ impl Datagram {
     /// Bytes of UDP payload.
     pub fn payload_bytes(&self) -> u32 {
         self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
+    }
+    /// Payload of the streams.
+    pub fn stream_bytes(&self) -> u32 {
+        let first = self.packet.stream_bytes();
+        if self.coalesced.is_empty() {
+            return first;
+        }
+        first + self.coalesced.iter().map(Packet::stream_bytes).sum::<u32>()
     }
     /// Bytes on the wire over IPv4.
     pub fn wire_bytes(&self) -> u32 {

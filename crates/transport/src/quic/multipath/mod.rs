@@ -170,8 +170,10 @@ impl Connection {
     pub(super) fn lane(&self, path: usize) -> Option<&Lane> {
         self.lanes().find(|lane| usize::from(lane.id) == path)
     }
-    pub(super) fn longest_rtt(&self) -> Duration {
-        self.lanes().map(|lane| lane.path.rtt.smoothed()).max().unwrap_or_default()
+    /// The longest smoothed RTT of the path at hand and the others.
+    pub(super) fn longest_rtt(lane: &Lane, multi: Option<&Multi>) -> Duration {
+        let others = multi.iter().flat_map(|multi| &multi.others);
+        others.map(|lane| lane.path.rtt.smoothed()).fold(lane.path.rtt.smoothed(), Duration::max)
     }
 
     /// A path comes to hand. `false`: there is no such path.
@@ -266,7 +268,7 @@ impl Connection {
         }
         self.show_siblings();
         if let Some(multi) = &mut self.multi {
-            multi.owed += held.iter().filter(|sent| sent.stream_bytes > 0).count() as u64;
+            multi.owed += held.iter().filter(|sent| sent.stream_bytes() > 0).count() as u64;
             multi.path_stats[usize::from(self.lane.id)].failures += 1;
         }
     }
