@@ -4,7 +4,7 @@
  * crates/cc with `paced = true`, `slow_start = "classic"` and its other defaults, in whole numbers. Section numbers are RFC 9438's.
  *
  * Differences from the Rust control:
- *  1. C, beta and fast convergence are fixed: 0.4, 0.7, on.
+ *  1. C and fast convergence are fixed: 0.4, on; beta is in thousandths.
  *  2. K and the epoch's time are whole units of 2^-14 s, 61 us, rounded down: W_cubic is off by 1.2 (t - K)^2 of those, 0.002
  *     packets 5 s from the plateau.
  *
@@ -19,6 +19,7 @@
 #define CUBIC_PACKET (1ULL << 32)
 #define CUBIC_MAX_CWND (LAW_MAX_WINDOW * CUBIC_PACKET)
 #define CUBIC_INFINITE (~0ULL)
+#define CUBIC_BETA 700
 /* No ACK counts for more: products with it stay inside 64 bits. */
 #define CUBIC_MAX_ACKED 4096
 /* 2^-14 s; 128 s to either side of the plateau, where the window is far beyond any bound. */
@@ -46,6 +47,7 @@ struct cubic_window {
 	u64 ssthresh_before;
 	struct cubic_growth growth_before;
 	bool has_before;
+	u32 beta; /* thousandths */
 	u64 zero; /* a zero that the verifier does not know */
 };
 
@@ -54,6 +56,7 @@ LAW_INLINE void cubic_init(struct cubic_window *w, u32 initial_window)
 	__builtin_memset(w, 0, sizeof(*w));
 	w->cwnd = law_clamp(initial_window, 1, LAW_MAX_WINDOW) * CUBIC_PACKET;
 	w->ssthresh = CUBIC_INFINITE;
+	w->beta = CUBIC_BETA;
 }
 
 LAW_INLINE bool cubic_in_slow_start(const struct cubic_window *w)
@@ -134,7 +137,7 @@ LAW_INLINE void cubic_avoid(struct cubic_window *w, const struct law_view *view,
 		cubic_begin_epoch(w, view->now_us);
 	g->elapsed_us += view->now_us - g->updated_us;
 	g->updated_us = view->now_us;
-	/* Section 4.3: alpha is 3 (1 - beta) / (1 + beta) = 9/17, and 1 from the window of the last reduction on. */
+	/* Section 4.3: alpha is 3 (1 - 0.7) / (1 + 0.7) = 9/17, whatever beta is now, and 1 from the window of the last reduction on. */
 	if (g->w_est >> 16 >= g->prior_q16)
 		g->w_est += (acked_q16 << 32) / cwnd;
 	else
@@ -180,14 +183,14 @@ LAW_INLINE void cubic_remember(struct cubic_window *w)
 	w->has_before = true;
 }
 
-/* Sections 4.6 and 4.7: 0.7 of what is in flight; W_max gives way if it is below the last one. */
+/* Sections 4.6 and 4.7: beta of what is in flight; W_max gives way if it is below the last one. */
 LAW_INLINE void cubic_reduce(struct cubic_window *w, const struct law_view *view, bool is_ecn)
 {
-	u64 window = law_min(w->cwnd, view->flight_size * CUBIC_PACKET) * 7 / 10;
+	u64 window = law_min(w->cwnd, view->flight_size * CUBIC_PACKET) * w->beta / 1000;
 	u64 cwnd = w->cwnd >> 16;
 
 	cubic_remember(w);
-	w->growth.w_max_q16 = cwnd < w->growth.w_max_q16 ? cwnd * 17 / 20 : cwnd;
+	w->growth.w_max_q16 = cwnd < w->growth.w_max_q16 ? cwnd * (1000 + w->beta) / 2000 : cwnd;
 	w->growth.prior_q16 = cwnd;
 	w->growth.has_epoch = false;
 	w->ssthresh = law_max(window, 2 * CUBIC_PACKET);
@@ -201,7 +204,7 @@ LAW_INLINE void cubic_on_rto(struct cubic_window *w, const struct law_view *view
 		u64 known = w->ssthresh == CUBIC_INFINITE ? CUBIC_MAX_CWND : law_max(w->cwnd, w->ssthresh);
 
 		cubic_remember(w);
-		w->ssthresh = law_max(law_min(known, view->flight_size * CUBIC_PACKET) * 7 / 10, 2 * CUBIC_PACKET);
+		w->ssthresh = law_max(law_min(known, view->flight_size * CUBIC_PACKET) * w->beta / 1000, 2 * CUBIC_PACKET);
 		w->growth.w_max_q16 = 0;
 		w->growth.prior_q16 = w->cwnd >> 16;
 		w->growth.has_epoch = false;

@@ -162,7 +162,7 @@
 #define SLACK_TOLERANCE_SCALE 1000U
 #define SLACK_TOLERANCE_MIN 0U
 #define SLACK_TOLERANCE_MAX 500U
-#define SLACK_PACE 6 /* pacing in windows per RTT (Copa: 2; with 1.25 it takes two thirds from NewReno); 0 does not pace, for study */
+#define SLACK_PACE 6 /* pacing in windows per RTT after slow start (Linux: 1.2), in which it is 2 at least; 0 does not pace, for study */
 #define SLACK_PACE_SCALE 1000U
 #define SLACK_PACE_MIN 0U
 #define SLACK_PACE_MAX 10000U
@@ -203,6 +203,10 @@
 #define SLACK_ENOUGH_SCALE 1000U
 #define SLACK_ENOUGH_MIN 0U
 #define SLACK_ENOUGH_MAX 1000000U
+#define SLACK_WEIGHT 17 /* CUBIC flows: what a viewer counts for while it is short: a cut takes so much less of the window */
+#define SLACK_WEIGHT_SCALE 1000U
+#define SLACK_WEIGHT_MIN 1000U
+#define SLACK_WEIGHT_MAX 100000U
 
 /* vegas */
 #define VEGAS_ALPHA 0 /* packets: backlog below which the window grows (ns-2: 1) */

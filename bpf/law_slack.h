@@ -6,16 +6,19 @@
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
- *     lost without are, but not below P; others are nothing;
+ *     lost without are, but not below P; others of a viewer are nothing; while the viewer is short no cut falls below P, and each takes a
+ *     `weight`th of CUBIC's;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
- * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate.
+ * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
+ * picture, that is shown less than the best rate, or that has no time and gets less than `enough`.
  *
  * Differences from the Rust control:
  *  1. `beta` and `floor` have their defaults, 0.7 and 1.
  *  2. What the player tells is words of the parameter block. A report is taken when the word `report` has changed: at the first
  *     packet after a pause, or at the next acknowledgement.
- *  3. A buffer of more than 2 h is one of 2 h; 1 / (1 - u) is at most 2^14.
+ *  3. What a cut leaves is in whole thousandths.
+ *  4. A buffer of more than 2 h is one of 2 h; 1 / (1 - u) is at most 2^14.
  *
  * Fixed point: windows as in law_cubic.h; packets in 1/65536; the player's level in nanoseconds; 1 / (1 - u) in 1/2^20, where 0
  * stands for u = 1. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
@@ -34,6 +37,8 @@
 #define SLACK_SAMPLES 8
 #define SLACK_QUEUE_MEMORY_MS 10000
 #define SLACK_WINNING_BACK 2
+#define SLACK_KEPT_TENTHS 9
+#define SLACK_UNTOLD_PACE 1
 /* Above 1 packet a microsecond the mean rate is more than enough for any video. */
 #define SLACK_MAX_RATE (1ULL << 32)
 #define SLACK_MIN_CWND (2 * CUBIC_PACKET)
@@ -48,10 +53,13 @@ enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 struct slack_playout {
 	u64 size_ns;
 	u64 level_ns;
+	u64 delivered_ns;
 	u64 at_us;
 	u64 ns_per_byte_q16;
 	bool is_told;
 	bool is_playing;
+	bool has_begun;
+	bool is_below_top;
 	bool has_choice; /* it has asked for less than its best rate, or does not tell that */
 };
 
@@ -79,6 +87,7 @@ struct slack_state {
 	u32 judged_lost;
 	bool is_over_allowance;
 	bool has_ignored;
+	bool is_short; /* the viewer needs more than it gets */
 };
 
 LAW_INLINE void slack_init(struct slack_state *s, u32 initial_window)
@@ -106,10 +115,14 @@ LAW_INLINE u32 slack_phase(const struct slack_state *s)
 LAW_INLINE void slack_advance(struct slack_playout *p, u64 now_us, u64 bytes)
 {
 	u64 gone_ns = p->is_playing ? law_min(now_us - p->at_us, SLACK_MAX_NS) * 1000 : 0;
+	u64 media_ns = law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16;
 
 	p->at_us = now_us;
 	p->level_ns = p->level_ns > gone_ns ? p->level_ns - gone_ns : 0;
-	p->level_ns = law_min(p->level_ns + (law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16), p->size_ns);
+	p->level_ns = law_min(p->level_ns + media_ns, p->size_ns);
+	/* It has begun for sure when more than it can hold was sent. */
+	p->delivered_ns = law_min(p->delivered_ns + media_ns, SLACK_MAX_NS * 2);
+	p->has_begun |= p->delivered_ns * 4 >= p->size_ns * 5;
 	p->is_playing = p->is_playing ? p->level_ns > 0 : p->level_ns * 50 >= p->size_ns * 49;
 }
 
@@ -147,6 +160,10 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	/* At most 4 ms a byte: products with the bytes of an ACK stay inside 64 bits. */
 	p->ns_per_byte_q16 = law_min((length_ms * 1000000 << 16) / bytes, 1ULL << 38);
 	p->is_playing = !param[SLACK_URGENT] && p->level_ns && (has_level || was_playing);
+	if (!p->is_told)
+		p->delivered_ns = 0;
+	p->has_begun = (p->is_told && p->has_begun) || has_level;
+	p->is_below_top = kbps < top_kbps;
 	p->has_choice = (p->is_told && p->has_choice) || kbps < top_kbps || !top_kbps;
 	p->at_us = now_us;
 	p->is_told = true;
@@ -160,10 +177,17 @@ LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const s
 	slack_take_report(s, param, view->now_us);
 }
 
-/* The flow gets `enough` times the best rate. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
+/* Of a player, and of its best rate. */
+LAW_INLINE bool slack_is_told(const struct slack_state *s, const u32 *param)
+{
+	return s->playout.is_told && LAW_PARAM(param, SLACK_TOP_KBPS);
+}
+
+/* The flow gets `enough` times the best rate, or, while it is paced, nine tenths of the pace. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
 LAW_INLINE bool slack_has_enough(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 needed = LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS);
+	u64 enough = LAW_PARAM(param, SLACK_ENOUGH), kept = LAW_PARAM(param, SLACK_EASE) * SLACK_KEPT_TENTHS / 10;
+	u64 needed = (s->ease_q20 ? law_min(enough, kept) : enough) * LAW_PARAM(param, SLACK_TOP_KBPS);
 
 	return law_min(s->mean_rate, SLACK_MAX_RATE) * law_min(view->mss, 65535) * 15625 >= needed << 23;
 }
@@ -189,7 +213,7 @@ LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, con
 	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
 	u64 ease;
 
-	if (!p->is_told || !p->is_playing || !LAW_PARAM(param, SLACK_TOP_KBPS))
+	if (!slack_is_told(s, param) || !p->is_playing || !p->has_begun)
 		return 0;
 	if (!slack_has_enough(s, param, view))
 		return p->has_choice ? 0 : slack_ease_of_level(p, param, reserve * SLACK_WINNING_BACK);
@@ -198,6 +222,16 @@ LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, con
 		return ease;
 	of_haste = SLACK_HASTE_SCALE * SLACK_ONE_Q20 / of_haste;
 	return ease ? law_min(ease, of_haste) : of_haste;
+}
+
+/* More would show. */
+LAW_INLINE bool slack_is_short(const struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	const struct slack_playout *p = &s->playout;
+
+	if (!slack_is_told(s, param))
+		return false;
+	return p->is_below_top || (!s->ease_q20 && (!p->has_begun || !slack_has_enough(s, param, view)));
 }
 
 /* Packets that fill the pipe at the rate that this flow gets. */
@@ -225,10 +259,17 @@ LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
 	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
 }
 
-/* Rule 2. */
-LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
+/* What no cut with a floor falls below. */
+LAW_INLINE u64 slack_floor(const struct slack_state *s, const struct law_view *view)
 {
-	floor = law_min(floor, s->cubic.cwnd);
+	return law_min(slack_pipe(s, view), s->cubic.cwnd);
+}
+
+/* Rule 2. */
+LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, bool has_floor)
+{
+	u64 floor = has_floor ? slack_floor(s, view) : 0;
+
 	cubic_reduce(&s->cubic, view, is_ecn);
 	s->has_ignored = false;
 	if (s->cubic.cwnd < floor)
@@ -277,7 +318,7 @@ LAW_INLINE void slack_end_round(struct slack_state *s, const u32 *param, const s
 		return;
 	backlog = min > view->min_rtt_us ? (in_flight * (min - view->min_rtt_us) << 16) / min : 0;
 	if (slack_loses_too_much(s, param, view) && s->has_ignored)
-		slack_reduce(s, view, false, slack_pipe(s, view));
+		slack_reduce(s, view, false, true);
 	allowance = slack_allowance_q16(s, param);
 	s->is_over_allowance = s->ease_q20 && !s->playout.has_choice && backlog >= allowance;
 	if (!s->is_over_allowance || backlog == allowance)
@@ -315,8 +356,10 @@ LAW_INLINE void slack_measure(struct slack_state *s, const struct law_view *view
 /* Rule 4 over the pace that the window asks for, in bytes a second. */
 LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 gain = LAW_PARAM(param, SLACK_PACE), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
+	u64 most = slack_is_told(s, param) ? ~0ULL : SLACK_UNTOLD_PACE * SLACK_PACE_SCALE;
+	u64 set = law_min(LAW_PARAM(param, SLACK_PACE), most), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
 	/* Thousandths times kbit/s are bits a second. */
+	u64 gain = set && cubic_in_slow_start(&s->cubic) ? law_max(set, 2 * SLACK_PACE_SCALE) : set;
 	u64 media = LAW_PARAM(param, SLACK_EASE) * LAW_PARAM(param, SLACK_TOP_KBPS) / 8;
 
 	if (!view->srtt_us)
@@ -363,6 +406,8 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	if (s->playout.is_told)
 		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
 	s->ease_q20 = slack_ease_q20(s, param, view);
+	s->is_short = slack_is_short(s, param, view);
+	s->cubic.beta = s->is_short ? 1000 - (1000 - CUBIC_BETA) * SLACK_WEIGHT_SCALE / LAW_PARAM(param, SLACK_WEIGHT) : CUBIC_BETA;
 	if (ack->round_start)
 		slack_end_round(s, param, view);
 	slack_measure(s, view, ack);
@@ -375,16 +420,21 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 /* A congestion episode begins. */
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
-	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || slack_has_queue(s))
-		slack_reduce(s, view, is_ecn, 0);
+	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
+		slack_reduce(s, view, is_ecn, s->is_short);
 	else
 		s->has_ignored = true;
 }
 
 LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
 {
+	/* What was in flight under a pace says nothing of the path: then it is a first slow start. */
+	u64 least = s->ease_q20 ? CUBIC_INFINITE : s->is_short ? slack_floor(s, view) : 0;
+
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);
+	if (is_first && s->cubic.ssthresh < least)
+		cubic_set(&s->cubic, s->cubic.cwnd, least);
 }
 
 LAW_INLINE void slack_on_undo(struct slack_state *s, const struct law_view *view)

@@ -1,9 +1,9 @@
-"""Viewers against neighbours: all senders on forty drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
+"""Viewers against neighbours: all senders on drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [all | search | quic]    (needs playpath installed; two minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [search | quic]    (needs playpath installed; ten minutes of a core)
 
-The even scenes are those that parameters are searched on (`search`), the odd ones those that all senders are judged on, with
-`quic` some of them over QUIC. STORE is a file, a line for each session; what is in it is not played again.
+On the even scenes Slack's parameters are searched (`search`); all senders, and what the search found, are judged on the odd ones,
+with `quic` some of them over QUIC. STORE is a file, a line for each sender and scene; what is in it is not played again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 import playpath
 from playpath.plots import figure
@@ -23,41 +23,24 @@ from playpath.plots.style import INK, sender_styles
 
 Row = dict[str, Any]
 IMAGE = Path(__file__).parents[1] / "images" / "slack-front.png"
-SEED, COUNT = 42, 40
-SESSIONS = 5
+SEED, COUNT = 2026, 84
+JUDGED, SEARCHED = 2, 1
 """Seeds of each scene; what is compared are means over them."""
-SENDERS = [
-    "slack",
-    "sammy",
-    "ledbatpp",
-    "cubic",
-    "newreno",
-    "westwood",
-    "compound",
-    "vegas",
-    "ccplca",
-    "bbr",
-    "bbr3",
-    "copa",
-]
-OVER_QUIC = ["slack", "cubic", "newreno", "bbr", "bbr3", "copa"]
-SEARCHED: list[Row] = [
-    {},
-    *(
-        {name: value}
-        for name, values in {
-            "enough": (1.25, 2.0),
-            "haste": (0.0, 0.67, 1.0),
-            "ease": (1.5, 3.0),
-            "reserve": (16, 32, 128),
-            "allowance": (4, 16),
-            "tolerance": (0.0, 0.02),
-            "pace": (1.25, 1.5),
-        }.items()
-        for value in values
-    ),
-]
-"""One constant changed at a time, and none."""
+RIVALS = ["cubic", "newreno", "westwood", "compound", "vegas", "ccplca", "bbr", "bbr3", "copa"]
+SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "ledbatpp")]
+OVER_QUIC: list[Row] = [{"name": name} for name in ("slack", "cubic", "newreno", "bbr", "bbr3", "copa")]
+SPACE: dict[str, tuple[float, ...]] = {
+    "weight": (1, 1.5, 2, 3, 4, 6),
+    "pace": (1.2, 1.5, 2),
+    "enough": (1.25, 1.5, 2),
+    "ease": (1.5, 2),
+    "haste": (0, 0.5, 0.67),
+    "reserve": (32, 64, 128),
+    "tolerance": (0.02, 0.05, 0.1),
+    "floor": (0.5, 0.75, 1),
+}
+"""What the search draws from; settings that are drawn, beside `weight` alone."""
+DRAWS, DEFAULT_WEIGHT = 8, 3
 STALL_S, START, MOS = 0.25, 1.1, 0.1
 """What one notices: a stall, a start a tenth later than the best, a tenth of a point."""
 METRICS = (
@@ -69,21 +52,6 @@ METRICS = (
     "mean_queue_packets",
 )
 OTHERS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets")
-
-LABELS = {
-    "vegas": (0, 9, "center"),
-    "ledbatpp": (-9, -3, "right"),
-    "sammy": (-9, -3, "right"),
-    "newreno": (-9, 2, "right"),
-    "cubic": (-9, -3, "right"),
-    "compound": (8, 7, "left"),
-    "copa": (-9, 2, "right"),
-    "ccplca": (-9, -8, "right"),
-    "bbr3": (-9, -3, "right"),
-    "slack": (10, -4, "left"),
-    "bbr": (-8, 8, "left"),
-}
-"""Where a name stands beside its point, in points; right of it without a word."""
 
 PATH = """
 name = "front"
@@ -117,26 +85,67 @@ LADDERS = (
     "200 kbit/s, 400 kbit/s, 800 kbit/s, 1600 kbit/s, 2500 kbit/s",
 )
 RIVAL = '[[traffic]]\nname = "other"\nkind = "{kind}"\ncc = "{cc}"\nstart_spread = "10 s"\ncount = {count}\n'
-RIVALS = {
+NEIGHBOURS = {
     "none": "",
     "web": RIVAL.format(kind="web", cc="cubic", count=2),
     **{cc: RIVAL.format(kind="bulk", cc=cc, count=1) for cc in ("cubic", "newreno", "bbr3")},
 }
 
 
+class Point(NamedTuple):
+    """A sender's place on the front: percent, seconds a session, points."""
+
+    neighbour: float
+    stall: float
+    mos: float
+
+
 def main() -> None:
     """Play what is missing, then tell."""
     store, what = Path(sys.argv[1]), (sys.argv[2] if len(sys.argv) > 2 else "all")
-    scenes = drawn()
-    senders: list[Row]
-    if what == "search":
-        senders = [{"name": "slack", **change} for change in SEARCHED]
-        tell_search(play(store, scenes, senders, range(0, COUNT, 2)))
-    elif what == "quic":
-        senders = [{"name": name} for name in OVER_QUIC]
-        tell(play(store, scenes, senders, range(1, COUNT, 2), {"transport": "quic"}), OVER_QUIC)
-    else:
-        _draw(tell(play(store, scenes, [{"name": name} for name in SENDERS], range(1, COUNT, 2)), SENDERS))
+    scenes, odd = drawn(), range(1, COUNT, 2)
+    if what == "quic":
+        more = {"transport": "quic"}
+        tell(play(store, scenes, OVER_QUIC, odd, JUDGED, more), OVER_QUIC)
+        return
+    found = search(store, scenes)
+    if what == "all":
+        senders = SENDERS + [sender for sender in found if sender not in SENDERS]
+        _draw(tell(play(store, scenes, senders, odd, JUDGED), senders))
+
+
+def search(store: Path, scenes: list[tuple[Row, str]]) -> list[Row]:
+    """Settings of Slack that no other one beats on the even scenes in stalls, picture and the neighbour's rate."""
+    draw = random.Random(SEED)
+    settings: list[Row] = [{}, *({"weight": weight} for weight in SPACE["weight"] if weight != DEFAULT_WEIGHT)]
+    settings += [{name: draw.choice(values) for name, values in SPACE.items()} for _ in range(DRAWS)]
+    senders: list[Row] = [{"name": "slack", **setting} for setting in settings]
+    reference: list[Row] = [{"name": "newreno"}]
+    rows = play(store, scenes, senders + reference, range(0, COUNT, 2), SEARCHED)
+    by = {label(sender): point(_of(rows, sender), _of(rows, reference[0])) for sender in senders}
+    for name, place in by.items():
+        print(f"| {name} | {place.stall:.2f} | {place.mos:.2f} | {place.neighbour:.0f} % |")
+    best = [sender for sender in senders if not any(_beats(other, by[label(sender)]) for other in by.values())]
+    print("not beaten:", *(label(sender) for sender in best), sep="\n  ")
+    return best
+
+
+def label(sender: Row) -> str:
+    """A sender in words."""
+    return ", ".join([sender["name"], *(f"{key} {value:g}" for key, value in sender.items() if key != "name")])
+
+
+def _of(rows: list[Row], sender: Row) -> list[Row]:
+    return [row for row in rows if row["sender"] == sender]
+
+
+def point(own: list[Row], reference: list[Row]) -> Point:
+    """Where a sender stands: means, of rates the geometric one over bulk neighbours."""
+    rates = [
+        math.log(row[OTHERS[0]] / ref[OTHERS[0]]) for row, ref in zip(own, reference, strict=True) if row["has_bulk"]
+    ]
+    scores = [row["p1203_o35"] or 1.0 for row in own if row["adapts"]]
+    return Point(100 * math.exp(fmean(rates)), fmean(row["stall_time_s"] for row in own), fmean(scores))
 
 
 def drawn() -> list[tuple[Row, str]]:
@@ -164,7 +173,7 @@ def _scene(draw: random.Random) -> tuple[Row, str]:
         "adapts": draw.random() < 0.5,
     }
     player = SEGMENTS if scene["adapts"] else FILM
-    return scene, PATH.format(**scene) + player.format(**scene) + RIVALS[scene["rival"]]
+    return scene, PATH.format(**scene) + player.format(**scene) + NEIGHBOURS[scene["rival"]]
 
 
 def _log_uniform(draw: random.Random, low: float, high: float) -> float:
@@ -172,26 +181,38 @@ def _log_uniform(draw: random.Random, low: float, high: float) -> float:
 
 
 def play(
-    store: Path, scenes: list[tuple[Row, str]], senders: list[Row], which: Iterable[int], more: Row | None = None
+    store: Path,
+    scenes: list[tuple[Row, str]],
+    senders: list[Row],
+    which: Iterable[int],
+    seeds: int,
+    more: Row | None = None,
 ) -> list[Row]:
     """The sessions of these senders and scenes."""
     store.touch()
-    kept = {(row["scene"], json.dumps(row["sender"])): row for row in map(json.loads, store.read_text().splitlines())}
+    kept = {row["key"]: row for row in map(json.loads, store.read_text().splitlines())}
     rows = []
     with store.open("a") as file:
-        for index in which:
-            scene, text = scenes[index]
-            for sender in senders:
-                key = (index, json.dumps(sender))
+        for sender in senders:
+            for index in which:
+                key = json.dumps([index, sender, seeds, more])
                 if key not in kept:
-                    made = {"sender": [{"cc": sender, **(more or {})}]}
-                    played = [playpath.run(text, seed=seed, set=made).metrics for seed in range(1, SESSIONS + 1)]
-                    figures = {name: _mean([one.get(name) for one in played]) for name in METRICS + OTHERS}
-                    kept[key] = {"scene": index, "sender": sender, "adapts": scene["adapts"]} | figures
+                    kept[key] = {"key": key, "scene": index, "sender": sender} | _session(
+                        scenes[index], sender, seeds, more
+                    )
                     file.write(json.dumps(kept[key]) + "\n")
                     file.flush()
                 rows.append(kept[key])
     return rows
+
+
+def _session(scene: tuple[Row, str], sender: Row, seeds: int, more: Row | None) -> Row:
+    """Means over the seeds."""
+    drawn_as, text = scene
+    made = {"sender": [{"cc": sender, **(more or {})}]}
+    played = [playpath.run(text, seed=seed, set=made).metrics for seed in range(1, seeds + 1)]
+    figures = {name: _mean([one.get(name) for one in played]) for name in METRICS + OTHERS}
+    return {"adapts": drawn_as["adapts"], "has_bulk": drawn_as["rival"] not in ("none", "web")} | figures
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -199,31 +220,26 @@ def _mean(values: list[float | None]) -> float | None:
     return fmean(there) if there else None
 
 
-def tell(rows: list[Row], senders: list[str]) -> dict[str, tuple[float, float]]:
+def tell(rows: list[Row], senders: list[Row]) -> dict[str, Point]:
     """A row for each sender; gives what the figure draws of each."""
-    by = {name: [row for row in rows if row["sender"] == {"name": name}] for name in senders}
-    rivals = [name for name in senders if name not in ("slack", "sammy", "ledbatpp")]
     print(
-        "| sender | stall (s a session) | stalls more than the best | starts a tenth later | MOS 0.1 lower | retransmitted"
-        " | neighbour's rate | neighbour's retransmissions |"
+        "| sender | stall (s a session) | stalls more than the best | starts a tenth later | MOS 0.1 lower | MOS"
+        " | retransmitted | neighbour's rate | neighbour's retransmissions |"
     )
-    print("| -- " * 8 + "|")
+    print("| -- " * 9 + "|")
+    reference = _of(rows, {"name": "newreno"})
+    rivals = [sender for sender in senders if sender["name"] in RIVALS]
     points = {}
-    for name, own in by.items():
-        against = [[by[other][i] for other in rivals if other != name] for i in range(len(own))]
+    for sender in senders:
+        own = _of(rows, sender)
+        against = [[_of(rows, rival)[i] for rival in rivals if rival != sender] for i in range(len(own))]
         cells = _against(own, against)
-        shares = [
-            row[OTHERS[0]] / ref[OTHERS[0]] for row, ref in zip(own, by["newreno"], strict=True) if ref[OTHERS[0]]
-        ]
-        resent = [
-            row[OTHERS[1]] / ref[OTHERS[1]] for row, ref in zip(own, by["newreno"], strict=True) if ref[OTHERS[1]]
-        ]
-        stall = fmean(row["stall_time_s"] for row in own)
-        points[name] = (100 * fmean(shares), stall)
+        place = points[label(sender)] = point(own, reference)
+        resent = [row[OTHERS[1]] / ref[OTHERS[1]] for row, ref in zip(own, reference, strict=True) if ref[OTHERS[1]]]
         sent = fmean(row["retransmitted_packets"] for row in own)
         print(
-            f"| {name} | {stall:.2f} | {cells[0]} | {cells[1]} | {cells[2]} | {sent:.0f} | {100 * fmean(shares):.0f} %"
-            f" | × {median(resent):.2f} |"
+            f"| {label(sender)} | {place.stall:.2f} | {cells[0]} | {cells[1]} | {cells[2]} | {place.mos:.2f} | {sent:.0f}"
+            f" | {place.neighbour:.0f} % | × {median(resent):.2f} |"
         )
     return points
 
@@ -239,42 +255,37 @@ def _against(own: list[Row], against: list[list[Row]]) -> list[str]:
     return [f"{stalls} of {len(own)}", f"{starts} of {len(own)}", f"{worse} of {adaptive}"]
 
 
-def tell_search(rows: list[Row]) -> None:
-    """A row for each setting."""
-    print("| changed | stall (s a session) | MOS, adaptive | retransmitted | neighbour's rate (Mbit/s) |")
-    print("| -- " * 5 + "|")
-    for change in SEARCHED:
-        own = [row for row in rows if row["sender"] == {"name": "slack", **change}]
-        scores = [row["p1203_o35"] for row in own if row["adapts"] and row["p1203_o35"] is not None]
-        others = [row[OTHERS[0]] for row in own if row[OTHERS[0]]]
-        name = ", ".join(f"{key} {value:g}" for key, value in change.items()) or "nothing"
-        means = (fmean(row[key] for row in own) for key in ("stall_time_s", "retransmitted_packets"))
-        stall, sent = means
-        print(f"| {name} | {stall:.2f} | {fmean(scores):.2f} | {sent:.0f} | {fmean(others):.2f} |")
+LABELS = {"cubic": (-9, 3, "right"), "compound": (8, -8, "left"), "slack": (9, 4, "left")}
+"""Where a name stands beside its point, in points; right of it without a word."""
 
 
-def _draw(points: Mapping[str, tuple[float, float]]) -> None:
-    drawing, ax = figure(6.4, 4.6)
-    front = sorted(p for p in points.values() if not any(_beats(other, p) for other in points.values()))
-    ax.plot(*zip(*front, strict=True), color=INK, linewidth=0.8, linestyle=":", zorder=1)
-    for name, style in sender_styles(list(points)).items():
-        is_own = name == "slack"
-        ax.plot(*points[name], style.marker, color=style.colour, markersize=12 if is_own else 8)
-        right, up, side = LABELS.get(name, (8, -3, "left"))
-        at: Row = {"xytext": (right, up), "textcoords": "offset points", "ha": side}
-        ax.annotate(name, points[name], fontsize=10, color=INK, weight="bold" if is_own else "normal", **at)
-    ax.set_yscale("log")
-    ax.set_yticks([3, 10, 30, 100], ["3", "10", "30", "100"])
-    ax.set_yticks([], minor=True)
-    ax.set_ylim(2, 250)
-    ax.tick_params(labelsize=10)
-    ax.set_xlabel("bulk neighbour's goodput (%), 100: beside a viewer with NewReno → better", fontsize=10)
-    ax.set_ylabel("stall time (s a session), down is better", fontsize=10)
+def _draw(points: Mapping[str, Point]) -> None:
+    drawing, axes = figure(10, 4.8, ncols=2)
+    settings = [place for name, place in points.items() if name.startswith("slack, ")]
+    senders = {name: place for name, place in points.items() if not name.startswith("slack, ")}
+    for ax, value in zip(axes, ("stall", "mos"), strict=True):
+        for place in settings:
+            ax.plot(
+                place.neighbour, getattr(place, value), "o", color=INK, markerfacecolor="none", markersize=5, zorder=1
+            )
+        for name, style in sender_styles(list(senders)).items():
+            place, is_own = senders[name], name == "slack"
+            at = (place.neighbour, getattr(place, value))
+            ax.plot(*at, style.marker, color=style.colour, markersize=12 if is_own else 8)
+            right, up, side = LABELS.get(name, (8, -3, "left"))
+            beside: Row = {"xytext": (right, up), "textcoords": "offset points", "ha": side}
+            ax.annotate(name, at, fontsize=10, color=INK, weight="bold" if is_own else "normal", **beside)
+        ax.set_xlabel("bulk neighbour's goodput (%), 100: beside NewReno → better", fontsize=10)
+        ax.tick_params(labelsize=10)
+    axes[0].set_yscale("log")
+    axes[0].set_ylabel("stall time (s a session), down is better", fontsize=10)
+    axes[1].set_ylabel("MOS of adaptive viewers, up is better", fontsize=10)
     drawing.savefig(IMAGE, dpi=180, facecolor="white", metadata={"Software": None})
 
 
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one != other and one[0] >= other[0] and one[1] <= other[1]
+def _beats(one: Point, other: Point) -> bool:
+    no_worse = one.neighbour >= other.neighbour and one.stall <= other.stall and one.mos >= other.mos
+    return one != other and no_worse
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Simulation-based calibration (Talts 2018): paths are drawn, a sender is played on them, and the path that was drawn is ranked among the
 draws that `infer` gives for the log. Over many sessions the ranks are uniform if what `infer` says is as likely as it says.
 
-    python tests/python/calibration.py play ranks.jsonl FIRST LAST [SENDER …]
+    python tests/python/calibration.py play sessions.jsonl FIRST LAST [SENDER …]
+    python tests/python/calibration.py rank sessions.jsonl ranks.jsonl
     python tests/python/calibration.py table ranks.jsonl
 
-The first plays the sessions of these numbers that the file does not have yet, so that it goes on where it was interrupted; run by hand, as
-many as there is time for.
-The paths come from the beliefs of `infer`: capacity and its changes (within 1 to 40 Mbit/s), queue, share of the paths that lose at
+The first plays the sessions of these numbers that the file does not have yet, and the second ranks those that its file does not have, so
+that both go on where they were interrupted; run by hand, as many as there is time for.
+The paths come from the beliefs of `infer`: capacity and its changes (within 0.4 to 250 Mbit/s), queue, share of the paths that lose at
 random, the server's time before the first byte, and what a log's times are off by. The engine plays them, not the model of the
 inference, so that a fault of the model shows, too. The table says how many ranks lie in each fifth of 100, what that is off by (chi-squared
 of 4 degrees of freedom: over 9.5 in a twentieth of cases if the ranks are uniform), and how many sessions a 90 % interval holds.
@@ -17,12 +18,15 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 import random
 import sys
 import tempfile
+import time
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +65,16 @@ THINKS_MS = (0.001, 1, 2, 3, 4.5, 7, 11, 17, 27, 42, 65)
 NOISES = ((3, 0.006), (5, 0.02), (12, 0.05), (40, 0.12))
 """What logged times are off by, in ms and as a share: `NOISES` of crates/infer/src/explain.rs."""
 PAUSES = 0.03
+RATES_MBPS = (0.4, 250.0)
+"""Of what is believed 95 in 100 lie within; an engine that is played must come to an end."""
 QUEUES = {15: 0.12, 45: 0.28, 130: 0.38, 400: 0.22}
 
 
 def course(draw: random.Random, lasts_s: float = 400.0) -> list[tuple[float, float]]:
-    """A capacity by the beliefs of `crates/infer/src/chain.rs`, 1 to 40 Mbit/s."""
+    """A capacity by the beliefs of `crates/infer/src/chain.rs`, within `RATES_MBPS`."""
 
     def anything() -> float:
-        while not 1 < (rate := 10 * math.exp(1.5 * draw.gauss(0, 1))) < 40:
+        while not RATES_MBPS[0] < (rate := 10 * math.exp(1.5 * draw.gauss(0, 1))) < RATES_MBPS[1]:
             pass
         return rate
 
@@ -80,7 +86,9 @@ def course(draw: random.Random, lasts_s: float = 400.0) -> list[tuple[float, flo
     kinds = {0.02: 0.15, 0.35: 0.05, math.inf: 0.002}
     while (at := at + draw.expovariate(sum(kinds.values()))) < lasts_s:
         [scale] = draw.choices(list(kinds), list(kinds.values()))
-        rate = anything() if scale == math.inf else min(40.0, max(1.0, rate * math.exp(laplace(scale))))
+        rate = (
+            anything() if scale == math.inf else min(RATES_MBPS[1], max(RATES_MBPS[0], rate * math.exp(laplace(scale))))
+        )
         found.append((at, rate))
     return found
 
@@ -92,7 +100,7 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
     capacity = course(draw)
     loss = math.exp(draw.uniform(math.log(2e-4), math.log(0.05))) if draw.random() < 0.3 else 0.0
     [queue] = draw.choices(list(QUEUES), list(QUEUES.values()))
-    while not 10 < (rtt_ms := 50 * math.exp(0.8 * draw.gauss(0, 1))) < 300:
+    while not 5 < (rtt_ms := 50 * math.exp(0.8 * draw.gauss(0, 1))) < 500:
         pass
     trace = folder / f"{cc}{transport}{seed}.csv"
     trace.write_text("time_s,rate_mbps\n" + "".join(f"{at:.4f},{rate:.5f}\n" for at, rate in capacity))
@@ -128,7 +136,7 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
         }
         for one in told
     ]
-    truth = {"capacity": capacity, "loss": loss, "rtt_s": rtt_ms / 1e3, "queue": queue}
+    truth = {"capacity": capacity, "loss": loss, "rtt_s": rtt_ms / 1e3, "queue": queue, "think_s": think_ms / 1e3}
     off(transfers, draw)
     return {"transfers": transfers, "first_s": first, "has_first_bytes": has_first_bytes, **truth}
 
@@ -166,16 +174,15 @@ def mean_over(capacity: list[tuple[float, float]], begin: float, end: float) -> 
     return sum(rate * (until - at) for at, until, rate in pieces if until > at) / (end - begin)
 
 
-def ranks(sender: str, seed: int, folder: Path) -> dict[str, Any]:
+def ranks(one: dict[str, Any]) -> dict[str, Any]:
     """How many of the draws are below the truth; equals are shared out by chance."""
-    one = session(sender, seed, folder)
-    transfers = one["transfers"]
+    transfers, seed = one["transfers"], one["session"]
     lasts = transfers[-1]["at_s"] + transfers[-1]["took_s"]
     packets = sum(transfer["bytes"] for transfer in transfers) / 1448
     repeated = sum(transfer["again"] for transfer in transfers)
     question = {
         "transfers": transfers,
-        "senders": [sender],
+        "senders": [one["sender"]],
         "initial_window": 10,
         "restarts_after_idle": True,
         "step_s": 5,
@@ -184,7 +191,9 @@ def ranks(sender: str, seed: int, folder: Path) -> dict[str, Any]:
         "seed": seed,
         "retransmitted": repeated / (packets + repeated),
     }
+    begin = time.process_time()
     draws = engine.infer(question)["draws"]
+    took = time.process_time() - begin
     truth = {
         "capacity": mean_over(one["capacity"], one["first_s"], one["first_s"] + lasts),
         "rtt": one["rtt_s"],
@@ -204,15 +213,22 @@ def ranks(sender: str, seed: int, folder: Path) -> dict[str, Any]:
         + chance.randint(0, sum(value == truth[name] for value in values))
         for name, values in found.items()
     }
-    return {"sender": sender, "session": seed, **own}
+    quarters = {name: sorted(values)[DRAWS // 10 :: DRAWS * 2 // 5] for name, values in found.items()}
+    told = {"retransmitted": question["retransmitted"], "queue": one["queue"], "first_bytes": one["has_first_bytes"]}
+    return {"sender": one["sender"], "session": seed, **own, "truth": truth, "draws": quarters, **told, "took_s": took}
 
 
-def play(file: Path, sessions: range, senders: Sequence[str]) -> None:
-    """Add the sessions to a file that it does not have."""
+def drawn(sender: str, seed: int) -> dict[str, Any]:
+    """A session that is drawn and played."""
+    with tempfile.TemporaryDirectory() as place:
+        return {"sender": sender, "session": seed, **session(sender, seed, Path(place))}
+
+
+def _added(file: Path, jobs: dict[tuple[str, int], Callable[[], Any]]) -> None:
+    """Lines that a file does not have, as they are done."""
     known = {(one["sender"], one["session"]) for one in _read(file)}
-    left = [(sender, seed) for seed in sessions for sender in senders if (sender, seed) not in known]
-    with tempfile.TemporaryDirectory() as place, ProcessPoolExecutor() as pool, file.open("a") as out:
-        for done in as_completed([pool.submit(ranks, *one, Path(place)) for one in left]):
+    with ProcessPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool, file.open("a") as out:
+        for done in as_completed([pool.submit(job) for key, job in jobs.items() if key not in known]):
             print(json.dumps(done.result()), file=out, flush=True)
 
 
@@ -234,8 +250,12 @@ def table(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "table":
-        table(Path(sys.argv[2]))
+    what, file, *rest = sys.argv[1:]
+    if what == "table":
+        table(Path(file))
+    elif what == "rank":
+        told = _read(Path(file))
+        _added(Path(rest[0]), {(one["sender"], one["session"]): partial(ranks, one) for one in told})
     else:
-        first, last = map(int, sys.argv[3:5])
-        play(Path(sys.argv[2]), range(first, last + 1), sys.argv[5:] or SENDERS)
+        numbers = itertools.product(range(int(rest[0]), int(rest[1]) + 1), rest[2:] or SENDERS)
+        _added(Path(file), {(sender, number): partial(drawn, sender, number) for number, sender in numbers})

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from calibration import ranks
+from calibration import drawn, ranks
 from known_truth import CONSTANT, NEIGHBOUR, beacons, scenario
 from typer.testing import CliRunner
 
@@ -24,6 +24,7 @@ from playpath.cli import app
 from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
+from playpath.population.replay import judge
 from playpath.population.transfers import Faults, Session, sessions
 
 LOGS = Path(os.environ.get("PLAYPATH_LOGS", "../shared/logs")) / "emulated-known-capacity"
@@ -227,12 +228,29 @@ def test_a_sender_that_losses_hold_back_named_for_one_that_they_do_not_is_notice
 @pytest.mark.slow
 def test_paths_that_are_drawn_are_among_the_draws() -> None:
     """A few sessions of the calibration (`calibration.py`): no rank of all at one end, and most in the middle 90 %."""
-    with tempfile.TemporaryDirectory() as place:
-        found = [ranks("cubic", seed, Path(place)) for seed in range(2, 22, 2)]
+    found = [ranks(drawn("cubic", seed)) for seed in range(2, 22, 2)]
     for name, least in (("capacity", 5), ("loss", 7)):
         own = [one[name] for one in found]
         assert sum(4 < rank < 95 for rank in own) >= least, own
         assert 0 < sum(rank < 50 for rank in own) < 10, own
+
+
+@pytest.mark.parametrize(
+    ("by", "is_likelier"),
+    [
+        ((2.0, 2.0, 2.0), True),  # 6 together, e⁶ times as likely
+        ((2.0, 2.0, 0.5), False),  # 4.5
+        ((40.0, -0.5, -0.5), False),  # one session does not decide for the others
+        ((40.0, 0.5, -3.0), True),  # 10 + 0.5 - 3
+        ((-20.0, 9.0, 9.0), True),  # -10 + 18
+    ],
+)
+def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[float, ...], is_likelier: bool) -> None:
+    head = "replay_time_ratio,replay_time_ratio_p05,replay_time_ratio_p95,unexplained_percent,replay_held_percent"
+    lines = [f"1,0.9,1.1,0,95,1.5,bbr,{one}" for one in by]
+    text = "\n".join([f"{head},rate_p95_over_p05,rival,rival_likelier_by", *lines])
+    (tmp_path / "sessions.csv").write_text(text + "\n")
+    assert judge(tmp_path).likelier == ("bbr" if is_likelier else "")
 
 
 def test_a_wrong_sender_is_a_clear_line(tmp_path: Path) -> None:

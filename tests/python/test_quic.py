@@ -115,6 +115,10 @@ def test_a_trace_has_a_qlog_that_agrees_with_the_record(cli, tmp_path):
     assert (head["qlog_version"], head["qlog_format"]) == ("0.3", "JSON-SEQ")
     assert head["file_schema"] == "urn:ietf:params:qlog:file:sequential"
     assert head["trace"]["vantage_point"]["type"] == "server"
+    assert head["trace"]["event_schemas"] == ["urn:ietf:params:qlog:events:quic-02"]
+    epoch = {"clock_type": "monotonic", "epoch": "unknown"}
+    common = head["trace"]["common_fields"]
+    assert (common["time_format"], common["reference_time"]) == ("relative_to_epoch", epoch)
     times = [event["time"] for event in events]
     assert times == sorted(times)
     assert times[-1] > 10_000

@@ -195,7 +195,6 @@ def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
     ("options", "line"),
     [
         (("--tun", "a"), "--tun: QUIC needs no device"),
-        (("--scheduler", "minrtt"), "--scheduler: there is no multipath QUIC"),
         (("--key", "nowhere.pem", "--certificate", "nowhere.pem"), "nowhere.pem"),
     ],
 )

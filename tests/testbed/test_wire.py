@@ -204,6 +204,40 @@ def test_a_client_moves_from_one_interface_to_another_over_quic() -> None:
     assert down["path.second/down"] > 1300
 
 
+@pytest.mark.parametrize("ends", [False, True])
+def test_noq_fetches_over_two_interfaces_of_one_connection(ends: bool) -> None:
+    """Multipath QUIC: both paths carry it; where WiFi ends in the middle, LTE carries the rest."""
+    client = Path(__file__).parents[2] / "target" / "release" / "examples" / "two_paths"
+    if not client.exists():
+        pytest.skip("crates/quic-peers' example two_paths is not built (docs/manual/wire.md)")
+    outage = {"outage": {"from": "1500 ms", "spread": "0 s"}} if ends else {}
+    paths = [PATHS[0] | outage, PATHS[1]]
+    with Testbed(network(paths), realtime=False) as bed:
+        carrier = wire.WireQuic()
+        carrier.check({"path": PATHS[:1]}, over_quic("cubic"))
+        server, _ = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
+        (server.www / "file").write_bytes(BYTES)
+        first, second = bed.ends
+        way = (first.server_address, "dev", second.client_device, "table", "7")
+        namespaces.run_ip("-n", bed.client, "route", "add", *way)
+        namespaces.run_ip("-n", bed.client, "rule", "add", "from", second.client_address, "table", "7")
+        bed.emulator.begin_at(time.monotonic())
+        words = [
+            str(client),
+            f"{first.server_address}:{server.port}",
+            "/file",
+            *(end.client_address for end in bed.ends),
+        ]
+        done = subprocess.run(namespaces.inside(bed.client, words), check=True, stdout=subprocess.PIPE, timeout=70)
+        found = json.loads(done.stdout)
+        (used,) = [one for one in server.end()["connections"] if one["requests"]]
+    assert found["sha256"] == sha256(BYTES)
+    assert len(used["paths"]) == 2
+    acked = [path["counts"]["acked_bytes"] for path in used["paths"]]
+    # 6 MB: 1.2 s over both paths of 20 Mbit/s, 2.5 s over one.
+    assert all(count > 1_000_000 for count in acked), acked
+
+
 @pytest.mark.parametrize("player", ["dashjs", "hlsjs", "shaka"])
 def test_players_in_chromium_play_over_our_quic_and_tell_the_control_of_their_buffer(player: str) -> None:
     video = {"rate": "2 Mbit/s", "duration": "5 s", "fps": 30, "seed": 1}

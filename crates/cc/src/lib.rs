@@ -54,10 +54,19 @@ pub trait CongestionControl: Send {
         None
     }
 
+    /// Packets leave one by one, where the transport would let some go together (RFC 9002 §7.7).
+    fn paces_singly(&self) -> bool {
+        false
+    }
+
     /// The fewest packets that Linux lets go together when it paces by groups (`min_tso_segs`, of two by `tcp_min_tso_segs`).
     fn fewest_in_group(&self) -> u32 {
         // As BBR there: one by one below 1.2 Mbit/s (`bbr_min_tso_rate`).
-        if self.pacing_rate().is_some_and(|rate| rate.as_bits_per_sec() < 1_200_000) { 1 } else { 2 }
+        if self.paces_singly() || self.pacing_rate().is_some_and(|rate| rate.as_bits_per_sec() < 1_200_000) {
+            1
+        } else {
+            2
+        }
     }
 
     /// What the algorithm is doing, in its own words ("slow_start", "congestion_avoidance", "probe_bw"); for traces.

@@ -15,18 +15,24 @@ pub struct Playout {
     size: f64,
     level: f64,
     seconds_per_byte: f64,
+    /// Media time delivered since the start.
+    delivered: f64,
     is_playing: bool,
-    /// The player told its level, or has been given all that it can hold: it waits no longer to begin.
+    /// The player told its level, or has been given more than it can hold: it waits no longer to begin.
     has_begun: bool,
     at: Time,
     /// The best that the player can choose, if it tells.
     top_rate: Option<Rate>,
     /// It has asked for less than that, or does not tell.
     has_choice: bool,
+    /// What it asks for now is less than the best that it could choose.
+    is_below_top: bool,
 }
 
 /// Share of its buffer with which a player that waits for all of it begins: what was sent rounds, and no two count a header alike.
 const FULL: f64 = 0.98;
+/// Buffers that have been sent when it has begun for sure: bytes are reckoned by the mean rate, and the beginning may need more.
+const BEGUN: f64 = 1.25;
 
 impl Playout {
     /// None if the report does not describe a buffer: its size, the video's rate, and the object that is being sent.
@@ -48,11 +54,13 @@ impl Playout {
         Some(Playout {
             size,
             level,
+            delivered: before.map_or(0.0, |playout| playout.delivered),
             seconds_per_byte: duration.as_secs_f64() / bytes as f64,
             is_playing: !report.is_urgent && level > 0.0 && (reported.is_some() || was_playing),
             has_begun,
             at: now,
             top_rate: report.top_rate,
+            is_below_top: report.top_rate.is_some_and(|top| report.video_rate < top),
             has_choice: before.is_some_and(|playout| playout.has_choice)
                 || report.top_rate.is_none_or(|top| report.video_rate < top),
         })
@@ -64,13 +72,14 @@ impl Playout {
             self.level -= now.saturating_since(self.at).as_secs_f64();
         }
         self.at = now;
-        self.level = (self.level.max(0.0) + bytes as f64 * self.seconds_per_byte).min(self.size);
-        let is_full = self.level >= FULL * self.size;
-        self.has_begun |= is_full;
-        self.is_playing = if self.is_playing { self.level > 0.0 } else { is_full };
+        let media = bytes as f64 * self.seconds_per_byte;
+        self.level = (self.level.max(0.0) + media).min(self.size);
+        self.delivered += media;
+        self.has_begun |= self.delivered >= BEGUN * self.size;
+        self.is_playing = if self.is_playing { self.level > 0.0 } else { self.level >= FULL * self.size };
     }
 
-    /// The player told its level, or has been given all that it can hold; before, it may be waiting for as much to begin.
+    /// The player told its level, or has been given more than it can hold; before, it may be waiting to begin.
     pub fn has_begun(&self) -> bool {
         self.has_begun
     }
@@ -88,7 +97,7 @@ impl Playout {
     /// How near the deadline is: 0 with a level above `calm` of the buffer, 1 below `alarm` of it. No level is calm that does
     /// not last `reserve`, and none that lasts half of that is anything but urgent.
     pub fn urgency(&self, calm: f64, alarm: f64, reserve: Duration) -> f64 {
-        if !self.is_playing {
+        if !self.is_playing || !self.has_begun {
             return 1.0;
         }
         let reserve = reserve.as_secs_f64();
@@ -99,6 +108,11 @@ impl Playout {
     /// The best rate that the player can choose, if it tells.
     pub fn top_rate(&self) -> Option<Rate> {
         self.top_rate
+    }
+
+    /// What the player asks for now is less than the best that it could choose.
+    pub fn is_below_top(&self) -> bool {
+        self.is_below_top
     }
 
     /// The player adapts: it has asked for less than its best rate, or does not tell what that is. One that has only one rate

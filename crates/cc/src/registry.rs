@@ -75,11 +75,31 @@ pub enum Stack {
     Linux,
     /// Slow start by a packet per ACK until a loss, reductions of `cwnd`.
     Ns2,
+    /// Slow start without limit per ACK until a loss, reductions of `cwnd` (quinn-proto 0.11.19, `congestion/cubic.rs`, `new_reno.rs`).
+    Quinn,
+    /// As quinn, but CUBIC leaves slow start by HyStart++ (ngtcp2 main, 2026, `lib/ngtcp2_cc.c`).
+    Ngtcp2,
+    /// As quinn, but CUBIC leaves slow start when delay rises, as HyStart does, and keeps 7/8 of the window (picoquic master, 2026,
+    /// `picoquic/cubic.c`, `cc_common.c`).
+    Picoquic,
 }
 
 impl Stack {
     /// The parameters that a stack decides, not the control. The test below holds `params_of` to them.
     pub(crate) const HABITS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced"];
+
+    /// By its name in a scenario.
+    pub fn find(name: &str) -> Option<Stack> {
+        Some(match name {
+            "rfc" => Stack::Rfc,
+            "linux" => Stack::Linux,
+            "ns2" => Stack::Ns2,
+            "quinn" => Stack::Quinn,
+            "ngtcp2" => Stack::Ngtcp2,
+            "picoquic" => Stack::Picoquic,
+            _ => return None,
+        })
+    }
 }
 
 impl Entry {
@@ -88,14 +108,17 @@ impl Entry {
         let mut params = Params::defaults(self.params);
         let (abc_limit, advanced_slow_start) = match stack {
             Stack::Rfc => return params,
-            Stack::Linux => (65535.0, "hystart"),
+            Stack::Linux | Stack::Picoquic => (65535.0, "hystart"),
             Stack::Ns2 => (1.0, "classic"),
+            Stack::Quinn => (65535.0, "classic"),
+            Stack::Ngtcp2 => (65535.0, "hystart++"),
         };
         for spec in self.params {
             let set = match (spec.name, spec.default) {
                 ("abc_limit", _) => params.set_number(spec.name, abc_limit),
                 ("reduce_from", _) => params.set_word(spec.name, "cwnd"),
                 ("growth", _) if stack == Stack::Linux => params.set_word(spec.name, "linux"),
+                ("beta", _) if stack == Stack::Picoquic && self.name == "cubic" => params.set_number(spec.name, 0.875),
                 ("slow_start", ParamValue::Word("hystart++")) => params.set_word(spec.name, advanced_slow_start),
                 _ => Ok(()),
             };

@@ -68,25 +68,31 @@ impl Grain {
     pub const ROUGH: Grain = Grain { cells: 60.0, finest: 0.04, coarse: 0.2, is_rough: true };
 }
 
-/// Above what was seen, up to so many times: a link that was never filled may be so fast.
+/// Above what was seen, up to so many times: a link that was never filled may be so fast; and up to the rate that 99 of 100 access links
+/// are believed not to have, so many deviations above the median: losses may hold a sender far below.
 const UNSEEN: f64 = 12.0;
+const FASTEST: f64 = 2.33;
+/// Above the former a cell is so many times as wide.
+const FAR: f64 = 2.0;
 
 /// Rates of a grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest, the highest of what is seen, and
 /// its highest at least.
-pub(crate) fn range((low, high): (f64, f64)) -> [f64; 3] {
-    [low / 2.0, high * 1.5, high * 1.5 * UNSEEN]
+pub(crate) fn range((low, high): (f64, f64), beliefs: &Beliefs) -> [f64; 3] {
+    let fastest = beliefs.access.0 * libm::exp(FASTEST * beliefs.access.1);
+    [low / 2.0, high * 1.5, fastest.max(high * 1.5 * UNSEEN)]
 }
 
 impl Chain {
     /// For a session in which transfers showed rates from `low` to `high` bit/s.
-    pub fn new((low, high): (f64, f64), grain: &Grain, beliefs: &Beliefs) -> Chain {
-        let (low, top) = (libm::log(low / 2.0), libm::log(high * 1.5));
+    pub fn new(shown: (f64, f64), grain: &Grain, beliefs: &Beliefs) -> Chain {
+        let [low, top, highest] = range(shown, beliefs).map(libm::log);
         let step = ((top - low) / grain.cells).max(grain.finest);
         let mut logs = vec![];
         let mut widths = vec![];
         let mut at = low;
-        while at < top + libm::log(UNSEEN) {
-            let width = if at < top { step } else { grain.coarse.max(step) };
+        while at < highest {
+            let is_far = at > top + libm::log(UNSEEN);
+            let width = if at < top { step } else { grain.coarse.max(step) * if is_far { FAR } else { 1.0 } };
             logs.push(at + width / 2.0);
             widths.push(width);
             at += width;

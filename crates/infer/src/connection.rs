@@ -19,7 +19,8 @@ mod tests;
 
 use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
-use flow::{Flow, Packet};
+use flow::{Flow, Group};
+use link::Fate;
 pub(crate) use link::{Link, by_noise};
 use playpath_cc::{IdleRestart, View, WindowChange};
 use playpath_transport::window_after_idle;
@@ -140,16 +141,26 @@ impl<'a> Connection<'a> {
                 break;
             }
             while (left > 0 || self.flow.is_due()) && self.flow.may_send(now) {
-                let is_again = self.flow.is_due();
-                left -= u64::from(!is_again);
-                again += f64::from(u8::from(is_again));
-                let wire_bytes = if left == 0 && !is_again { last_size } else { full };
-                let fate = self.link.offer(now, wire_bytes, is_again);
+                let fate = if self.flow.is_due() {
+                    again += 1.0;
+                    let fate = self.link.offer(now, full, true);
+                    let first_left_at = fate.left_at;
+                    let is_last = left == 0;
+                    self.flow.transmit(
+                        now,
+                        Group { packets: 1, payload_bytes: mss, first_left_at, is_last, is_again: true },
+                        fate,
+                    );
+                    fate
+                } else {
+                    let (fate, sent) = self.send_together(now, left, last_size);
+                    left -= sent;
+                    fate
+                };
                 end = end.max(fate.left_at);
                 first = first.or(Some(fate.left_at));
-                self.flow.transmit(now, Packet { wire_bytes, is_last: left == 0, is_again }, fate);
             }
-            if let Some((cruised, at)) = self.cruise(now, left.saturating_sub(1), service) {
+            if let Some((cruised, at)) = self.cruise(now, left.saturating_sub(1)) {
                 left -= cruised;
                 now = at;
             }
@@ -160,6 +171,43 @@ impl<'a> Connection<'a> {
             }
         }
         (first.unwrap_or(begin + service), end, again)
+    }
+
+    /// New packets leave together, up to the first that is lost: the fate of the last of them, and how many they are.
+    fn send_together(&mut self, now: f64, left: u64, last_size: f64) -> (Fate, u64) {
+        let (mss, header) = (self.flow.deployed.mss, self.flow.deployed.header);
+        let most = self.flow.together().min(left);
+        let size = |number: u64| if number == left { last_size } else { mss + header };
+        let mut group = Group { packets: 0, payload_bytes: 0.0, first_left_at: 0.0, is_last: false, is_again: false };
+        let mut last = None;
+        for number in 1..=most {
+            let fate = self.link.offer(now, size(number), false);
+            let one = Group {
+                packets: 1,
+                payload_bytes: size(number) - header,
+                first_left_at: fate.left_at,
+                is_last: number == left,
+                ..group
+            };
+            if fate.is_lost {
+                if let Some(before) = last {
+                    self.flow.transmit(now, group, before);
+                }
+                self.flow.transmit(now, one, fate);
+                return (fate, number);
+            }
+            let is_first = group.packets == 0;
+            group = Group {
+                packets: group.packets + 1,
+                payload_bytes: group.payload_bytes + one.payload_bytes,
+                first_left_at: if is_first { fate.left_at } else { group.first_left_at },
+                ..one
+            };
+            last = Some(fate);
+        }
+        let fate = last.expect("one at least");
+        self.flow.transmit(now, group, fate);
+        (fate, most)
     }
 
     /// The window keeps the link busy until the transfer ends.

@@ -7,10 +7,10 @@ use crate::chain::{Beliefs, Chain, Grain, range};
 use crate::connection::by_noise;
 use crate::counts::Expected;
 use crate::deployed::Deployed;
-use crate::emission::{Emission, Noise};
+use crate::emission::{Emission, Noise, Strays};
 use crate::filter::{Filtered, Step, forward};
 use crate::log::Transfer;
-use crate::plays::{Played, Table, gap};
+use crate::plays::{Played, Table, What, gap};
 use crate::readings::Reading;
 use std::rc::Rc;
 
@@ -62,7 +62,8 @@ impl<'a> Tables<'a> {
     pub fn new(case: Case<'a>, grain: &Grain) -> Tables<'a> {
         let shown = shown(case.transfers, case.deployed, case.rtt);
         let chain = Rc::new(Chain::new(shown, grain, case.beliefs));
-        let played = Played::new(case.transfers, case.deployed, range(shown), case.rtt, &case.reading, grain);
+        let Case { transfers, deployed, rtt, reading, .. } = case;
+        let played = Played::new(What { transfers, deployed, rtt, reading, grain }, range(shown, case.beliefs));
         let table = played.on(&chain.rates);
         let mut tables = Tables { case, chain, table, counted: vec![] };
         tables.counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
@@ -107,10 +108,11 @@ impl<'a> Tables<'a> {
     fn steps(&self, noise: &Noise) -> Vec<Step> {
         let Tables { case, chain, table, counted } = self;
         let first_byte = case.rtt + noise.think_s;
+        let strays = if case.reading.loss > 0.0 { Strays::NOISY } else { Strays::USUAL };
         let step = |index: usize| {
             let transfer = &case.transfers[index];
             let takes = (&table.takes[index][..], &table.luck[index][..]);
-            let emission = Emission::new(transfer, first_byte, takes, &counted[index], &chain.widths, noise);
+            let emission = Emission::new(transfer, first_byte, takes, &counted[index], &chain.widths, noise, &strays);
             Step { gap: gap(case.transfers, index), at: transfer.at_s, took: transfer.took_s, emission }
         };
         (0..case.transfers.len()).map(step).collect()

@@ -11,8 +11,21 @@ use crate::log::Transfer;
 use crate::readings::Reading;
 
 /// What was played: at each of some rates, rising.
-pub(crate) struct Played {
+pub(crate) struct Played<'a> {
+    what: What<'a>,
     at: Vec<Play>,
+    /// Of each transfer the least rate at which it is surely too quick, and its time then.
+    quick: Vec<(f64, f64)>,
+}
+
+/// What is played.
+#[derive(Clone, Copy)]
+pub(crate) struct What<'a> {
+    pub transfers: &'a [Transfer],
+    pub deployed: &'a Deployed,
+    pub rtt: f64,
+    pub reading: Reading,
+    pub grain: &'a Grain,
 }
 
 /// At one rate, for each transfer.
@@ -26,6 +39,8 @@ struct Play {
     again: Vec<f64>,
     /// What each transfer's time differs by from play to play, as a share.
     luck: Vec<f64>,
+    /// It was played: at this rate the transfer may have taken the time that it took.
+    is_played: Vec<bool>,
 }
 
 /// What was played, at the rates of a grid.
@@ -36,14 +51,21 @@ pub(crate) struct Table {
     pub luck: Vec<Vec<f64>>,
 }
 
-/// Plays of random losses, where courses are drawn.
+/// Plays of random losses, where courses are drawn; of longer sessions one is enough, since the rates beside it are others.
 const NOISY_PLAYS: u64 = 2;
+const LONG: f64 = 40_000.0;
+/// A transfer is not played at rates at which it would take more than so many times as long as it did, and so much, nor above one at which
+/// it took so many times less: whatever its time is off by, such rates are out of the question. The first ones say how the sender began.
+const TOO_SLOW: f64 = 1.5;
+const TOO_QUICK: f64 = 3.0;
+const AND_S: f64 = 0.15;
+const FIRST: usize = 2;
 /// What a transfer's time is off by at least where packets are played: the model of the connection against the engine (0 to 0.7 % where
 /// the path is filled); and how much more than the plays of random losses show: two are few.
 const MODEL: f64 = 0.01;
 const NOISIER: f64 = 1.3;
 /// Of a transfer in which noise struck: the engine's repairs take a timeout now and then, which the model has none of.
-const REPAIRED: f64 = 0.12;
+const REPAIRED: f64 = 0.06;
 const MOST_LUCK: f64 = 0.6;
 /// How far apart the rates are that are played, in the logarithm.
 #[derive(Clone, Copy)]
@@ -72,59 +94,102 @@ impl Spacing {
     }
 }
 
-impl Played {
+impl<'a> Played<'a> {
     /// At rates from `low` to `high`, of which the session shows those up to `shown`.
-    pub fn new(
-        transfers: &[Transfer],
-        deployed: &Deployed,
-        [low, shown, high]: [f64; 3],
-        rtt: f64,
-        reading: &Reading,
-        grain: &Grain,
-    ) -> Played {
-        let spacing = Spacing::of(reading, deployed, grain);
+    pub fn new(what: What<'a>, [low, shown, high]: [f64; 3]) -> Played<'a> {
+        let What { transfers, deployed, reading, grain, .. } = what;
+        let spacing = Spacing::of(&reading, deployed, grain);
         let unseen = Spacing { most: UNSEEN * spacing.most, least: UNSEEN * spacing.least, ..spacing };
-        let plays = if reading.loss > 0.0 && !grain.is_rough { NOISY_PLAYS } else { 1 };
-        let play = |rate| Play::new(transfers, deployed, rate, rtt, reading, plays);
-        let mut played = Played { at: vec![play(low)] };
+        let mut played = Played { what, at: vec![], quick: vec![(f64::INFINITY, 0.0); transfers.len()] };
+        let first = played.play(low);
+        played.at.push(first);
         for (to, spacing) in [(shown, spacing), (high, unseen)] {
-            let last = play(to);
-            played.between(&last, &spacing, &play);
+            let last = played.play(to);
+            played.between(&last, &spacing);
             played.at.push(last);
         }
         if !(reading.is_plain() && deployed.is_window_based()) {
-            played.keep_luck(reading, plays);
+            played.keep_luck();
             played.blur_losses();
+        }
+        if reading.loss > 0.0 {
+            played.fall();
         }
         played
     }
 
     /// Play between the last rate that is kept and `to`, as far as is needed.
-    fn between(&mut self, to: &Play, spacing: &Spacing, play: &dyn Fn(f64) -> Play) {
+    fn between(&mut self, to: &Play, spacing: &Spacing) {
         let from = self.at.last().expect("the lowest").clone();
         let width = libm::log(to.rate / from.rate);
         if width <= spacing.least {
             return;
         }
-        let middle = play(libm::sqrt(from.rate * to.rate));
-        let is_straight = width <= spacing.most && deviation(middle.off(&from, to)) <= spacing.off;
+        let middle = self.play(libm::sqrt(from.rate * to.rate));
+        let is_straight = width <= spacing.most && deviation(middle.off(&from, to).collect()) <= spacing.off;
         if !is_straight {
-            self.between(&middle, spacing, play);
+            self.between(&middle, spacing);
         }
         self.at.push(middle);
         if !is_straight {
-            self.between(to, spacing, play);
+            self.between(to, spacing);
         }
+    }
+
+    /// At a rate.
+    fn play(&mut self, rate: f64) -> Play {
+        let What { transfers, deployed, rtt, reading, .. } = self.what;
+        let is_played = |(index, transfer): (usize, &Transfer)| {
+            let most_s = TOO_SLOW * transfer.took_s + AND_S;
+            index < FIRST || (alone_s(transfer, deployed, rate) <= most_s && rate <= self.quick[index].0)
+        };
+        let is_played: Vec<bool> = transfers.iter().enumerate().map(is_played).collect();
+        let served: Vec<Vec<Served>> = (0..self.plays())
+            .map(|play| {
+                let link = Link::new(rate, rtt).queueing(reading.queue).losing(reading.loss, play);
+                let mut connection = Connection::new(deployed, link);
+                (0..transfers.len())
+                    .filter(|index| is_played[*index])
+                    .map(|index| connection.serve(&transfers[index], gap(transfers, index)))
+                    .collect()
+            })
+            .collect();
+        let mut play = Play::at(rate, transfers.len());
+        let mut place = 0;
+        for (index, transfer) in transfers.iter().enumerate() {
+            if is_played[index] {
+                let one: Vec<Served> = served.iter().map(|play| play[place]).collect();
+                place += 1;
+                play.take(index, &one, rtt);
+                if reading.loss == 0.0 && TOO_QUICK * play.takes[index] + AND_S < transfer.took_s {
+                    let quick = &mut self.quick[index];
+                    *quick = if rate < quick.0 { (rate, play.takes[index]) } else { *quick };
+                }
+            } else {
+                let quick = self.quick[index];
+                play.takes[index] = if rate > quick.0 { quick.1 } else { alone_s(transfer, deployed, rate) };
+            }
+        }
+        play.is_played = is_played;
+        play
+    }
+
+    fn plays(&self) -> u64 {
+        let What { transfers, deployed, reading, grain, .. } = self.what;
+        let packets: f64 = transfers.iter().map(|transfer| transfer.bytes / deployed.mss).sum();
+        if reading.loss > 0.0 && !grain.is_rough && packets < LONG { NOISY_PLAYS } else { 1 }
     }
 
     /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the
     /// others say by √1.5 times as much as it varies. Luck is that of a transfer, and of the rates around.
-    fn keep_luck(&mut self, reading: &Reading, plays: u64) {
-        let more = if reading.loss > 0.0 { NOISIER } else { 1.0 };
+    fn keep_luck(&mut self) {
+        let is_noisy = self.what.reading.loss > 0.0;
+        let more = if is_noisy { NOISIER } else { 1.0 };
+        let plays = self.plays();
         let seen: Vec<Vec<f64>> = if plays > 1 {
             self.at.iter().map(|play| play.luck.clone()).collect()
         } else {
-            let near = |three: &[Play]| three[1].off(&three[0], &three[2]).iter().map(|off| off / 1.22).collect();
+            let near = |three: &[Play]| three[1].luck_between(&three[0], &three[2]);
             self.at.windows(3).map(near).collect()
         };
         let before = usize::from(plays == 1);
@@ -133,7 +198,7 @@ impl Played {
             let around = &seen[middle.saturating_sub(1)..(middle + 2).min(seen.len())];
             for (transfer, luck) in play.luck.iter_mut().enumerate() {
                 let sum: f64 = around.iter().map(|one| one[transfer] * one[transfer]).sum();
-                let model = if reading.loss > 0.0 && play.again[transfer] >= 1.0 { REPAIRED } else { MODEL };
+                let model = if is_noisy && play.again[transfer] >= 1.0 { REPAIRED } else { MODEL };
                 *luck = libm::sqrt(more * more * sum / around.len() as f64 + model * model).min(MOST_LUCK);
             }
         }
@@ -147,6 +212,24 @@ impl Played {
             for (transfer, again) in play.again.iter_mut().enumerate() {
                 *again = around.iter().map(|one| one[transfer]).sum::<f64>() / around.len() as f64;
             }
+        }
+    }
+
+    /// Over a faster link nothing takes longer: where a play of random losses says so, it was luck, and the mean of both is nearer.
+    /// Isotonic regression by pooling adjacent violators (Barlow and others, "Statistical inference under order restrictions", 1972).
+    fn fall(&mut self) {
+        for transfer in 0..self.what.transfers.len() {
+            let mut pools: Vec<(f64, usize)> = vec![];
+            for play in &self.at {
+                let mut own = (play.takes[transfer], 1);
+                while let Some(&(mean, count)) = pools.last().filter(|pool| pool.0 < own.0) {
+                    pools.pop();
+                    own = ((mean * count as f64 + own.0 * own.1 as f64) / (count + own.1) as f64, count + own.1);
+                }
+                pools.push(own);
+            }
+            let means = pools.iter().flat_map(|&(mean, count)| std::iter::repeat_n(mean, count));
+            self.at.iter_mut().zip(means).for_each(|(play, mean)| play.takes[transfer] = mean);
         }
     }
 
@@ -176,43 +259,53 @@ fn share(rate: f64, low: f64, high: f64) -> f64 {
 }
 
 impl Play {
-    fn new(transfers: &[Transfer], deployed: &Deployed, rate: f64, rtt: f64, reading: &Reading, plays: u64) -> Play {
-        let plays: Vec<Vec<Served>> = (0..plays)
-            .map(|play| {
-                let link = Link::new(rate, rtt).queueing(reading.queue).losing(reading.loss, play);
-                let mut connection = Connection::new(deployed, link);
-                (0..transfers.len()).map(|i| connection.serve(&transfers[i], gap(transfers, i))).collect()
-            })
-            .collect();
-        let count = plays.len() as f64;
-        let mean = |of: &dyn Fn(&Served) -> f64| -> Vec<f64> {
-            (0..transfers.len()).map(|i| plays.iter().map(|play| of(&play[i])).sum::<f64>() / count).collect()
-        };
-        let takes = mean(&|served| served.took_s - rtt);
-        // The mean of a few plays is off, too: what varies around it is less by (n - 1) / n, what varies around the truth more by 1 + 1 / n.
-        let more = if count > 1.0 { (count + 1.0) / (count - 1.0) } else { 0.0 };
-        let luck = (0..transfers.len())
-            .map(|i| {
-                let off = |play: &Vec<Served>| (play[i].took_s - rtt) / takes[i].max(1e-9) - 1.0;
-                libm::sqrt(more * plays.iter().map(|play| off(play) * off(play)).sum::<f64>() / count)
-            })
-            .collect();
-        Play { rate, again: mean(&|served| served.again), takes, luck }
+    fn at(rate: f64, transfers: usize) -> Play {
+        let none = vec![0.0; transfers];
+        Play { rate, takes: none.clone(), again: none.clone(), luck: none, is_played: vec![false; transfers] }
     }
 
-    /// By how much its times differ from what two rates around it say, as shares.
-    fn off(&self, low: &Play, high: &Play) -> Vec<f64> {
-        let share = share(self.rate, low.rate, high.rate);
-        let off = |index: usize| {
-            let said = low.takes[index] + share * (high.takes[index] - low.takes[index]);
-            (self.takes[index] / said.max(1e-9) - 1.0).abs()
-        };
-        (0..self.takes.len()).map(off).collect()
+    /// A transfer as it was served in some plays.
+    fn take(&mut self, index: usize, served: &[Served], rtt: f64) {
+        let count = served.len() as f64;
+        let mean = |of: &dyn Fn(&Served) -> f64| served.iter().map(of).sum::<f64>() / count;
+        let takes = mean(&|one| one.took_s - rtt);
+        let off = |one: &Served| (one.took_s - rtt) / takes.max(1e-9) - 1.0;
+        // The mean of a few plays is off, too: what varies around it is less by (n - 1) / n, what varies around the truth more by 1 + 1 / n.
+        let more = if count > 1.0 { (count + 1.0) / (count - 1.0) } else { 0.0 };
+        self.takes[index] = takes;
+        self.again[index] = mean(&|one| one.again);
+        self.luck[index] = libm::sqrt(more * mean(&|one| off(one) * off(one)));
     }
+
+    /// By how much a transfer's time differs from what two rates around it say, as a share.
+    fn off_at(&self, index: usize, low: &Play, high: &Play) -> f64 {
+        let said = low.takes[index] + share(self.rate, low.rate, high.rate) * (high.takes[index] - low.takes[index]);
+        (self.takes[index] / said.max(1e-9) - 1.0).abs()
+    }
+
+    /// Of all transfers that were played.
+    fn off(&self, low: &Play, high: &Play) -> impl Iterator<Item = f64> {
+        (0..self.takes.len()).filter(|index| self.is_played[*index]).map(|index| self.off_at(index, low, high))
+    }
+
+    /// Where all three were played.
+    fn luck_between(&self, low: &Play, high: &Play) -> Vec<f64> {
+        let are_played = |index: usize| [low, self, high].iter().all(|play| play.is_played[index]);
+        let luck = |index: usize| if are_played(index) { self.off_at(index, low, high) / 1.22 } else { 0.0 };
+        (0..self.takes.len()).map(luck).collect()
+    }
+}
+
+/// Seconds that a transfer's bytes take on a link of their own.
+fn alone_s(transfer: &Transfer, deployed: &Deployed, rate: f64) -> f64 {
+    8.0 * transfer.bytes * (1.0 + deployed.header / deployed.mss) / rate
 }
 
 /// Three quarters are within 1.15 standard deviations; bursts, which few transfers meet, are in the tails of the emission.
 fn deviation(mut off: Vec<f64>) -> f64 {
+    if off.is_empty() {
+        return 0.0;
+    }
     off.sort_by(f64::total_cmp);
     off[off.len() * 3 / 4] / 1.15
 }

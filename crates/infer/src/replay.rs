@@ -21,8 +21,17 @@ pub struct Replay {
     pub ratio: [f64; 3],
 }
 
+/// Of a long session its beginning is played.
+const MOST_PACKETS: f64 = 40_000.0;
+
 /// Play the session on some of its draws.
 pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior, draws: usize) -> Replay {
+    let mut packets = 0.0;
+    let is_within = |transfer: &&Transfer| {
+        packets += transfer.bytes / deployed.mss;
+        packets <= MOST_PACKETS
+    };
+    let transfers = &transfers[..transfers.iter().take_while(is_within).count().max(1)];
     let every = (posterior.draws.len() / draws.max(1)).max(1);
     let neighbour = neighbour();
     let played: Vec<Vec<f64>> = posterior

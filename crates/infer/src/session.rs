@@ -38,7 +38,7 @@ pub struct Posterior {
     pub draws: Vec<Draw>,
     /// End of the last transfer.
     pub lasts_s: f64,
-    /// Logarithm of the likelihood.
+    /// Logarithm of the likelihood, on average over what is explained under the likeliest reading.
     pub evidence: f64,
     /// Readings of the losses, and the probability of each.
     pub readings: Vec<(Reading, f64)>,
@@ -65,7 +65,7 @@ pub struct Settings {
 const TRIED: usize = 40;
 const TRIED_PACKETS: usize = 20;
 /// On no more packets than this, if they are enough transfers.
-const MOST_PACKETS: f64 = 15_000.0;
+const MOST_PACKETS: f64 = 8_000.0;
 const FEWEST_TRIED: usize = 8;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
 /// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
@@ -79,6 +79,8 @@ const DOUBTED: f64 = 2e-5;
 const KEPT: f64 = 6.0;
 const KEPT_PACKETS: f64 = 5.0;
 const UNTOLD: f64 = 1.6;
+/// Of sessions of more packets fewer are: what a longer session says leaves less open.
+const SHORT: f64 = 20_000.0;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
 const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
@@ -129,7 +131,7 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
     let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
     Posterior {
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best.explained[0].1.evidence,
+        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
         unexplained: best.explained[0].1.filtered.unexplained(),
@@ -225,8 +227,9 @@ impl Session<'_> {
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED_RTT);
         let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
-        let kept =
-            if is_cheap { KEPT } else { KEPT_PACKETS * share } * if self.told.is_nothing() { UNTOLD } else { 1.0 };
+        let packets = self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum::<f64>();
+        let kept = if is_cheap { KEPT } else { KEPT_PACKETS * share * libm::sqrt(SHORT / packets.max(SHORT)) }
+            * if self.told.is_nothing() { UNTOLD } else { 1.0 };
         let mut explained: Vec<(usize, Explained)> = vec![];
         let mut tables: Vec<(f64, Tables)> = vec![];
         for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {

@@ -502,10 +502,11 @@ fn slack_with_other_parameters() {
         ("alarm", ParamValue::Number(0.1)),
         ("reserve", ParamValue::Number(5.0)),
         ("haste", ParamValue::Number(1.0)),
-        ("enough", ParamValue::Number(0.1)),
+        ("enough", ParamValue::Number(0.3)),
         ("tolerance", ParamValue::Number(0.0)),
         ("pace", ParamValue::Number(0.0)),
         ("ease", ParamValue::Number(1.1)),
+        ("weight", ParamValue::Number(2.0)),
     ];
     let make = || {
         let mut replay = Replay::new("slack", &set, 10);

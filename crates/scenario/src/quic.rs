@@ -288,6 +288,11 @@ pub fn read_shared(table: &Table) -> QuicSpec {
 }
 
 impl QuicSpec {
+    /// The stack whose controls differ from what the profile has.
+    pub(crate) fn stack(&self) -> Option<&'static str> {
+        (self.stack != "rfc").then_some(self.stack)
+    }
+
     /// With every key, for a resolved scenario.
     pub fn to_json(&self) -> Value {
         let ends = [("name", "quic"), (STACK.name, self.stack), (CLIENT.name, self.client)];

@@ -38,10 +38,10 @@ enum Chosen {
 pub type Prototype = Arc<dyn Fn(f64) -> Box<dyn CongestionControl> + Send + Sync>;
 
 impl CcSpec {
-    /// Reads `cc` of a table.
-    fn read(table: &Table, profile: &str) -> Result<CcSpec, ScenarioError> {
+    /// Reads `cc` of a table; `stack`: the transport's, or the profile.
+    fn read(table: &Table, stack: &str) -> Result<CcSpec, ScenarioError> {
         let Named { name, table: keys } = table.named("cc").expect("has a default");
-        let mut spec = CcSpec::by_name(&name, profile).map_err(|e| table.error("cc", e))?;
+        let mut spec = CcSpec::by_name(&name, stack).map_err(|e| table.error("cc", e))?;
         if let Some(keys) = keys {
             match &mut spec.choice {
                 Chosen::Registered { params, .. } => {
@@ -53,19 +53,14 @@ impl CcSpec {
         Ok(spec)
     }
 
-    /// By name, with the defaults that the profile's stack has; or where one's own is. Error: the unknown name with the nearest one.
-    fn by_name(name: &str, profile: &str) -> Result<CcSpec, String> {
+    /// By name, with the defaults that the stack has; or where one's own is. Error: the unknown name with the nearest one.
+    fn by_name(name: &str, stack: &str) -> Result<CcSpec, String> {
         let is_registered = || name.split(':').next().and_then(playpath_cc::find).is_some();
         if let Some(own) = Own::parse(name).filter(|_| !is_registered()) {
             return Ok(CcSpec { choice: Chosen::Own(own), prototype: None });
         }
         let entry = playpath_cc::find(name).ok_or_else(|| unknown_control(name))?;
-        let stack = match profile {
-            "linux" => Stack::Linux,
-            "ns2" => Stack::Ns2,
-            _ => Stack::Rfc,
-        };
-        let defaults = entry.params_of(stack);
+        let defaults = entry.params_of(Stack::find(stack).unwrap_or(Stack::Rfc));
         Ok(CcSpec { choice: Chosen::Registered { entry, params: defaults.clone(), defaults }, prototype: None })
     }
 
@@ -278,7 +273,7 @@ impl SenderSpec {
         mss: Option<u32>,
     ) -> Result<SenderSpec, ScenarioError> {
         let (profile, mut transport) = transport::read(table, run_profile, mss)?;
-        let cc = CcSpec::read(table, profile)?;
+        let cc = CcSpec::read(table, transport.stack().unwrap_or(profile))?;
         let own = table.table("transport");
         let keys = own.as_ref().unwrap_or(table);
         let stated = Stated::read(table, keys);
@@ -354,7 +349,8 @@ impl SenderSpec {
 
     /// A sender named on the command line: a congestion control with defaults.
     pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
-        let mut spec = template.with_cc(parse_cc(name, template.profile)?)?;
+        let stack = template.transport.stack().unwrap_or(template.profile);
+        let mut spec = template.with_cc(parse_cc(name, stack)?)?;
         spec.name = spec.label();
         Ok(spec)
     }
@@ -416,12 +412,12 @@ impl SenderSpec {
 }
 
 /// "ccplb:pob_rate=2", as the command line gives it.
-fn parse_cc(text: &str, profile: &str) -> Result<CcSpec, String> {
+fn parse_cc(text: &str, stack: &str) -> Result<CcSpec, String> {
     let (name, pairs) = params::split(text);
     if playpath_cc::find(name).is_none() && Own::parse(text).is_some() {
-        return CcSpec::by_name(text, profile);
+        return CcSpec::by_name(text, stack);
     }
-    let mut spec = CcSpec::by_name(name, profile)?;
+    let mut spec = CcSpec::by_name(name, stack)?;
     if let Chosen::Registered { params, .. } = &mut spec.choice {
         params::set_pairs(pairs, params)?;
     }

@@ -88,6 +88,11 @@ impl TransportSpec {
         }
     }
 
+    /// Whose habits a control's defaults follow, where the transport says more than the profile.
+    pub(crate) fn stack(&self) -> Option<&'static str> {
+        if let TransportSpec::Quic(quic) = self { quic.stack() } else { None }
+    }
+
     /// As users read it, if it is not TCP.
     pub fn other_than_tcp(&self) -> Option<&'static str> {
         match self {

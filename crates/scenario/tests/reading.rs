@@ -296,6 +296,8 @@ fn quic_has_keys_of_its_own() {
     let pacing = |sender: &Scenario| sender.senders[0].transport.quic().unwrap().pacing;
     assert_eq!((pacing(&picoquic).gain, pacing(&picoquic).slow_start_gain), (1.0, Some(1.25)));
     assert_eq!(pacing(&parse(&picoquic.to_json().to_string())), pacing(&picoquic));
+    let cc = |sender: &Scenario| sender.to_json()["sender"][0]["cc"].clone();
+    assert_eq!((&cc(&picoquic)["beta"], &cc(&ends)["slow_start"]), (&json!(0.875), &json!("classic")));
     let own = sender("transport = { name = \"quic\", stack = \"picoquic\", pacing = 1.5 }");
     assert_eq!((pacing(&own).gain, pacing(&own).slow_start_gain), (1.5, None));
     let prague = parse(&with("cc = \"cubic\"", "cc = \"prague\"\ntransport = \"quic\""));

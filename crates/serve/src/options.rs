@@ -55,7 +55,7 @@ pub struct Arguments {
     /// Congestion control (`playpath list cc`), with its parameters.
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub cc: Option<String>,
-    /// Which path takes the next packet of an MPTCP connection (`playpath list scheduler`).
+    /// Which path takes the next packet of a connection over several (`playpath list scheduler`).
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub scheduler: Option<String>,
     /// A `[[sender]]` of a resolved scenario as JSON: everything that a scenario can say of a sender.
@@ -127,7 +127,6 @@ impl Arguments {
     fn check(&self) -> Result<(), String> {
         let of_tcp = [
             ("--tun", self.tun.is_some(), "QUIC needs no device"),
-            ("--scheduler", self.scheduler.is_some(), "there is no multipath QUIC"),
             ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
             ("--tls", self.tls, "QUIC always speaks it"),
             ("--no-http2", self.no_http2, "over QUIC it is HTTP/3 always"),

@@ -103,14 +103,20 @@ impl Recorder {
 
     /// Look at a connection over QUIC, which has one path, whatever address the client moves to.
     pub fn note_session(&mut self, now: Time, id: u64, local: SocketAddr, session: &Session) {
-        let (Some(record), Some(remote)) = (self.record_of(id), session.remote()) else { return };
+        let Some(record) = self.record_of(id) else { return };
         let endpoint = session.endpoint();
         record.opened_s = session.opened.as_secs_f64();
         record.requests = session.streams.requests;
         record.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
-        let path = record.path((local, remote), endpoint.control().name());
-        path.counts = counts_of(&Totals::of_quic(endpoint, 0), endpoint.stats().bytes_acked);
-        path.add(sample_of_quic(now, endpoint));
+        for index in 0..endpoint.path_count() {
+            // What a path was keeps its place when nothing is sent on it any more.
+            let (Some(remote), Some(control)) = (session.remote_of(index), endpoint.path_control(index)) else {
+                continue;
+            };
+            let path = record.path((local, remote), control.name());
+            path.counts = counts_of(&Totals::of_quic(endpoint, index), endpoint.path_stats(index).bytes_acked);
+            path.add(sample_of_quic(now, endpoint, index));
+        }
     }
 
     /// Look at a connection.
@@ -225,8 +231,8 @@ fn sample_of(now: Time, tcp: &Connection) -> Sample {
     sample(now, &PathInfo::of(tcp), &Totals::of(tcp), &own)
 }
 
-fn sample_of_quic(now: Time, quic: &quic::Connection) -> Sample {
-    let info = quic.info();
+fn sample_of_quic(now: Time, quic: &quic::Connection, path: usize) -> Sample {
+    let info = quic.path_info(path).unwrap_or_else(|| quic.info());
     let own = Own {
         state: if info.in_recovery { 3 } else { 0 },
         timeout: info.pto,
@@ -234,7 +240,7 @@ fn sample_of_quic(now: Time, quic: &quic::Connection) -> Sample {
         rttvar: info.rttvar,
         unsent_bytes: info.notsent_bytes,
     };
-    sample(now, &PathInfo::of_quic(quic, 0).unwrap_or_default(), &Totals::of_quic(quic, 0), &own)
+    sample(now, &PathInfo::of_quic(quic, path).unwrap_or_default(), &Totals::of_quic(quic, path), &own)
 }
 
 fn sample(now: Time, info: &PathInfo, totals: &Totals, own: &Own) -> Sample {

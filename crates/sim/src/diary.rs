@@ -62,6 +62,9 @@ impl CongestionControl for Watched {
     fn pacing_rate(&self) -> Option<Rate> {
         self.control.pacing_rate()
     }
+    fn paces_singly(&self) -> bool {
+        self.control.paces_singly()
+    }
     fn fewest_in_group(&self) -> u32 {
         self.control.fewest_in_group()
     }

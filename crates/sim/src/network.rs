@@ -219,7 +219,7 @@ impl Network {
             && config.server.streams().is_some()
             && let Some(place) = make(&config.name)
         {
-            let head = Head { title: "playpath run", name: &config.name, reference_time: 0.0 };
+            let head = Head { title: "playpath run", name: &config.name, since_1970: None };
             config.server.log(Qlog::new(self.now, head, place));
         }
         let switches = config.server.multipath_mut().map(|multipath| {

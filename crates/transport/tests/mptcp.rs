@@ -247,7 +247,7 @@ fn three() -> [Link; 3] {
     [Link::new(2.0, 25), Link::new(2.0, 50), Link::new(2.0, 50)]
 }
 
-/// MP_CAPABLE on path 0; ADD_ADDR after the third ACK; joins take their own round trips; every option checks out.
+/// MP_CAPABLE on path 0; ADD_ADDR after the third ACK, the second one after the echo of the first; joins take their own round trips; every option checks out.
 #[test]
 fn handshakes_take_their_own_round_trips() {
     let mut net = Net::new(&three(), "dft", (0, 0), 1 << 20, 1);
@@ -261,8 +261,13 @@ fn handshakes_take_their_own_round_trips() {
     net.run_until(Time::from_millis(248));
     assert_eq!(ready(&net)[1], (false, false));
     net.run_until(Time::from_millis(253));
-    assert_eq!(ready(&net)[1..], [(false, true), (false, true)]);
-    net.run_until(Time::from_millis(310));
+    assert_eq!(ready(&net)[1..], [(false, true), (false, false)]);
+    // The echo is back at 125 ms: all of it 50 ms later on the third path.
+    net.run_until(Time::from_millis(298));
+    assert_eq!(ready(&net)[2], (false, false));
+    net.run_until(Time::from_millis(303));
+    assert_eq!(ready(&net)[2], (false, true));
+    net.run_until(Time::from_millis(360));
     assert_eq!(ready(&net), [(true, true); 3]);
     let has = |wanted: fn(&MptcpOption) -> bool| net.seen.iter().filter(|(_, _, _, s)| wanted(&s.mptcp)).count();
     assert_eq!(has(|o| matches!(o, MptcpOption::Capable { keys: 0, .. })), 1);

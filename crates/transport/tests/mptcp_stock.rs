@@ -32,7 +32,7 @@ fn lowest_rtt() -> Box<dyn scheduler::Scheduler> {
     (entry.build)(&Params::defaults(entry.params))
 }
 
-/// A client over three paths, a server that knows of one and announces two further addresses.
+/// A client over three paths, a server that knows of one and announces two further addresses, the last one first.
 struct Ends {
     client: MptcpConnection,
     server: MptcpConnection,
@@ -46,7 +46,7 @@ impl Ends {
         let client =
             MptcpConnection::connect(Time::ZERO, config(KEYS.0), lowest_rtt(), (0..3).map(|_| path()).collect());
         let mut server = MptcpConnection::listen(config(KEYS.1), lowest_rtt(), vec![path()]);
-        server.announce_addresses((1..3).map(|id| (id, [10, 0, 0, id].into())).collect());
+        server.announce_addresses((1..3).rev().map(|id| (id, [10, 0, 0, id].into())).collect());
         Ends { client, server, place: [Some(0), None, None], now: Time::ZERO }
     }
 
@@ -54,8 +54,7 @@ impl Ends {
     fn exchange(&mut self, mut drop: impl FnMut(usize, &Segment) -> bool) {
         for _ in 0..200 {
             self.now += playpath_units::Duration::from_millis(1);
-            let mut sent: Vec<_> = std::iter::from_fn(|| self.client.poll_transmit(self.now)).collect();
-            sent.reverse(); // the join of the last path comes first
+            let sent: Vec<_> = std::iter::from_fn(|| self.client.poll_transmit(self.now)).collect();
             for (path, segment) in sent {
                 if drop(path, &segment) {
                     continue;

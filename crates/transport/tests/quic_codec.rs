@@ -83,8 +83,14 @@ fn frame() -> impl Strategy<Value = Frame> {
         number.clone().prop_map(Frame::MaxStreams),
         number.clone().prop_map(Frame::DataBlocked),
         (number.clone(), number.clone()).prop_map(|(id, limit)| Frame::StreamDataBlocked { id, limit }),
-        number.clone().prop_map(|sequence| Frame::NewConnectionId { sequence }),
-        number.clone().prop_map(|sequence| Frame::RetireConnectionId { sequence }),
+        (0..9u8, number.clone()).prop_map(|(path_id, sequence)| Frame::NewConnectionId { path_id, sequence }),
+        (0..9u8, number.clone()).prop_map(|(path_id, sequence)| Frame::RetireConnectionId { path_id, sequence }),
+        (0..9u8, number.clone(), any::<bool>()).prop_map(|(path_id, sequence, is_backup)| Frame::PathStatus {
+            path_id,
+            sequence,
+            is_backup
+        }),
+        (0..9u8).prop_map(|path_id| Frame::PathAbandon { path_id }),
         any::<u64>().prop_map(Frame::PathChallenge),
         any::<u64>().prop_map(Frame::PathResponse),
     ]
@@ -109,7 +115,7 @@ fn ack() -> impl Strategy<Value = Ack> {
 
 /// A byte of somebody's data that tells where it stands.
 fn byte(whose: Data, at: u64) -> u8 {
-    let salt = if let Data::Stream(id) | Data::Id(id) = whose { id + 1 } else { 0 };
+    let salt = if let Data::Stream(id) | Data::Id(_, id) = whose { id + 1 } else { 0 };
     (at.wrapping_mul(31) ^ salt.wrapping_mul(17)) as u8
 }
 
@@ -119,7 +125,7 @@ fn written(packet: &Packet, length: u32) -> Vec<u8> {
         bytes.iter_mut().enumerate().for_each(|(i, place)| *place = byte(whose, offset + i as u64));
         Ok(())
     };
-    put_frames(&mut out, packet, (length as usize, false), fill).unwrap();
+    put_frames(&mut out, packet, (length as usize, false, None), fill).unwrap();
     out
 }
 
@@ -168,6 +174,24 @@ proptest! {
     }
 }
 
+/// draft-ietf-quic-multipath-21 §4: PATH_ACK is an ACK with a path before it; that limits are told changes nothing but the limit.
+#[test]
+fn frames_of_several_paths() {
+    let ack = Ack::new([4..9, 0..2].iter(), 3, None).unwrap();
+    let packet = Packet { kind: Kind::OneRtt, ack: Some(ack), ..Packet::default() };
+    let mut out = vec![];
+    let none = |_: Data, _: u64, _: &mut [u8]| -> Result<(), Infallible> { Ok(()) };
+    put_frames(&mut out, &packet, (ack.bytes() as usize + 1, false, Some(2)), none).unwrap();
+    assert_eq!(out, [0x3e, 2, 8, 3, 1, 4, 1, 1]);
+    let opened = read_frames(&out).unwrap();
+    let (path_id, read) = opened.path_acks[0];
+    assert!(opened.is_multipath && opened.ack.is_none());
+    assert_eq!((path_id, read.ranges().collect::<Vec<_>>()), (2, ack.ranges().collect()));
+    let opened = read_frames(&[0x7e, 0x7a, 5, 0x7e, 0x7b, 3, 0x7e, 0x7c, 3, 0, 0x7e, 0x75, 1, 0x3e]).unwrap();
+    assert_eq!(opened.max_path_id, Some(5));
+    assert_eq!(opened.frames, [Frame::Ping, Frame::Ping, Frame::Ping, Frame::PathAbandon { path_id: 1 }]);
+}
+
 /// RFC 9000 §12.4, §19: what a client must not send, and what is no frame.
 #[test]
 fn frames_that_are_refused() {
@@ -192,7 +216,7 @@ fn frames_that_are_refused() {
         assert_eq!(read_frames(payload).map(|opened| opened.frames), Err(code), "{why}");
     }
     let given = [&[0x18, 0x03, 0x01, 0x02, 0x09, 0x08][..], &[0; 16]].concat();
-    let id = NewId { sequence: 3, retire_prior_to: 1, cid: vec![9, 8] };
+    let id = NewId { path_id: 0, sequence: 3, retire_prior_to: 1, cid: vec![9, 8] };
     assert_eq!(read_frames(&given).map(|opened| opened.ids), Ok(vec![id]));
 }
 
@@ -251,8 +275,15 @@ fn parameters_that_are_refused() {
 #[test]
 fn parameters_of_a_server() {
     let config = Config::default();
-    let mut told =
-        OfServer { original: &[1, 2, 3], retry: None, own: &[4], reset_token: [7; 16], max_uni_streams: 8, max_ids: 4 };
+    let mut told = OfServer {
+        original: &[1, 2, 3],
+        retry: None,
+        own: &[4],
+        reset_token: [7; 16],
+        max_uni_streams: 8,
+        max_ids: 4,
+        max_path_id: 3,
+    };
     let bytes = put_parameters(&config.parameters(), &told);
     let (mut reader, mut found) = (Reader::new(&bytes), std::collections::BTreeMap::new());
     while !reader.is_empty() {

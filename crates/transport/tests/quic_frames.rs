@@ -24,7 +24,7 @@ fn a_stream_opens_those_below_it() {
     assert!(!lone.server.is_writable(16));
 }
 
-/// §3.5: who is asked to stop resets the stream, and says how much it has sent.
+/// RFC 9000 §3.5: who is asked to stop resets the stream, and says how much it has sent.
 #[test]
 fn stop_sending_is_answered_by_a_reset() {
     let mut lone = Lone::new(unpaced);
@@ -37,7 +37,7 @@ fn stop_sending_is_answered_by_a_reset() {
     assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })));
 }
 
-/// §13.3: RESET_STREAM goes again when it is lost; of the stream itself nothing does.
+/// RFC 9000 §13.3: RESET_STREAM goes again when it is lost; of the stream itself nothing does.
 #[test]
 fn of_a_stream_that_was_reset_only_the_reset_goes_again() {
     let mut lone = Lone::new(unpaced);
@@ -56,7 +56,7 @@ fn of_a_stream_that_was_reset_only_the_reset_goes_again() {
     assert!(!again.iter().any(|frame| matches!(frame, Frame::Stream { id: 0, .. })), "{again:?}");
 }
 
-/// §4.1: nothing leaves beyond the peer's limit, and a limit lower than the one before is ignored.
+/// RFC 9000 §4.1: nothing leaves beyond the peer's limit, and a limit lower than the one before is ignored.
 #[test]
 fn limits_of_the_peer_hold_and_do_not_fall() {
     let mut lone = Lone::new(|config| {
@@ -76,7 +76,7 @@ fn limits_of_the_peer_hold_and_do_not_fall() {
     assert_eq!(lone.server.stats().data_bytes_sent, 12_000);
 }
 
-/// §4.1 of the other end: what the application reads is allowed anew, before the peer is held up; §13.3: the frame goes again if it is lost.
+/// RFC 9000 §4.1 of the other end: what the application reads is allowed anew, before the peer is held up; §13.3: the frame goes again if it is lost.
 #[test]
 fn what_is_read_is_allowed_anew() {
     let mut lone = Lone::new(|config| {
@@ -94,7 +94,7 @@ fn what_is_read_is_allowed_anew() {
     assert!(lone.left().iter().any(allows), "it is lost");
 }
 
-/// §12.4, §19: frames where they may not be, or of streams that are not there.
+/// RFC 9000 §12.4, §19: frames where they may not be, or of streams that are not there.
 #[test]
 fn frames_out_of_place() {
     for (frame, expected) in [
@@ -123,7 +123,7 @@ fn opened(frames: &[Frame], bytes: u32) -> Connection {
     server
 }
 
-/// §14.1: an Initial in a datagram under 1200 bytes is dropped, and nobody answers.
+/// RFC 9000 §14.1: an Initial in a datagram under 1200 bytes is dropped, and nobody answers.
 #[test]
 fn a_small_initial_is_dropped() {
     let hello = Frame::Crypto { offset: 0, len: 10, is_end: false };
@@ -133,7 +133,7 @@ fn a_small_initial_is_dropped() {
     assert_eq!((full.stats().packets_dropped, full.poll_transmit(Time::ZERO).is_some()), (0, true));
 }
 
-/// §9.1: probing frames move nobody; §9.3: nor does a packet older than one that came.
+/// RFC 9000 §9.1: probing frames move nobody; §9.3: nor does a packet older than one that came.
 #[test]
 fn probes_and_old_packets_move_nobody() {
     let mut lone = Lone::new(unpaced);
@@ -156,7 +156,7 @@ fn probes_and_old_packets_move_nobody() {
     assert_eq!(lone.poll().unwrap().to, other);
 }
 
-/// §10.2.1: who closed answers ever fewer packets, here the first, second, fourth; §10.2.2: who was told sends nothing more.
+/// RFC 9000 §10.2.1: who closed answers ever fewer packets, here the first, second, fourth; §10.2.2: who was told sends nothing more.
 #[test]
 fn closing_answers_less_and_less_and_draining_nothing() {
     let mut lone = Lone::new(|_| {});
@@ -178,7 +178,7 @@ fn closing_answers_less_and_less_and_draining_nothing() {
     assert!(lone.server.is_closed() && lone.poll().is_none());
 }
 
-/// §13.2.1: no ACK for packets that elicit none; CE is told at once; a lone packet after 25 ms, and §13.2.5: with that delay, in units of 8 µs.
+/// RFC 9000 §13.2.1: no ACK for packets that elicit none; CE is told at once; a lone packet after 25 ms, and §13.2.5: with that delay, in units of 8 µs.
 #[test]
 fn when_acks_leave() {
     let mut lone = Lone::new(|_| {});

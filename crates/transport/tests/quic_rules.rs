@@ -31,7 +31,7 @@ fn packet_threshold() {
     assert!(lone.server.stats().retransmitted_bytes > 1000);
 }
 
-/// §6.1.2: with fewer than three after it the packet is lost 9/8 of an RTT after it left: at 100 ms × 9/8 = 112.5.
+/// RFC 9002 §6.1.2: with fewer than three after it the packet is lost 9/8 of an RTT after it left: at 100 ms × 9/8 = 112.5.
 #[test]
 fn time_threshold() {
     let mut lone = Lone::new(unpaced);
@@ -45,7 +45,7 @@ fn time_threshold() {
     assert_eq!((lone.server.stats().packets_lost, lone.server.stats().pto_count), (1, 0));
 }
 
-/// §6.2.1, §6.2.4: srtt + 4 var + 25 ms after the last ack-eliciting packet two probes go, then after twice the time; no reduction (§7.5).
+/// RFC 9002 §6.2.1, §6.2.4: srtt + 4 var + 25 ms after the last ack-eliciting packet two probes go, then after twice the time; no reduction (§7.5).
 #[test]
 fn probes_and_backoff() {
     let mut lone = Lone::new(unpaced);
@@ -64,7 +64,7 @@ fn probes_and_backoff() {
     assert_eq!((lone.server.info().snd_cwnd, lone.server.stats().packets_lost), (cwnd, 0));
 }
 
-/// §7.6: a second after a second of loss with nothing acknowledged between (three PTO are 3 × about 300 ms): the least window.
+/// RFC 9002 §7.6: a second after a second of loss with nothing acknowledged between (three PTO are 3 × about 300 ms): the least window.
 #[test]
 fn persistent_congestion() {
     for (is_long, expected) in [(true, 1), (false, 0)] {
@@ -101,7 +101,7 @@ fn spurious_loss_is_undone() {
     assert!(lone.server.info().snd_cwnd >= cwnd);
 }
 
-/// §7.8: a sender that leaves its window unused does not raise it.
+/// RFC 9002 §7.8: a sender that leaves its window unused does not raise it.
 #[test]
 fn an_unused_window_does_not_grow() {
     let mut lone = Lone::new(unpaced);
@@ -114,7 +114,7 @@ fn an_unused_window_does_not_grow() {
     assert_eq!(lone.server.info().snd_cwnd, cwnd);
 }
 
-/// RFC 9000 §13.4.2: counts that are missing end the marking; a rise of CE halves the window once a round trip.
+/// RFC 9000 §13.4.2: an ACK without counts ends the marking; a path on which marks are cleared is not capable.
 #[test]
 fn ecn_rules() {
     let with_ecn = |config: &mut Config| {
@@ -282,7 +282,7 @@ fn violations() {
     assert_eq!(lone.violation(), Some(Violation::Protocol), "it was never sent");
 }
 
-/// §13.2.1, §13.2.2: every second packet; §19.3: duplicates are not acknowledged anew.
+/// RFC 9000 §13.2.1, §13.2.2: every second packet; §19.3: duplicates are not acknowledged anew.
 #[test]
 fn acknowledgements() {
     let mut lone = Lone::new(|_| {});

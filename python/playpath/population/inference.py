@@ -63,7 +63,7 @@ _MISFIT = 0.1
 """Share of a session's transfers that no rate explains, above which its fit is doubted."""
 _SHOWN = 6
 """Sessions whose log is drawn against the path in the report."""
-_CHECKED = 4
+_CHECKED = 8
 """Sessions in which a rival is tried, too, where the deployed sender is named."""
 _RIVALS = {"bbr": "cubic", "bbr3": "cubic"}
 _USUAL_RIVAL = "bbr"

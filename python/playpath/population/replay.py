@@ -25,7 +25,9 @@ _MOST = 0.2
 _FEW = 3
 """From so many sessions on one may fail, however few they are."""
 _LIKELIER = 5.0
-"""Logarithm of the likelihood ratio, at the median of the sessions in which a rival was tried, from which the rival was deployed."""
+"""Logarithm of the likelihood ratio, over all sessions in which a rival was tried, from which the rival was deployed."""
+_MOST_LIKELIER = 10.0
+"""What one session counts for at most: one that fits neither sender decides nothing for the others."""
 _WIDE = 2.0
 """Median 90 % interval of the rate, as a factor, from which on the log itself is what leaves a question open."""
 
@@ -122,8 +124,9 @@ def judge(folder: Path) -> Replay:
 
 
 def _likelier(rows: Sequence[Mapping[str, str]]) -> str:
-    """The rival, if it explains the sessions far better."""
+    """The rival, if it explains the sessions together far better, and most of them better."""
     tried = [row for row in rows if row["rival"]]
-    if not tried or statistics.median(float(row["rival_likelier_by"]) for row in tried) < _LIKELIER:
+    by = [max(-_MOST_LIKELIER, min(_MOST_LIKELIER, float(row["rival_likelier_by"]))) for row in tried]
+    if sum(by) < _LIKELIER or statistics.median(by) <= 0:
         return ""
     return tried[0]["rival"]

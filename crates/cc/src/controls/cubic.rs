@@ -130,6 +130,11 @@ impl Cubic {
         }
     }
 
+    /// What remains of the window after the next cuts. The Reno-friendly region keeps its slope.
+    pub(crate) fn set_beta(&mut self, beta: f64) {
+        self.beta = beta;
+    }
+
     /// Congestion avoidance (§4.2 to §4.5).
     fn avoid_congestion(&mut self, view: &View, acked: f64) {
         let cwnd = self.reno.windows.cwnd;

@@ -6,8 +6,9 @@
 //!
 //! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
 //! 1. Growth is CUBIC's, never more. The first slow start ends when a whole round shows a queue.
-//! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other loss changes
-//!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below P.
+//! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
+//!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below P. While the
+//!    viewer is short, no cut falls below P, and each takes a `weight`th of what CUBIC takes.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
 //!    round gives back half the excess.
 //! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
@@ -15,8 +16,8 @@
 //! A player that adapts answers a smaller share with a worse rate, so it has time (u < 1) only while the flow gets `enough` times its
 //! best rate. Where the flow gets that, u is at most `haste`; where it does not, the reserve is twice as long.
 //!
-//! u is 1 where the sender is not told what the player holds or could choose, so 3 and 4 then say nothing: no claim of a client makes
-//! the sender more assertive than one that is told nothing.
+//! A viewer is short that waits for its picture, that is shown less than the best rate, or that has no time and gets less than
+//! `enough`. A flow that is told nothing is CUBIC: u is 1, so that 3 and 4 say nothing, it is not short, and each of its losses counts.
 //!
 //! Units: packets, seconds. Invariant: growth is CUBIC's. Tested by `slack/tests.rs` and `tests/contract.rs`.
 
@@ -40,9 +41,9 @@ use playpath_units::Rate;
 pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
-    summary: "yields while the viewer has time, competes as CUBIC when not; losses without a queue do not count",
+    summary: "CUBIC that yields while the viewer has time and counts for three while it is short; losses without a queue do not count",
     reference: "docs/models/cc-slack.md",
-    params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE],
+    params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
     in_kernel: Some(InKernel::ours(&law::LAW)),
     is_coupled: false,
     behaviour: Behaviour {
@@ -77,7 +78,7 @@ const ENOUGH: ParamSpec = ParamSpec::number(
 .since("0.3");
 const HASTE: ParamSpec = ParamSpec::number(
     "haste",
-    0.33,
+    0.5,
     (0.0, 1.0),
     "",
     "most urgency while the flow gets that much and the level lasts `reserve`",
@@ -101,17 +102,32 @@ const BETA: ParamSpec =
     ParamSpec::number("beta", 0.7, (0.1, 0.99), "", "what remains of the window after a loss (RFC 9438 §4.6: 0.7)");
 const PACE: ParamSpec = ParamSpec::number(
     "pace",
-    2.0,
+    1.2,
     (0.0, 10.0),
     "",
-    "pacing in windows per RTT (Copa: 2; with 1.25 it takes two thirds from NewReno); 0 does not pace, for study",
+    "pacing in windows per RTT after slow start (Linux: 1.2), in which it is 2 at least; 0 does not pace, for study",
 );
 const EASE: ParamSpec =
-    ParamSpec::number("ease", 2.0, (1.0, 1000.0), "", "pacing in best rates of the player while the viewer has time");
+    ParamSpec::number("ease", 1.5, (1.0, 1000.0), "", "pacing in best rates of the player while the viewer has time");
+
+const WEIGHT: ParamSpec = ParamSpec::number(
+    "weight",
+    3.0,
+    (1.0, 100.0),
+    "CUBIC flows",
+    "what a viewer counts for while it is short: a cut takes so much less of the window",
+)
+.since("0.3");
 
 const MIN_CWND: f64 = 2.0;
+/// Pacing in windows per RTT in slow start: the window doubles in each.
+const START_PACE: f64 = 2.0;
+/// Pacing of a flow that is told nothing: a faster one takes more than half of short pipes from CUBIC.
+const UNTOLD_PACE: f64 = 1.0;
 /// The reserve of a flow that gets less than enough: it must win a share back before the level is gone.
 const WINNING_BACK: u64 = 2;
+/// Share of its pace that a flow gets whom nobody holds back.
+const KEPT: f64 = 0.9;
 /// FAST's gamma.
 const GIVE_BACK: f64 = 0.5;
 
@@ -124,6 +140,8 @@ pub struct Slack {
     stream_acked: u64,
     /// The viewer has time.
     is_yielding: bool,
+    /// The viewer needs more than it gets.
+    is_short: bool,
     /// Packets that may stand in the queue now; infinite when the viewer has no time.
     allowance: f64,
     /// The last round had more than that.
@@ -146,6 +164,8 @@ struct Settings {
     floor: f64,
     pace: f64,
     ease: f64,
+    weight: f64,
+    beta: f64,
 }
 
 impl Slack {
@@ -160,6 +180,7 @@ impl Slack {
             playout: None,
             stream_acked: 0,
             is_yielding: false,
+            is_short: false,
             allowance: f64::INFINITY,
             is_over_allowance: false,
             has_ignored: false,
@@ -175,24 +196,43 @@ impl Slack {
                 floor: params.number("floor"),
                 pace: params.number("pace"),
                 ease: params.number("ease"),
+                weight: params.number("weight"),
+                beta: params.number("beta"),
             },
         }
+    }
+
+    /// What is told of a player, and its best rate.
+    fn told(&self) -> Option<(Playout, Rate)> {
+        self.playout.and_then(|playout| Some((playout, playout.top_rate()?)))
+    }
+
+    /// While it is paced, nine tenths of the pace are enough: then the path holds nothing back.
+    fn gets_enough(&self, view: &View, top: Rate) -> bool {
+        let Settings { enough, ease, .. } = self.settings;
+        let enough = if self.is_yielding { enough.min(KEPT * ease) } else { enough };
+        self.path.mean_rate() * f64::from(view.mss) * 8.0 >= enough * top.as_bits_per_sec() as f64
     }
 
     /// u: how near the deadline is. A player that adapts has no time while it might get a better rate; one of whom the flow gets
     /// more than it needs is in no haste.
     fn urgency(&self, view: &View) -> f64 {
-        let Some((playout, top)) = self.playout.and_then(|playout| Some((playout, playout.top_rate()?))) else {
-            return 1.0;
-        };
-        let Settings { calm, alarm, reserve, enough, haste, .. } = self.settings;
-        let rate = self.path.mean_rate() * f64::from(view.mss) * 8.0;
+        let Some((playout, top)) = self.told() else { return 1.0 };
+        let Settings { calm, alarm, reserve, haste, .. } = self.settings;
         let reserve = view.srtt.mul_f64(reserve);
-        if rate >= enough * top.as_bits_per_sec() as f64 {
+        if self.gets_enough(view, top) {
             let urgency = playout.urgency(calm, alarm, reserve);
             return if playout.left() >= reserve { urgency.min(haste) } else { urgency };
         }
         if playout.has_choice() { 1.0 } else { playout.urgency(calm, alarm, reserve * WINNING_BACK) }
+    }
+
+    /// Rule 2: whether more would show. What a player says of its level alone makes no difference where the flow gets enough.
+    fn is_short(&self, view: &View, urgency: f64) -> bool {
+        self.told().is_some_and(|(playout, top)| {
+            let waits = urgency >= 1.0 && (!playout.has_begun() || !self.gets_enough(view, top));
+            playout.is_below_top() || waits
+        })
     }
 
     /// Rule 3. A player that adapts would answer a smaller share with a worse rate: it yields by its pace alone.
@@ -204,7 +244,7 @@ impl Slack {
     /// Rules 2 and 3, at the end of a round.
     fn end_round(&mut self, view: &View, round: Round) {
         if round.loss.is_some_and(|share| share > self.settings.tolerance) && self.has_ignored {
-            self.reduce(view, &late(view), self.settings.floor);
+            self.reduce(view, &late(view), true);
         }
         let excess = round.backlog - self.allowance;
         self.is_over_allowance = excess >= 0.0;
@@ -223,20 +263,35 @@ impl Slack {
         self.cubic.on_window_change(view, &WindowChange { cwnd, ssthresh: self.ssthresh().min(cwnd) });
     }
 
-    /// Rule 2: CUBIC's reduction, not below this share of the pipe.
-    fn reduce(&mut self, view: &View, event: &CongestionEvent, floor: f64) {
-        let before = self.cwnd();
+    /// Rule 2: CUBIC's reduction, not below the floor.
+    fn reduce(&mut self, view: &View, event: &CongestionEvent, has_floor: bool) {
+        let floor = if has_floor { self.floor(view) } else { 0.0 };
         self.cubic.on_congestion(view, event);
         self.has_ignored = false;
-        let pipe = (floor * self.path.pipe(view)).min(before);
-        if self.cwnd() < pipe {
-            self.cubic.on_window_change(view, &WindowChange { cwnd: pipe, ssthresh: pipe });
+        if self.cwnd() < floor {
+            self.cubic.on_window_change(view, &WindowChange { cwnd: floor, ssthresh: floor });
         }
+    }
+
+    /// Where slow start leads to after a timeout at least. What was in flight under a pace says nothing of the path: then it is a first
+    /// slow start.
+    fn least_threshold(&self, view: &View) -> f64 {
+        match (self.is_yielding, self.is_short) {
+            (true, _) => f64::INFINITY,
+            (false, true) => self.floor(view),
+            (false, false) => 0.0,
+        }
+    }
+
+    /// What no cut with a floor falls below.
+    fn floor(&self, view: &View) -> f64 {
+        (self.settings.floor * self.path.pipe(view)).min(self.cwnd())
     }
 
     /// Whether a loss says that a queue is full.
     fn is_congestive(&self, event: &CongestionEvent) -> bool {
-        event.signal == CongestionSignal::Ecn || self.settings.tolerance == 0.0 || self.path.has_queue()
+        let is_strict = self.settings.tolerance == 0.0 || self.told().is_none();
+        event.signal == CongestionSignal::Ecn || is_strict || self.path.has_queue()
     }
 
     /// Rule 4 over the pace that the window asks for.
@@ -244,9 +299,12 @@ impl Slack {
         if view.srtt.is_zero() {
             return;
         }
-        let of_window = self.settings.pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
-        let of_media = match self.playout.and_then(|playout| playout.top_rate()) {
-            Some(rate) if urgency < 1.0 => self.settings.ease * rate.as_bits_per_sec() as f64 / (1.0 - urgency),
+        let set = if self.told().is_some() { self.settings.pace } else { self.settings.pace.min(UNTOLD_PACE) };
+        let in_slow_start = self.cwnd() < self.ssthresh();
+        let pace = if in_slow_start { set.max(START_PACE) } else { set };
+        let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
+        let of_media = match self.told() {
+            Some((_, top)) if urgency < 1.0 => self.settings.ease * top.as_bits_per_sec() as f64 / (1.0 - urgency),
             _ => f64::INFINITY,
         };
         let rate = if self.settings.pace > 0.0 { of_window } else { f64::INFINITY }.min(of_media);
@@ -273,8 +331,8 @@ impl CongestionControl for Slack {
         self.pacing_bits_per_sec.map(|rate| Rate::from_bits_per_sec_f64(rate.clamp(1.0, 1e15)))
     }
     /// A queue of a few packets does not hold two more at once.
-    fn fewest_in_group(&self) -> u32 {
-        1
+    fn paces_singly(&self) -> bool {
+        true
     }
     fn phase(&self) -> &'static str {
         match (self.is_yielding, self.cubic.phase()) {
@@ -299,6 +357,9 @@ impl CongestionControl for Slack {
         let urgency = self.urgency(view);
         self.is_yielding = urgency < 1.0;
         self.allowance = self.allowance_at(urgency);
+        self.is_short = self.is_short(view, urgency);
+        let weight = if self.is_short { self.settings.weight } else { 1.0 };
+        self.cubic.set_beta(1.0 - (1.0 - self.settings.beta) / weight);
         if let Some(round) = self.path.take(view, event) {
             self.end_round(view, round);
         }
@@ -314,7 +375,7 @@ impl CongestionControl for Slack {
 
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
         if self.is_congestive(event) {
-            self.reduce(view, event, 0.0);
+            self.reduce(view, event, self.is_short);
         } else {
             self.has_ignored = true;
         }
@@ -326,7 +387,11 @@ impl CongestionControl for Slack {
 
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
+        let least = self.least_threshold(view);
         self.cubic.on_rto(view, event);
+        if event.consecutive <= 1 && self.ssthresh() < least {
+            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: least });
+        }
     }
 
     fn on_undo(&mut self, view: &View, event: &Undo) {

@@ -11,9 +11,15 @@ fn stacks_differ_in_what_they_declare() {
     assert_eq!(words("newreno", Stack::Linux), ("classic".into(), 65535.0, "cwnd".into()));
     assert_eq!(words("newreno", Stack::Ns2), ("classic".into(), 1.0, "cwnd".into()));
     assert_eq!(words("cubic", Stack::Ns2), ("classic".into(), 1.0, "cwnd".into()));
+    assert_eq!(words("cubic", Stack::Quinn), ("classic".into(), 65535.0, "cwnd".into()));
+    assert_eq!(words("cubic", Stack::Ngtcp2), ("hystart++".into(), 65535.0, "cwnd".into()));
+    assert_eq!(words("newreno", Stack::Ngtcp2), ("classic".into(), 65535.0, "cwnd".into()));
+    assert_eq!(words("cubic", Stack::Picoquic), ("hystart".into(), 65535.0, "cwnd".into()));
+    let beta = |stack| find("cubic").expect("registered").params_of(stack).number("beta");
+    assert_eq!([Stack::Quinn, Stack::Ngtcp2, Stack::Picoquic].map(beta), [0.7, 0.7, 0.875]);
     // Every control has defaults under every stack.
     for entry in entries() {
-        for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2] {
+        for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2, Stack::Quinn, Stack::Ngtcp2] {
             let params = entry.params_of(stack);
             assert_eq!(params.iter().count(), entry.params.len());
             let differs = params.iter().filter(|(spec, value)| *value != spec.default);

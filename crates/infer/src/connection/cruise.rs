@@ -4,7 +4,7 @@
 //! time, and what is out is moved. Slow start, losses and their repair are played packet by packet, and so is who is paced.
 
 use super::flow::{Flow, Sent};
-use super::link::Link;
+use super::link::{Fifo, Link};
 use super::{Connection, length};
 use playpath_cc::{Ack, RateSample};
 
@@ -13,8 +13,13 @@ const FEWEST: u64 = 8;
 
 impl Connection<'_> {
     /// Send up to `left` packets of a transfer in whole rounds from `now` on: how many, and when it is then.
-    pub(super) fn cruise(&mut self, now: f64, left: u64, service: f64) -> Option<(u64, f64)> {
-        if left < FEWEST || !self.flow.is_steady(service) || !self.link.is_alone() {
+    pub(super) fn cruise(&mut self, now: f64, left: u64) -> Option<(u64, f64)> {
+        if left < FEWEST {
+            return None;
+        }
+        let (service, most) = self.link.steadily(self.flow.deployed.mss + self.flow.deployed.header)?;
+        let left = left.min(most);
+        if left < FEWEST || !self.flow.is_steady(service) {
             return None;
         }
         let held = self.link.holds(self.link.rtt_s / service);
@@ -48,7 +53,7 @@ impl Flow<'_> {
     /// All that is out leaves the link one behind the other, a round trip of it or more, and nothing is lost or paced.
     fn is_steady(&self, service: f64) -> bool {
         let (Some(first), Some(last)) = (self.out.front(), self.out.back()) else { return false };
-        let count = self.out.len() as f64;
+        let count = f64::from(self.out_packets);
         self.deployed.is_window_based()
             && !self.is_repairing()
             && self.recovery.is_none()
@@ -61,7 +66,7 @@ impl Flow<'_> {
 
     /// The ACKs of so many packets, the last of them at `now`.
     fn hear_of(&mut self, packets: u32, now: f64, service: f64) {
-        let (mss, out) = (self.deployed.mss as u32, self.out.len() as u32);
+        let (mss, out) = (self.deployed.mss as u32, self.out_packets);
         let rtt = f64::from(out) * service;
         self.srtt += (rtt - self.srtt) * f64::from(packets.min(8)) / 8.0;
         let rate = RateSample::new(packets, length(f64::from(packets) * service), mss);
@@ -100,9 +105,18 @@ impl Sent {
 }
 
 impl Link<'_> {
-    /// Nobody else is in the queue, and the rate is one.
-    fn is_alone(&self) -> bool {
-        self.neighbour.is_none() && self.fifo.course.is_none()
+    /// Seconds that a packet of so many bytes takes, and how many packets behind those in the queue take as long; none where somebody else
+    /// is in the queue.
+    fn steadily(&self, bytes: f64) -> Option<(f64, u64)> {
+        if self.neighbour.is_some() {
+            return None;
+        }
+        let Fifo { course, free_at, lag, .. } = &self.fifo;
+        let Some(course) = course else { return Some((self.service(bytes), u64::MAX)) };
+        let next = course.partition_point(|piece| piece.0 <= free_at - lag);
+        let service = 8.0 * bytes / course[next.saturating_sub(1)].1;
+        let until = course.get(next).map_or(f64::INFINITY, |piece| piece.0 + lag);
+        Some((service, ((until - free_at) / service) as u64))
     }
 
     /// Packets that may be out, of which `path` are on their way outside the queue.

@@ -16,8 +16,9 @@ pub(super) struct Flow<'a> {
     pub(super) rtt_s: f64,
     /// Sent, and not known to be delivered or lost.
     pub(super) out: VecDeque<Sent>,
-    /// How many of them are lost.
-    out_lost: usize,
+    /// Packets in it, and how many of them are lost.
+    pub(super) out_packets: u32,
+    out_lost: u32,
     pub delivered: u64,
     pub(super) delivered_at: f64,
     pub(super) first_sent_at: f64,
@@ -54,9 +55,9 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    /// A packet was delivered; `pipe` are still out.
-    fn deliver(&mut self, cwnd: f64, pipe: f64) {
-        self.delivered += 1.0;
+    /// Packets were delivered; `pipe` are still out.
+    fn deliver(&mut self, cwnd: f64, packets: f64, pipe: f64) {
+        self.delivered += packets;
         if self.allowed.is_some() {
             let count = if pipe > cwnd {
                 libm::ceil(self.delivered * cwnd / self.flight.max(1.0)) - self.sent
@@ -70,8 +71,12 @@ impl Recovery {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
+    /// Packets that left together, and whose ACKs come as one; a lost one is alone.
+    packets: u32,
     pub at: f64,
     pub acked_at: f64,
+    /// What the first of them takes there and back.
+    rtt: f64,
     pub first_sent_at: f64,
     pub delivered: u64,
     pub delivered_at: f64,
@@ -81,14 +86,21 @@ pub(super) struct Sent {
     in_flight: u32,
 }
 
-/// What a packet is to its sender.
+/// What packets that leave together are to their sender.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
-    pub wire_bytes: f64,
-    /// Nothing is to be sent after it.
+pub(super) struct Group {
+    pub packets: u32,
+    pub payload_bytes: f64,
+    /// When the first of them has left the link.
+    pub first_left_at: f64,
+    /// Nothing is to be sent after them.
     pub is_last: bool,
     pub is_again: bool,
 }
+
+/// A paced sender's packets are followed together, this part of its window or so many at most.
+const WINDOW_PART: f64 = 16.0;
+const MOST_TOGETHER: f64 = 8.0;
 
 impl<'a> Flow<'a> {
     pub fn new(deployed: &'a Deployed, rtt_s: f64) -> Flow<'a> {
@@ -97,6 +109,7 @@ impl<'a> Flow<'a> {
             control: deployed.start(),
             rtt_s,
             out: VecDeque::with_capacity(64),
+            out_packets: 0,
             out_lost: 0,
             delivered: 0,
             delivered_at: 0.0,
@@ -127,7 +140,7 @@ impl<'a> Flow<'a> {
     /// What is out, and a recovery, are not followed any more.
     pub fn forget(&mut self) {
         self.out.clear();
-        self.out_lost = 0;
+        (self.out_packets, self.out_lost) = (0, 0);
         self.due = 0;
         self.recovery = None;
     }
@@ -150,42 +163,57 @@ impl<'a> Flow<'a> {
         if allowed.is_some_and(|allowed| allowed < 1.0 && !self.out.is_empty()) {
             return false;
         }
-        (self.out.len() as f64) < libm::floor(self.control.cwnd()).max(1.0)
+        f64::from(self.out_packets) < libm::floor(self.control.cwnd()).max(1.0)
     }
 
-    pub fn transmit(&mut self, now: f64, packet: Packet, fate: Fate) {
+    /// So many new packets are followed together.
+    pub fn together(&self) -> u64 {
+        if self.is_deaf_to_rates || self.recovery.is_some() {
+            return 1;
+        }
+        let cwnd = libm::floor(self.control.cwnd());
+        let room = cwnd - f64::from(self.out_packets);
+        (cwnd / WINDOW_PART).min(MOST_TOGETHER).min(room).max(1.0) as u64
+    }
+
+    /// Packets leave; `fate` is that of the last of them, and if it is that it is lost, it is alone.
+    pub fn transmit(&mut self, now: f64, group: Group, fate: Fate) {
         if self.out.is_empty() {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        let prior_in_flight = self.out.len() as u32;
-        let payload_bytes = (packet.wire_bytes - self.deployed.header) as u32;
+        let Group { packets, payload_bytes, first_left_at, is_last, is_again } = group;
+        let prior_in_flight = self.out_packets + packets - 1;
         if !self.is_deaf_to_rates {
-            let sent = PacketSent { payload_bytes, is_retransmission: packet.is_again, prior_in_flight };
+            let payload_bytes = payload_bytes as u32;
+            let sent = PacketSent { payload_bytes, is_retransmission: is_again, prior_in_flight };
             let view = self.view(now);
             self.control.on_packet_sent(&view, &sent);
         }
-        self.due -= u64::from(packet.is_again);
-        self.out_lost += usize::from(fate.is_lost);
+        self.due -= u64::from(is_again);
+        self.out_packets += packets;
+        self.out_lost += u32::from(fate.is_lost);
         self.out.push_back(Sent {
+            packets,
             at: now,
+            rtt: first_left_at + self.rtt_s - now,
             acked_at: fate.left_at + self.rtt_s,
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
-            is_app_limited: packet.is_last,
+            is_app_limited: is_last,
             is_lost: fate.is_lost,
             lost_until_then: self.lost,
             in_flight: prior_in_flight + 1,
         });
-        self.sent += 1;
+        self.sent += u64::from(packets);
         if let Some(recovery) = self.recovery.as_mut() {
             recovery.sent += 1.0;
             recovery.allowed = recovery.allowed.map(|allowed| allowed - 1.0);
         }
         self.last_sent_at = Some(now);
-        self.most_out = self.most_out.max(self.out.len() as u32);
+        self.most_out = self.most_out.max(self.out_packets);
         if let Some(rate) = self.pacing_rate() {
-            let takes = f64::from(payload_bytes) * 8.0 / rate.max(1.0);
+            let takes = payload_bytes * 8.0 / rate.max(1.0);
             self.paced_until = self.paced_until.max(now - self.deployed.burst * takes) + takes;
         }
     }
@@ -200,7 +228,7 @@ impl<'a> Flow<'a> {
     /// So many packets leave back to back, and nothing is known of them but the end.
     pub fn skip(&mut self, packets: u64, end: f64) {
         self.sent += packets;
-        self.delivered = self.sent - self.out.len() as u64;
+        self.delivered = self.sent - u64::from(self.out_packets);
         self.last_sent_at = Some((end - self.rtt_s).max(self.last_sent_at.unwrap_or(0.0)));
     }
 
@@ -222,13 +250,15 @@ impl<'a> Flow<'a> {
 
     /// A transfer without end goes on to `until`.
     pub fn keep_busy(&mut self, until: f64, fifo: &mut Fifo) {
-        let wire_bytes = self.deployed.mss + self.deployed.header;
+        let (payload_bytes, wire_bytes) = (self.deployed.mss, self.deployed.mss + self.deployed.header);
         let mut now = self.last_sent_at.unwrap_or(0.0);
         self.begin(now);
         loop {
             while self.may_send(now) {
                 let fate = fifo.offer(now, wire_bytes);
-                self.transmit(now, Packet { wire_bytes, is_last: false, is_again: self.due > 0 }, fate);
+                let (first_left_at, is_again) = (fate.left_at, self.due > 0);
+                let group = Group { packets: 1, payload_bytes, first_left_at, is_last: false, is_again };
+                self.transmit(now, group, fate);
             }
             match self.out.front() {
                 Some(sent) if sent.acked_at <= until => now = self.acknowledge().max(now),
@@ -240,11 +270,12 @@ impl<'a> Flow<'a> {
     /// The next packet out is known to be delivered, or to be lost. A lost one with none delivered behind it is found by a probe
     /// after another round trip (RFC 8985 §7: two round trips after the last packet).
     pub fn acknowledge(&mut self) -> f64 {
-        let prior_in_flight = self.out.len() as u32;
+        let prior_in_flight = self.out_packets;
         let Some(sent) = self.out.pop_front() else { return f64::INFINITY };
+        self.out_packets -= sent.packets;
         if sent.is_lost {
             self.out_lost -= 1;
-            let is_tail = self.out_lost == self.out.len();
+            let is_tail = self.out_lost == self.out_packets;
             let now = sent.acked_at + if is_tail { self.srtt } else { 0.0 };
             self.notice(now, &sent, prior_in_flight);
             return now;
@@ -252,9 +283,9 @@ impl<'a> Flow<'a> {
         let now = sent.acked_at;
         self.recover(now);
         if let Some(recovery) = self.recovery.as_mut() {
-            recovery.deliver(libm::floor(self.control.cwnd()), self.out.len() as f64);
+            recovery.deliver(libm::floor(self.control.cwnd()), f64::from(sent.packets), f64::from(self.out_packets));
         }
-        self.delivered += 1;
+        self.delivered += u64::from(sent.packets);
         let ack = self.ack(now, &sent, prior_in_flight);
         let view = self.view(now);
         self.control.on_ack(&view, &ack);
@@ -267,8 +298,8 @@ impl<'a> Flow<'a> {
         let delivered = (self.delivered - sent.delivered) as u32;
         self.delivered_at = now;
         self.first_sent_at = sent.at;
-        let rtt = now - sent.at;
-        self.srtt += (rtt - self.srtt) / 8.0;
+        let rtt = sent.rtt;
+        self.srtt += (rtt - self.srtt) * f64::from(sent.packets) / 8.0;
         self.min_rtt = self.min_rtt.min(rtt);
         let round_start = sent.delivered >= self.round_end;
         if round_start {
@@ -285,7 +316,7 @@ impl<'a> Flow<'a> {
         let cwnd = self.control.cwnd();
         let may_grow = self.recovery.is_none() && f64::from(self.most_out) >= libm::floor(cwnd)
             || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
-        Ack { rtt: Some(length(rtt)), rate, prior_in_flight, may_grow, round_start, ..Ack::new(1, mss) }
+        Ack { rtt: Some(length(rtt)), rate, prior_in_flight, may_grow, round_start, ..Ack::new(sent.packets, mss) }
     }
 
     /// A packet is found lost: once in a recovery the window shrinks.
@@ -330,7 +361,7 @@ impl<'a> Flow<'a> {
     }
 
     pub fn view(&self, now: f64) -> View<'static> {
-        let out = self.out.len() as u32;
+        let out = self.out_packets;
         View {
             srtt: length(self.srtt),
             rttvar: length(self.srtt / 10.0),

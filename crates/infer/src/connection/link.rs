@@ -128,6 +128,10 @@ impl Loss {
         if self.is_next {
             return 0;
         }
+        if let Some((left, _)) = self.of_transfer.as_mut().filter(|of_transfer| of_transfer.1 <= 0.0) {
+            *left -= packets as f64;
+            return packets;
+        }
         let spared = (0..packets).find(|_| self.strikes(false));
         self.is_next = spared.is_some();
         spared.unwrap_or(packets)
@@ -154,7 +158,7 @@ pub(super) struct Fifo<'a> {
     bytes_per_s: f64,
     pub(super) course: Option<&'a [(f64, f64)]>,
     /// What the clock is ahead of the course's.
-    lag: f64,
+    pub(super) lag: f64,
     pub(super) free_at: f64,
     pub(super) limit: Option<usize>,
     /// When each packet that is in it leaves, where there is a limit.

@@ -111,13 +111,13 @@ fn of_a_transfer_whose_losses_are_known_as_many_packets_are_lost() {
 
 #[test]
 fn a_round_trip_at_a_time_takes_as_long_as_packet_by_packet() {
-    // On a course, of one rate, every packet is played.
+    // On a course whose rate is told anew every millisecond, every packet is played.
     for (name, queue, loss) in
         [("cubic", 130, 0.0), ("newreno", 45, 0.0), ("cubic", 130, 0.002), ("cubic/quic", 130, 0.0)]
     {
         let deployed = Deployed::named(name).unwrap();
         for rate in [2e6, 8e6, 30e6] {
-            let course = [(0.0, rate)];
+            let course: Vec<(f64, f64)> = (0..100_000).map(|ms| (f64::from(ms) / 1e3, rate)).collect();
             let serve = |link: Link<'_>| {
                 let mut connection = Connection::new(&deployed, link.queueing(Some(queue)).losing(loss, 3));
                 (0..12).map(|_| connection.serve(&transfer(1_000), 0.5)).collect::<Vec<_>>()

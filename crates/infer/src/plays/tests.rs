@@ -12,15 +12,19 @@ fn transfers() -> Vec<Transfer> {
     (0..12).map(one).collect()
 }
 
+fn what<'a>(transfers: &'a [Transfer], deployed: &'a Deployed, reading: Reading) -> What<'a> {
+    What { transfers, deployed, rtt: 0.05, reading, grain: &Grain::FINE }
+}
+
 #[test]
 fn between_the_rates_that_are_played_times_are_those_of_a_play() {
     let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
-    let played = Played::new(&transfers, &cubic, [1e6, 30e6, 60e6], 0.05, &Reading::PLAIN, &Grain::FINE);
+    let mut played = Played::new(what(&transfers, &cubic, Reading::PLAIN), [1e6, 30e6, 60e6]);
     let rates = [1.7e6, 4.9e6, 13.3e6, 41e6];
     let table = played.on(&rates);
     for (at, rate) in rates.into_iter().enumerate() {
-        let exact = Play::new(&transfers, &cubic, rate, 0.05, &Reading::PLAIN, 1);
-        for (index, takes) in exact.takes.iter().enumerate() {
+        let exact = played.play(rate);
+        for (index, takes) in exact.takes.iter().enumerate().filter(|(index, _)| exact.is_played[*index]) {
             assert!((table.takes[index][at] / takes - 1.0).abs() < 0.01, "{rate}: {} {takes}", table.takes[index][at]);
         }
     }
@@ -32,10 +36,37 @@ fn between_the_rates_that_are_played_times_are_those_of_a_play() {
 fn where_a_queue_overflows_times_are_a_matter_of_luck() {
     let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
     let reading = Reading { queue: Some(15), ..Reading::PLAIN };
-    let played = Played::new(&transfers, &cubic, [1e6, 30e6, 60e6], 0.05, &reading, &Grain::FINE);
+    let played = Played::new(what(&transfers, &cubic, reading), [1e6, 30e6, 60e6]);
     let all = || played.at.iter().flat_map(|play| &play.luck);
     assert!(all().all(|luck| (MODEL..=MOST_LUCK).contains(luck)));
     assert!(all().any(|luck| *luck > 2.0 * MODEL));
     // Where the queue never empties, a loss costs no time.
     assert!(all().any(|luck| *luck < 1.5 * MODEL));
+}
+
+#[test]
+fn a_transfer_is_played_at_the_rates_that_may_have_been() {
+    // 0.3 to 0.6 MB in 2 s. At 0.7 Mbit/s they take over 3.5 s, which is more than 3.15 s; at 60 Mbit/s six round trips of 50 ms and less than 0.62 s, with
+    // which three times as long and 0.15 s are 2 s.
+    let (mut transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
+    transfers.iter_mut().for_each(|transfer| transfer.took_s = 2.0);
+    let played = Played::new(what(&transfers, &cubic, Reading::PLAIN), [0.7e6, 30e6, 60e6]);
+    let at = |rate: f64| played.at.iter().find(|play| play.rate >= rate).unwrap();
+    assert!(at(0.7e6).is_played[..FIRST].iter().all(|is| *is) && !at(0.7e6).is_played[FIRST..].iter().any(|is| *is));
+    assert!(at(4e6).is_played.iter().all(|is| *is));
+    assert!(!at(60e6).is_played[FIRST + 1]);
+    // What is not played is what the bytes take: 500 kB with headers, 5.9 s at 0.7 Mbit/s.
+    assert!((at(0.7e6).takes[2] - 8.0 * transfers[2].bytes * 1500.0 / 1448.0 / 0.7e6).abs() < 1e-9);
+}
+
+#[test]
+fn over_a_faster_link_nothing_takes_longer() {
+    let (transfers, cubic) = (transfers(), Deployed::linux("cubic").unwrap());
+    let played = Played::new(
+        what(&transfers, &cubic, Reading { loss: 0.02, queue: Some(130), ..Reading::PLAIN }),
+        [1e6, 30e6, 60e6],
+    );
+    for transfer in 0..transfers.len() {
+        assert!(played.at.windows(2).all(|two| two[1].takes[transfer] <= two[0].takes[transfer] + 1e-9));
+    }
 }

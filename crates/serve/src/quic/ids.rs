@@ -1,4 +1,4 @@
-//! Connection ids of one connection: those that the client is given, and those that it gives.
+//! Connection ids of one path of a connection: those that the client is given, and those that it gives.
 //!
 //! Reference: RFC 9000 §5.1 (limits, retiring), §9.5 (another address, another id), §19.15, §19.16.
 //! Differences from the reference:
@@ -51,6 +51,16 @@ impl Ids {
         }
     }
 
+    /// Of a further path, before either end has given any (draft-ietf-quic-multipath-21 §3.1).
+    pub fn further() -> Ids {
+        let none = Ids::new(([0; 8], [0; 16]), Vec::new());
+        Ids { own: BTreeMap::new(), next_own: 0, theirs: BTreeMap::new(), has_none: false, ..none }
+    }
+
+    /// It is one of ours.
+    pub fn owns(&self, destination: &[u8]) -> bool {
+        self.own.values().any(|(cid, _)| cid[..] == *destination)
+    }
     /// A packet came to this id.
     pub fn arrive(&mut self, destination: &[u8]) {
         self.arrived = self.own.iter().find(|(_, (cid, _))| cid[..] == *destination).map(|(sequence, _)| *sequence);

@@ -1,6 +1,7 @@
 //! Packet protection: what leaves is sealed, what comes is opened.
 //!
-//! Reference: RFC 9001 §5 (by `rustls`), §5.4 (header protection), §6 (key updates that the client begins).
+//! Reference: RFC 9001 §5 (by `rustls`), §5.4 (header protection), §6 (key updates that the client begins);
+//! draft-ietf-quic-multipath-21 §2.4 (a path's number is part of the nonce), §2.5 (keys are updated on all paths).
 
 use playpath_transport::codec::quic::packet_number;
 use playpath_transport::quic::packet::{Kind, Space};
@@ -9,6 +10,8 @@ use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::quic::{DirectionalKeys, Keys, PacketKey, Secrets, Version};
 use std::ops::Range;
 
+/// Paths of one connection at most.
+pub const MOST_PATHS: usize = 4;
 /// Bytes of a tag, and of the sample for the header (RFC 9001 §5.3, §5.4.2).
 const TAG: usize = 16;
 
@@ -23,10 +26,25 @@ pub struct Keyring {
     phase: bool,
     /// Of the phase before, for packets that were overtaken (RFC 9001 §6.3).
     before: Option<Box<dyn PacketKey>>,
-    /// Largest number opened in each space.
-    largest: [Option<u64>; 3],
-    /// First number of the phase at hand.
-    phase_from: u64,
+    /// Largest number opened in each space, the further paths' behind the first one's.
+    largest: [Option<u64>; 2 + MOST_PATHS],
+    /// First number of the phase at hand on each path; the largest there is: none of it has come yet.
+    phase_from: [u64; MOST_PATHS],
+}
+
+/// Where a packet belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its path.
+    pub path_id: u8,
+}
+
+impl Place {
+    fn largest(self) -> usize {
+        self.kind.space() as usize + usize::from(self.path_id)
+    }
 }
 
 /// A packet that was opened.
@@ -71,8 +89,8 @@ impl Keyring {
     }
 
     /// Open the packet that `bytes` is, whose number begins at `number_at`. `None`: nobody who has the keys made it.
-    pub fn open(&mut self, kind: Kind, bytes: &mut [u8], number_at: usize) -> Option<Clear> {
-        let space = kind.space();
+    pub fn open(&mut self, place: Place, bytes: &mut [u8], number_at: usize) -> Option<Clear> {
+        let Place { kind, path_id } = place;
         let keys = self.remote(kind)?;
         let (head, rest) = bytes.split_at_mut_checked(number_at)?;
         let (number_field, sampled) = rest.split_at_mut_checked(4)?;
@@ -81,16 +99,19 @@ impl Keyring {
         let first = head[0];
         let length = usize::from(first & 3) + 1;
         let truncated = number_field[..length].iter().fold(0, |value, byte| value << 8 | u64::from(*byte));
-        let number = packet_number(self.largest[space as usize], truncated, length as u32);
+        let number = packet_number(self.largest[place.largest()], truncated, length as u32);
         let (header, payload) = bytes.split_at_mut(number_at + length);
         let is_short = kind == Kind::OneRtt;
         let phase = is_short && first & 4 != 0;
         let size = if is_short && phase != self.phase {
-            self.open_other_phase(number, header, payload)?
+            self.open_other_phase((path_id, number), header, payload)?
         } else {
-            self.remote(kind)?.packet.decrypt_in_place(number, header, payload).ok()?.len()
+            let size = decrypt(&*self.remote(kind)?.packet, (path_id, number), header, payload)?;
+            let from = &mut self.phase_from[usize::from(path_id)];
+            *from = number.min(*from);
+            size
         };
-        let largest = &mut self.largest[space as usize];
+        let largest = &mut self.largest[place.largest()];
         *largest = Some(largest.map_or(number, |largest| largest.max(number)));
         let reserved = if is_short { 0x18 } else { 0x0c };
         let start = number_at + length;
@@ -98,19 +119,20 @@ impl Keyring {
     }
 
     /// The client uses the next keys, or a packet of the last ones comes late.
-    fn open_other_phase(&mut self, number: u64, header: &[u8], payload: &mut [u8]) -> Option<usize> {
-        if number < self.phase_from {
-            return Some(self.before.as_ref()?.decrypt_in_place(number, header, payload).ok()?.len());
+    fn open_other_phase(&mut self, (path_id, number): (u8, u64), header: &[u8], payload: &mut [u8]) -> Option<usize> {
+        if number < self.phase_from[usize::from(path_id)] {
+            return decrypt(&**self.before.as_ref()?, (path_id, number), header, payload);
         }
         let mut secrets = self.next.clone()?;
         let next = secrets.next_packet_keys();
-        let size = next.remote.decrypt_in_place(number, header, payload).ok()?.len();
+        let size = decrypt(&*next.remote, (path_id, number), header, payload)?;
         let keys = self.spaces[Space::Data as usize].as_mut()?;
         keys.local.packet = next.local;
         self.before = Some(std::mem::replace(&mut keys.remote.packet, next.remote));
         self.next = Some(secrets);
         self.phase = !self.phase;
-        self.phase_from = number;
+        self.phase_from = [u64::MAX; MOST_PATHS];
+        self.phase_from[usize::from(path_id)] = number;
         Some(size)
     }
 
@@ -118,14 +140,18 @@ impl Keyring {
     /// appended. `None`: there are no keys.
     pub fn seal(
         &self,
-        kind: Kind,
+        Place { kind, path_id }: Place,
         out: &mut Vec<u8>,
         start: usize,
         (number, number_at, number_bytes): (u64, usize, usize),
     ) -> Option<()> {
         let keys = &self.spaces[kind.space() as usize].as_ref()?.local;
         let (header, payload) = out[start..].split_at_mut(number_at + number_bytes - start);
-        let tag = keys.packet.encrypt_in_place(number, header, payload).ok()?;
+        let tag = match path_id {
+            0 => keys.packet.encrypt_in_place(number, header, payload),
+            path_id => keys.packet.encrypt_in_place_for_path(path_id.into(), number, header, payload),
+        };
+        let tag = tag.ok()?;
         debug_assert_eq!(tag.as_ref().len(), TAG);
         out.extend(tag.as_ref());
         let (head, rest) = out.split_at_mut(number_at);
@@ -133,4 +159,13 @@ impl Keyring {
         let sample = &sampled[..keys.header.sample_len()];
         keys.header.encrypt_in_place(sample, &mut head[start], &mut field[..number_bytes]).ok()
     }
+}
+
+/// Bytes of the payload that a packet of this path had.
+fn decrypt(key: &dyn PacketKey, (path_id, number): (u8, u64), header: &[u8], payload: &mut [u8]) -> Option<usize> {
+    let clear = match path_id {
+        0 => key.decrypt_in_place(number, header, payload),
+        path_id => key.decrypt_in_place_for_path(path_id.into(), number, header, payload),
+    };
+    Some(clear.ok()?.len())
 }

@@ -8,7 +8,8 @@
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
-use crate::quic::session::{Envelope, Opening, Session};
+use crate::quic::keys::MOST_PATHS;
+use crate::quic::session::{Envelope, Further, Opening, Session};
 use crate::quic::tokens::Tokens;
 use crate::record::Recorder;
 use crate::secrets::Secrets;
@@ -21,7 +22,7 @@ use playpath_transport::codec::quic::{Header, version_negotiation};
 use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Kind;
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -215,12 +216,12 @@ impl Server {
             own.retain(|other| other[..] != cid);
             self.cids.remove(&cid[..]);
         }
-        while session.wants_id() {
+        while let Some(path) = session.wants_id() {
             let Some(cid) = self.secrets.key().ok().map(u64::to_be_bytes) else { return };
             if self.cids.contains_key(&cid[..]) {
                 return; // drawn twice: with the next datagram another
             }
-            session.give_id(cid, self.tokens.of_reset(&cid));
+            session.give_id(path, cid, self.tokens.of_reset(&cid));
             own.push(cid.to_vec());
             self.cids.insert(cid.to_vec(), id);
         }
@@ -260,10 +261,16 @@ impl Server {
             self.send_away(now, idle);
         }
         let config = self.settings.endpoint();
-        let control = self.settings.sender.cc.build(config.initial_window);
+        let sender = &self.settings.sender;
+        let control = || sender.cc.build(config.initial_window);
+        let further = Further {
+            controls: (1..MOST_PATHS).map(|_| control()).collect(),
+            scheduler: sender.scheduler.build(),
+            is_coupled: sender.cc.is_coupled(),
+        };
         let cids = vec![opening.own.to_vec(), to.to_vec()];
         let name: String = opening.original.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut session = Session::new(now, (config, control), &self.tls.config, opening)?;
+        let mut session = Session::new(now, (config, control(), further), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.told.into_iter().for_each(|told| session.tell(now, told));
@@ -375,5 +382,5 @@ impl Server {
 /// What the log of this connection says at its top.
 fn head(name: &str) -> Head<'_> {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Head { title: "playpath serve", name, reference_time: since_epoch.as_secs_f64() * 1e3 }
+    Head { title: "playpath serve", name, since_1970: Some(Duration::from_nanos(since_epoch.as_nanos() as u64)) }
 }

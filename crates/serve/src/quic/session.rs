@@ -1,17 +1,19 @@
 //! One client: the endpoint, TLS and keys, with HTTP/3 on its streams.
 //!
-//! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what leaves when; here it gets bytes.
+//! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what leaves when; here it gets bytes. A client that speaks
+//! multipath (draft-ietf-quic-multipath-21) is given ids for [`MOST_PATHS`] paths, and opens those that it likes.
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::ids::{self, Ids};
-use crate::quic::keys::Keyring;
+use crate::quic::keys::{Keyring, MOST_PATHS, Place};
 use crate::quic::streams::Streams;
 use crate::settings::Limits;
 use crate::store::Store;
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::Ecn;
 use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, OfServer, Opened};
+use playpath_transport::mptcp::scheduler::Scheduler;
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
 use playpath_transport::quic::packet::{Address, Datagram, Frame, FrameList, Kind, Packet, Space};
@@ -65,6 +67,16 @@ pub struct Opening {
     pub secret: u64,
 }
 
+/// What a client's further paths are driven by, if it has any.
+pub struct Further {
+    /// A control for each.
+    pub controls: Vec<Box<dyn CongestionControl>>,
+    /// Which path takes the next packet.
+    pub scheduler: Box<dyn Scheduler>,
+    /// The controls want to know of each other.
+    pub is_coupled: bool,
+}
+
 /// See the module.
 pub struct Session {
     endpoint: Connection,
@@ -74,7 +86,11 @@ pub struct Session {
     own: [u8; 8],
     /// What the client called itself first.
     peer: Vec<u8>,
-    ids: Ids,
+    /// Of each path.
+    ids: Vec<Ids>,
+    /// Until it is known whether the client speaks multipath.
+    further: Option<Box<Further>>,
+    told: Option<AppParameters>,
     addresses: Vec<SocketAddr>,
     /// What the client told of itself.
     client: Option<OfClient>,
@@ -93,7 +109,7 @@ impl Session {
     /// For a client's first packet. `None`: TLS refuses its own settings.
     pub fn new(
         now: Time,
-        (config, control): (Config, Box<dyn CongestionControl>),
+        (config, control, further): (Config, Box<dyn CongestionControl>, Further),
         tls: &Arc<ServerConfig>,
         opening: Opening,
     ) -> Option<Session> {
@@ -106,6 +122,7 @@ impl Session {
             reset_token,
             max_uni_streams: config.max_uni_streams,
             max_ids: ids::MOST,
+            max_path_id: MOST_PATHS as u8 - 1,
         };
         let parameters = codec::put_parameters(&config.parameters(), &told);
         let tls = ServerConnection::new(tls.clone(), Version::V1, parameters).ok()?;
@@ -119,7 +136,9 @@ impl Session {
             tls,
             keys: Keyring::new(retry.as_deref().unwrap_or(&original)),
             crypto: <[Crypto; 3]>::default(),
-            ids: Ids::new((own, reset_token), peer.clone()),
+            ids: vec![Ids::new((own, reset_token), peer.clone())],
+            further: Some(Box::new(further)),
+            told: None,
             own,
             peer,
             addresses: Vec::new(),
@@ -136,6 +155,7 @@ impl Session {
     /// What the control learns of the video.
     pub fn tell(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
+        self.told = Some(parameters);
     }
 
     /// Write down what it does.
@@ -194,7 +214,12 @@ impl Session {
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8], store: &Store) {
         let Some(from) = self.address(envelope.remote) else { return };
         let arrival = Arrival { from, ecn: envelope.ecn, bytes: bytes.len() as u32 };
-        if !self.endpoint.handle_arrival(arrival) {
+        let path_id = match Header::parse(bytes, self.own.len()) {
+            Some(Header::Short { destination, .. }) => self.path_of(&bytes[destination]),
+            _ => 0,
+        };
+        // On a further path only who has the keys counts as heard.
+        if path_id == 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;
         }
         let mut at = 0;
@@ -207,17 +232,26 @@ impl Session {
                 Header::Unknown { .. } => return,
             };
             let packet = &mut bytes[at..at + end];
-            self.ids.arrive(&packet[destination]);
+            self.ids.iter_mut().for_each(|ids| ids.arrive(&packet[destination.clone()]));
             at += end;
             if self.endpoint.opens(kind) {
-                self.handle_packet(now, kind, packet, number_at, arrival);
+                self.handle_packet(now, Place { kind, path_id }, packet, number_at, arrival);
             }
         }
         self.serve(now, store);
     }
 
-    fn handle_packet(&mut self, now: Time, kind: Kind, packet: &mut [u8], number_at: usize, arrival: Arrival) {
-        let Some(clear) = self.keys.open(kind, packet, number_at) else { return };
+    /// The path whose id this is (multipath draft §2.1).
+    fn path_of(&self, destination: &[u8]) -> u8 {
+        self.ids.iter().position(|ids| ids.owns(destination)).unwrap_or(0) as u8
+    }
+
+    fn handle_packet(&mut self, now: Time, place: Place, packet: &mut [u8], number_at: usize, arrival: Arrival) {
+        let Some(clear) = self.keys.open(place, packet, number_at) else { return };
+        let Place { kind, path_id } = place;
+        if path_id > 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
+            return;
+        }
         if !clear.is_clean {
             return self.endpoint.fail(now, codec::PROTOCOL_VIOLATION);
         }
@@ -226,17 +260,24 @@ impl Session {
             Ok(opened) => opened,
             Err(code) => return self.endpoint.fail(now, code),
         };
+        if opened.is_multipath && !(self.endpoint.is_multipath() && kind == Kind::OneRtt) {
+            return self.endpoint.fail(now, codec::PROTOCOL_VIOLATION); // multipath draft §4
+        }
+        // ACK is of the first path (§4.1); those of others than the packet's follow by themselves.
+        let mut acks: Vec<_> = opened.path_acks.iter().copied().chain(opened.ack.map(|ack| (0, ack))).collect();
+        let own = acks.iter().position(|(of, _)| *of == path_id).map(|index| acks.swap_remove(index).1);
         let record = Packet {
             kind,
             number: clear.number,
-            ack: opened.ack,
+            ack: own,
             frames: FrameList::default(),
             padding: 0,
             bytes: packet.len() as u32,
             parameters: None,
         };
-        self.qlog.iter_mut().for_each(|log| log.received(now, 0, &record, &opened.frames));
+        self.qlog.iter_mut().for_each(|log| log.received(now, path_id, &record, &opened.frames));
         self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
+        acks.iter().for_each(|(of, ack)| self.endpoint.handle_path_ack(now, *of, ack));
         self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
         self.keep_data(kind.space(), payload, &opened);
         self.keep_ids(now, &opened);
@@ -246,16 +287,21 @@ impl Session {
     /// Ids that the client gives, and those of ours that it gives back.
     fn keep_ids(&mut self, now: Time, opened: &Opened) {
         for frame in &opened.frames {
-            if let Frame::RetireConnectionId { sequence } = *frame {
-                match self.ids.give_back(sequence) {
-                    Ok(()) => self.endpoint.withdraw(Frame::NewConnectionId { sequence }),
+            if let Frame::RetireConnectionId { path_id, sequence } = *frame {
+                let ids = self.ids.get_mut(usize::from(path_id));
+                match ids.map_or(Err(codec::PROTOCOL_VIOLATION), |ids| ids.give_back(sequence)) {
+                    Ok(()) => self.endpoint.withdraw(Frame::NewConnectionId { path_id, sequence }),
                     Err(code) => return self.endpoint.fail(now, code),
                 }
             }
         }
+        if let Some(client) = &mut self.client {
+            client.max_path_id = client.max_path_id.max(opened.max_path_id);
+        }
         for id in &opened.ids {
-            match self.ids.take(id) {
-                Ok(retired) => self.retire(retired),
+            let ids = self.ids.get_mut(usize::from(id.path_id));
+            match ids.map_or(Err(codec::PROTOCOL_VIOLATION), |ids| ids.take(id)) {
+                Ok(retired) => self.retire(id.path_id, retired),
                 Err(code) => return self.endpoint.fail(now, code),
             }
         }
@@ -266,30 +312,32 @@ impl Session {
         }
     }
 
-    fn retire(&mut self, retired: Vec<u64>) {
+    fn retire(&mut self, path_id: u8, retired: Vec<u64>) {
         for sequence in retired {
-            let frame = Frame::RetireConnectionId { sequence };
+            let frame = Frame::RetireConnectionId { path_id, sequence };
             if !self.endpoint.announced().contains(&frame) {
                 self.endpoint.announce(frame);
             }
         }
     }
 
-    /// The client may have one more id of ours.
-    pub fn wants_id(&self) -> bool {
+    /// The path that the client may have one more id of ours for.
+    pub fn wants_id(&self) -> Option<usize> {
         let limit = self.client.map_or(0, |client| client.max_ids);
-        self.endpoint.is_established() && !self.endpoint.is_closing() && self.ids.wants(limit)
+        let is_open = self.endpoint.is_established() && !self.endpoint.is_closing();
+        let most = self.client.and_then(|client| client.max_path_id).unwrap_or(0).min(MOST_PATHS as u64) as usize;
+        self.ids.iter().take(1 + most).position(|ids| is_open && ids.wants(limit))
     }
 
     /// It gets this one, with what a stateless reset of it ends with.
-    pub fn give_id(&mut self, cid: [u8; 8], token: [u8; 16]) {
-        let sequence = self.ids.give(cid, token);
-        self.endpoint.announce(Frame::NewConnectionId { sequence });
+    pub fn give_id(&mut self, path: usize, cid: [u8; 8], token: [u8; 16]) {
+        let sequence = self.ids[path].give(cid, token);
+        self.endpoint.announce(Frame::NewConnectionId { path_id: path as u8, sequence });
     }
 
     /// Ids of ours that the client has given back since the last call.
     pub fn take_given_back(&mut self) -> Vec<[u8; 8]> {
-        self.ids.take_given_back()
+        self.ids.iter_mut().flat_map(Ids::take_given_back).collect()
     }
 
     /// What the endpoint has let in gets its bytes; what it has not has closed the connection.
@@ -307,7 +355,7 @@ impl Session {
                     }
                 }
                 Data::Stream(id) => self.streams.keep(*id, *offset, bytes),
-                Data::Id(_) => {}
+                Data::Id(..) => {}
             }
         }
     }
@@ -385,10 +433,25 @@ impl Session {
         let Some(bytes) = self.tls.quic_transport_parameters() else { return true };
         self.client = codec::read_parameters(bytes, &self.peer);
         match self.client {
-            Some(found) => self.endpoint.set_peer_parameters(now, found.common, found.max_datagram),
+            Some(found) => {
+                self.endpoint.set_peer_parameters(now, found.common, found.max_datagram);
+                if found.max_path_id.is_some() {
+                    self.add_paths(now);
+                }
+                self.further = None;
+            }
             None => self.endpoint.fail(now, codec::TRANSPORT_PARAMETER_ERROR),
         }
         self.client.is_some()
+    }
+
+    /// The client speaks multipath: it opens those paths that it likes.
+    fn add_paths(&mut self, now: Time) {
+        let Some(further) = self.further.take() else { return };
+        let Further { controls, scheduler, is_coupled } = *further;
+        self.endpoint.add_paths(controls, scheduler, is_coupled);
+        self.told.into_iter().for_each(|told| self.endpoint.set_app_parameters(now, told));
+        self.ids.resize_with(MOST_PATHS, Ids::further);
     }
 
     /// Read requests and write answers as far as both go.
@@ -398,8 +461,10 @@ impl Session {
             self.end(now, code);
         }
         if let Some(address) = self.streams.migrated.take() {
-            let retired = self.ids.settle(address.port);
-            self.retire(retired);
+            for path_id in 0..self.ids.len() {
+                let retired = self.ids[path_id].settle(address.port);
+                self.retire(path_id as u8, retired);
+            }
         }
         let stats = self.endpoint.stats();
         let moved = stats.bytes_acked + stats.bytes_delivered;
@@ -413,7 +478,7 @@ impl Session {
         loop {
             let datagram = self.endpoint.poll_transmit(now)?;
             let start = out.len();
-            self.ids.address(datagram.to.port);
+            self.ids[usize::from(datagram.path_id)].address(datagram.to.port);
             if self.put_datagram(&datagram, out).is_some() {
                 self.qlog.iter_mut().for_each(|log| log.sent(now, &datagram));
                 let remote = *self.addresses.get(usize::from(datagram.to.port))?;
@@ -425,34 +490,45 @@ impl Session {
 
     fn put_datagram(&mut self, datagram: &Datagram, out: &mut Vec<u8>) -> Option<()> {
         for packet in datagram.packets() {
-            self.put_packet(packet, out)?;
+            self.put_packet(datagram.path_id, packet, out)?;
         }
         Some(())
     }
 
-    fn put_packet(&mut self, packet: &Packet, out: &mut Vec<u8>) -> Option<()> {
+    fn put_packet(&mut self, path_id: u8, packet: &Packet, out: &mut Vec<u8>) -> Option<()> {
         let start = out.len();
         let number_bytes = self.endpoint.number_bytes(packet);
-        let peer = self.ids.peer();
+        let peer = self.ids[usize::from(path_id)].peer();
+        if path_id > 0 && peer.is_empty() {
+            return None; // the client opened a path without an id to answer it with
+        }
         codec::put_header(out, packet, (peer, &self.own), (number_bytes, self.keys.phase()));
         let number_at = out.len() - number_bytes as usize;
         let overhead = packet.kind.overhead((peer.len() as u32, self.own.len() as u32), number_bytes);
         let length = (packet.bytes - overhead) as usize;
+        let of_path = self.endpoint.is_multipath().then_some(path_id);
         let (crypto, streams, ids) = (&self.crypto[packet.kind.space() as usize], &self.streams, &self.ids);
         let written =
-            codec::put_frames(out, packet, (length, self.closes_as_application), |whose, offset, bytes| match whose {
-                Data::Crypto => copy(&crypto.outgoing, offset, bytes),
-                Data::Stream(id) => streams.copy(id, offset, bytes),
-                Data::Id(sequence) => {
-                    ids.copy(sequence, bytes);
-                    Ok(())
+            codec::put_frames(out, packet, (length, self.closes_as_application, of_path), |whose, offset, bytes| {
+                match whose {
+                    Data::Crypto => copy(&crypto.outgoing, offset, bytes),
+                    Data::Stream(id) => streams.copy(id, offset, bytes),
+                    Data::Id(path_id, sequence) => {
+                        ids[usize::from(path_id)].copy(sequence, bytes);
+                        Ok(())
+                    }
                 }
             });
         if let Err(id) = written {
             self.endpoint.reset(id); // the file is not what it was: nothing right can be sent any more
             return None;
         }
-        self.keys.seal(packet.kind, out, start, (packet.number, number_at, number_bytes as usize))
+        self.keys.seal(
+            Place { kind: packet.kind, path_id },
+            out,
+            start,
+            (packet.number, number_at, number_bytes as usize),
+        )
     }
 
     /// The endpoint knows addresses by number.
@@ -474,6 +550,11 @@ impl Session {
     /// Where the client was first.
     pub fn remote(&self) -> Option<SocketAddr> {
         self.addresses.first().copied()
+    }
+
+    /// Where it is on a path.
+    pub fn remote_of(&self, path: usize) -> Option<SocketAddr> {
+        self.addresses.get(usize::from(self.endpoint.remote(path)?.port)).copied()
     }
 }
 

@@ -167,7 +167,7 @@ impl MptcpConnection {
     /// Repeat what was not answered.
     pub(super) fn expire_signals(&mut self, now: Time) {
         if self.announce_at <= now {
-            self.announce(now);
+            self.announce(now, self.addresses.len());
         }
         if self.fail_due() <= now {
             self.repeat_fail(now);
@@ -246,28 +246,25 @@ impl MptcpConnection {
         self.subflows.touch(0).stage = Stage::Ready;
         self.raise(Event::Connected);
         if !self.is_client && !self.is_fallback {
-            self.announce(now);
+            self.unechoed = ((1u64 << self.addresses.len()) - 1) as u32;
+            self.announce(now, 1);
         }
     }
 
-    /// Announce every address that the client has not confirmed, or confirm the connection if there is none.
+    /// Announce up to `most` addresses that the client has not confirmed. One by one, each after the echo of the one before, as Linux's
+    /// server does (`mptcp_pm_add_addr_echoed`): its client takes one at a time, and forgets one that comes while another is at work.
     #[cold]
-    fn announce(&mut self, now: Time) {
-        if self.announce_at == Time::MAX {
-            self.unechoed = ((1u64 << self.addresses.len()) - 1) as u32;
-        }
+    fn announce(&mut self, now: Time, most: usize) {
         self.announce_at = Time::MAX;
-        self.announced += 1;
-        for place in 0..self.addresses.len() {
-            if self.unechoed & 1 << place == 0 {
-                continue;
-            }
+        if self.unechoed != 0 && self.announced < MOST_ANNOUNCEMENTS * self.addresses.len() as u32 {
+            self.announced += 1;
+            self.announce_at = now + ANNOUNCE_AGAIN;
+        }
+        let places = (0..self.addresses.len()).filter(|place| self.unechoed & 1 << place != 0);
+        for place in places.take(most).collect::<Vec<_>>() {
             let (address_id, address) = self.addresses[place];
             let mac = address_mac(self.config.key, self.peer_key.unwrap_or(0), address_id, address, 0);
             self.signal(0, MptcpOption::AddAddress { address_id, is_echo: false, address, port: 0, mac });
-            if self.announced < MOST_ANNOUNCEMENTS {
-                self.announce_at = now + ANNOUNCE_AGAIN;
-            }
         }
         // An ACK with a DATA_ACK tells the client that both keys have arrived.
         if let Some(tcp) = &mut self.subflows.touch(0).tcp {
@@ -331,9 +328,12 @@ impl MptcpConnection {
         let index = usize::from(address_id);
         if is_echo {
             let place = self.addresses.iter().position(|(own, _)| *own == address_id);
-            self.unechoed &= !place.map_or(0, |place| 1 << place);
-            if self.unechoed == 0 {
+            let left = self.unechoed & !place.map_or(0, |place| 1 << place);
+            let is_news = left != std::mem::replace(&mut self.unechoed, left);
+            if left == 0 {
                 self.announce_at = Time::MAX;
+            } else if is_news {
+                self.announce(now, 1);
             }
             return;
         }

@@ -50,6 +50,7 @@ impl Default for Arrivals {
 
 impl Arrivals {
     /// Packet `number` arrived. `false`: it was there before, or may have been.
+    #[inline(always)]
     pub fn take(&mut self, now: Time, number: u64, ecn: Ecn) -> bool {
         if number < self.floor || self.received.contains(number) {
             return false;
@@ -67,6 +68,7 @@ impl Arrivals {
     }
 
     /// It was ack-eliciting: when must an ACK go?
+    #[inline(always)]
     pub fn on_eliciting(
         &mut self,
         now: Time,

@@ -170,7 +170,7 @@ impl Driven {
             self.losses.oldest = out.sent.stamp.sent_at;
         }
         self.losses.count += 1;
-        let bytes = out.sent.bytes;
+        let bytes = out.sent.bytes();
         self.path.on_lost(now, &out.sent, out.offset);
         self.trim();
         Some(bytes)
@@ -220,10 +220,10 @@ impl Driven {
             if extra == 0 {
                 break;
             }
-            if out.sent.fate == Fate::Outstanding && u64::from(out.sent.bytes) <= extra {
-                extra -= u64::from(out.sent.bytes);
+            if out.sent.fate == Fate::Outstanding && u64::from(out.sent.bytes()) <= extra {
+                extra -= u64::from(out.sent.bytes());
                 out.sent.fate = Fate::Settled;
-                self.path.leave(out.sent.bytes);
+                self.path.leave(out.sent.bytes());
             }
         }
         self.trim();

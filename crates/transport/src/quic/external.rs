@@ -15,7 +15,7 @@
 use super::closing::State;
 use super::config::Config;
 use super::handshake::Handshake;
-use super::packet::{Frame, Kind, Packet, Space, TransportParameters};
+use super::packet::{Ack, Address, Frame, Kind, Packet, Space, TransportParameters};
 use super::receiving::Arrival;
 use super::{Connection, Event, Reason, varint};
 use playpath_cc::CongestionControl;
@@ -150,9 +150,31 @@ impl Connection {
         self.set_loss_timer(now);
     }
 
-    /// A datagram arrived, whose packets are handed over one by one; `false`: none is wanted.
-    pub fn handle_arrival(&mut self, arrival: Arrival) -> bool {
+    /// A datagram arrived on a path, whose packets are handed over one by one; `false`: none is wanted. A further path's only when its
+    /// packet could be opened: it is opened by that, too.
+    pub fn handle_arrival(&mut self, now: Time, path_id: u8, arrival: Arrival) -> bool {
+        if !self.turn_to(path_id) {
+            return false;
+        }
+        self.meet_path(now);
         self.begin_datagram(arrival)
+    }
+
+    /// An ACK frame of another path than that of its packet, which is at hand.
+    pub fn handle_path_ack(&mut self, now: Time, path_id: u8, ack: &Ack) {
+        let at_hand = self.lane.id;
+        if self.state == State::Open
+            && self.turn_to(path_id)
+            && let Err(violation) = self.on_ack(now, Space::Data, ack)
+        {
+            self.close_for(now, violation.code(), Reason::Violation(violation));
+        }
+        self.turn_to(at_hand);
+    }
+
+    /// Where the peer is on a path, if it has been heard there.
+    pub fn remote(&self, path: usize) -> Option<Address> {
+        self.lane(path).and_then(|lane| lane.route.known_remote())
     }
 
     /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count.
@@ -185,7 +207,7 @@ impl Connection {
         self.streams.is_sent(id)
     }
 
-    /// Bytes of the packet number of a packet that was just polled (RFC 9000 §17.1).
+    /// Bytes of the packet number of a packet that was just polled, on the path at hand (RFC 9000 §17.1).
     pub fn number_bytes(&self, packet: &Packet) -> u32 {
         let board = &self.lane.spaces[packet.kind.space() as usize].board;
         varint::packet_number_size(packet.number, board.largest_acked())

@@ -28,11 +28,11 @@ impl Grant {
         self.told
     }
     /// `bytes` were read. The peer must be told when enough were.
-    pub fn on_read(&mut self, now: Time, bytes: u64, srtt: Duration, flow: &FlowWindows) {
+    pub fn on_read(&mut self, now: Time, bytes: u64, srtt: impl Fn() -> Duration, flow: &FlowWindows) {
         self.consumed += bytes;
         let target = self.consumed + self.window;
         if (target - self.told) * 8 >= self.window * flow.update_eighths && !self.is_pending {
-            if now.saturating_since(self.updated_at) < srtt * 2 {
+            if now.saturating_since(self.updated_at) < srtt() * 2 {
                 self.window = (self.window * 2).min(self.most);
             }
             self.updated_at = now;

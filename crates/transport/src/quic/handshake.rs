@@ -137,6 +137,11 @@ impl Handshake {
     pub fn has(&self, space: Space) -> bool {
         self.keys[space as usize].sends
     }
+    /// It is confirmed, and the keys of its spaces are gone: only the data's has anything any more.
+    pub fn is_over(&self) -> bool {
+        let has_keys = |keys: &Keys| keys.sends | keys.receives;
+        self.is_confirmed & !has_keys(&self.keys[0]) & !has_keys(&self.keys[1])
+    }
     pub fn peer(&self) -> Option<&TransportParameters> {
         self.peer.as_ref()
     }

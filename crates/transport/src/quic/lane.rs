@@ -9,6 +9,7 @@ use super::migration::Route;
 use super::packet::Frame;
 use super::path::Path;
 use super::stats::Stats;
+use super::streams::Chosen;
 use super::varint;
 use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
@@ -25,6 +26,8 @@ pub(super) enum Standing {
     Open,
     /// Taken for failed: data goes elsewhere until something is acknowledged here.
     Failed,
+    /// The peer has abandoned it: nothing is sent on it any more.
+    Abandoned,
 }
 
 /// See the module. Only the first path has more than one number space in use.
@@ -78,13 +81,23 @@ impl Lane {
         lane
     }
 
-    /// When something of it is due; `sends`: a datagram may leave.
-    pub fn deadline(&self, sends: bool) -> Time {
-        if self.standing == Standing::Idle {
+    /// Something may be sent on it.
+    pub fn is_in_use(&self) -> bool {
+        !matches!(self.standing, Standing::Idle | Standing::Abandoned)
+    }
+
+    /// When something of it is due; `sends`: a datagram may leave; `is_over`: the handshake.
+    #[inline]
+    pub fn deadline(&self, sends: bool, is_over: bool) -> Time {
+        if !self.is_in_use() {
             return Time::MAX;
         }
-        let acks = self.spaces.iter().map(|space| space.arrivals.deadline()).min().filter(|_| sends);
-        self.loss_timer.min(self.departs_at).min(acks.unwrap_or(Time::MAX)).min(self.route.deadline())
+        let acks = match &self.spaces {
+            _ if !sends => Time::MAX,
+            [.., data] if is_over => data.arrivals.deadline(),
+            all => all.iter().fold(Time::MAX, |least, space| least.min(space.arrivals.deadline())),
+        };
+        self.loss_timer.min(self.departs_at).min(acks).min(self.route.deadline())
     }
 
     /// An ACK came. The send buffer that Linux's scheduler reckons with grows with the window: no socket is there whose writer waits.
@@ -135,9 +148,8 @@ impl Queue {
         self.waiting.iter().map(|given| &given.frame)
     }
 
-    /// The next frame of at most `room` bytes, of data perhaps its beginning; `true` with it: it was sent before. Copies share no packet
-    /// with others.
-    pub fn take(&mut self, room: u32) -> Option<(Frame, bool)> {
+    /// The next frame of at most `room` bytes, of data perhaps its beginning. Copies share no packet with others.
+    pub fn take(&mut self, room: u32) -> Option<Chosen> {
         let Given { frame, is_again, carriers } = *self.waiting.front()?;
         if self.carriers != carriers && self.carriers != UNDECIDED {
             return None;
@@ -161,7 +173,7 @@ impl Queue {
         self.waiting.pop_front();
         self.bytes -= u64::from(frame.bytes(true));
         self.carriers = carriers;
-        Some((taken, is_again))
+        Some(Chosen { frame: taken, bytes: packed_bytes(&taken, room), is_again })
     }
 
     /// A packet begins.

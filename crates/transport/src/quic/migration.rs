@@ -85,9 +85,18 @@ impl Route {
         }
     }
 
+    /// As a server's [`unknown`](Self::unknown), of a further path: with challenges of its own.
+    pub fn further(&self, path: u8) -> Route {
+        Route { secret: self.secret, next_token: u64::from(path) << 32 | 1, ..Route::unknown() }
+    }
+
     /// Bytes that may be sent (§8.1).
     pub fn allowance(&self) -> u64 {
         if self.is_validated { u64::MAX } else { (3 * self.received).saturating_sub(self.sent) }
+    }
+    /// Where the peer is, once something has arrived.
+    pub fn known_remote(&self) -> Option<Address> {
+        self.is_known.then_some(self.remote)
     }
     /// The peer proved that it receives at its address.
     pub fn validate(&mut self) {
@@ -126,9 +135,9 @@ impl Route {
     }
     /// A challenge or the end of a validation is due then.
     pub fn deadline(&self) -> Time {
-        let may_challenge = self.allowance() >= LEAST_DATAGRAM;
-        let next = |v: Validation| if v.sent < MAX_CHALLENGES && may_challenge { v.next_at } else { Time::MAX };
-        self.validation.map_or(Time::MAX, |v| next(v).min(v.until))
+        let Some(validation) = &self.validation else { return Time::MAX };
+        let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= LEAST_DATAGRAM;
+        if may_challenge { validation.next_at.min(validation.until) } else { validation.until }
     }
 
     pub fn begin(&mut self, now: Time, timeout: Duration, previous: Option<Address>) {

@@ -114,6 +114,8 @@ pub struct Connection {
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
     has_sent_since_arrival: bool,
     events: VecDeque<Event>,
+    /// Nobody wants to hear of streams that open or have bytes.
+    is_quiet: bool,
     /// Nothing more leaves for now.
     is_spent: bool,
     /// Packets that were given up, with their paths, if somebody wants to hear of them.
@@ -151,6 +153,7 @@ impl Connection {
             idle_at: Time::MAX,
             has_sent_since_arrival: false,
             events: VecDeque::new(),
+            is_quiet: false,
             is_spent: false,
             lost: None,
             announcements: Announcements::default(),
@@ -207,8 +210,10 @@ impl Connection {
         self.streams.is_read_to_end(id)
     }
     /// Take up to `most` bytes in order.
+    #[inline]
     pub fn read(&mut self, now: Time, id: u64, most: u64) -> u64 {
-        self.streams.read(now, id, most, self.longest_rtt(), &self.config)
+        let Connection { streams, lane, multi, .. } = self;
+        streams.read(now, id, most, || Connection::longest_rtt(lane, multi.as_deref()), &self.config)
     }
     /// What the application knows of the video, for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
@@ -218,16 +223,22 @@ impl Connection {
         }
     }
 
+    /// Streams that open or have bytes are no events: who drives it looks at [`unread`](Self::unread).
+    pub fn quiet(self) -> Connection {
+        Connection { is_quiet: true, ..self }
+    }
     /// What happened since the last call.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
+    #[inline]
     pub fn poll_timeout(&self) -> Time {
         if self.state != State::Open {
             return self.state.deadline();
         }
-        let deadline = |lane: &Lane| lane.deadline(self.allowed_by(lane).is_some());
+        let is_over = self.handshake.is_over();
+        let deadline = |lane: &Lane| lane.deadline(self.allowed_by(lane).is_some(), is_over);
         let due = match self.multi {
             None => deadline(&self.lane),
             Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),

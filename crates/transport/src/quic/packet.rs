@@ -16,6 +16,8 @@ use crate::segment::Ecn;
 
 /// Bytes that AEAD adds to each packet (RFC 9001 §5.3).
 pub const TAG_BYTES: u32 = 16;
+/// APPLICATION_ABANDON_PATH: why a path is abandoned (draft-ietf-quic-multipath-21 §4.2).
+pub const ABANDONED: u64 = 0x3e;
 /// UDP header.
 pub const UDP_BYTES: u32 = 8;
 
@@ -129,13 +131,17 @@ pub enum Frame {
         /// Its limit.
         limit: u64,
     },
-    /// §19.15: with an 8-byte id and the reset token.
+    /// §19.15: with an 8-byte id and the reset token. Of a further path PATH_NEW_CONNECTION_ID (multipath draft §4.4).
     NewConnectionId {
+        /// Path that the id is for.
+        path_id: u8,
         /// Sequence number.
         sequence: u64,
     },
-    /// §19.16.
+    /// §19.16. Of a further path PATH_RETIRE_CONNECTION_ID (multipath draft §4.5).
     RetireConnectionId {
+        /// Path that the id was for.
+        path_id: u8,
         /// Sequence number.
         sequence: u64,
     },
@@ -159,6 +165,11 @@ pub enum Frame {
         /// To be used only if no other works.
         is_backup: bool,
     },
+    /// PATH_ABANDON (draft-ietf-quic-multipath-21 §4.2), as the application's wish.
+    PathAbandon {
+        /// Path.
+        path_id: u8,
+    },
 }
 
 impl Frame {
@@ -174,11 +185,12 @@ impl Frame {
             Frame::MaxData(max) | Frame::DataBlocked(max) | Frame::MaxStreams(max) => 1 + varint::size(max),
             Frame::MaxStreamData { id, max } => 1 + varint::size(id) + varint::size(max),
             Frame::StreamDataBlocked { id, limit } => 1 + varint::size(id) + varint::size(limit),
-            Frame::NewConnectionId { sequence } => 1 + varint::size(sequence) + 1 + 1 + 8 + 16,
-            Frame::RetireConnectionId { sequence } => 1 + varint::size(sequence),
+            Frame::NewConnectionId { path_id, sequence } => of_path(path_id) + varint::size(sequence) + 1 + 1 + 8 + 16,
+            Frame::RetireConnectionId { path_id, sequence } => of_path(path_id) + varint::size(sequence),
             Frame::PathChallenge(_) | Frame::PathResponse(_) => 9,
             Frame::Close { code } => 1 + varint::size(code) + 1 + 1,
             Frame::PathStatus { path_id, sequence, .. } => 2 + varint::size(path_id as u64) + varint::size(sequence),
+            Frame::PathAbandon { path_id } => 2 + varint::size(path_id as u64) + 1,
         }
     }
 
@@ -198,6 +210,11 @@ impl Frame {
     pub const fn is_probing(&self) -> bool {
         matches!(self, Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::NewConnectionId { .. })
     }
+}
+
+/// Type and path of a frame of connection ids.
+const fn of_path(path_id: u8) -> u32 {
+    if path_id == 0 { 1 } else { 2 + varint::size(path_id as u64) }
 }
 
 /// A short list of frames, inline.
@@ -373,10 +390,6 @@ impl Packet {
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
-    /// It counts as in flight (RFC 9002 §2): ack-eliciting, or padded.
-    pub fn is_in_flight(&self) -> bool {
-        self.padding > 0 || self.is_ack_eliciting()
-    }
     /// Payload of the streams.
     pub fn stream_bytes(&self) -> u32 {
         let stream = |frame: &Frame| if let Frame::Stream { len, .. } = frame { *len } else { 0 };
@@ -423,6 +436,14 @@ impl Datagram {
     /// Bytes of UDP payload.
     pub fn payload_bytes(&self) -> u32 {
         self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
+    }
+    /// Payload of the streams.
+    pub fn stream_bytes(&self) -> u32 {
+        let first = self.packet.stream_bytes();
+        if self.coalesced.is_empty() {
+            return first;
+        }
+        first + self.coalesced.iter().map(Packet::stream_bytes).sum::<u32>()
     }
     /// Bytes on the wire over IPv4.
     pub fn wire_bytes(&self) -> u32 {

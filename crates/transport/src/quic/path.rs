@@ -35,7 +35,8 @@ pub(crate) struct Stamp {
     first_sent_at: Time,
     delivered: u64,
     delivered_at: Time,
-    lost: u64,
+    /// Modulo 2^32.
+    lost: u32,
     tx_in_flight: u32,
     is_app_limited: bool,
 }
@@ -90,6 +91,8 @@ pub(crate) struct Path {
     pub ecn: Ecn,
     control: Box<dyn CongestionControl>,
     datagram_bytes: u32,
+    /// As of the last event that the control was told.
+    window: u64,
     bytes_in_flight: u64,
     packets_out: u32,
     // Delivery rate.
@@ -108,6 +111,7 @@ pub(crate) struct Path {
     usage_end: u64,
     emptied_at: Time,
     pacer: Pacer,
+    pace: Pace,
     reductions: u64,
     undos: u64,
     /// Of a connection over several paths: which this is, what coupled controls read of all, and bytes that the peer has of all streams.
@@ -120,11 +124,12 @@ pub(crate) struct Path {
 
 impl Path {
     pub fn new(config: &Config, control: Box<dyn CongestionControl>) -> Path {
-        Path {
+        let mut path = Path {
             rtt: Rtt::new(&config.loss),
             ecn: Ecn::new(config.marking),
             control,
             datagram_bytes: config.datagram_bytes,
+            window: 0,
             bytes_in_flight: 0,
             packets_out: 0,
             sent: 0,
@@ -141,13 +146,16 @@ impl Path {
             usage_end: 0,
             emptied_at: Time::ZERO,
             pacer: Pacer::default(),
+            pace: Pace::default(),
             reductions: 0,
             undos: 0,
             own_index: 0,
             siblings: Vec::new(),
             stream_acked: None,
             between_losses: (0, 0),
-        }
+        };
+        path.note_window();
+        path
     }
 
     pub fn control(&self) -> &dyn CongestionControl {
@@ -155,6 +163,7 @@ impl Path {
     }
     pub fn set_datagram_bytes(&mut self, bytes: u32) {
         self.datagram_bytes = bytes;
+        self.note_window();
     }
     pub fn bytes_in_flight(&self) -> u64 {
         self.bytes_in_flight
@@ -183,34 +192,50 @@ impl Path {
 
     /// Bytes that may be in flight: at least two datagrams (§7.2).
     pub fn window(&self) -> u64 {
-        (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64
+        self.window
+    }
+    fn note_window(&mut self) {
+        self.window = (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64;
     }
     /// A full datagram may leave by the window.
     #[inline]
     pub fn has_room(&self) -> bool {
         // With nothing in flight it may: the window is never below two.
-        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window()
+        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window
     }
     /// It may leave then by pacing.
+    #[inline(always)]
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
-        match self.pacing_rate(pacing) {
-            Some(rate) => {
-                let burst = self.burst(rate, pacing);
-                self.pacer.departs_at(now, self.datagram_bytes, rate, burst, pacing.in_trains)
-            }
-            None => now,
+        let (rate, burst) = match self.control.pacing_rate() {
+            Some(rate) => (rate, self.burst(rate, pacing)),
+            None if self.paces_by_window(pacing) => self.pace_by_window(pacing),
+            None => return now,
+        };
+        self.pacer.departs_at(now, self.datagram_bytes, rate, burst, pacing.in_trains)
+    }
+    /// Rate and burst that follow from window and RTT; the same as long as these are.
+    fn pace_by_window(&mut self, pacing: &Pacing) -> (Rate, u64) {
+        let gain = self.gain(pacing);
+        let of = (self.window, self.rtt.measured(), gain);
+        if self.pace.of != of {
+            let rate = self.rate_by_window(gain);
+            self.pace = Pace { of, rate, burst: self.burst(rate, pacing) };
         }
+        (self.pace.rate, self.pace.burst)
     }
     /// The control's, or §7.7's.
     pub fn pacing_rate(&self, pacing: &Pacing) -> Option<Rate> {
         // The control's rate is of payload; packets are paced whole, as §7.7 counts them.
-        self.control.pacing_rate().or_else(|| {
-            let srtt = self.rtt.measured();
-            let in_slow_start = || self.control.cwnd() < self.control.ssthresh();
-            let gain = pacing.slow_start_gain.filter(|_| in_slow_start()).unwrap_or(pacing.gain);
-            let bits = gain * self.window() as f64 * 8.0;
-            self.paces_by_window(pacing).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
-        })
+        let by_window = || self.paces_by_window(pacing).then(|| self.rate_by_window(self.gain(pacing)));
+        self.control.pacing_rate().or_else(by_window)
+    }
+    fn gain(&self, pacing: &Pacing) -> f64 {
+        let in_slow_start = || self.control.cwnd() < self.control.ssthresh();
+        pacing.slow_start_gain.filter(|_| in_slow_start()).unwrap_or(pacing.gain)
+    }
+    fn rate_by_window(&self, gain: f64) -> Rate {
+        let bits = gain * self.window as f64 * 8.0;
+        Rate::from_bits_per_sec_f64(bits / self.rtt.measured().as_secs_f64())
     }
 
     /// Where the control has no rate of its own.
@@ -220,11 +245,14 @@ impl Path {
 
     fn burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
         let datagram = u64::from(self.datagram_bytes);
+        if self.control.paces_singly() {
+            return datagram;
+        }
         if self.ecn.is_scalable() {
             return rate.bytes_in(SCALABLE_BURST).max(datagram);
         }
         if let Some(part) = pacing.burst_of_window {
-            let bytes = (part * self.window() as f64) as u64;
+            let bytes = (part * self.window as f64) as u64;
             return bytes.clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram);
         }
         // By the window's rate without the gain.
@@ -252,6 +280,7 @@ impl Path {
             ..View::new(now, self.datagram_bytes)
         };
         event(&mut *self.control, &view);
+        self.note_window();
     }
 
     /// The peer is reached by another path now (RFC 9000 §9.4): nothing is known of it.
@@ -298,6 +327,7 @@ impl Path {
     }
 
     /// A packet that counts as in flight leaves; what must travel with it.
+    #[inline]
     pub fn on_sent(&mut self, now: Time, bytes: u32, is_retransmission: bool, pacing: &Pacing) -> Stamp {
         if self.packets_out == 0 {
             let idle = now.saturating_since(self.emptied_at);
@@ -322,7 +352,7 @@ impl Path {
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
-            lost: self.lost,
+            lost: self.lost as u32,
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
@@ -359,10 +389,10 @@ impl Path {
         if !sent.is_in_flight {
             return;
         }
-        self.leave(sent.bytes);
+        self.leave(sent.bytes());
         delivery.packets += 1;
-        delivery.bytes += sent.bytes;
-        self.between_losses.1 += u64::from(sent.bytes);
+        delivery.bytes += sent.bytes();
+        self.between_losses.1 += u64::from(sent.bytes());
         if delivery.newest.is_none_or(|newest| sent.stamp.sent_at >= newest.sent_at) {
             delivery.newest = Some(sent.stamp);
         }
@@ -396,16 +426,16 @@ impl Path {
         if !sent.is_in_flight {
             return;
         }
-        self.leave(sent.bytes);
+        self.leave(sent.bytes());
         self.lost += 1;
         if sent.is_ect {
             self.ecn.on_lost();
         }
         let event = PacketLost {
             offset,
-            payload_bytes: sent.stream_bytes,
+            payload_bytes: sent.stream_bytes(),
             tx_in_flight: sent.stamp.tx_in_flight,
-            lost_since_sent: (self.lost - sent.stamp.lost) as u32,
+            lost_since_sent: (self.lost as u32).wrapping_sub(sent.stamp.lost),
             is_app_limited: sent.stamp.is_app_limited,
         };
         self.tell(now, |control, view| control.on_packet_lost(view, &event));
@@ -518,7 +548,7 @@ impl Path {
         let delivered = (self.delivered - newest.delivered) as u32;
         let sample = RateSample {
             is_app_limited: newest.is_app_limited,
-            lost: (self.lost - newest.lost) as u32,
+            lost: (self.lost as u32).wrapping_sub(newest.lost),
             prior_delivered: newest.delivered,
             tx_in_flight: newest.tx_in_flight,
             ..RateSample::new(delivered, interval, self.datagram_bytes)
@@ -550,6 +580,14 @@ impl Delivery {
     pub fn prior_in_flight(&self) -> u32 {
         self.prior_in_flight
     }
+}
+
+/// What pacing by the window comes to: of which window, RTT and gain.
+#[derive(Debug, Default)]
+struct Pace {
+    of: (u64, Duration, f64),
+    rate: Rate,
+    burst: u64,
 }
 
 /// A bucket that the pacing rate fills (§7.7): as many bytes as it holds may leave at once.

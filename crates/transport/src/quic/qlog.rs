@@ -1,10 +1,12 @@
 //! What a connection did, for others' tools: qlog, a JSON text sequence (RFC 7464) that qvis opens.
 //!
-//! Reference: draft-ietf-quic-qlog-main-schema-13 for the header; beside its fields stand those of `qlog_version` 0.3, by which qvis knows
-//! a file. Events are those of draft-ietf-quic-qlog-quic-events-02, which qvis, quiche and ngtcp2 speak: later drafts renamed categories.
-//! Over several paths (draft-ietf-quic-multipath-21) events have a `path_id`. Times in ms since the connection began.
+//! Reference: draft-ietf-quic-qlog-main-schema-13 for the file, its header and its times. Its `event_schemas` names the schema of the events:
+//! draft-ietf-quic-qlog-quic-events-02, whose names (`transport:packet_sent`) are the only ones that qvis draws; later drafts put all under
+//! `quic:`, which qvis loads and shows nothing of. `qlog_version` 0.3 and `qlog_format`, by which qvis knows a file, stand beside.
+//! Over several paths (draft-ietf-quic-multipath-21) events have a `path_id`. Times in ms since 1970; without a calendar, since the
+//! connection began.
 
-use super::packet::{Ack, Datagram, Frame, Kind, Packet, Space};
+use super::packet::{ABANDONED, Ack, Datagram, Frame, Kind, Packet, Space};
 use super::{Connection, Info};
 use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
@@ -23,14 +25,16 @@ pub struct Head<'a> {
     pub title: &'a str,
     /// Which connection: on the wire the id to which its first packet went, in hexadecimal digits.
     pub name: &'a str,
-    /// Milliseconds from 1970 to its beginning; 0 where there is no calendar.
-    pub reference_time: f64,
+    /// From 1970 to its beginning; `None` where there is no calendar.
+    pub since_1970: Option<Duration>,
 }
 
 /// The log of a connection, written at the server.
 pub struct Qlog {
     out: Place,
     begun: Time,
+    /// Time of the first event: since 1970, or zero.
+    first: Duration,
     /// What was told of each path last.
     told: Vec<Map<String, Value>>,
     pto_count: u64,
@@ -39,7 +43,12 @@ pub struct Qlog {
 impl Qlog {
     /// Of a connection that begins at `now`.
     pub fn new(now: Time, head: Head, out: Place) -> Qlog {
-        let mut log = Qlog { out, begun: now, told: Vec::new(), pto_count: 0 };
+        let first = head.since_1970.unwrap_or_default();
+        let mut log = Qlog { out, begun: now, first, told: Vec::new(), pto_count: 0 };
+        let reference_time = match head.since_1970 {
+            Some(_) => json!({ "clock_type": "system", "epoch": "1970-01-01T00:00:00.000Z" }),
+            None => json!({ "clock_type": "monotonic", "epoch": "unknown" }),
+        };
         log.write(&json!({
             "file_schema": "urn:ietf:params:qlog:file:sequential",
             "serialization_format": "application/qlog+json-seq",
@@ -48,12 +57,13 @@ impl Qlog {
             "title": head.title,
             "trace": {
                 "vantage_point": { "name": "playpath", "type": "server" },
+                "event_schemas": ["urn:ietf:params:qlog:events:quic-02"],
                 "common_fields": {
                     "ODCID": head.name,
                     "group_id": head.name,
                     "protocol_type": ["QUIC", "HTTP3"],
-                    "time_format": "relative",
-                    "reference_time": head.reference_time,
+                    "time_format": "relative_to_epoch",
+                    "reference_time": reference_time,
                 },
             },
         }));
@@ -65,7 +75,7 @@ impl Qlog {
     }
 
     fn event(&mut self, now: Time, name: &str, path_id: u8, mut data: Value) {
-        let time = now.saturating_since(self.begun).as_secs_f64() * 1e3;
+        let time = (self.first + now.saturating_since(self.begun)).as_nanos() as f64 / 1e6;
         if path_id > 0 {
             data["path_id"] = json!(path_id);
         }
@@ -203,11 +213,20 @@ fn frame_data(frame: &Frame) -> Value {
         Frame::StreamDataBlocked { id, limit } => {
             json!({ "frame_type": "stream_data_blocked", "stream_id": id, "limit": limit })
         }
-        Frame::NewConnectionId { sequence } => {
+        Frame::NewConnectionId { path_id: 0, sequence } => {
             json!({ "frame_type": "new_connection_id", "sequence_number": sequence })
         }
-        Frame::RetireConnectionId { sequence } => {
+        Frame::RetireConnectionId { path_id: 0, sequence } => {
             json!({ "frame_type": "retire_connection_id", "sequence_number": sequence })
+        }
+        Frame::NewConnectionId { path_id, sequence } => {
+            json!({ "frame_type": "path_new_connection_id", "path_id": path_id, "sequence_number": sequence })
+        }
+        Frame::RetireConnectionId { path_id, sequence } => {
+            json!({ "frame_type": "path_retire_connection_id", "path_id": path_id, "sequence_number": sequence })
+        }
+        Frame::PathAbandon { path_id } => {
+            json!({ "frame_type": "path_abandon", "path_id": path_id, "error_code": ABANDONED })
         }
         Frame::PathChallenge(token) => json!({ "frame_type": "path_challenge", "data": format!("{token:016x}") }),
         Frame::PathResponse(token) => json!({ "frame_type": "path_response", "data": format!("{token:016x}") }),

@@ -26,6 +26,7 @@ pub struct Arrival {
 
 impl Connection {
     /// A datagram arrived.
+    #[inline(always)]
     pub fn handle_datagram(&mut self, now: Time, datagram: &Datagram) {
         let arrival = Arrival { from: datagram.from, ecn: datagram.ecn, bytes: datagram.payload_bytes() };
         if !self.turn_to(datagram.path_id) {
@@ -35,7 +36,8 @@ impl Connection {
         if !self.begin_datagram(arrival) {
             return;
         }
-        for packet in datagram.packets() {
+        self.open_packet(now, &datagram.packet, datagram.packet.frames.as_slice(), arrival);
+        for packet in &datagram.coalesced {
             self.handle_packet(now, packet, packet.frames.as_slice(), arrival);
         }
     }
@@ -53,7 +55,15 @@ impl Connection {
     }
 
     /// A packet of the datagram, with its frames.
+    #[inline(never)]
     pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
+        self.open_packet(now, packet, frames, arrival);
+    }
+
+    // Inlined where datagrams have one packet.
+
+    #[inline(always)]
+    fn open_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         let is_small = packet.kind == Kind::Initial && !self.is_client && arrival.bytes < MIN_INITIAL;
         if is_small || !self.handshake.receives(packet.kind) {
             self.lane.stats.packets_dropped += 1;
@@ -64,6 +74,7 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     fn take_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> Result<(), Violation> {
         let space = packet.kind.space();
         let is_highest =
@@ -86,14 +97,17 @@ impl Connection {
             }
             self.on_ack(now, space, ack)?;
         }
+        let mut is_eliciting = false;
         for frame in frames {
-            if !is_allowed(packet.kind, frame) {
-                return Err(Violation::Protocol);
+            is_eliciting |= frame.is_ack_eliciting();
+            match *frame {
+                Frame::Stream { id, offset, len, fin } if packet.kind == Kind::OneRtt => {
+                    self.on_stream(now, (id, offset, len, fin))?;
+                }
+                _ => self.on_frame(now, packet, frame, arrival)?,
             }
-            self.on_frame(now, packet, frame, arrival)?;
         }
         // Its own frames may have ended its space.
-        let is_eliciting = frames.iter().any(Frame::is_ack_eliciting);
         if is_eliciting && self.handshake.receives(packet.kind) {
             self.owe_ack(now, packet, arrival.ecn);
         }
@@ -105,21 +119,33 @@ impl Connection {
         Ok(())
     }
 
+    #[inline(always)]
     fn owe_ack(&mut self, now: Time, packet: &Packet, ecn: Ecn) {
         let (space, min_rtt) = (packet.kind.space(), self.lane.path.rtt.min());
-        let policy = self.config.ack;
-        self.numbers(space).arrivals.on_eliciting(now, packet.number, ecn, min_rtt, (space, &policy));
+        let arrivals = &mut self.lane.spaces[space as usize].arrivals;
+        arrivals.on_eliciting(now, packet.number, ecn, min_rtt, (space, &self.config.ack));
     }
 
+    #[inline(always)]
+    fn on_stream(&mut self, now: Time, frame: (u64, u64, u32, bool)) -> Result<(), Violation> {
+        let (id, _, len, _) = frame;
+        let news = self.streams.on_stream(frame, &self.config)?;
+        self.lane.stats.data_bytes_received += u64::from(len);
+        if self.multi.is_some() {
+            self.note_gaps(now);
+        }
+        self.tell_stream(id, news);
+        Ok(())
+    }
+
+    #[inline(never)]
     fn on_frame(&mut self, now: Time, packet: &Packet, frame: &Frame, arrival: Arrival) -> Result<(), Violation> {
+        if !is_allowed(packet.kind, frame) {
+            return Err(Violation::Protocol);
+        }
         match *frame {
             Frame::Crypto { offset, len, is_end } => self.on_crypto(now, packet, (offset, len, is_end))?,
-            Frame::Stream { id, offset, len, fin } => {
-                let news = self.streams.on_stream((id, offset, len, fin), &self.config)?;
-                self.lane.stats.data_bytes_received += u64::from(len);
-                self.note_gaps(now);
-                self.tell_stream(id, news);
-            }
+            Frame::Stream { id, offset, len, fin } => self.on_stream(now, (id, offset, len, fin))?,
             Frame::ResetStream { id, final_size } => {
                 let news = self.streams.on_reset(now, id, final_size, &self.config)?;
                 self.tell_stream(id, news);
@@ -137,6 +163,7 @@ impl Connection {
                 self.open_paths(now);
             }
             Frame::PathStatus { path_id, sequence, is_backup } => self.on_path_status(path_id, sequence, is_backup),
+            Frame::PathAbandon { path_id } => self.on_path_abandon(path_id),
             Frame::Close { code } => self.drain(now, code),
             // Connection ids are bytes, which are kept outside ([`external`](super::external)).
             Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
@@ -147,6 +174,7 @@ impl Connection {
 
     fn tell_stream(&mut self, id: u64, news: News) {
         match news {
+            _ if self.is_quiet => {}
             News::Nothing => {}
             News::Readable => self.tell(Event::Readable(id)),
             News::Opened => {
@@ -191,6 +219,7 @@ fn is_allowed(kind: Kind, frame: &Frame) -> bool {
                 | Frame::HandshakeDone
                 | Frame::PathResponse(_)
                 | Frame::PathStatus { .. }
+                | Frame::PathAbandon { .. }
                 | Frame::RetireConnectionId { .. }
         ),
         _ => true,

@@ -11,11 +11,14 @@
 
 use super::closing::State;
 use super::ecn::Verdict;
+use super::external::Announcements;
+use super::handshake::Handshake;
+use super::lane::Lane;
 use super::packet::{Ack, Frame, Space};
 use super::path::{Delivery, Sign};
 use super::sent::Sent;
-use super::streams::Violation;
-use super::{Connection, Event, Reason};
+use super::streams::{Streams, Violation};
+use super::{Connection, Event, Numbers, Reason};
 use playpath_cc::CongestionSignal;
 use playpath_units::{Duration, Time};
 
@@ -48,6 +51,7 @@ impl Connection {
         self.handshake.peer().map_or(Duration::from_millis(25), |peer| Duration::from_millis(peer.max_ack_delay_ms))
     }
 
+    #[inline(never)]
     pub(super) fn on_ack(&mut self, now: Time, space: Space, ack: &Ack) -> Result<(), Violation> {
         if ack.largest >= self.numbers(space).board.next_number() {
             return Err(Violation::Protocol); // §21.4: it was never sent
@@ -81,27 +85,26 @@ impl Connection {
 
     fn take_acked(&mut self, space: Space, ack: &Ack, delivery: &mut Delivery) -> Found {
         let mut found = Found::default();
+        let Connection { handshake, streams, announcements, lane, .. } = self;
+        let Lane { spaces, path, route, stats, .. } = &mut **lane;
+        let Numbers { board, arrivals, .. } = &mut spaces[space as usize];
+        let mut take = |sent: &Sent| {
+            found.any = true;
+            found.eliciting |= sent.is_eliciting;
+            found.largest_elsewhere |= sent.number == ack.largest && sent.path != route.number;
+            found.marked += u64::from(sent.is_ect);
+            if sent.path == route.number {
+                path.on_acked(delivery, sent);
+            }
+            stats.bytes_acked += u64::from(sent.stream_bytes());
+            sent.acked_up_to().into_iter().for_each(|largest| arrivals.on_ack_acked(largest));
+        };
+        let mut settle = |frame: &Frame| settle_frame(handshake, streams, announcements, space, frame);
         for (low, high) in ack.ranges() {
-            let known = self.numbers(space).board.known(low, high);
-            if known.is_empty() && high < self.numbers(space).board.known(0, u64::MAX - 1).start {
+            if high < board.base() {
                 break; // all further ranges are settled
             }
-            for number in known {
-                let Some(sent) = self.numbers(space).board.acknowledge(number) else { continue };
-                found.any = true;
-                found.eliciting |= sent.is_eliciting;
-                found.largest_elsewhere |= sent.number == ack.largest && sent.path != self.lane.route.number;
-                found.marked += u64::from(sent.is_ect);
-                if sent.path == self.lane.route.number {
-                    self.lane.path.on_acked(delivery, &sent);
-                }
-                self.lane.stats.bytes_acked += u64::from(sent.stream_bytes);
-                for index in 0..sent.frames.1 {
-                    let frame = self.lane.spaces[space as usize].board.frame(&sent, index);
-                    self.settle_frame(space, &frame);
-                }
-                self.settle_ack(space, &sent);
-            }
+            board.acknowledge(low, high, &mut take, &mut settle);
         }
         found
     }
@@ -116,26 +119,12 @@ impl Connection {
             if sent.path == self.lane.route.number && self.config.loss.undo {
                 self.lane.path.on_spurious(sent);
             }
-            frames.iter().for_each(|frame| self.settle_frame(space, frame));
-            self.settle_ack(space, sent);
+            let Connection { handshake, streams, announcements, .. } = self;
+            frames.iter().for_each(|frame| settle_frame(handshake, streams, announcements, space, frame));
+            let arrivals = &mut self.lane.spaces[space as usize].arrivals;
+            sent.acked_up_to().into_iter().for_each(|largest| arrivals.on_ack_acked(largest));
         });
         self.numbers(space).board.given_up = given_up;
-    }
-
-    fn settle_frame(&mut self, space: Space, frame: &Frame) {
-        match *frame {
-            Frame::Crypto { offset, len, .. } => {
-                self.handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
-            }
-            Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => self.announcements.withdraw(*frame),
-            _ => self.streams.on_frame_acked(frame),
-        }
-    }
-
-    fn settle_ack(&mut self, space: Space, sent: &Sent) {
-        if let Some(largest) = sent.acked_up_to {
-            self.numbers(space).arrivals.on_ack_acked(largest);
-        }
     }
 
     /// §5.1, §5.3: of the largest, less the delay that the peer tells, bounded by its `max_ack_delay` once the handshake is confirmed.
@@ -229,10 +218,10 @@ impl Connection {
 
     /// Its frames go again (RFC 9000 §13.3).
     pub(super) fn requeue(&mut self, space: Space, sent: &Sent) {
-        for index in 0..sent.frames.1 {
-            match self.lane.spaces[space as usize].board.frame(sent, index) {
+        for &frame in self.lane.spaces[space as usize].board.list_of(sent).as_slice() {
+            match frame {
                 frame if self.is_carried_elsewhere(sent, &frame) => {}
-                frame @ Frame::PathStatus { .. } => self.resend_status(frame),
+                frame @ (Frame::PathStatus { .. } | Frame::PathAbandon { .. }) => self.resend_status(frame),
                 Frame::Crypto { offset, len, .. } => {
                     self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
                 }
@@ -249,7 +238,7 @@ impl Connection {
     pub(super) fn reject_early_data(&mut self) {
         for sent in self.numbers(Space::Data).board.give_up_all() {
             if sent.is_in_flight {
-                self.lane.path.leave(sent.bytes);
+                self.lane.path.leave(sent.bytes());
             }
             self.requeue(Space::Data, &sent);
         }
@@ -274,9 +263,14 @@ impl Connection {
     }
 
     /// SetLossDetectionTimer (appendix A.8).
+    #[inline(always)]
     pub(super) fn set_loss_timer(&mut self, now: Time) {
-        let loss = self.lane.spaces.iter().fold(Time::MAX, |least, space| least.min(space.board.loss_time()));
-        let is_out = self.lane.spaces.iter().any(|space| space.board.eliciting_in_flight() > 0);
+        let (loss, is_out) = match &self.lane.spaces {
+            [.., data] if self.handshake.is_over() => (data.board.loss_time(), data.board.eliciting_in_flight() > 0),
+            all => all.iter().fold((Time::MAX, false), |(loss, is_out), space| {
+                (loss.min(space.board.loss_time()), is_out || space.board.eliciting_in_flight() > 0)
+            }),
+        };
         let probes = is_out || !self.is_address_validated();
         self.lane.loss_timer = if self.state != State::Open {
             Time::MAX
@@ -291,9 +285,15 @@ impl Connection {
     }
 
     /// When a PTO expires, and in which space (appendix A.8, GetPtoTimeAndSpace).
+    #[inline(always)]
     fn next_pto(&self, now: Time) -> Option<(Time, Space)> {
         let backoff = 1u64 << self.lane.pto_count.min(20);
         let base = self.lane.path.rtt.pto(&self.config.loss);
+        if self.handshake.is_over() {
+            let board = &self.lane.spaces[Space::Data as usize].board;
+            let at = board.last_eliciting_at() + (base + self.peer_delay()) * backoff;
+            return (board.eliciting_in_flight() > 0).then_some((at, Space::Data));
+        }
         if self.lane.spaces.iter().all(|space| space.board.eliciting_in_flight() == 0) {
             let space = if self.handshake.has(Space::Handshake) { Space::Handshake } else { Space::Initial };
             return (!self.is_address_validated()).then_some((now + base * backoff, space));
@@ -363,6 +363,24 @@ impl Connection {
         if let Some(sent) = self.lane.spaces[space as usize].board.oldest_eliciting().copied() {
             self.requeue(space, &sent);
         }
+    }
+}
+
+/// A frame of ours arrived.
+#[inline]
+fn settle_frame(
+    handshake: &mut Handshake,
+    streams: &mut Streams,
+    announcements: &mut Announcements,
+    space: Space,
+    frame: &Frame,
+) {
+    match *frame {
+        Frame::Crypto { offset, len, .. } => {
+            handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
+        }
+        Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => announcements.withdraw(*frame),
+        _ => streams.on_frame_acked(frame),
     }
 }
 

@@ -12,7 +12,8 @@ use super::lane::{Lane, packed_bytes};
 use super::migration::LEAST_DATAGRAM;
 use super::packet::{Datagram, Frame, Kind, Packet, Space};
 use super::path::Stamp;
-use super::sent::{Fate, Sent};
+use super::sent::Sent;
+use super::streams::Chosen;
 use super::{Connection, varint};
 use playpath_units::Time;
 
@@ -38,10 +39,14 @@ struct Draft<'p> {
 
 impl Draft<'_> {
     fn push(&mut self, frame: Frame) {
-        let bytes = packed_bytes(&frame, self.room);
+        self.put(Chosen { frame, bytes: packed_bytes(&frame, self.room), is_again: false });
+    }
+    #[inline]
+    fn put(&mut self, Chosen { frame, bytes, is_again }: Chosen) {
         self.room -= bytes;
         self.packet.bytes += bytes;
         self.packet.frames.push(frame);
+        self.is_retransmission |= is_again;
     }
     fn fits(&self, frame: Frame) -> bool {
         !self.packet.frames.is_full() && frame.bytes(false) <= self.room
@@ -56,10 +61,11 @@ impl Connection {
     }
 
     /// The same in a place that is there; `false`: nothing leaves, what is in the place has no meaning, and the timers are set.
+    #[inline(always)]
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Datagram) -> bool {
         let is_sent = match self.state {
             State::Open if self.multi.is_some() => self.poll_paths(now, out),
-            State::Open => self.poll_lane(now, out),
+            State::Open => self.poll_at_hand(now, out),
             State::Closing { .. } => self.poll_close(now, out),
             State::Draining { .. } | State::Closed => false,
         };
@@ -76,12 +82,12 @@ impl Connection {
     }
 
     /// After a datagram: what a poll that gives nothing would find and note, in the two commonest cases.
+    #[inline(always)]
     fn finds_itself_spent(&mut self, now: Time) -> bool {
         let data = &self.lane.spaces[Space::Data as usize];
         let is_plain = self.state == State::Open
             && self.multi.is_none()
-            && !self.handshake.has(Space::Initial)
-            && !self.handshake.has(Space::Handshake)
+            && self.handshake.is_over()
             && !self.lane.route.owes_frames()
             && self.allowed_by(&self.lane).is_some();
         if !is_plain || data.probes > 0 || data.arrivals.is_due(now) {
@@ -96,8 +102,15 @@ impl Connection {
         true
     }
 
-    /// What leaves on the path at hand.
+    /// What leaves on the path at hand, one of several.
     pub(super) fn poll_lane(&mut self, now: Time, out: &mut Datagram) -> bool {
+        self.poll_at_hand(now, out)
+    }
+
+    // From here to the packet's frames all is inlined: it runs for each packet, and each call costs as much as what it does.
+
+    #[inline(always)]
+    fn poll_at_hand(&mut self, now: Time, out: &mut Datagram) -> bool {
         (self.lane.route.owes_frames() && self.poll_path_frames(now, out))
             || self.allowed_by(&self.lane).is_some_and(|size| self.assemble(now, size, out))
     }
@@ -110,9 +123,30 @@ impl Connection {
         (allowance >= least).then(|| allowance.min(u64::from(self.config.datagram_bytes)) as u32)
     }
 
+    #[inline(always)]
     fn assemble(&mut self, now: Time, size: u32, out: &mut Datagram) -> bool {
         self.lane.departs_at = Time::MAX;
         let may_send = self.may_send(now);
+        if !self.handshake.is_over() {
+            return self.coalesce(now, size, may_send, out);
+        }
+        let Some(is_again) = self.draft(now, Kind::OneRtt, size, may_send, &mut out.packet) else { return false };
+        out.coalesced.clear();
+        self.widen(&mut out.packet);
+        self.note_sent(now, &out.packet, is_again, true);
+        self.address(out);
+        true
+    }
+
+    /// RFC 9001 §5.4.2: four bytes of packet number and payload at least.
+    #[inline(always)]
+    fn widen(&self, packet: &mut Packet) {
+        packet.bytes = packet.bytes.max(packet.kind.overhead(self.cids(), 4));
+    }
+
+    /// While the handshake lasts: a packet of each space.
+    #[cold]
+    fn coalesce(&mut self, now: Time, size: u32, may_send: May, out: &mut Datagram) -> bool {
         out.coalesced.clear();
         let (mut again, mut count, mut room) = ([false; 3], 0, size);
         let mut needs_padding = false;
@@ -156,6 +190,7 @@ impl Connection {
     }
 
     /// Do window and pacing let a full datagram go?
+    #[inline(always)]
     fn may_send(&mut self, now: Time) -> May {
         if !self.lane.path.has_room() {
             self.lane.path.note_pause(true);
@@ -179,6 +214,7 @@ impl Connection {
     }
 
     /// Something waits for a packet of the data's space.
+    #[inline(always)]
     fn has_data(&self) -> bool {
         let has_frames = if self.multi.is_some() { self.lane.queue.has_frames() } else { self.streams.has_frames() };
         let has_news = self.handshake.done_due || self.announcements.is_due();
@@ -269,8 +305,11 @@ impl Connection {
         }
     }
 
+    #[inline(always)]
     fn add_frames(&mut self, space: Space, draft: &mut Draft<'_>) {
-        self.add_crypto(space, draft);
+        if self.has_crypto(space) {
+            self.add_crypto(space, draft);
+        }
         if space != Space::Data {
             return;
         }
@@ -287,12 +326,12 @@ impl Connection {
                 Some(_) => self.lane.queue.take(draft.room),
                 None => self.streams.next_frame(draft.room),
             };
-            let Some((frame, is_again)) = next else { break };
-            draft.is_retransmission |= is_again;
-            draft.push(frame);
+            let Some(next) = next else { break };
+            draft.put(next);
         }
     }
 
+    #[cold]
     fn add_crypto(&mut self, space: Space, draft: &mut Draft<'_>) {
         while !draft.packet.frames.is_full() {
             let out = &mut self.handshake.crypto[space as usize].out;
@@ -320,21 +359,26 @@ impl Connection {
             last.padding += padding;
             last.bytes += padding;
         } else {
-            // RFC 9001 §5.4.2: four bytes of packet number and payload.
-            let least = out.packet.kind.overhead(self.cids(), 4);
-            out.packet.bytes = out.packet.bytes.max(least);
+            self.widen(&mut out.packet);
         }
-        for (packet, is_again) in out.packets().zip(again) {
+        self.record(now, &out.packet, again[0], true);
+        for (packet, &is_again) in out.coalesced.iter().zip(&again[1..]) {
             self.record(now, packet, is_again, true);
         }
         self.address(out);
     }
 
-    /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
+    /// As [`note_sent`](Self::note_sent), of a packet that is not the only one or no data.
     pub(super) fn record(&mut self, now: Time, packet: &Packet, is_retransmission: bool, counts: bool) {
+        self.note_sent(now, packet, is_retransmission, counts);
+    }
+
+    /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
+    #[inline(always)]
+    fn note_sent(&mut self, now: Time, packet: &Packet, is_retransmission: bool, counts: bool) {
         let space = packet.kind.space();
         let is_eliciting = packet.is_ack_eliciting();
-        let is_in_flight = counts && packet.is_in_flight();
+        let is_in_flight = counts && (is_eliciting || packet.padding > 0);
         let stamp = if is_in_flight {
             self.lane.path.on_sent(now, packet.bytes, is_retransmission, &self.config.pacing)
         } else {
@@ -357,20 +401,12 @@ impl Connection {
         if is_eliciting {
             numbers.probes = numbers.probes.saturating_sub(1);
         }
-        let sent = Sent {
-            number: packet.number,
-            stamp,
-            bytes: packet.bytes,
-            stream_bytes,
-            fate: Fate::Outstanding,
-            is_eliciting: is_eliciting && counts,
-            is_in_flight,
-            is_ect,
-            path,
-            carriers: self.lane.queue.carriers(),
-            frames: (0, 0),
-            acked_up_to: packet.ack.as_ref().map(|ack| ack.largest),
-        };
+        let mut sent = Sent::eliciting(packet.number, stamp, packet.bytes, stream_bytes);
+        (sent.is_eliciting, sent.is_in_flight, sent.is_ect) = (is_eliciting && counts, is_in_flight, is_ect);
+        (sent.path, sent.carriers) = (path, self.lane.queue.carriers());
+        if let Some(ack) = &packet.ack {
+            sent.carry_ack(ack.largest);
+        }
         numbers.board.push(sent, packet.frames.as_slice());
         if is_eliciting && !std::mem::replace(&mut self.has_sent_since_arrival, true) {
             self.restart_idle(now); // §10.1
@@ -382,6 +418,7 @@ impl Connection {
     }
 
     /// A datagram gets its addresses and mark, and leaves.
+    #[inline(always)]
     pub(super) fn address(&mut self, out: &mut Datagram) {
         out.ecn = self.lane.path.ecn.codepoint();
         (out.from, out.to, out.path_id) = (self.lane.route.local, self.lane.route.remote, self.lane.id);

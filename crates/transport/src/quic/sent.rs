@@ -23,84 +23,149 @@ pub(crate) enum Fate {
     Settled,
 }
 
-/// A packet that was sent; its frames lie in the [`Scoreboard`].
+/// A packet that was sent. Small, since each waits a round trip: two lines of the processor's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub number: u64,
     pub stamp: Stamp,
-    pub bytes: u32,
-    pub stream_bytes: u32,
+    /// The first of its frames, which most packets have no more of; the others lie beside the [`Packets`].
+    frame: Frame,
+    frames: u8,
     pub fate: Fate,
     pub is_eliciting: bool,
     /// Counts as in flight (RFC 9002 §2).
     pub is_in_flight: bool,
     pub is_ect: bool,
+    bytes: u16,
+    stream_bytes: u16,
+    /// Where the other frames begin among all that were ever put there, modulo 2^32.
+    others: u32,
     /// Number of the path it left on.
     pub path: u32,
     /// Several paths: those that carry or carried its frames, too, a bit each; of a packet that was not copied none.
     pub carriers: u32,
-    /// Where its frames begin among all that the space ever sent, and how many they are: [`Scoreboard::push`] says.
-    pub frames: (u64, u8),
-    /// Largest Acknowledged of the ACK frame in it.
-    pub acked_up_to: Option<u64>,
+    /// One more than Largest Acknowledged of the ACK frame in it; 0: it has none.
+    acked_below: u64,
 }
 
 impl Sent {
-    /// A packet that asks for an ACK and just left, on the first path and without frames.
+    /// A packet that asks for an ACK, counts as in flight and just left, on the first path and without frames.
     pub fn eliciting(number: u64, stamp: Stamp, bytes: u32, stream_bytes: u32) -> Sent {
         Sent {
             number,
             stamp,
-            bytes,
-            stream_bytes,
+            frame: Frame::Ping,
+            frames: 0,
             fate: Fate::Outstanding,
             is_eliciting: true,
             is_in_flight: true,
             is_ect: false,
+            bytes: bytes as u16,
+            stream_bytes: stream_bytes as u16,
+            others: 0,
             path: 0,
             carriers: 0,
-            frames: (0, 0),
-            acked_up_to: None,
+            acked_below: 0,
         }
     }
+    /// It has an ACK up to `largest`.
+    pub fn carry_ack(&mut self, largest: u64) {
+        self.acked_below = largest + 1;
+    }
+    pub fn bytes(&self) -> u32 {
+        u32::from(self.bytes)
+    }
+    pub fn stream_bytes(&self) -> u32 {
+        u32::from(self.stream_bytes)
+    }
+    /// Largest Acknowledged of the ACK frame in it.
+    pub fn acked_up_to(&self) -> Option<u64> {
+        self.acked_below.checked_sub(1)
+    }
+}
+
+/// Packets in the order in which they left, with their frames.
+#[derive(Debug, Default)]
+struct Packets {
+    queue: VecDeque<Sent>,
+    /// The frames but the first of each, one after the other, and how many there were before them.
+    others: VecDeque<Frame>,
+    others_before: u32,
+}
+
+impl Packets {
+    #[inline(always)]
+    fn push(&mut self, mut sent: Sent, frames: &[Frame]) {
+        sent.frames = frames.len() as u8;
+        if let [first, others @ ..] = frames {
+            sent.frame = *first;
+            sent.others = self.others_before.wrapping_add(self.others.len() as u32);
+            others.iter().for_each(|frame| self.others.push_back(*frame));
+        }
+        self.queue.push_back(sent);
+    }
+    fn pop_front(&mut self) {
+        let others = self.queue.front().map_or(0, |sent| u32::from(sent.frames.saturating_sub(1)));
+        self.queue.pop_front();
+        if others > 0 {
+            self.others.drain(..others as usize);
+            self.others_before = self.others_before.wrapping_add(others);
+        }
+    }
+    fn frames_of<'p>(&'p self, sent: &'p Sent) -> impl Iterator<Item = &'p Frame> {
+        let own = (sent.frames > 0).then_some(&sent.frame);
+        own.into_iter().chain(others_of(&self.others, self.others_before, sent))
+    }
+}
+
+/// Its frames but the first.
+fn others_of<'p>(others: &'p VecDeque<Frame>, before: u32, sent: &Sent) -> impl Iterator<Item = &'p Frame> + use<'p> {
+    let first = if sent.frames > 1 { sent.others.wrapping_sub(before) as usize } else { 0 };
+    others.range(first..first + usize::from(sent.frames.saturating_sub(1)))
+}
+
+fn collect<'f>(frames: impl Iterator<Item = &'f Frame>) -> FrameList {
+    let mut list = FrameList::default();
+    frames.for_each(|frame| list.push(*frame));
+    list
 }
 
 /// Packets that were given up, in rising order; an ACK may still come.
 #[derive(Debug, Default)]
-pub(crate) struct GivenUp(VecDeque<(Sent, FrameList)>);
+pub(crate) struct GivenUp(Packets);
 
 /// Most lost packets that are remembered.
 const MAX_REMEMBERED: usize = 1024;
 
 impl GivenUp {
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.queue.is_empty()
     }
 
-    fn push(&mut self, sent: Sent, frames: FrameList) {
-        if self.0.len() >= MAX_REMEMBERED {
+    fn push(&mut self, sent: Sent, frames: &[Frame]) {
+        if self.0.queue.len() >= MAX_REMEMBERED {
             self.0.pop_front();
         }
-        self.0.push_back((sent, frames));
+        self.0.push(sent, frames);
     }
 
-    /// Those that the ACK names after all.
+    /// Those that the ACK names after all, from the newest.
     pub fn acknowledge(&mut self, ack: &Ack, mut each: impl FnMut(&Sent, &[Frame])) {
-        let mut ranges = ack.ranges();
-        let mut range = ranges.next();
-        for (sent, frames) in self.0.iter_mut().rev() {
-            while range.is_some_and(|(low, _)| sent.number < low) {
-                range = ranges.next();
-            }
-            if range.is_some_and(|(_, high)| sent.number <= high) && sent.fate == Fate::Lost {
-                sent.fate = Fate::Settled;
-                each(sent, frames.as_slice());
+        for (low, high) in ack.ranges() {
+            let first = self.0.queue.partition_point(|sent| sent.number < low);
+            let end = self.0.queue.partition_point(|sent| sent.number <= high);
+            for index in (first..end).rev() {
+                if self.0.queue[index].fate == Fate::Lost {
+                    self.0.queue[index].fate = Fate::Settled;
+                    let sent = &self.0.queue[index];
+                    each(sent, collect(self.0.frames_of(sent)).as_slice());
+                }
             }
         }
     }
 
     fn trim(&mut self, horizon: Time) {
-        while self.0.front().is_some_and(|(front, _)| front.stamp.sent_at < horizon) {
+        while self.0.queue.front().is_some_and(|front| front.stamp.sent_at < horizon) {
             self.0.pop_front();
         }
     }
@@ -108,12 +173,9 @@ impl GivenUp {
 
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
-    queue: VecDeque<Sent>,
-    /// The frames of the packets in the queue one after the other, and how many there were before them.
-    frames: VecDeque<Frame>,
-    frames_before: u64,
+    packets: Packets,
     pub given_up: GivenUp,
-    /// Number of the first in the queue.
+    /// Number of the first of the packets.
     base: u64,
     next: u64,
     /// All below are acknowledged or lost.
@@ -128,9 +190,7 @@ pub(crate) struct Scoreboard {
 impl Default for Scoreboard {
     fn default() -> Scoreboard {
         Scoreboard {
-            queue: VecDeque::new(),
-            frames: VecDeque::new(),
-            frames_before: 0,
+            packets: Packets::default(),
             given_up: GivenUp::default(),
             base: 0,
             next: 0,
@@ -167,47 +227,56 @@ impl Scoreboard {
     }
 
     #[inline]
-    pub fn push(&mut self, mut sent: Sent, frames: &[Frame]) {
+    pub fn push(&mut self, sent: Sent, frames: &[Frame]) {
         debug_assert_eq!(sent.number, self.next);
-        sent.frames = (self.frames_before + self.frames.len() as u64, frames.len() as u8);
-        frames.iter().for_each(|frame| self.frames.push_back(*frame));
         if sent.is_eliciting {
             self.last_eliciting_at = sent.stamp.sent_at;
             self.eliciting_in_flight += 1;
         }
         self.next += 1;
-        self.queue.push_back(sent);
+        self.packets.push(sent, frames);
     }
 
-    /// The frames of a packet that is in the queue.
-    pub fn frames_of(&self, sent: &Sent) -> impl Iterator<Item = &Frame> {
-        let (first, count) = sent.frames;
-        let first = (first - self.frames_before) as usize;
-        (first..first + usize::from(count)).map(|index| &self.frames[index])
+    /// The frames of a packet that is known.
+    pub fn frames_of<'b>(&'b self, sent: &'b Sent) -> impl Iterator<Item = &'b Frame> {
+        self.packets.frames_of(sent)
     }
-    /// One of them.
-    pub fn frame(&self, sent: &Sent, index: u8) -> Frame {
-        self.frames[(sent.frames.0 - self.frames_before) as usize + usize::from(index)]
+    /// The same, to keep.
+    pub fn list_of(&self, sent: &Sent) -> FrameList {
+        collect(self.frames_of(sent))
     }
 
     fn slot(&mut self, number: u64) -> Option<&mut Sent> {
-        self.queue.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
+        self.packets.queue.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
     }
 
-    /// The numbers of `smallest..=largest` that may still be acknowledged.
-    pub fn known(&self, smallest: u64, largest: u64) -> std::ops::Range<u64> {
-        smallest.max(self.base)..(largest + 1).min(self.next)
+    /// All packets below are settled.
+    pub fn base(&self) -> u64 {
+        self.base
     }
 
-    /// An ACK names `number`: the packet, if it is outstanding.
-    pub fn acknowledge(&mut self, number: u64) -> Option<Sent> {
-        let slot = self.slot(number).filter(|slot| slot.fate == Fate::Outstanding)?;
-        slot.fate = Fate::Settled;
-        let sent = *slot;
-        if sent.is_eliciting {
-            self.eliciting_in_flight -= 1;
+    /// An ACK names `low..=high`: each packet of them that is outstanding, and each of its frames.
+    #[inline]
+    pub fn acknowledge(&mut self, low: u64, high: u64, mut each: impl FnMut(&Sent), mut settle: impl FnMut(&Frame)) {
+        let (first, end) = (low.max(self.base), (high + 1).min(self.next));
+        if first >= end {
+            return;
         }
-        Some(sent)
+        let Packets { queue, others, others_before } = &mut self.packets;
+        for sent in queue.range_mut((first - self.base) as usize..(end - self.base) as usize) {
+            if sent.fate != Fate::Outstanding {
+                continue;
+            }
+            sent.fate = Fate::Settled;
+            self.eliciting_in_flight -= u32::from(sent.is_eliciting);
+            each(sent);
+            if sent.frames > 0 {
+                settle(&sent.frame);
+            }
+            if sent.frames > 1 {
+                others_of(others, *others_before, sent).for_each(&mut settle);
+            }
+        }
     }
 
     /// The largest number of an ACK. `true`: larger than all before.
@@ -231,7 +300,7 @@ impl Scoreboard {
         let mut is_front = true;
         for number in self.settled..largest {
             let index = (number - self.base) as usize;
-            let slot = self.queue.get_mut(index)?;
+            let slot = self.packets.queue.get_mut(index)?;
             if slot.fate != Fate::Outstanding {
                 if is_front {
                     self.settled = number + 1;
@@ -245,9 +314,8 @@ impl Scoreboard {
                 if sent.is_eliciting {
                     self.eliciting_in_flight -= 1;
                 }
-                let mut frames = FrameList::default();
-                self.frames_of(&sent).for_each(|frame| frames.push(*frame));
-                self.given_up.push(sent, frames);
+                let frames = self.list_of(&sent);
+                self.given_up.push(sent, frames.as_slice());
                 return Some(sent);
             }
             is_front = false;
@@ -258,15 +326,8 @@ impl Scoreboard {
 
     /// Forget what is settled, and lost packets that were sent before `horizon`.
     pub fn trim(&mut self, horizon: Time) {
-        while let Some(front) = self.queue.front()
-            && front.fate != Fate::Outstanding
-        {
-            let (first, count) = front.frames;
-            for _ in 0..count {
-                self.frames.pop_front();
-            }
-            self.frames_before = first + u64::from(count);
-            self.queue.pop_front();
+        while self.packets.queue.front().is_some_and(|front| front.fate != Fate::Outstanding) {
+            self.packets.pop_front();
             self.base += 1;
         }
         self.given_up.trim(horizon);
@@ -274,17 +335,17 @@ impl Scoreboard {
 
     /// The oldest packet that may have to be sent again by a probe.
     pub fn oldest_eliciting(&self) -> Option<&Sent> {
-        self.queue.iter().find(|sent| sent.fate == Fate::Outstanding && sent.is_eliciting)
+        self.packets.queue.iter().find(|sent| sent.fate == Fate::Outstanding && sent.is_eliciting)
     }
 
     /// The oldest of which `fits` says so.
     pub fn find_outstanding(&mut self, fits: impl Fn(&Sent) -> bool) -> Option<&mut Sent> {
-        self.queue.iter_mut().find(|sent| sent.fate == Fate::Outstanding && fits(sent))
+        self.packets.queue.iter_mut().find(|sent| sent.fate == Fate::Outstanding && fits(sent))
     }
 
     /// All that are outstanding.
     pub fn outstanding(&self) -> impl Iterator<Item = &Sent> {
-        self.queue.iter().filter(|sent| sent.fate == Fate::Outstanding)
+        self.packets.queue.iter().filter(|sent| sent.fate == Fate::Outstanding)
     }
 
     /// §6.4: the keys are gone, nothing of this space counts any more. Returns bytes and packets that were in flight.
@@ -292,8 +353,7 @@ impl Scoreboard {
         let in_flight = self.outstanding().filter(|sent| sent.is_in_flight);
         let sum = in_flight.fold((0, 0), |(bytes, packets), sent| (bytes + u64::from(sent.bytes), packets + 1));
         self.base = self.next;
-        self.frames_before += self.frames.len() as u64;
-        (self.queue, self.frames, self.given_up) = (VecDeque::new(), VecDeque::new(), GivenUp::default());
+        (self.packets, self.given_up) = (Packets::default(), GivenUp::default());
         (self.eliciting_in_flight, self.loss_time) = (0, Time::MAX);
         sum
     }
@@ -301,7 +361,11 @@ impl Scoreboard {
     /// 0-RTT was rejected: packets `0..next` are taken as lost, without what losses bring (RFC 9001 §4.6.2).
     pub fn give_up_all(&mut self) -> Vec<Sent> {
         let given_up = self.outstanding().copied().collect();
-        self.queue.iter_mut().filter(|sent| sent.fate == Fate::Outstanding).for_each(|sent| sent.fate = Fate::Settled);
+        self.packets
+            .queue
+            .iter_mut()
+            .filter(|sent| sent.fate == Fate::Outstanding)
+            .for_each(|sent| sent.fate = Fate::Settled);
         self.eliciting_in_flight = 0;
         given_up
     }

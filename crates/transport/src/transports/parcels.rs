@@ -5,6 +5,7 @@
 //! half are free then, there are as many again; so the search costs each packet a constant at most.
 
 use super::Packet;
+use crate::quic::packet::Datagram;
 use std::any::Any;
 
 /// Least number of places.
@@ -14,6 +15,8 @@ const LEAST: usize = 64;
 #[derive(Default)]
 pub struct Parcels {
     places: Vec<Option<Box<dyn Any + Send>>>,
+    /// QUIC's own parcels have the same places, side by side: of what type they are is not asked for each packet.
+    datagrams: Vec<Datagram>,
     free: Vec<u32>,
 }
 
@@ -44,6 +47,21 @@ impl Parcels {
             *kept = Some(Box::<T>::default());
         }
         kept.as_mut().and_then(|kept| kept.downcast_mut()).expect("it is of this type")
+    }
+
+    /// As [`next_mut`](Self::next_mut), for a datagram of QUIC.
+    #[inline]
+    pub fn next_datagram(&mut self) -> &mut Datagram {
+        let place = *self.free.last().expect("a place is free") as usize;
+        if place >= self.datagrams.len() {
+            self.datagrams.resize_with(place + 1, Datagram::default);
+        }
+        &mut self.datagrams[place]
+    }
+    /// The datagram at a place.
+    #[inline]
+    pub fn datagram_mut(&mut self, place: u32) -> Option<&mut Datagram> {
+        self.datagrams.get_mut(place as usize)
     }
 
     /// The place that [`next_mut`](Self::next_mut) gave is taken.

@@ -7,7 +7,7 @@ use super::{Endpoint, Multipath, Opening, Packet, Parcels, PathInfo, Payload, St
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
-use crate::quic::packet::{Address, Datagram};
+use crate::quic::packet::Address;
 use crate::quic::qlog::Qlog;
 use crate::quic::{Connection, Event, Priority};
 use crate::{Ecn, Events};
@@ -54,8 +54,15 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
             server.with_paths(further().map(server_cc).collect(), (opening.scheduler)(), opening.is_coupled),
         ];
     }
-    let end =
-        |connection| Endpoint::of(QuicEnd { connection, has_own: false, is_told: false, cut: Vec::new(), qlog: None });
+    let end = |connection: Connection| {
+        Endpoint::of(QuicEnd {
+            connection: connection.quiet(),
+            has_own: false,
+            is_told: false,
+            cut: Vec::new(),
+            qlog: None,
+        })
+    };
     let [client, server] = ends.map(end);
     (client, server)
 }
@@ -72,7 +79,7 @@ impl QuicEnd {
 
 impl Transport for QuicEnd {
     fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
-        let datagram = packet.payload.parcel().and_then(|place| parcels.get_mut::<Datagram>(place));
+        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
         if let Some(datagram) = datagram {
             datagram.ecn = packet.ecn;
             // A NAT's ports are far from those that the client has chosen.
@@ -94,15 +101,17 @@ impl Transport for QuicEnd {
         self.qlog = Some(Box::new(log));
     }
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
-        let datagram: &mut Datagram = parcels.next_mut();
+        let datagram = parcels.next_datagram();
         if !self.connection.poll_transmit_into(now, datagram) {
             return false;
         }
         self.qlog.iter_mut().for_each(|log| log.sent(now, datagram));
         let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
-        let data_bytes = datagram.packets().map(|packet| packet.stream_bytes()).sum();
-        let path = datagram.link_path();
-        *out = Packet { payload: Payload::Parcel(parcels.take()), wire_bytes, data_bytes, ecn, path, binding: 0 };
+        let data_bytes = datagram.stream_bytes();
+        // Field by field: most of a packet is the place of a segment, which is not written.
+        (out.path, out.binding) = (datagram.link_path(), 0);
+        (out.wire_bytes, out.data_bytes, out.ecn) = (wire_bytes, data_bytes, ecn);
+        out.payload = Payload::Parcel(parcels.take());
         true
     }
     fn may_have_more(&self) -> bool {
@@ -122,7 +131,7 @@ impl Transport for QuicEnd {
                 Event::Connected if self.is_told => events,
                 Event::Connected => self.tell_connected(events),
                 Event::Closed(_) => events.with(crate::Event::Closed),
-                // Readable is what has bytes in order.
+                // What has bytes in order is asked for: the connection is quiet.
                 Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
             };
         }

@@ -176,8 +176,12 @@ impl<F: FnMut(bool, u64, &mut Datagram) -> bool> Pair<F> {
 
 /// Default settings, NewReno at both ends.
 pub fn ends(change: impl Fn(&mut Config)) -> [Connection; 2] {
+    ends_with("newreno", change)
+}
+
+pub fn ends_with(control: &str, change: impl Fn(&mut Config)) -> [Connection; 2] {
     let mut config = Config::default();
     change(&mut config);
-    let control = || playpath_cc::build("newreno", config.initial_window).unwrap();
+    let control = || playpath_cc::build(control, config.initial_window).unwrap();
     [Connection::connect(Time::ZERO, config, control()), Connection::listen(config, control())]
 }

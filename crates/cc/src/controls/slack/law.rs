@@ -1,6 +1,6 @@
 //! The eBPF control's table (`bpf/law_slack.h`).
 
-use super::{ALARM, ALLOWANCE, CALM, EASE, ENOUGH, ENTRY, HASTE, PACE, RESERVE, TOLERANCE};
+use super::{ALARM, ALLOWANCE, CALM, EASE, ENOUGH, ENTRY, HASTE, PACE, RESERVE, TOLERANCE, WEIGHT};
 use crate::ParamSpec;
 use crate::kernel::{Law, Slot};
 
@@ -35,6 +35,7 @@ const SETTINGS: &[Slot] = &[
     Slot::new(6, 1000, PACE),
     Slot::new(7, 1000, EASE),
     Slot::new(16, 1000, ENOUGH),
+    Slot::new(17, 1000, WEIGHT),
 ];
 
 /// What the application tells, a word each.

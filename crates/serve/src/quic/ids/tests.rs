@@ -4,7 +4,7 @@ fn ids() -> Ids {
     Ids::new(([1; 8], [2; 16]), vec![9; 8])
 }
 fn new(sequence: u64, retire_prior_to: u64) -> NewId {
-    NewId { sequence, retire_prior_to, cid: vec![100 + sequence as u8; 8] }
+    NewId { path_id: 0, sequence, retire_prior_to, cid: vec![100 + sequence as u8; 8] }
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn another_address_gets_another_id() {
     ids.address(1);
     assert_eq!(ids.peer(), [101; 8]);
     // Told again, it does not come back.
-    assert_eq!(ids.take(&NewId { sequence: 0, retire_prior_to: 0, cid: vec![9; 8] }), Ok(vec![]));
+    assert_eq!(ids.take(&NewId { path_id: 0, sequence: 0, retire_prior_to: 0, cid: vec![9; 8] }), Ok(vec![]));
     ids.address(0);
     assert_eq!(ids.peer(), [102; 8]);
 }
@@ -61,7 +61,7 @@ fn rules_of_giving() {
     assert_eq!(other.take(&new(1, 0)), Ok(vec![]), "a frame that comes twice");
     let changed = NewId { cid: vec![1; 8], ..new(1, 0) };
     assert_eq!(other.take(&changed), Err(PROTOCOL_VIOLATION), "another id of the same number");
-    let same = NewId { sequence: 2, ..new(1, 0) };
+    let same = NewId { path_id: 0, sequence: 2, ..new(1, 0) };
     assert_eq!(other.take(&same), Err(PROTOCOL_VIOLATION), "the same id under another number");
     let mut many = ids();
     let taken: Vec<_> = (1..=4).map(|sequence| many.take(&new(sequence, 0)).is_ok()).collect();

@@ -1,6 +1,6 @@
 //! Transport parameters: a client's read, a server's written.
 //!
-//! Reference: RFC 9000 §7.3, §7.4, §18.
+//! Reference: RFC 9000 §7.3, §7.4, §18; draft-ietf-quic-multipath-21 §2.1 (`initial_max_path_id`).
 
 use super::{Reader, bounded, put_varint};
 use crate::quic::packet::TransportParameters;
@@ -21,6 +21,8 @@ pub struct OfClient {
     pub max_uni_data: u64,
     /// `active_connection_id_limit`.
     pub max_ids: u64,
+    /// `initial_max_path_id`, of a client that speaks multipath.
+    pub max_path_id: Option<u64>,
 }
 
 /// Read a client's parameters; `source` is the connection id that it calls itself. `None`: TRANSPORT_PARAMETER_ERROR.
@@ -39,6 +41,7 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
         max_uni_streams: 0,
         max_uni_data: 0,
         max_ids: 2,
+        max_path_id: None,
     };
     let (mut reader, mut seen, mut is_named) = (Reader::new(bytes), Vec::new(), false);
     while !reader.is_empty() {
@@ -64,10 +67,12 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
             0x0b => found.common.max_ack_delay_ms = number().filter(|&delay| delay < 1 << 14)?,
             0x0e => found.max_ids = number().filter(|&limit| limit >= 2)?,
             0x0f => is_named = value == source,
+            MAX_PATH_ID => found.max_path_id = Some(number().filter(|&most| most < 1 << 32)?),
             _ => {}
         }
     }
-    is_named.then_some(found) // §7.3
+    // §7.3; several paths need ids that tell them apart.
+    (is_named && (found.max_path_id.is_none() || !source.is_empty())).then_some(found)
 }
 
 /// What a server alone tells (§18.2).
@@ -83,9 +88,14 @@ pub struct OfServer<'a> {
     pub reset_token: [u8; 16],
     /// Unidirectional streams that the client may open.
     pub max_uni_streams: u64,
-    /// Ids of the client that are kept at a time.
+    /// Ids of the client that are kept at a time, of each path.
     pub max_ids: u64,
+    /// Largest number of a path.
+    pub max_path_id: u8,
 }
+
+/// `initial_max_path_id`.
+const MAX_PATH_ID: u64 = 0x3e;
 
 /// A server's parameters.
 pub fn put_parameters(parameters: &TransportParameters, server: &OfServer) -> Vec<u8> {
@@ -110,6 +120,7 @@ pub fn put_parameters(parameters: &TransportParameters, server: &OfServer) -> Ve
         (0x0a, u64::from(parameters.ack_delay_exponent)),
         (0x0b, parameters.max_ack_delay_ms),
         (0x0e, server.max_ids),
+        (MAX_PATH_ID, server.max_path_id.into()),
     ] {
         let mut number = Vec::new();
         put_varint(&mut number, value);

@@ -1,7 +1,11 @@
 //! Frames that a client has sent.
 //!
-//! Reference: RFC 9000 §12.4, §19.
+//! Reference: RFC 9000 §12.4, §19; draft-ietf-quic-multipath-21 §4.
+//! Differences from the reference:
+//! 1. That a client would like more paths or ids (PATHS_BLOCKED, PATH_CIDS_BLOCKED) changes nothing: each path is given its ids at once,
+//!    and there are as many as there are.
 
+use super::kinds::*;
 use super::{Data, MAX_CID, Reader, bounded};
 use crate::quic::packet::{Ack, EcnCounts, Frame};
 use crate::quic::varint;
@@ -12,6 +16,12 @@ use std::ops::Range;
 pub struct Opened {
     /// ACK frame; of several the last.
     pub ack: Option<Ack>,
+    /// PATH_ACK frames, with their paths.
+    pub path_acks: Vec<(u8, Ack)>,
+    /// MAX_PATH_ID: of several the largest.
+    pub max_path_id: Option<u64>,
+    /// Frames that only a connection over several paths may have are among them.
+    pub is_multipath: bool,
     /// All others but PADDING; those that change nothing here stand as [`Frame::Ping`].
     pub frames: Vec<Frame>,
     /// Connection ids of the client's that NEW_CONNECTION_ID frames bring.
@@ -23,6 +33,8 @@ pub struct Opened {
 /// A further connection id (§19.15), but for its token: nobody here looks for a client's stateless reset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewId {
+    /// Path that it is for.
+    pub path_id: u8,
     /// Sequence number.
     pub sequence: u64,
     /// All before this one are to be retired.
@@ -55,6 +67,7 @@ fn read_frame(reader: &mut Reader, opened: &mut Opened) -> Option<Result<(), u64
     if reader.position() - at != varint::size(kind) as usize {
         return Some(Err(PROTOCOL_VIOLATION)); // §12.4: in its shortest form
     }
+    opened.is_multipath |= matches!(kind, PATH_ACK | PATH_ACK_ECN | PATH_ABANDON..=PATH_CIDS_BLOCKED);
     let frame = match kind {
         0x00 => return Some(Ok(())),
         0x01 => Frame::Ping,
@@ -88,13 +101,43 @@ fn read_frame(reader: &mut Reader, opened: &mut Opened) -> Option<Result<(), u64
             bounded(reader.varint()?)?;
             Frame::Ping
         }
-        0x18 => {
-            let id = read_new_cid(reader)?;
+        0x18 | PATH_NEW_CONNECTION_ID => {
+            let path_id = if kind == 0x18 { 0 } else { read_path(reader)? };
+            let id = read_new_cid(reader, path_id)?;
             let sequence = id.sequence;
             opened.ids.push(id);
-            Frame::NewConnectionId { sequence }
+            Frame::NewConnectionId { path_id, sequence }
         }
-        0x19 => Frame::RetireConnectionId { sequence: reader.varint()? },
+        0x19 => Frame::RetireConnectionId { path_id: 0, sequence: reader.varint()? },
+        PATH_RETIRE_CONNECTION_ID => {
+            Frame::RetireConnectionId { path_id: read_path(reader)?, sequence: reader.varint()? }
+        }
+        PATH_ACK | PATH_ACK_ECN => {
+            let path_id = read_path(reader)?;
+            opened.path_acks.push((path_id, read_ack(reader, kind == PATH_ACK_ECN)?));
+            return Some(Ok(()));
+        }
+        PATH_ABANDON => {
+            let (path_id, _) = (read_path(reader)?, reader.varint()?);
+            Frame::PathAbandon { path_id }
+        }
+        PATH_STATUS_BACKUP | PATH_STATUS_AVAILABLE => Frame::PathStatus {
+            path_id: read_path(reader)?,
+            sequence: reader.varint()?,
+            is_backup: kind == PATH_STATUS_BACKUP,
+        },
+        MAX_PATH_ID => {
+            opened.max_path_id = opened.max_path_id.max(Some(reader.varint()?));
+            Frame::Ping
+        }
+        PATHS_BLOCKED => {
+            reader.varint()?;
+            Frame::Ping
+        }
+        PATH_CIDS_BLOCKED => {
+            let (_, _) = (reader.varint()?, reader.varint()?);
+            Frame::Ping
+        }
         0x1a | 0x1b => {
             let token = u64::from_be_bytes(reader.take(8)?.try_into().ok()?);
             if kind == 0x1a { Frame::PathChallenge(token) } else { Frame::PathResponse(token) }
@@ -124,8 +167,13 @@ fn read_stream(reader: &mut Reader, kind: u64, opened: &mut Opened) -> Option<Fr
     Some(Frame::Stream { id, offset, len: bytes.len() as u32, fin: kind & 1 != 0 })
 }
 
+/// A path's number; all from 255 on are one, that nobody has.
+fn read_path(reader: &mut Reader) -> Option<u8> {
+    Some(u8::try_from(reader.varint()?).unwrap_or(u8::MAX))
+}
+
 /// §19.15.
-fn read_new_cid(reader: &mut Reader) -> Option<NewId> {
+fn read_new_cid(reader: &mut Reader, path_id: u8) -> Option<NewId> {
     let (sequence, retire_prior_to) = (reader.varint()?, reader.varint()?);
     let length = usize::from(reader.byte()?);
     if !(1..=MAX_CID).contains(&length) || retire_prior_to > sequence {
@@ -133,7 +181,7 @@ fn read_new_cid(reader: &mut Reader) -> Option<NewId> {
     }
     let cid = reader.take(length)?.to_vec();
     reader.take(16)?;
-    Some(NewId { sequence, retire_prior_to, cid })
+    Some(NewId { path_id, sequence, retire_prior_to, cid })
 }
 
 fn read_ack(reader: &mut Reader, has_counts: bool) -> Option<Ack> {

@@ -1,9 +1,10 @@
 //! Frames that leave.
 //!
-//! Reference: RFC 9000 §19, §10.2.3.
+//! Reference: RFC 9000 §19, §10.2.3; draft-ietf-quic-multipath-21 §4.
 
+use super::kinds::*;
 use super::put_varint;
-use crate::quic::packet::{Ack, Frame, Kind, Packet};
+use crate::quic::packet::{ABANDONED, Ack, Frame, Kind, Packet};
 use std::ops::Range;
 
 /// Whose data a frame carries.
@@ -13,22 +14,23 @@ pub enum Data {
     Crypto,
     /// A stream's.
     Stream(u64),
-    /// A connection id of this end with its token, 24 bytes, by its number.
-    Id(u64),
+    /// A connection id of this end with its token, 24 bytes, by its path and number.
+    Id(u8, u64),
 }
 
 /// Append a packet's frames, `length` bytes in all, filled with PADDING. `data` writes the bytes from an offset on into a slice.
-/// `is_application`: a CONNECTION_CLOSE is the application's. Errors: those of `data`.
+/// `is_application`: a CONNECTION_CLOSE is the application's; `path_id`: of the path that its ACK frame is of, where there are several.
+/// Errors: those of `data`.
 pub fn put_frames<E>(
     out: &mut Vec<u8>,
     packet: &Packet,
-    (length, is_application): (usize, bool),
+    (length, is_application, path_id): (usize, bool, Option<u8>),
     mut data: impl FnMut(Data, u64, &mut [u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let start = out.len();
     let frames = packet.frames.as_slice();
     if let Some(ack) = &packet.ack {
-        put_ack(out, ack);
+        put_ack(out, ack, path_id.filter(|_| packet.kind == Kind::OneRtt));
     }
     let whole = (out.len() - start) as u32 + frames.iter().map(|frame| frame.bytes(false)).sum::<u32>();
     for (index, frame) in frames.iter().enumerate() {
@@ -48,8 +50,12 @@ pub fn put_frames<E>(
     Ok(())
 }
 
-fn put_ack(out: &mut Vec<u8>, ack: &Ack) {
-    out.push(if ack.ecn.is_some() { 3 } else { 2 });
+fn put_ack(out: &mut Vec<u8>, ack: &Ack, path_id: Option<u8>) {
+    let has_counts = u64::from(ack.ecn.is_some());
+    match path_id {
+        None => put(out, ACK | has_counts, &[]),
+        Some(path_id) => put(out, PATH_ACK | has_counts, &[path_id.into()]),
+    }
     put_varint(out, ack.largest);
     put_varint(out, ack.delay);
     put_varint(out, ack.ranges().count() as u64 - 1);
@@ -79,7 +85,7 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
             return Some((Data::Crypto, offset, room(out, len)));
         }
         Frame::Stream { id, offset, len, fin } => {
-            let kind = 0x08 | u8::from(offset > 0) << 2 | u8::from(!fills) << 1 | u8::from(fin);
+            let kind = 0x08 | u64::from(offset > 0) << 2 | u64::from(!fills) << 1 | u64::from(fin);
             put(out, kind, &[id]);
             if offset > 0 {
                 put_varint(out, offset);
@@ -94,14 +100,25 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
         Frame::MaxStreams(max) => put(out, 0x12, &[max]),
         Frame::DataBlocked(limit) => put(out, 0x14, &[limit]),
         Frame::StreamDataBlocked { id, limit } => put(out, 0x15, &[id, limit]),
-        Frame::NewConnectionId { sequence } => {
-            put(out, 0x18, &[sequence, 0]); // none before it is to be retired
+        Frame::NewConnectionId { path_id, sequence } => {
+            match path_id {
+                0 => put(out, 0x18, &[]),
+                path_id => put(out, PATH_NEW_CONNECTION_ID, &[path_id.into()]),
+            }
+            [sequence, 0].iter().for_each(|value| put_varint(out, *value)); // none before it is to be retired
             out.push(8);
-            return Some((Data::Id(sequence), 0, room(out, 24)));
+            return Some((Data::Id(path_id, sequence), 0, room(out, 24)));
         }
-        Frame::RetireConnectionId { sequence } => put(out, 0x19, &[sequence]),
-        // Never sent: this end has one path.
-        Frame::Close { .. } | Frame::PathStatus { .. } => {}
+        Frame::RetireConnectionId { path_id: 0, sequence } => put(out, 0x19, &[sequence]),
+        Frame::RetireConnectionId { path_id, sequence } => {
+            put(out, PATH_RETIRE_CONNECTION_ID, &[path_id.into(), sequence]);
+        }
+        Frame::PathStatus { path_id, sequence, is_backup } => {
+            let kind = if is_backup { PATH_STATUS_BACKUP } else { PATH_STATUS_AVAILABLE };
+            put(out, kind, &[path_id.into(), sequence]);
+        }
+        Frame::PathAbandon { path_id } => put(out, PATH_ABANDON, &[path_id.into(), ABANDONED]),
+        Frame::Close { .. } => {} // by put_close
         Frame::PathChallenge(token) | Frame::PathResponse(token) => {
             out.push(if matches!(frame, Frame::PathChallenge(_)) { 0x1a } else { 0x1b });
             out.extend(token.to_be_bytes());
@@ -111,8 +128,8 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
     None
 }
 
-fn put(out: &mut Vec<u8>, kind: u8, values: &[u64]) {
-    out.push(kind);
+fn put(out: &mut Vec<u8>, kind: u64, values: &[u64]) {
+    put_varint(out, kind);
     values.iter().for_each(|value| put_varint(out, *value));
 }
 

@@ -5,7 +5,7 @@ use super::*;
 /// 110 + 200 = 310; again: 400 is above the bound of 300, so 300.
 #[test]
 fn worked_tuning() {
-    let (flow, srtt) = (Config::default().flow, Duration::from_millis(10));
+    let (flow, srtt) = (Config::default().flow, || Duration::from_millis(10));
     let mut grant = Grant::new(100, 300);
     grant.on_read(Time::from_millis(30), 49, srtt, &flow);
     assert!(!grant.is_pending());

@@ -4,15 +4,16 @@ fn data(offset: u64, len: u32) -> Frame {
     Frame::Stream { id: 0, offset, len, fin: false }
 }
 
-/// 100 bytes at offset 100 take type, id and a 2-byte offset: 4 more. In room for 54, 50 go; the rest follows, then nothing.
+/// 100 bytes at offset 100 take type, id and a 2-byte offset: 4 more. In room for 54, 50 go; the rest follows with its length, a
+/// byte, then nothing.
 #[test]
 fn a_frame_that_does_not_fit_is_cut() {
     let mut queue = Queue::default();
     queue.push(data(100, 100), true, 0);
     queue.begin_packet();
-    assert_eq!(queue.take(54), Some((data(100, 50), true)));
+    assert_eq!(queue.take(54), Some(Chosen { frame: data(100, 50), bytes: 54, is_again: true }));
     assert_eq!(queue.bytes(), u64::from(data(150, 50).bytes(true)));
-    assert_eq!(queue.take(1000), Some((data(150, 50), true)));
+    assert_eq!(queue.take(1000), Some(Chosen { frame: data(150, 50), bytes: 55, is_again: true }));
     assert_eq!((queue.take(1000), queue.bytes(), queue.has_frames()), (None, 0, false));
 }
 

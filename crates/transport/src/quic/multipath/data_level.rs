@@ -7,7 +7,7 @@
 //! two is lost while the other is out, nothing goes again.
 
 use super::super::Connection;
-use super::super::lane::{Lane, Standing, packed_bytes};
+use super::super::lane::{Lane, Standing};
 use super::super::packet::{Frame, FrameList, Space};
 use super::super::sending::LEAST_ROOM;
 use super::super::sent::Sent;
@@ -114,10 +114,10 @@ impl Connection {
             count = 1;
         }
         while count < FrameList::CAPACITY && room >= LEAST_ROOM {
-            let Some((frame, again)) = self.streams.next_frame(room) else { break };
-            room -= packed_bytes(&frame, room);
-            self.lane.queue.push(frame, again, 0);
-            (is_again, count) = (is_again | again, count + 1);
+            let Some(next) = self.streams.next_frame(room) else { break };
+            room -= next.bytes;
+            self.lane.queue.push(next.frame, next.is_again, 0);
+            (is_again, count) = (is_again | next.is_again, count + 1);
         }
         (is_again, count > 0)
     }
@@ -204,13 +204,12 @@ impl Connection {
         let Some(sent) = board.find_outstanding(|sent| is_original(sent, 1 << path)) else { return false };
         sent.carriers |= 1 << holder | 1 << path;
         let sent = *sent;
-        let mut frames = FrameList::default();
-        let data = board.frames_of(&sent).filter(|frame| matches!(frame, Frame::Stream { .. }));
-        data.for_each(|frame| frames.push(*frame));
+        let frames = board.list_of(&sent);
         self.turn_to(path);
-        frames.as_slice().iter().for_each(|frame| self.lane.queue.push(*frame, true, sent.carriers));
+        let data = frames.as_slice().iter().filter(|frame| matches!(frame, Frame::Stream { .. }));
+        data.for_each(|frame| self.lane.queue.push(*frame, true, sent.carriers));
         if let Some(multi) = &mut self.multi {
-            multi.count_copy(usize::from(path), u64::from(sent.stream_bytes));
+            multi.count_copy(usize::from(path), u64::from(sent.stream_bytes()));
         }
         true
     }
@@ -282,7 +281,7 @@ fn oldest(lane: &Lane, but: u32) -> Option<&Sent> {
 }
 
 fn is_original(sent: &Sent, but: u32) -> bool {
-    sent.stream_bytes > 0 && sent.carriers & but == 0
+    sent.stream_bytes() > 0 && sent.carriers & but == 0
 }
 
 fn context(

@@ -6,8 +6,8 @@
 //! twice are left to implementations (§5.5); ours are those of MPTCP with QUIC's own data level: frames, which may go again on any
 //! path, where MPTCP has chunks that are bound to a subflow's stream.
 //! Differences from the reference:
-//! 1. Connection ids are not issued (PATH_NEW_CONNECTION_ID, MAX_PATH_ID): there are as many as there are paths. A path is never
-//!    abandoned for good; one that cannot be validated is tried again and again.
+//! 1. The simulator's ends issue no connection ids (PATH_NEW_CONNECTION_ID, MAX_PATH_ID): there are as many as there are paths; on real
+//!    sockets `crates/serve` does. They abandon no path for good, and one that cannot be validated is tried again and again.
 //! 2. What was received on a path is acknowledged on it; the draft allows any.
 //! 3. A path is taken for failed after two probe timeouts without an answer while another works; the draft leaves that to
 //!    implementations. Then all that is outstanding there goes again elsewhere, until something is acknowledged.
@@ -72,9 +72,20 @@ impl Connection {
         scheduler: Box<dyn Scheduler>,
         is_coupled: bool,
     ) -> Connection {
+        self.add_paths(controls, scheduler, is_coupled);
+        self
+    }
+
+    /// The same, before anything is sent in 1-RTT packets.
+    pub fn add_paths(
+        &mut self,
+        controls: Vec<Box<dyn CongestionControl>>,
+        scheduler: Box<dyn Scheduler>,
+        is_coupled: bool,
+    ) {
         let count = 1 + controls.len();
         assert!(count <= MOST_PATHS, "{count} paths; at most {MOST_PATHS} are possible");
-        let route = |id: u8| if self.is_client { Route::of_client(id) } else { Route::unknown() };
+        let route = |id: u8| if self.is_client { Route::of_client(id) } else { self.lane.route.further(id) };
         let further = |(control, id): (_, u8)| Box::new(Lane::further(id, route(id), &self.config, control));
         let others: Vec<_> = controls.into_iter().zip(1..).map(further).collect();
         self.multi = Some(Box::new(Multi {
@@ -93,7 +104,6 @@ impl Connection {
             blocked: Blocked::default(),
         }));
         self.show_siblings();
-        self
     }
 
     /// It may use several paths.
@@ -157,11 +167,13 @@ impl Connection {
         let others = self.multi.iter().flat_map(|multi| multi.others.iter());
         std::iter::once(&*self.lane).chain(others.map(|lane| &**lane))
     }
-    fn lane(&self, path: usize) -> Option<&Lane> {
+    pub(super) fn lane(&self, path: usize) -> Option<&Lane> {
         self.lanes().find(|lane| usize::from(lane.id) == path)
     }
-    pub(super) fn longest_rtt(&self) -> Duration {
-        self.lanes().map(|lane| lane.path.rtt.smoothed()).max().unwrap_or_default()
+    /// The longest smoothed RTT of the path at hand and the others.
+    pub(super) fn longest_rtt(lane: &Lane, multi: Option<&Multi>) -> Duration {
+        let others = multi.iter().flat_map(|multi| &multi.others);
+        others.map(|lane| lane.path.rtt.smoothed()).fold(lane.path.rtt.smoothed(), Duration::max)
     }
 
     /// A path comes to hand. `false`: there is no such path.
@@ -231,6 +243,22 @@ impl Connection {
             return;
         }
         self.lane.standing = Standing::Failed;
+        self.pass_on();
+    }
+
+    /// The peer abandons a path (draft §3.4): what is out there goes elsewhere, and it is told the same.
+    pub(super) fn on_path_abandon(&mut self, path_id: u8) {
+        let at_hand = self.lane.id;
+        if self.turn_to(path_id) && self.lane.standing != Standing::Abandoned {
+            self.lane.standing = Standing::Abandoned;
+            self.pass_on();
+            self.multi.iter_mut().for_each(|multi| multi.status.push_back(Frame::PathAbandon { path_id }));
+        }
+        self.turn_to(at_hand);
+    }
+
+    /// What the path at hand holds goes again elsewhere.
+    fn pass_on(&mut self) {
         for frame in self.lane.queue.clear() {
             self.streams.on_frame_lost(&frame);
         }
@@ -240,8 +268,8 @@ impl Connection {
         }
         self.show_siblings();
         if let Some(multi) = &mut self.multi {
-            multi.owed += held.iter().filter(|sent| sent.stream_bytes > 0).count() as u64;
-            multi.path_stats[usize::from(at_hand)].failures += 1;
+            multi.owed += held.iter().filter(|sent| sent.stream_bytes() > 0).count() as u64;
+            multi.path_stats[usize::from(self.lane.id)].failures += 1;
         }
     }
 
@@ -290,9 +318,13 @@ impl Connection {
 
     /// A status frame was lost: the latest of its path goes again.
     pub(super) fn resend_status(&mut self, frame: Frame) {
-        if let Frame::PathStatus { path_id, sequence, .. } = frame
-            && self.lane_mut(path_id.into()).is_some_and(|lane| lane.status_sent == sequence)
-        {
+        let is_latest = match frame {
+            Frame::PathStatus { path_id, sequence, .. } => {
+                self.lane_mut(path_id.into()).is_some_and(|lane| lane.status_sent == sequence)
+            }
+            _ => true,
+        };
+        if is_latest {
             self.multi.iter_mut().for_each(|multi| multi.status.push_back(frame));
         }
     }
@@ -303,7 +335,7 @@ impl Connection {
             for step in 0..self.path_count() as u8 {
                 let id = (self.lane.id + u8::from(step > 0)) % self.path_count() as u8;
                 self.turn_to(id);
-                if self.lane.standing != Standing::Idle && self.poll_lane(now, out) {
+                if self.lane.is_in_use() && self.poll_lane(now, out) {
                     self.note_wire(out);
                     return true;
                 }

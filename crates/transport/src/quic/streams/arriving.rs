@@ -117,7 +117,7 @@ impl Streams {
         (receive.highest, receive.read, receive.final_size) = (final_size, final_size, Some(final_size));
         receive.is_reset = true;
         receive.received.clear();
-        self.grant.on_read(now, unread, Duration::ZERO, &config.flow);
+        self.grant.on_read(now, unread, || Duration::ZERO, &config.flow);
         self.forget_if_over(id);
         Ok(News::Readable)
     }

@@ -53,15 +53,40 @@ impl Outgoing {
         self.is_finished && !self.fin_sent && self.buffer.unsent() == 0
     }
 
-    /// A STREAM frame of the start of `range`. The length is written unless the frame fills the room (§19.8).
-    pub fn frame(&mut self, id: u64, range: std::ops::Range<u64>, room: u32) -> Option<(Frame, std::ops::Range<u64>)> {
+    /// There is data that may go; `may_send`: the connection's limit lets new data go.
+    pub fn sends_data(&self, may_send: bool) -> bool {
+        let sends_new = may_send && self.buffer.unsent() > 0 && self.buffer.next() < self.limit;
+        self.reset.is_none() && (sends_new || self.buffer.has_lost() || self.is_fin_due())
+    }
+
+    /// It waits for the peer's limit, which is told once for each (§4.1); `true`: for that of the connection.
+    pub fn note_blocked(&mut self, may_send: bool) -> bool {
+        if self.buffer.unsent() == 0 || self.reset.is_some() {
+            return false;
+        }
+        if self.buffer.next() >= self.limit && self.blocked == Pending::Idle {
+            self.blocked = Pending::Due;
+            return false;
+        }
+        !may_send
+    }
+
+    /// A STREAM frame of the start of `range`, what of it is in the frame, and its bytes. The length is written unless the frame fills the
+    /// room (§19.8).
+    pub fn frame(
+        &mut self,
+        id: u64,
+        range: std::ops::Range<u64>,
+        room: u32,
+    ) -> Option<(Frame, std::ops::Range<u64>, u32)> {
         let wanted = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
         let bare = Frame::stream_overhead(id, range.start, 0, true);
-        let len = if bare.saturating_add(wanted) >= room {
-            room.checked_sub(bare)?
+        let (len, length_bytes) = if bare.saturating_add(wanted) >= room {
+            (room.checked_sub(bare)?, 0)
         } else {
             let most = room - bare;
-            wanted.min(most.saturating_sub(varint::size(u64::from(wanted))))
+            let len = wanted.min(most.saturating_sub(varint::size(u64::from(wanted))));
+            (len, varint::size(u64::from(len)))
         };
         if len == 0 && wanted > 0 {
             return None;
@@ -72,7 +97,7 @@ impl Outgoing {
             return None;
         }
         self.fin_sent |= fin;
-        Some((Frame::Stream { id, offset: range.start, len, fin }, range.start..end))
+        Some((Frame::Stream { id, offset: range.start, len, fin }, range.start..end, bare + length_bytes + len))
     }
 }
 
@@ -94,6 +119,34 @@ impl Incoming {
 }
 
 impl Stream {
+    /// It has frames besides its data, of which [`next_control`](Self::next_control) is the first.
+    pub fn has_control(&self) -> bool {
+        let (send, receive) = (&self.send, &self.receive);
+        receive.grant.is_pending()
+            || receive.stop == Pending::Due
+            || send.reset == Some(Pending::Due)
+            || send.blocked == Pending::Due
+    }
+    pub fn next_control(&mut self, id: u64) -> Frame {
+        let (send, receive) = (&mut self.send, &mut self.receive);
+        if receive.grant.is_pending() {
+            return Frame::MaxStreamData { id, max: receive.grant.tell() };
+        }
+        if receive.stop == Pending::Due {
+            receive.stop = Pending::Sent;
+            return Frame::StopSending { id };
+        }
+        if send.reset == Some(Pending::Due) {
+            send.reset = Some(Pending::Sent);
+            return Frame::ResetStream { id, final_size: send.buffer.next() };
+        }
+        send.blocked = Pending::Sent;
+        Frame::StreamDataBlocked { id, limit: send.limit }
+    }
+    /// Something of it may go; `may_send`: the connection's limit lets new data go.
+    pub fn sends(&self, may_send: bool) -> bool {
+        self.send.sends_data(may_send) || self.has_control()
+    }
     pub fn is_over(&self) -> bool {
         let (send, receive) = (&self.send, &self.receive);
         let is_sent = send.fin_acked && (send.reset.is_some() || send.buffer.acked_up_to() == send.buffer.written());

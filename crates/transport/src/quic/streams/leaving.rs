@@ -4,129 +4,131 @@
 
 use super::super::packet::Frame;
 use super::Streams;
-use super::halves::{Outgoing, Pending, Stream};
+use super::halves::{Pending, Stream};
 use playpath_units::Priority;
+
+/// A frame that leaves.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) struct Chosen {
+    pub frame: Frame,
+    /// What it takes of the packet.
+    pub bytes: u32,
+    /// Stream data that was sent before.
+    pub is_again: bool,
+}
+
+impl Chosen {
+    fn of(frame: Frame) -> Chosen {
+        Chosen { frame, bytes: frame.bytes(false), is_again: false }
+    }
+}
 
 impl Streams {
     /// Something waits that may be sent.
+    #[inline(always)]
     pub fn has_frames(&self) -> bool {
-        self.grant.is_pending()
-            || self.max_streams_due
-            || self.data_blocked == Pending::Due
-            || self.ready.iter().any(|&id| self.map.get(id).is_some_and(|stream| self.sends(stream)))
-    }
-
-    fn sends(&self, stream: &Stream) -> bool {
-        let send = &stream.send;
-        let receive = &stream.receive;
-        let control = receive.grant.is_pending() || receive.stop == Pending::Due || send.blocked == Pending::Due;
-        if send.reset.is_some() {
-            return control || send.reset == Some(Pending::Due);
+        if self.has_frames_of_connection() {
+            return true;
         }
-        control || self.sends_data(send)
+        match *self.ready {
+            [] => false,
+            [id] => self.map.get(id).is_some_and(|stream| stream.sends(self.sent < self.limit)),
+            _ => self.is_any(Stream::sends),
+        }
     }
-
-    fn sends_data(&self, send: &Outgoing) -> bool {
-        send.reset.is_none() && (send.buffer.has_lost() || send.is_fin_due() || self.may_send_new(send))
-    }
-
     /// Data waits that may be sent.
     pub fn has_data(&self) -> bool {
-        self.ready.iter().any(|&id| self.map.get(id).is_some_and(|stream| self.sends_data(&stream.send)))
+        self.is_any(|stream, may_send| stream.send.sends_data(may_send))
     }
 
-    fn may_send_new(&self, send: &Outgoing) -> bool {
-        send.buffer.unsent() > 0 && send.buffer.next() < send.limit && self.sent < self.limit
+    fn has_frames_of_connection(&self) -> bool {
+        self.grant.is_pending() | self.max_streams_due | (self.data_blocked == Pending::Due)
+    }
+    /// Asked of each stream that may have something, and whether the connection's limit lets new data go.
+    fn is_any(&self, asks: impl Fn(&Stream, bool) -> bool) -> bool {
+        let may_send = self.sent < self.limit;
+        self.ready.iter().any(|&id| self.map.get(id).is_some_and(|stream| asks(stream, may_send)))
     }
 
-    /// The next frame of at most `room` bytes; `true` with it: stream data that was sent before.
-    pub fn next_frame(&mut self, room: u32) -> Option<(Frame, bool)> {
-        if let Some(frame) = self.next_of_connection(room) {
-            return Some((frame, false));
+    /// The next frame of at most `room` bytes, which are 18 at least: those of the longest but STREAM.
+    pub fn next_frame(&mut self, room: u32) -> Option<Chosen> {
+        if self.has_frames_of_connection() {
+            return Some(Chosen::of(self.next_of_connection()));
         }
+        let id = self.next_stream()?;
+        self.next_of_stream(id, room)
+    }
+
+    /// The most urgent stream that sends; those without anything are ready no more.
+    #[inline(always)]
+    fn next_stream(&mut self) -> Option<u64> {
+        let [id] = *self.ready else { return self.most_urgent() };
+        let (sends, waits) = self.look_at(id)?;
+        if !waits {
+            self.ready.clear();
+        }
+        sends.then_some(id)
+    }
+
+    #[inline(never)]
+    fn most_urgent(&mut self) -> Option<u64> {
         let mut best: Option<(u8, bool, u64, u64)> = None;
         let mut index = 0;
         while let Some(&id) = self.ready.get(index) {
-            self.note_blocked(id);
-            let Some(stream) = self.map.get(id) else { break };
-            let (waits, sends) = (stream.send.buffer.unsent() > 0, self.sends(stream));
-            if !waits && !sends {
+            let Some((sends, waits)) = self.look_at(id) else { break };
+            if !waits {
                 self.ready.remove(index);
                 continue;
             }
-            let Priority { urgency, incremental } = stream.send.priority;
-            let key = (urgency, incremental, if incremental { stream.send.served } else { 0 }, id);
-            if sends && best.is_none_or(|best| key < best) {
-                best = Some(key);
-            }
+            let Some(send) = self.map.get(id).map(|stream| &stream.send).filter(|_| sends) else {
+                index += 1;
+                continue;
+            };
+            let Priority { urgency, incremental } = send.priority;
+            let key = (urgency, incremental, if incremental { send.served } else { 0 }, id);
+            best = Some(best.map_or(key, |best| best.min(key)));
             index += 1;
         }
-        self.next_of_stream(best?.3, room)
+        best.map(|best| best.3)
     }
 
-    fn next_of_connection(&mut self, room: u32) -> Option<Frame> {
-        let fits = |frame: Frame| (frame.bytes(false) <= room).then_some(frame);
-        if self.grant.is_pending() && room >= 9 {
-            return Some(Frame::MaxData(self.grant.tell()));
-        }
-        if self.max_streams_due && room >= 9 {
-            self.max_streams_due = false;
-            return Some(Frame::MaxStreams(self.peer_may_open));
-        }
-        if self.data_blocked == Pending::Due {
-            let frame = fits(Frame::DataBlocked(self.limit))?;
-            self.data_blocked = Pending::Sent;
-            return Some(frame);
-        }
-        None
-    }
-
-    /// A stream waits for the peer's limits: it is told once each (§4.1).
-    fn note_blocked(&mut self, id: u64) {
-        let (limit, sent) = (self.limit, self.sent);
-        let Some(send) = self.map.get_mut(id).map(|stream| &mut stream.send) else { return };
-        if send.buffer.unsent() == 0 || send.reset.is_some() {
-            return;
-        }
-        if send.buffer.next() >= send.limit && send.blocked == Pending::Idle {
-            send.blocked = Pending::Due;
-        } else if sent >= limit && self.data_blocked == Pending::Idle {
+    /// Does it send something now, and has it anything at all? If the peer's limits hold it up, the peer is told.
+    #[inline(always)]
+    fn look_at(&mut self, id: u64) -> Option<(bool, bool)> {
+        let may_send = self.sent < self.limit;
+        let stream = self.map.get_mut(id)?;
+        if stream.send.note_blocked(may_send) && self.data_blocked == Pending::Idle {
             self.data_blocked = Pending::Due;
         }
+        let sends = stream.sends(may_send);
+        Some((sends, sends || stream.send.buffer.unsent() > 0))
     }
 
-    fn next_of_stream(&mut self, id: u64, room: u32) -> Option<(Frame, bool)> {
+    fn next_of_connection(&mut self) -> Frame {
+        if self.grant.is_pending() {
+            return Frame::MaxData(self.grant.tell());
+        }
+        if std::mem::take(&mut self.max_streams_due) {
+            return Frame::MaxStreams(self.peer_may_open);
+        }
+        self.data_blocked = Pending::Sent;
+        Frame::DataBlocked(self.limit)
+    }
+
+    fn next_of_stream(&mut self, id: u64, room: u32) -> Option<Chosen> {
         let connection_room = self.limit - self.sent;
-        let turn = self.turn;
         let stream = self.map.get_mut(id)?;
+        if stream.has_control() {
+            return Some(Chosen::of(stream.next_control(id)));
+        }
         let send = &mut stream.send;
-        if stream.receive.grant.is_pending() && room >= 17 {
-            return Some((Frame::MaxStreamData { id, max: stream.receive.grant.tell() }, false));
-        }
-        if stream.receive.stop == Pending::Due && room >= 17 {
-            stream.receive.stop = Pending::Sent;
-            return Some((Frame::StopSending { id }, false));
-        }
-        if send.reset == Some(Pending::Due) {
-            let frame = Frame::ResetStream { id, final_size: send.buffer.next() };
-            if frame.bytes(false) > room {
-                return None;
-            }
-            send.reset = Some(Pending::Sent);
-            return Some((frame, false));
-        }
-        if send.blocked == Pending::Due && room >= 17 {
-            send.blocked = Pending::Sent;
-            return Some((Frame::StreamDataBlocked { id, limit: send.limit }, false));
-        }
-        let limit = send.limit.min(send.buffer.next() + connection_room);
-        let range = send.buffer.peek(limit).unwrap_or(send.buffer.next()..send.buffer.next());
-        let (frame, taken) = send.frame(id, range, room)?;
         let next = send.buffer.next();
-        let is_again = taken.start < taken.end && send.buffer.on_sent(taken.clone());
-        send.served = turn;
+        let range = send.buffer.peek(send.limit.min(next + connection_room)).unwrap_or(next..next);
+        let (frame, taken, bytes) = send.frame(id, range, room)?;
+        let is_again = taken.start < taken.end && send.buffer.on_sent(taken);
+        send.served = self.turn;
         self.turn += 1;
         self.sent += send.buffer.next() - next;
-        Some((frame, is_again))
+        Some(Chosen { frame, bytes, is_again })
     }
 }

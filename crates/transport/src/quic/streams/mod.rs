@@ -20,6 +20,7 @@ use super::packet::TransportParameters;
 use super::ranges::RangeSet;
 use super::send_buffer::SendBuffer;
 use halves::{Incoming, Outgoing, Pending, Stream};
+pub(super) use leaving::Chosen;
 use playpath_units::{Duration, Priority, Time};
 use table::Table;
 
@@ -248,16 +249,16 @@ impl Streams {
         let receive = self.map.get(id).map(|stream| &stream.receive);
         receive.is_some_and(|receive| receive.final_size == Some(receive.read + bytes))
     }
-    pub fn read(&mut self, now: Time, id: u64, most: u64, srtt: Duration, config: &Config) -> u64 {
+    pub fn read(&mut self, now: Time, id: u64, most: u64, srtt: impl Fn() -> Duration, config: &Config) -> u64 {
         let Some(stream) = self.map.get_mut(id) else { return 0 };
         let bytes = (stream.receive.in_order() - stream.receive.read).min(most);
         if bytes > 0 {
             stream.receive.read += bytes;
             self.read_bytes += bytes;
             self.unread -= bytes;
-            self.grant.on_read(now, bytes, srtt, &config.flow);
+            self.grant.on_read(now, bytes, &srtt, &config.flow);
             if stream.receive.final_size.is_none() {
-                stream.receive.grant.on_read(now, bytes, srtt, &config.flow);
+                stream.receive.grant.on_read(now, bytes, &srtt, &config.flow);
                 if stream.receive.grant.is_pending() {
                     Self::wake(&mut self.ready, id);
                 }

@@ -1,0 +1,99 @@
+"""Slack as a neighbour: its share beside a bulk CUBIC, and what it leaves of an ample link. Prints the tables of
+docs/appendix/slack.md.
+
+Usage: python docs/figures/slack_share.py    (needs playpath installed; a minute of a core)
+"""
+
+from __future__ import annotations
+
+import itertools
+from statistics import fmean
+from typing import Any
+
+import playpath
+
+LINKS = [(5, 20), (10, 40), (10, 100), (25, 60), (20, 150)]
+"""Mbit/s, ms."""
+QUEUES = ["5 packets", "0.5 bdp", "1 bdp", "4 bdp", "codel"]
+RIVALS = ["slack", "newreno", "westwood", "bbr", "bbr3", "copa"]
+SHARED = """
+name = "share"
+[[path]]
+rate = "{rate} Mbit/s"
+rtt = "{rtt} ms"
+jitter = "0.3 ms"
+queue = "{queue}"
+[run]
+duration = "60 s"
+"""
+FLOW = '[[traffic]]\nkind = "bulk"\nname = "{name}"\ncc = "{cc}"\nstart_spread = "1 s"\n'
+AMPLE = """
+name = "ample"
+[video]
+source = "bigbuckbunny"
+duration = "120 s"
+[player]
+kind = "dash"
+abr = "dynamic"
+ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
+segment = "4 s"
+full_level = "30 s"
+cmcd = "v2"
+[[path]]
+rate = "{rate} Mbit/s"
+rtt = "{rtt} ms"
+jitter = "0.3 ms"
+queue = "1 bdp"
+"""
+
+
+def share(link: tuple[float, float], queue: str, cc: str) -> float:
+    """Percent of what both bulk flows get, two seeds."""
+    text = SHARED.format(rate=link[0], rtt=link[1], queue=queue)
+    text += FLOW.format(name="tested", cc=cc) + FLOW.format(name="rival", cc="cubic")
+    shares = []
+    for seed in (1, 2):
+        got = {flow["name"].split()[0]: flow["goodput_mbps"] for flow in playpath.run(text, seed=seed).flows}
+        own = sum(value for name, value in got.items() if name.startswith("tested"))
+        shares.append(100 * own / sum(got.values()))
+    return fmean(shares)
+
+
+def tell_shares() -> None:
+    """A row for each link and control, and how many cells are within 35 to 65 %."""
+    fair = dict.fromkeys(RIVALS, 0)
+    print("| link | control | " + " | ".join(QUEUES) + " |")
+    print("| -- " * (2 + len(QUEUES)) + "|")
+    for link, cc in itertools.product(LINKS, RIVALS):
+        cells = [share(link, queue, cc) for queue in QUEUES]
+        fair[cc] += sum(35 <= cell <= 65 for cell in cells)
+        print(
+            f"| {link[0]} Mbit/s, {link[1]} ms | {cc} | " + " | ".join(f"{cell:.0f}" for cell in cells) + " |",
+            flush=True,
+        )
+    print(fair)
+
+
+def tell_ample() -> None:
+    """A viewer alone on a link of many times its best rate."""
+    print("\n| link | control | chunk throughput (Mbit/s) | rate (kbit/s) | start (s) | retransmitted |")
+    print("| -- " * 6 + "|")
+    for rate, rtt, cc in itertools.product((50, 100), (20, 60), ("slack", "sammy", "cubic", "bbr3")):
+        session = playpath.run(AMPLE.format(rate=rate, rtt=rtt), cc=[cc], seed=1)
+        figures = session.metrics
+        print(
+            f"| {rate} Mbit/s, {rtt} ms | {cc} | {chunk_throughput(session.events):.1f} | {figures['mean_rate_kbps']:.0f} "
+            f"| {figures['startup_delay_s']:.2f} | {figures['retransmitted_packets']:.0f} |",
+            flush=True,
+        )
+
+
+def chunk_throughput(events: list[dict[str, Any]]) -> float:
+    """Mbit/s, the mean over segments from their request to their last byte (Sammy, SIGCOMM 2023, section 5)."""
+    came = [event for event in events if event["event"] == "segment_downloaded"]
+    return fmean(8e-6 * event["body_bytes"] / event["download_time_s"] for event in came)
+
+
+if __name__ == "__main__":
+    tell_shares()
+    tell_ample()
