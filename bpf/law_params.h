@@ -83,7 +83,7 @@
 #define CCP_RTT 15 /* RTT of the backlog: smoothed with weight 1/8, or the last sample */
 #define CCP_RTT_EWMA 0U
 #define CCP_RTT_RAW 1U
-#define CCP_ESTIMATOR 16 /* capacity: largest delivery rate, CapProbe, or told by `capacity`; auto: maxrate, in mode paper capprobe */
+#define CCP_ESTIMATOR 16 /* capacity: largest delivery rate, CapProbe, or given by `capacity`; auto: maxrate, in mode paper capprobe */
 #define CCP_ESTIMATOR_AUTO 0U
 #define CCP_ESTIMATOR_MAXRATE 1U
 #define CCP_ESTIMATOR_CAPPROBE 2U

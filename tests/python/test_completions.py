@@ -66,6 +66,7 @@ def test_a_shell_completes_commands_options_and_names(shell, tmp_path):
             assert name not in offered.split(), (words, offered)
 
 
+@pytest.mark.slow
 def test_a_file_is_left_to_the_shell(tmp_path):
     (tmp_path / "results").mkdir()
     assert complete("bash", ["playpath report res"], tmp_path) == ["\n"]

@@ -46,6 +46,7 @@ def test_a_notebook_shows_verdict_figure_and_table(comparison):
     assert "<table" in shown
 
 
+@pytest.mark.slow
 def test_without_pandas_the_remedy_is_named(comparison, monkeypatch):
     assert comparison.to_pandas().shape == comparison.table.shape
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)

@@ -166,6 +166,7 @@ runpy.run_module("playpath", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "modules",
     [

@@ -99,6 +99,7 @@ def test_any_name_is_text_everywhere(screen, names):
         assert [path.name for path in Path(folder).iterdir()] == ["o"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("[/b]", "$\\frac{$"), ("\x1b[2J", "</script>")])
 def test_names_of_a_sweep_are_text(screen, names, tmp_path):
     raw = playpath.load(SMALL).resolved

@@ -339,6 +339,7 @@ def test_the_replay_gives_a_plain_log_back_and_refuses_one_that_no_rule_explains
         assert done.exit_code == status, done.output
 
 
+@pytest.mark.slow
 def test_one_command_from_log_to_answer(tmp_path: Path) -> None:
     """Two viewers; the second run infers nothing anew."""
     for name, mbps in (("a", 2.0), ("b", 6.0)):

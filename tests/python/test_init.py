@@ -190,6 +190,7 @@ class Terminal:
         return self.process.wait()
 
 
+@pytest.mark.slow
 def test_at_a_terminal_it_asks_and_a_wrong_answer_is_asked_for_again(folder):
     terminal = Terminal("own")
     terminal.answer("Video:", "clip.csv")
@@ -211,6 +212,7 @@ def test_at_a_terminal_it_asks_and_a_wrong_answer_is_asked_for_again(folder):
         assert line in written
 
 
+@pytest.mark.slow
 def test_a_link_is_measured_only_after_a_yes(folder):
     terminal = Terminal("own", "--video", "1 Mbit/s", "--duration", "9 s", "--buffer", "1 s", "--cc", "cubic")
     terminal.answer("Path:", "measure")
@@ -222,6 +224,7 @@ def test_a_link_is_measured_only_after_a_yes(folder):
     assert "measured" not in (folder / "own.toml").read_text()
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_nothing(folder):
     before = sorted(folder.iterdir())
     terminal = Terminal("own", "--like", "mobile")

@@ -106,6 +106,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("presses", [0, 1, 2])
 def test_a_ctrl_c_after_the_sessions_spares_what_is_finished_and_the_next_one_ends(presses, small, tmp_path):
     """The second one is meant for the sessions. It ended the command without a word and a result where they were quicker."""
@@ -227,6 +228,7 @@ cli.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "status"), [("fails", 1), ("ctrl-c", 130), ("end", 143)])
 def test_a_drawing_that_fails_or_is_ended_loses_no_result(how, status, small, tmp_path):
     command = [sys.executable, "-c", FAILING, how, "compare", "small.toml", "--seeds", "2", "--out", "o"]

@@ -149,6 +149,7 @@ def test_the_model_asks_for_what_the_player_asks_for(player: str, node: str, tmp
         assert again > 0.1 * total, "fast switch was not seen at work"
 
 
+@pytest.mark.slow
 def test_live_rules_and_speeds_are_still_what_the_player_says(node: str) -> None:
     """The answers that the rules `lol+` and `l2a` and the laws of speed are held to (crates/video) are dash.js's."""
     told = json.loads((HERE.parent.parent / "crates/video/tests/data/dashjs_live.json").read_text())

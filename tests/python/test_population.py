@@ -257,6 +257,7 @@ def played(tmp_path_factory) -> PopulationResult:
     return population(DRAWN, store=tmp_path_factory.mktemp("store"), jobs=1)
 
 
+@pytest.mark.slow
 def test_the_answer_is_whole(played):
     told = played.to_dict()
     assert told["paths"] == 6
@@ -272,6 +273,7 @@ def test_the_answer_is_whole(played):
 SHARED = DRAWN + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n[[traffic]]\nkind = "video"\ncc = "cubic"\n'
 
 
+@pytest.mark.slow
 def test_what_neighbours_pay_is_told(tmp_path):
     found = population(SHARED, store=tmp_path, paths=3, jobs=1)
     versus = found.against_baseline["bbr"]
@@ -309,10 +311,12 @@ def test_turning_the_pair_round_turns_the_answer_round(played):
     assert back.relation == opposite.get(forth.relation, forth.relation)
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(played, tmp_path):
     assert population(DRAWN, store=tmp_path, jobs=2).digest == played.digest
 
 
+@pytest.mark.slow
 def test_finished_sessions_are_not_played_again(tmp_path):
     first = population(DRAWN, store=tmp_path, paths=4, jobs=1)
     shards = {p.name for p in tmp_path.rglob("*.parquet")}
@@ -321,6 +325,7 @@ def test_finished_sessions_are_not_played_again(tmp_path):
     assert first.table["digest"].to_list() == more.table.filter(more.table["path"] < 4)["digest"].to_list()
 
 
+@pytest.mark.slow
 def test_without_resuming_everything_is_played_again(played, tmp_path):
     again = [population(DRAWN, store=tmp_path, jobs=1, resume=False).digest for _ in range(2)]
     assert again == [played.digest] * 2
@@ -332,6 +337,7 @@ def test_a_saved_answer_loads_and_says_the_same(played, tmp_path):
     assert again.to_dict() == played.to_dict()
 
 
+@pytest.mark.slow
 def test_paths_are_added_until_it_is_decided(tmp_path):
     # CUBIC stalls on most paths of 3 % loss, BBR on none: 20 paths are enough.
     clear = scenario(rtt='{ uniform = ["60 ms", "90 ms"] }', loss='"3 %"', own="paths = 4\nsessions = 1")
@@ -348,6 +354,7 @@ def test_paths_are_added_until_it_is_decided(tmp_path):
         population(clear, store=tmp_path, until_decided=20)
 
 
+@pytest.mark.slow
 def test_links_are_added_in_an_order_that_is_drawn_and_none_is_played_twice(tmp_path):
     for number in range(40):
         _trace(tmp_path, f"link{number:02}.csv", 2.0)

@@ -1,6 +1,7 @@
 """The JSON Schema of documents says what the engine says; help and word lists follow from the same declarations."""
 
 import ast
+import contextlib
 import copy
 import json
 import random
@@ -213,6 +214,50 @@ def test_types_are_those_of_the_declarations():
         assert typed_class.__name__ == keys.class_name(table)
         assert fields[typed_class.__name__] == {key["name"] for key in keys.table_keys(table)}
         assert fields[typed_class.__name__] == typed_class.__annotations__.keys()
+
+
+ADAPTIVE = 'kind = "dash", abr = "throughput", ladder = "500 kbit/s, 1 Mbit/s"'
+CONTEXTS = [
+    f"""
+video = {{ rate = "1 Mbit/s", duration = "20 s" }}
+player = {{ {player} }}
+path = [{{ name = "a", rate = "5 Mbit/s", rtt = "40 ms" }}]
+sender = [{{ cc = "cubic", transport = "{transport}" }}]
+traffic = [{{ {traffic} }}]"""
+    for player, transport, traffic in (
+        ('kind = "progressive"', "tcp", 'kind = "bulk"'),
+        (ADAPTIVE, "tcp", 'kind = "web"'),
+        (f'{ADAPTIVE}, latency_target = "3 s"', "quic", 'kind = "web"'),
+        ('kind = "agent"', "tcp", 'kind = "udp", rate = "1 Mbit/s"'),
+    )
+]
+
+
+def test_what_is_read_is_written_back():
+    """A key that is missing in the resolved scenario is missing in every manifest. Each is given its example, where it can stand."""
+    tried = 0
+    for key in keys.all_keys():
+        if key.document != "scenario" or not key.declared["example"] or key.declared["table"]:
+            continue
+        changes = {key.place: tomllib.loads(f"value = {key.declared['example']}")["value"]}
+        resolved = []
+        for text in CONTEXTS:
+            with contextlib.suppress(InputError):
+                resolved.append(playpath.load(text, set=changes).resolved)
+        assert not resolved or any(map(has(key.name), resolved)), key.place
+        tried += bool(resolved)
+    assert tried > 90
+
+
+def has(name: str):
+    """Whether a key has a value anywhere in a document."""
+
+    def found(node):
+        if isinstance(node, dict):
+            return node.get(name) is not None or any(map(found, node.values()))
+        return isinstance(node, list) and any(map(found, node))
+
+    return found
 
 
 def test_a_key_that_is_newer_than_the_first_version_says_so():

@@ -144,7 +144,7 @@ impl QuicStack {
     pub fn refuses(self, entry: &Entry) -> Option<&'static str> {
         match (entry.behaviour.ecn, self) {
             (EcnUse::Counts | EcnUse::LowLatency, _) => {
-                Some("it counts CE marks, which a controller there is not told")
+                Some("it counts CE marks, which a controller there does not see")
             }
             _ if entry.is_coupled => Some("it couples paths, and a controller there knows of one"),
             (_, QuicStack::Quinn) if entry.behaviour.paces => Some("it sets a pacing rate, which quinn does not obey"),

@@ -117,7 +117,7 @@ pub const DIRECTION: TableSpec = TableSpec::new(
         )
         .example("\"bleached\"")
         .since("0.3"),
-        ParamSpec::new("mtu", Kind::Size, "Packets of more bytes are lost, headers included, and nobody is told.")
+        ParamSpec::new("mtu", Kind::Size, "Packets of more bytes, headers included, are lost without notice.")
             .otherwise("none")
             .example("\"1280 B\"")
             .since("0.3"),

@@ -124,7 +124,7 @@ const PLAYED: TableSpec = TableSpec::new(
             .otherwise("none")
             .example("\"users.csv\"")
             .since("0.2"),
-        ParamSpec::new("group", Kind::Texts, "Columns of the index or users' table that results are told by.")
+        ParamSpec::new("group", Kind::Texts, "Columns of the index or users' table by which results are broken down.")
             .otherwise("none")
             .example("[\"operator\"]")
             .since("0.2"),

@@ -25,7 +25,7 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
         return refuse("congestion control, so no second [[sender]]");
     }
     if let Some(key) = scenario.player.as_ref().and_then(PlayerSpec::tells_beyond_requests) {
-        return refuse(&format!("server that tells or is told, so no `player.{key}`"));
+        return refuse(&format!("server that exchanges data with the player, so no `player.{key}`"));
     }
     let [path] = scenario.paths.as_slice() else { return refuse("second [[path]]") };
     if let Some(what) = path.down.beyond_a_rate().or(path.up.beyond_a_rate()) {

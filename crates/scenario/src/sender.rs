@@ -182,7 +182,7 @@ impl Stated {
         if self.no_ecn && cc.implies_ecn() {
             return Err((
                 "ecn",
-                format!("`ecn` = false is not allowed with `{name}`, which is told of congestion by ECN"),
+                format!("`ecn` = false is not allowed with `{name}`, which learns of congestion by ECN"),
             ));
         }
         if self.no_pacing && cc.ecn_use() == EcnUse::LowLatency {

@@ -841,7 +841,7 @@ fn a_sender_that_is_told_by_marks_needs_ecn() {
     let named = json!({ "cc": ["prague"] });
     let refused = |text: &str, options: &Value| Scenario::parse(text, options, &no_files).err().map(|e| e.to_string());
     for (sender, what) in [
-        ("ecn = false", "`ecn` = false is not allowed with `prague`, which is told of congestion by ECN"),
+        ("ecn = false", "`ecn` = false is not allowed with `prague`, which learns of congestion by ECN"),
         ("pacing = \"off\"", "`pacing` = \"off\" is not allowed with `prague`, which is paced"),
     ] {
         let in_file = refused(&file(&format!("cc = \"prague\"\n{sender}")), &Value::Null).expect("it is refused");

@@ -68,9 +68,6 @@ VIDEO_CRITERIA = _criteria("video_rank")
 BULK_CRITERIA = _criteria("bulk_rank")
 """What decides a ranking without a video."""
 
-YIELDS_TO: dict[str, frozenset[str]] = {e["name"]: frozenset(e["yields_to"]) for e in _ENTRIES}
-"""Of each metric those beside which it is no criterion: it stands in for them."""
-
 NETWORK_CRITERIA = frozenset(e["name"] for e in _ENTRIES if e["video_rank"] is not None and e["of"] != "viewer")
 """The criteria of `VIDEO_CRITERIA` that no viewer sees."""
 

@@ -119,7 +119,7 @@ pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
     "estimator",
     "auto",
     &["auto", "maxrate", "capprobe", "given"],
-    "capacity: largest delivery rate, CapProbe, or told by `capacity`; auto: maxrate, in mode paper capprobe",
+    "capacity: largest delivery rate, CapProbe, or given by `capacity`; auto: maxrate, in mode paper capprobe",
 );
 /// Parameter `capacity`.
 pub(crate) const CAPACITY: ParamSpec =

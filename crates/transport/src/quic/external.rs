@@ -107,13 +107,6 @@ impl Connection {
         self.handshake.set_early_keys(true);
     }
 
-    /// The peer's connection id that packets go to has so many bytes from now on.
-    pub fn set_peer_cid_bytes(&mut self, bytes: u32) {
-        if self.config.peer_cid_bytes != bytes {
-            Arc::make_mut(&mut self.config).peer_cid_bytes = bytes;
-        }
-    }
-
     /// A frame of connection ids is to be sent, and again until it is acknowledged.
     pub fn announce(&mut self, frame: Frame) {
         self.announcements.standing.push(frame);
