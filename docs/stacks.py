@@ -314,9 +314,9 @@ ngtcp2 is the 0.12.1 of Debian 12; the profile `stack = "ngtcp2"` is that of its
   are 116 packets or 270 ms, and 267 were measured, where jitter alone does not go beyond 234; on the other two it is more than path and
   queue hold, which costs the packets that were resent beyond what jitter costs.
 - **ngtcp2's CUBIC grows faster** (4 figures). The window that it aims at is multiplied by the seconds since the last reduction
-  (`ngtcp2_cc.c`, `cwnd_thres`), and K is cut to whole seconds: after about a second the window grows by half in each round. Test, of the goodput: both
-  laws alone, with losses drawn for each packet and no queue, 200 runs each: RFC 9438's gives 3.60 Mbit/s on the lossy path (simulator
-  3.53), ngtcp2's 4.17 (measured 4.28). Later versions have another law.
+  (`ngtcp2_cc.c`, `cwnd_thres`), and K is cut to whole seconds: after about a second the window grows by half in each round. Test, of
+  the goodput: both laws alone, with losses drawn for each packet and no queue, 200 runs each: RFC 9438's gives 3.60 Mbit/s on the
+  lossy path (simulator 3.53), ngtcp2's 4.17 (measured 4.28). Later versions have another law.
 - **ngtcp2's Reno stops short of the queue's end** (1 figure). None of its window controls grows beyond 2.89 times the largest delivery
   rate times the least RTT (`target_cwnd`): 124 packets on the deep path, which holds 129, so that it loses 32 packets and not 131.
 - **Not explained**: noq's own BBRv3 gets 16 and 7 % less than ours under random loss (2 figures), and jitter does not do that to ours;

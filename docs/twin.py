@@ -29,7 +29,6 @@ DOCS = Path(__file__).parent
 PAGE = DOCS / "appendix" / "twin.md"
 ROOT = DOCS.parent
 STORE = ROOT / "out" / "twin"
-PARALLEL = 6
 TOLERANCE = "20 ms"
 """Of the link's 99th percentile of lateness: small beside the round trips of the scenarios."""
 BULK_TOLERANCE = "1 ms"
@@ -57,6 +56,8 @@ class Shown:
     video: bool = True
     world: str = "kernel"
     """What is set beside the simulator."""
+    parallel: int = 6
+    """Sessions at a time."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -106,9 +107,9 @@ SCENARIOS = {
         remark="With the profile `linux`: the scenario's own, `ns2`, is of another TCP.",
     ),
     "deep-queues": Shown(seeds=10, cut=0, world="wire", changes=jitter("3 ms", "clean", "lossy"), remark=WIRE),
-    "sticky-baseline": Shown(seeds=6, cut=40, world="wire", changes=THREE, remark=WIRE),
-    "sticky-3p-50": Shown(seeds=6, cut=40, world="wire", changes=THREE, remark=WIRE),
-    "sticky-3p-150": Shown(seeds=6, cut=40, world="wire", changes=THREE, remark=WIRE),
+    "sticky-baseline": Shown(seeds=10, cut=40, world="wire", changes=THREE, remark=WIRE, parallel=12),
+    "sticky-3p-50": Shown(seeds=10, cut=40, world="wire", changes=THREE, remark=WIRE, parallel=12),
+    "sticky-3p-150": Shown(seeds=10, cut=40, world="wire", changes=THREE, remark=WIRE, parallel=12),
     "dumbbell": Shown(seeds=5, cut=20, metrics=FLOWS, figures=FLOWS, video=False, remark="Means of ten flows each."),
 }
 """The shipped scenarios."""
@@ -135,9 +136,9 @@ Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What 
   be alike; *opposite* if the worlds are sure of different things; *open* if one of them is not sure. Rankings are alike if all pairs
   are.
 
-Two virtual cores played them, six at a time, while six other jobs were built and tested on them (load 20 to 40): a bulk flow's link
-may be 1 ms late in the 99th percentile, a scenario's 20 ms. What a machine's pauses do is visible in the RTT of controls that measure
-delay or rate.
+Two virtual cores played them, six at a time (over three paths twelve), at the highest priority, while six other jobs were built and
+tested on them (load 8 to 16): a bulk flow's link may be 1 ms late in the 99th percentile, a scenario's 20 ms. What a machine's pauses
+do is visible in the RTT of controls that measure delay or rate.
 
 `sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or
 with more seeds, the same command goes on from there. `--parallel 3` plays three at a time, `--tolerance` says how late the emulated link
@@ -200,9 +201,7 @@ def bulk_twin(cell: tuple[str, int, float], deadline: float) -> Twin:
     cc, rtt, loss = cell
     check_time(deadline)
     print(*cell, file=sys.stderr)
-    return twin(
-        BULK.format(cc=cc, rtt=rtt, loss=loss), store=STORE / "bulk", parallel=PARALLEL, tolerance=BULK_TOLERANCE
-    )
+    return twin(BULK.format(cc=cc, rtt=rtt, loss=loss), store=STORE / "bulk", parallel=6, tolerance=BULK_TOLERANCE)
 
 
 def scenario_twin(name: str, deadline: float) -> Twin:
@@ -214,7 +213,7 @@ def scenario_twin(name: str, deadline: float) -> Twin:
         print(name, seeds, file=sys.stderr)
         result = twin(
             ROOT / "scenarios" / f"{name}.toml", cc=cc, seeds=seeds, set=how.settings,
-            store=STORE / name, parallel=PARALLEL, tolerance=TOLERANCE, world=how.world,
+            store=STORE / name, parallel=how.parallel, tolerance=TOLERANCE, world=how.world,
         )  # fmt: skip
     return result
 
@@ -309,7 +308,7 @@ def command(name: str) -> str:
     words += [f"--cc {how.cc}"] if how.cc else []
     words += [f"--world {how.world}"] if how.world != "kernel" else []
     words += [f"--seeds {how.seeds}", *(f"--set '{key}=\"{value}\"'" for key, value in how.settings.items())]
-    return " ".join([*words, f"--parallel {PARALLEL} --tolerance '{TOLERANCE}'"])
+    return " ".join([*words, f"--parallel {how.parallel} --tolerance '{TOLERANCE}'"])
 
 
 def scenario_section(name: str, result: Twin) -> str:

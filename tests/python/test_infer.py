@@ -21,6 +21,7 @@ from known_truth import CONSTANT, NEIGHBOUR, beacons, scenario
 from typer.testing import CliRunner
 
 from playpath.cli import app
+from playpath.population import inference
 from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
@@ -233,6 +234,33 @@ def test_paths_that_are_drawn_are_among_the_draws() -> None:
         own = [one[name] for one in found]
         assert sum(4 < rank < 95 for rank in own) >= least, own
         assert 0 < sum(rank < 50 for rank in own) < 10, own
+
+
+def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        write_log(tmp_path / f"viewer{number}.csv", 4.0 + number, chunks=8)
+    logs = sorted(tmp_path.glob("viewer*.csv"))
+    asked: list[object] = []
+    play = inference.engine.infer
+
+    def counted(question: object) -> object:
+        asked.append(question)
+        if len(asked) == 4:  # two for each session: the sender that is named, and its rival
+            raise KeyboardInterrupt
+        return play(question)
+
+    monkeypatch.setattr(inference.engine, "infer", counted)
+    with pytest.raises(KeyboardInterrupt):
+        inference.infer(logs, tmp_path / "cut", inference.Asked(("cubic",)), jobs=1)
+    assert not (tmp_path / "cut" / "sessions.csv").exists()
+    before = len(asked)
+    for out, most in (("cut", 6), ("whole", 8)):  # what was through is not asked again
+        inference.infer(logs, tmp_path / out, inference.Asked(("cubic",)), jobs=1, keep_names=True)
+        assert not (tmp_path / out / "answers.part").exists()
+        assert len(asked) - before <= most
+        before = len(asked)
+    for name in ("capacity.csv", "sessions.csv", "users.csv"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ pub trait CongestionControl: Send {
     fn on_connection_start(&mut self, _view: &View) {}
 
     /// A data packet (new or retransmitted) was sent.
-    fn on_packet_sent(&mut self, _view: &View, _event: &PacketSent) {}
+    fn on_packet_sent(&mut self, _event: &PacketSent) {}
 
     /// A packet was marked lost (BBR v3 looks at each).
     fn on_packet_lost(&mut self, _view: &View, _event: &PacketLost) {}

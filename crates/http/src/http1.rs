@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 pub struct Http1 {
     /// Requests sent, whose response is not complete at the client; oldest first.
     awaited: VecDeque<Awaited>,
+    /// Bytes of them that the client has not read.
+    unread: u64,
     /// Requests that the server has not yet received completely.
     arriving: VecDeque<Request>,
     /// Bytes of `arriving[0]` that the server has.
@@ -51,6 +53,7 @@ impl Http1 {
             is_abandoned: false,
             told: None,
         });
+        self.unread += u64::from(request.response_header_bytes) + request.body_bytes;
         let bytes = u64::from(request.request_header_bytes);
         self.arriving.push_back(request);
         bytes
@@ -79,6 +82,7 @@ impl Http1 {
         let told_bytes = told.map_or(0, |told| told.header_bytes());
         if let Some(awaited) = self.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
             (awaited.told, awaited.header_left) = (told, awaited.header_left + told_bytes);
+            self.unread += told_bytes;
         }
         self.responding.push_back(Response {
             header: u64::from(request.response_header_bytes) + told_bytes,
@@ -116,6 +120,7 @@ impl Http1 {
     }
 
     /// When the server has more to write though nothing arrives.
+    #[inline]
     pub fn next_write(&self, now: Time) -> Time {
         self.responding.front().map_or(Time::MAX, |response| response.next_write(now))
     }
@@ -130,8 +135,9 @@ impl Http1 {
     }
 
     /// Bytes of responses that the client has not read, wherever they are.
+    #[inline]
     pub fn unread(&self) -> u64 {
-        self.awaited.iter().map(|awaited| awaited.header_left + awaited.body_left).sum()
+        self.unread
     }
 
     /// `bytes` were read at the client: `take` gets what of it is wanted.
@@ -146,6 +152,7 @@ impl Http1 {
             awaited.body_left -= body;
             let told = if awaited.header_left == 0 { awaited.told.take() } else { None };
             bytes -= header + body;
+            self.unread -= header + body;
             let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
             if awaited.header_left == 0 && awaited.body_left == 0 {
                 self.awaited.pop_front();

@@ -132,6 +132,7 @@ impl Http {
     }
 
     /// Bytes of responses that the client has not read, wherever they are; `None`: not known of HTTP/2.
+    #[inline]
     pub fn unread(&self) -> Option<u64> {
         match &self.0 {
             Version::Ordered(Ordered::One(http1)) => Some(http1.unread()),

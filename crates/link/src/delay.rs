@@ -60,7 +60,7 @@ impl DelayLine {
     }
 
     /// A packet leaves the server at `departure`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, departure: Time, packet: Queued) {
         let mut delivery = departure + self.one_way_delay;
         if let Some(jitter) = &mut self.jitter {

@@ -24,7 +24,7 @@ pub use ecn::{EcnField, EcnRewrite};
 pub use error::LinkError;
 pub use hazards::Rebinding;
 pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
-pub use link::Link;
+pub use link::{Link, Place};
 pub use loss::{BernoulliConfig, BurstsConfig, GilbertElliottConfig, LossConfig, LossPattern, PatternConfig};
 pub use outage::Outage;
 pub use packet::Packet;

@@ -52,6 +52,10 @@ pub struct Link<P> {
     name: String,
 }
 
+/// Where in its link a delivered packet lies.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(u32);
+
 /// The packet on the transmitter. Its fate is decided when its service starts: unless it will be lost at the far end, it
 /// already lies in the delay line under its delivery time.
 #[derive(Clone, Copy)]
@@ -90,7 +94,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// A packet arrives.
-    #[inline]
+    #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: P) {
         // Put down first, so that the packet is copied once: from the caller's place to its slot.
         let packet = self.store.put(self.now.max(now), packet);
@@ -98,6 +102,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// The packet goes where loss, server and queue send it.
+    #[inline(always)]
     fn admit(&mut self, packet: Queued) {
         let now = self.catch_up(packet.arrival);
         self.offered.add_packet(packet.wire_bytes);
@@ -107,14 +112,14 @@ impl<P: Packet> Link<P> {
         } else if self.is_lost_at(LossPlace::BeforeQueue, now) {
             self.store.drop_packet(DropCause::Loss, packet);
         } else {
-            self.take(now, packet);
+            self.accept(now, packet);
         }
         self.update_timeout();
     }
 
     /// Server or queue take the packet.
     #[inline]
-    fn take(&mut self, now: Time, packet: Queued) {
+    fn accept(&mut self, now: Time, packet: Queued) {
         if let Some(binding) = self.hazards.as_ref().and_then(|hazards| hazards.outbound_binding(now)) {
             self.store.bind(packet, binding);
         }
@@ -135,12 +140,38 @@ impl<P: Packet> Link<P> {
     /// The next packet delivered until `now`, with its delivery time; in order of delivery. Call until `None`.
     #[inline]
     pub fn poll_output(&mut self, now: Time) -> Option<(Time, P)> {
+        let (delivery, place) = self.poll_place(now)?;
+        Some((delivery, self.take(place)))
+    }
+
+    /// As [`poll_output`](Self::poll_output), but the packet still lies in the link: [`take`](Self::take) it next, or look at it
+    /// ([`delivered`](Self::delivered)) and [`release`](Self::release) it.
+    #[inline]
+    pub fn poll_place(&mut self, now: Time) -> Option<(Time, Place)> {
         let now = self.catch_up(now);
         let output = self.line.pop(now);
         self.update_timeout();
         let packet = output?;
         self.delivered.add_packet(packet.wire_bytes);
-        Some((packet.delivery, self.store.take(packet.slot)))
+        Some((packet.delivery, Place(packet.slot)))
+    }
+
+    /// The packet that was delivered at this place.
+    #[inline]
+    pub fn delivered(&self, Place(slot): Place) -> &P {
+        self.store.at(slot)
+    }
+
+    /// The packet that was delivered at this place goes out.
+    #[inline]
+    pub fn take(&mut self, Place(slot): Place) -> P {
+        self.store.take(slot)
+    }
+
+    /// The packet that was delivered at this place is done with.
+    #[inline]
+    pub fn release(&mut self, Place(slot): Place) {
+        self.store.release(slot);
     }
 
     /// When to call [`poll_output`](Self::poll_output) next: the earliest time at which it may have something.
@@ -274,7 +305,7 @@ impl<P: Packet> Link<P> {
         self.loss_place == place && loss.loses(now)
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_service(&mut self, at: Time, packet: Queued) {
         let is_noise = self.is_lost_at(LossPlace::AfterQueue, at);
         let (free_at, is_given_up) = self.server.serve(at, packet.wire_bytes, &self.queue);

@@ -56,7 +56,7 @@ impl<P: Packet> Store<P> {
     }
 
     /// Take a packet in.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, arrival: Time, packet: P) -> Queued {
         let wire_bytes = packet.wire_bytes();
         let slot = match self.free.pop_front() {
@@ -77,6 +77,13 @@ impl<P: Packet> Store<P> {
     pub(crate) fn take(&mut self, slot: u32) -> P {
         self.free.push_back(slot);
         self.slots[slot as usize].take().expect("a slot in use holds a packet")
+    }
+
+    /// A packet that was looked at where it lies is done with.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.free.push_back(slot);
+        self.slots[slot as usize] = None;
     }
 
     /// Drop a packet that was taken in.
@@ -136,6 +143,11 @@ impl<P: Packet> Store<P> {
     }
 
     pub(crate) fn get(&self, packet: Queued) -> &P {
-        self.slots[packet.slot as usize].as_ref().expect("a slot in use holds a packet")
+        self.at(packet.slot)
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, slot: u32) -> &P {
+        self.slots[slot as usize].as_ref().expect("a slot in use holds a packet")
     }
 }

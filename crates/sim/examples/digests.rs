@@ -130,6 +130,8 @@ fn mixes() -> Vec<(String, String)> {
     ] {
         mixes.push((format!("mix {name}"), mixed(&path(r#"queue = "red", loss = "0.3 %""#), "linux", own)));
     }
+    let marking = path(r#"queue = { kind = "red", ecn = true }, loss = "0.3 %""#);
+    mixes.push(("mix marks".into(), mixed(&marking, "linux", "ecn = true")));
     for control in ["prague", "dctcp"] {
         let mix = mixed(&path(r#"queue = "dualpi2""#), "linux", "");
         mixes.push((format!("mix dualpi2 {control}"), mix.replace(r#""bbr""#, &format!("\"{control}\""))));

@@ -77,8 +77,8 @@ impl CongestionControl for Watched {
     fn on_connection_start(&mut self, view: &View) {
         self.control.on_connection_start(view);
     }
-    fn on_packet_sent(&mut self, view: &View, event: &PacketSent) {
-        self.control.on_packet_sent(view, event);
+    fn on_packet_sent(&mut self, event: &PacketSent) {
+        self.control.on_packet_sent(event);
     }
     fn on_packet_lost(&mut self, view: &View, event: &PacketLost) {
         self.control.on_packet_lost(view, event);

@@ -25,26 +25,16 @@ pub enum Lane {
     Timer = 1,
 }
 
-/// A time and an owner as one number, so that one comparison orders both.
+/// An owner, and when its tree wants to call it; [`Time::MAX`]: never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry(u128);
+struct Entry {
+    time: Time,
+    owner: Owner,
+}
 
 impl Entry {
     /// After every event.
-    const NEVER: Entry = Entry(u128::MAX);
-
-    #[inline]
-    fn new(time: Time, owner: Owner) -> Entry {
-        Entry(u128::from(time.as_nanos()) << 32 | u128::from(owner))
-    }
-    #[inline]
-    fn time(self) -> Time {
-        Time::from_nanos((self.0 >> 32) as u64)
-    }
-    #[inline]
-    fn owner(self) -> Owner {
-        self.0 as Owner
-    }
+    const NEVER: Entry = Entry { time: Time::MAX, owner: Owner::MAX };
 }
 
 /// What an owner wants, and what its tree has of it; [`Time::MAX`]: nothing.
@@ -77,11 +67,10 @@ impl EventQueue {
     #[inline]
     pub fn peek(&mut self) -> Option<(Time, Owner)> {
         loop {
-            let first = self.trees[0].winner().min(self.trees[1].winner());
-            if first == Entry::NEVER {
+            let Entry { time, owner } = self.trees[0].winner().min(self.trees[1].winner());
+            if time == Time::MAX {
                 return None;
             }
-            let (time, owner) = (first.time(), first.owner());
             let wanted = self.alarms[owner as usize].wanted;
             if wanted == time {
                 self.now = time;
@@ -92,9 +81,12 @@ impl EventQueue {
     }
 
     /// Arms `owner` for `time`, replacing what it was armed for; [`Time::MAX`] disarms it.
-    #[inline]
+    #[inline(always)]
     pub fn arm(&mut self, owner: Owner, time: Time) {
         let alarm = &mut self.alarms[owner as usize];
+        if alarm.wanted == time {
+            return;
+        }
         alarm.wanted = time;
         let lag = time.saturating_since(alarm.entered);
         let may_lag = time == Time::MAX || lag <= time.saturating_since(self.now) / 2;
@@ -108,12 +100,12 @@ impl EventQueue {
     fn enter(&mut self, owner: Owner, time: Time) {
         let alarm = &mut self.alarms[owner as usize];
         alarm.entered = time;
-        let entry = if time == Time::MAX { Entry::NEVER } else { Entry::new(time, owner) };
-        self.trees[alarm.lane as usize].set(alarm.leaf, entry);
+        self.trees[alarm.lane as usize].set(alarm.leaf, Entry { time, owner });
     }
 }
 
-/// The least of all entries, kept by matches in pairs: each inner node has the lesser of its two children.
+/// The least of all entries, kept by matches in pairs: each inner node has the lesser of its two children. Leaves are in the order of
+/// owners, so a draw goes to the left.
 #[derive(Debug)]
 struct Tournament {
     /// Node 1 has the winner, node n's children are 2n and 2n + 1; the second half are the leaves. Node 0 is not used.
@@ -157,7 +149,8 @@ impl Tournament {
         let mut node = self.nodes.len() / 2 + leaf as usize;
         self.nodes[node] = entry;
         while node > 1 {
-            let winner = self.nodes[node].min(self.nodes[node ^ 1]);
+            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
+            let winner = if right.time < left.time { right } else { left };
             node /= 2;
             if self.nodes[node] == winner {
                 break;

@@ -13,11 +13,11 @@ use crate::diary::{self, Diary};
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
-use playpath_link::{Dropped, Link, LinkConfig, LinkError};
+use playpath_link::{Dropped, Link, LinkConfig, LinkError, Place};
 use playpath_scenario::SenderSpec;
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_transport::transports::{Opening, Packet, Parcels, Streams};
-use playpath_transport::{Event, Events, Transport};
+use playpath_transport::transports::{Opening, Packet, Parcels, Payload, Streams};
+use playpath_transport::{Ecn, Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
 use std::collections::BTreeMap;
@@ -298,8 +298,16 @@ impl Network {
     #[inline]
     pub fn run_link(&mut self, id: LinkId) {
         while self.links[id as usize].poll_timeout() <= self.now {
-            let Some((_, mut packet)) = self.links[id as usize].poll_output(self.now) else { break };
-            self.forward(&mut packet);
+            let link = &mut self.links[id as usize];
+            let Some((_, place)) = link.poll_place(self.now) else { break };
+            match self.hops[link.delivered(place).hop as usize] {
+                ARRIVED => self.deliver(id, place),
+                next => {
+                    let mut packet = link.take(place);
+                    packet.hop += 1;
+                    self.enter(next, &packet);
+                }
+            }
         }
         self.rearm_link(id);
     }
@@ -317,22 +325,20 @@ impl Network {
         self.events.arm(self.link_owners[id as usize], due);
     }
 
-    #[inline]
-    fn forward(&mut self, packet: &mut SimPacket) {
-        let next = self.hops[packet.hop as usize];
-        if next == ARRIVED {
-            return self.deliver(packet);
-        }
-        packet.hop += 1;
-        let link = &mut self.links[next as usize];
+    /// A packet enters a link.
+    #[inline(always)]
+    fn enter(&mut self, id: LinkId, packet: &SimPacket) {
+        let link = &mut self.links[id as usize];
         let armed = link.poll_timeout();
         link.handle_packet(self.now, *packet);
         if link.poll_timeout() != armed {
-            self.rearm_link(next);
+            self.rearm_link(id);
         }
     }
 
-    fn deliver(&mut self, &SimPacket { packet, flow: id, to, .. }: &SimPacket) {
+    /// A packet has come through the last link of its route. It is read where it lies: copied, it would cost a twentieth of its price.
+    fn deliver(&mut self, link: LinkId, place: Place) {
+        let &SimPacket { ref packet, flow: id, to, .. } = self.links[link as usize].delivered(place);
         let flow = &mut self.flows[id as usize];
         if to == End::Client {
             // A flow's rates are those until its end: what was under way when it was given up belongs to none.
@@ -346,7 +352,7 @@ impl Network {
         if let Some(capture) = &mut self.capture
             && to == End::Server
         {
-            capture.record(self.now, id, to, &packet);
+            capture.record(self.now, id, to, packet);
         }
         if self.has_nat
             && to == End::Server
@@ -356,18 +362,18 @@ impl Network {
             // The server knows nobody at this port: a reset (RFC 9293 §3.10.7.1).
             flow.ends[to as usize].abort(self.now);
         }
-        let flow = &mut self.flows[id as usize];
-        flow.ends[to as usize].handle_packet(self.now, &packet, &mut self.parcels);
+        flow.ends[to as usize].handle_packet(self.now, packet, &mut self.parcels);
         if let Some(place) = packet.payload.parcel() {
             self.parcels.free(place);
         }
         if let Some(log) = &mut flow.packets
             && to == End::Server
-            && let Some(drawn) = flow.ends[to as usize].drawn(&packet)
+            && let Some(drawn) = flow.ends[to as usize].drawn(packet)
         {
             let info = flow.ends[to as usize].path_info(packet.path as usize);
             log.record_ack(self.now, packet.path, &drawn, info);
         }
+        self.links[link as usize].release(place);
         self.drain(id, to);
     }
 
@@ -446,7 +452,9 @@ impl Network {
     /// Sends all that an endpoint wants to send and re-arms its timer.
     fn transmit(&mut self, id: FlowId, end: End) {
         let to = end.other();
-        let mut sent = SimPacket { packet: Packet::default(), flow: id, hop: 0, to };
+        let packet =
+            Packet { payload: Payload::Data, wire_bytes: 0, data_bytes: 0, ecn: Ecn::NotEct, path: 0, binding: 0 };
+        let mut sent = SimPacket { packet, flow: id, hop: 0, to };
         let mut has_more = true;
         while has_more {
             if self.parcels.is_full() {
@@ -459,7 +467,8 @@ impl Network {
                 break;
             }
             has_more = connection.may_have_more();
-            sent.hop = flow.routes[packet.path as usize].starts[to as usize];
+            let first = flow.routes[packet.path as usize].starts[to as usize];
+            sent.hop = first + 1;
             if end == End::Server {
                 if self.has_nat {
                     packet.binding = self.bindings.get(&(id, packet.path)).copied().unwrap_or(0);
@@ -473,7 +482,7 @@ impl Network {
                     capture.record(self.now, id, to, packet);
                 }
             }
-            self.forward(&mut sent);
+            self.enter(self.hops[first as usize], &sent);
         }
         self.rearm_endpoint(id, end);
     }

@@ -5,7 +5,7 @@ mod quic_support;
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
-use playpath_transport::quic::packet::{Datagram, Frame};
+use playpath_transport::quic::packet::{Ack, Datagram, Frame};
 use playpath_units::{Duration, Time};
 use quic_support::Wire;
 
@@ -233,6 +233,18 @@ fn a_backup_path_waits() {
     net.run_until(Time::from_millis(4000));
     net.download(1_000_000, Time::from_secs(20));
     assert!(net.server.path_stats(1).data_bytes_sent >= 900_000);
+}
+
+/// RFC 9000 §21.4, of any path: an ACK of what was not sent there, or of a path that nobody has, closes the connection.
+#[test]
+fn acknowledgements_of_what_was_never_sent_on_a_path() {
+    for (path_id, largest, closes) in [(1, 1, false), (1, 1_000_000, true), (7, 0, true)] {
+        let mut net = net(&[(10.0, 10), (10.0, 10)], ("linux", "cubic"), |_| {}, |_, _, _| true);
+        net.download(1_000_000, Time::from_secs(4));
+        let ack = Ack::new(std::iter::once(&(largest..largest + 1)), 0, None).unwrap();
+        net.server.handle_path_ack(net.now, path_id, &ack);
+        assert_eq!(net.server.is_closing(), closes, "{largest} on path {path_id}");
+    }
 }
 
 /// Draft §4.3: sequence numbers are of a path and a sender. The server's three frames on path 0 do not make the client's first on path 1

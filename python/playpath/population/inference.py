@@ -22,6 +22,7 @@ from playpath.base.errors import InputError
 from playpath.base.files import check_writable, replaced, write_text
 from playpath.base.parallel import check_jobs
 from playpath.population import known_from
+from playpath.population.answered import Answered
 from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import GroupColumns
 from playpath.population.log_lines import Reading
@@ -166,10 +167,12 @@ def infer(
     told = _Told()
     done = Inferred(folder)
     (folder / "draws").mkdir(parents=True, exist_ok=True)
+    answered = Answered(folder / "answers.part")
     with ExitStack() as stack:
+        stack.enter_context(answered)
         tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
         stream = sessions(files, kind, how, names, faults)
-        for session, answer in _answers(stream, asked, check_jobs(jobs), told):
+        for session, answer in _answers(stream, asked, check_jobs(jobs), told, answered):
             _write(session, answer, asked, folder, tables, told)
             done.sessions += 1
             done.steps += len(answer["steps"])
@@ -213,7 +216,7 @@ class _Table:
 
 
 def _answers(
-    stream: Iterable[Session], asked: Asked, jobs: int, told: _Told
+    stream: Iterable[Session], asked: Asked, jobs: int, told: _Told, answered: Answered
 ) -> Iterator[tuple[Session, dict[str, Any]]]:
     """The engine's answers in the order of the sessions, a few in work at a time."""
     waiting: deque[tuple[Session, Future[dict[str, Any]]]] = deque()
@@ -224,7 +227,7 @@ def _answers(
                 continue
             is_checked = len(asked.senders) == 1 and told.asked < _CHECKED
             told.asked += 1
-            waiting.append((_named(session, told), pool.submit(_ask, session, asked, is_checked)))
+            waiting.append((_named(session, told), pool.submit(_ask, session, asked, is_checked, answered)))
             while len(waiting) > 2 * jobs:
                 own, answer = waiting.popleft()
                 yield own, answer.result()
@@ -243,7 +246,7 @@ def _named(session: Session, told: _Told) -> Session:
     return session
 
 
-def _ask(session: Session, asked: Asked, is_checked: bool) -> dict[str, Any]:
+def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -> dict[str, Any]:
     question: dict[str, Any] = {
         "transfers": session.transfers,
         "senders": list(asked.senders),
@@ -255,12 +258,17 @@ def _ask(session: Session, asked: Asked, is_checked: bool) -> dict[str, Any]:
         "seed": asked.seed,
         "retransmitted": session.retransmitted,
     }
+    key = json.dumps([question, is_checked])
+    known = answered.of(key)
+    if known is not None:
+        return known
     found = engine.infer(question)
     if is_checked:
         control, slash, transport = asked.senders[0].partition("/")
         rival = _RIVALS.get(control, _USUAL_RIVAL) + slash + transport
         other = engine.infer({**question, "senders": [rival], "draws": 1, "kept": 1})
         found["rival"] = (rival, other["evidence"][0] - found["evidence"][0])
+    answered.add(key, found)
     return found
 
 

@@ -361,7 +361,7 @@ impl CongestionControl for Bbr3 {
         self.init_pacing_rate(view);
     }
 
-    fn on_packet_sent(&mut self, _view: &View, event: &PacketSent) {
+    fn on_packet_sent(&mut self, event: &PacketSent) {
         self.cwnd_limited.this_round |= f64::from(event.prior_in_flight) + 1.0 >= self.cwnd.floor();
     }
 

@@ -288,9 +288,14 @@ impl Slack {
         (self.settings.floor * self.path.pipe(view)).min(self.cwnd())
     }
 
+    /// Nothing is told of a viewer. A path that joins a connection late has not heard what the first one was told.
+    fn is_untold(&self, view: &View) -> bool {
+        self.told().is_none() && view.stream_acked.is_none()
+    }
+
     /// Whether a loss says that a queue is full.
-    fn is_congestive(&self, event: &CongestionEvent) -> bool {
-        let is_strict = self.settings.tolerance == 0.0 || self.told().is_none();
+    fn is_congestive(&self, view: &View, event: &CongestionEvent) -> bool {
+        let is_strict = self.settings.tolerance == 0.0 || self.is_untold(view);
         event.signal == CongestionSignal::Ecn || is_strict || self.path.has_queue()
     }
 
@@ -299,7 +304,8 @@ impl Slack {
         if view.srtt.is_zero() {
             return;
         }
-        let set = if self.told().is_some() { self.settings.pace } else { self.settings.pace.min(UNTOLD_PACE) };
+        let most = if self.is_untold(view) { UNTOLD_PACE } else { f64::INFINITY };
+        let set = self.settings.pace.min(most);
         let in_slow_start = self.cwnd() < self.ssthresh();
         let pace = if in_slow_start { set.max(START_PACE) } else { set };
         let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
@@ -374,7 +380,7 @@ impl CongestionControl for Slack {
     }
 
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
-        if self.is_congestive(event) {
+        if self.is_congestive(view, event) {
             self.reduce(view, event, self.is_short);
         } else {
             self.has_ignored = true;

@@ -37,8 +37,8 @@ impl CongestionControl for Any {
     fn on_connection_start(&mut self, view: &View) {
         self.0.on_connection_start(view);
     }
-    fn on_packet_sent(&mut self, view: &View, event: &PacketSent) {
-        self.0.on_packet_sent(view, event);
+    fn on_packet_sent(&mut self, event: &PacketSent) {
+        self.0.on_packet_sent(event);
     }
     fn on_packet_lost(&mut self, view: &View, event: &PacketLost) {
         self.0.on_packet_lost(view, event);

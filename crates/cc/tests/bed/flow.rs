@@ -238,9 +238,7 @@ impl<C: CongestionControl> Flow<C> {
             (None, None) => Duration::ZERO,
         };
         self.next_send_time = now.max(self.next_send_time) + spacing;
-        let view = self.view(now);
-        let event = PacketSent { payload_bytes: MSS, is_retransmission, prior_in_flight };
-        self.cc.on_packet_sent(&view, &event);
+        self.cc.on_packet_sent(&PacketSent { payload_bytes: MSS, is_retransmission, prior_in_flight });
         self.check_app_limited(now);
     }
 

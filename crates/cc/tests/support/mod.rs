@@ -172,9 +172,7 @@ impl Sender {
             let packet = self.through_link(self.app_limit.is_some_and(|limit| limit < window));
             self.flight.push_back(packet);
             self.next_number += 1;
-            let event = PacketSent { payload_bytes: MSS, is_retransmission: false, prior_in_flight };
-            let view = self.view();
-            self.cc.on_packet_sent(&view, &event);
+            self.cc.on_packet_sent(&PacketSent { payload_bytes: MSS, is_retransmission: false, prior_in_flight });
         }
     }
 

@@ -186,8 +186,7 @@ impl<'a> Flow<'a> {
         if !self.is_deaf_to_rates {
             let payload_bytes = payload_bytes as u32;
             let sent = PacketSent { payload_bytes, is_retransmission: is_again, prior_in_flight };
-            let view = self.view(now);
-            self.control.on_packet_sent(&view, &sent);
+            self.control.on_packet_sent(&sent);
         }
         self.due -= u64::from(is_again);
         self.out_packets += packets;

@@ -17,6 +17,7 @@ use super::config::Config;
 use super::handshake::Handshake;
 use super::packet::{Ack, Address, Frame, Kind, Packet, Space, TransportParameters};
 use super::receiving::Arrival;
+use super::streams::Violation;
 use super::{Connection, Event, Reason, varint};
 use playpath_cc::CongestionControl;
 use playpath_units::Time;
@@ -156,10 +157,12 @@ impl Connection {
     /// An ACK frame of another path than that of its packet, which is at hand.
     pub fn handle_path_ack(&mut self, now: Time, path_id: u8, ack: &Ack) {
         let at_hand = self.lane.id;
-        if self.state == State::Open
-            && self.turn_to(path_id)
-            && let Err(violation) = self.on_ack(now, Space::Data, ack)
-        {
+        if self.state != State::Open {
+            return;
+        }
+        // Multipath draft §4.1: a path that was never used is as a packet that was never sent.
+        let known = if self.turn_to(path_id) { Ok(()) } else { Err(Violation::Protocol) };
+        if let Err(violation) = known.and_then(|()| self.on_ack(now, Space::Data, ack)) {
             self.close_for(now, violation.code(), Reason::Violation(violation));
         }
         self.turn_to(at_hand);

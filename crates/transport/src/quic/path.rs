@@ -356,8 +356,7 @@ impl Path {
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
-        let event = PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight };
-        self.tell(now, |control, view| control.on_packet_sent(view, &event));
+        self.control.on_packet_sent(&PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight });
         stamp
     }
 

@@ -87,7 +87,9 @@ impl Qlog {
         for packet in datagram.packets() {
             let mut frames = frames_of(packet.ack.as_ref(), packet.frames.as_slice());
             if packet.padding > 0 {
-                frames.push(json!({ "frame_type": "padding", "length": packet.padding }));
+                frames.push(
+                    json!({ "frame_type": "padding", "length": packet.padding, "payload_length": packet.padding }),
+                );
             }
             self.event(now, "transport:packet_sent", datagram.path_id, packet_data(packet, frames));
         }
@@ -213,9 +215,11 @@ fn frame_data(frame: &Frame) -> Value {
         Frame::StreamDataBlocked { id, limit } => {
             json!({ "frame_type": "stream_data_blocked", "stream_id": id, "limit": limit })
         }
-        Frame::NewConnectionId { path_id: 0, sequence } => {
-            json!({ "frame_type": "new_connection_id", "sequence_number": sequence })
-        }
+        // Ids are lengths here.
+        Frame::NewConnectionId { path_id: 0, sequence } => json!({
+            "frame_type": "new_connection_id", "sequence_number": sequence, "retire_prior_to": 0,
+            "connection_id_length": 8, "connection_id": "",
+        }),
         Frame::RetireConnectionId { path_id: 0, sequence } => {
             json!({ "frame_type": "retire_connection_id", "sequence_number": sequence })
         }

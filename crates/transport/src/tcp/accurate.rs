@@ -87,10 +87,15 @@ impl Connection {
 
     /// The other end's first segment after its SYN. A counter of zero, which none begins with, was cleared on the way (§3.2.2.4); a
     /// client's ACK says how our SYN-ACK arrived, but not where it has data or SACK blocks (§3.2.2.1, §3.2.2.3).
+    #[inline]
     pub(super) fn check_first_ace(&mut self, segment: &Segment) {
-        if !self.sender.features().counts_marks || !self.opening.is_first_ace() {
-            return;
+        if self.sender.features().counts_marks && self.opening.is_first_ace() {
+            self.judge_first_ace(segment);
         }
+    }
+
+    #[cold]
+    fn judge_first_ace(&mut self, segment: &Segment) {
         let is_third = self.opening.has_sent_synack() && segment.payload_len == 0 && segment.sack.is_empty();
         let answer = segment.flags.ace();
         let is_zeroed = answer == 0 && (is_third || !self.opening.has_sent_synack());

@@ -157,7 +157,7 @@ impl Connection {
     /// As [`poll_transmit`](Self::poll_transmit), written to a place of the caller's; `false`: nothing to send, `out` holds
     /// no segment.
     pub fn poll_transmit_into<'a>(&mut self, at: impl Into<Moment<'a>>, out: &mut Segment) -> bool {
-        self.transmit_at(at.into(), out)
+        self.transmit_at(at.into(), out).is_some()
     }
 
     /// Whether another poll after one that gave a segment could give a further one: cheaper than the poll, `true` when in doubt.
@@ -165,6 +165,15 @@ impl Connection {
     #[inline]
     pub fn may_have_more(&self) -> bool {
         self.sender.may_have_more() || self.receiver.must_ack() || self.opening.has_segment()
+    }
+
+    /// A poll would find nothing, and change nothing.
+    #[inline]
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.sender.is_settled()
+            && self.state == State::Established
+            && !self.receiver.must_ack()
+            && !self.opening.has_segment()
     }
 
     /// Next event for the owner, in the order of [`Event`].
@@ -352,7 +361,7 @@ impl Connection {
         if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
             self.handle_payload(at.now, segment);
         } else if segment.timestamps.is_some() || self.sender.features().ecn {
-            self.receiver.handle_data(at.now, segment, None);
+            self.receiver.handle_header(at.now, segment);
         }
         self.finish_if_closed(at.now);
     }
@@ -377,7 +386,7 @@ impl Connection {
         }
         if !self.receiver.is_acceptable(segment) {
             if segment.sequence_len() > 0 {
-                self.receiver.handle_data(now, segment, None); // an old duplicate: tell by DSACK that it came twice
+                self.receiver.handle_rare(now, segment); // an old duplicate: tell by DSACK that it came twice
             }
             self.receiver.request_ack();
             return false;

@@ -11,29 +11,25 @@ use playpath_units::Time;
 impl Connection {
     pub(super) fn next_segment(&mut self, at: Moment<'_>) -> Option<Segment> {
         let mut segment = Segment::default();
-        self.transmit_at(at, &mut segment).then_some(segment)
+        self.transmit_at(at, &mut segment).is_some().then_some(segment)
     }
 
-    pub(super) fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> bool {
+    /// What leaves now is written to `out`; returns its bytes on the wire.
+    pub(crate) fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> Option<u32> {
         if let Some(flags) = self.opening.take_segment() {
-            self.control_segment(at.now, flags, out);
-            return true;
+            return Some(self.control_segment(at.now, flags, out));
         }
         let mut outgoing = Outgoing::empty(self.sender.stream().nxt());
         let has_data = match self.state {
-            State::Established => self.sender.poll(at, &mut outgoing),
+            State::Established => !self.sender.is_settled() && self.sender.poll(at, &mut outgoing),
             State::TimeWait | State::Closed => false,
-            _ => return false,
+            _ => return None,
         };
-        let has_segment = has_data || self.receiver.must_ack();
-        if has_segment {
-            self.write_segment(at.now, &outgoing, out);
-        }
-        has_segment
+        (has_data || self.receiver.must_ack()).then(|| self.write_segment(at.now, &outgoing, out))
     }
 
     /// The sender's part of a segment, with the acknowledgement and options of this moment.
-    fn write_segment(&mut self, now: Time, outgoing: &Outgoing, out: &mut Segment) {
+    fn write_segment(&mut self, now: Time, outgoing: &Outgoing, out: &mut Segment) -> u32 {
         let features = self.sender.features();
         *out = Segment {
             seq: self.config().isn.wrapping_add(1).wrapping_add(outgoing.start as u32),
@@ -51,10 +47,11 @@ impl Connection {
             self.receiver.tell_marks(out, features.mss);
             self.reflect_in(out);
         }
-        self.finish_segment(out);
+        self.finish_segment(out)
     }
 
-    fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) {
+    #[cold]
+    fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) -> u32 {
         let is_syn = flags.contains(Flags::SYN);
         let next = self.config().isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
         *out = Segment {
@@ -81,15 +78,17 @@ impl Connection {
         if is_first_synack && self.sender.features().counts_marks {
             out.accecn = Some(Receiver::first_marks());
         }
-        self.finish_segment(out);
+        self.finish_segment(out)
     }
 
     #[inline(always)]
-    fn finish_segment(&mut self, out: &mut Segment) {
+    fn finish_segment(&mut self, out: &mut Segment) -> u32 {
         if let HeaderSize::Fixed(bytes) = self.config().header {
             out.fixed_header_bytes = bytes;
         }
+        let wire_bytes = out.wire_bytes();
         self.segments_sent += 1;
-        self.wire_bytes_sent += u64::from(out.wire_bytes());
+        self.wire_bytes_sent += u64::from(wire_bytes);
+        wire_bytes
     }
 }

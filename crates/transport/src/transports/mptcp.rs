@@ -19,7 +19,8 @@ impl Transport for MptcpConnection {
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut Parcels) -> bool {
         let path = self.poll_transmit_into(now, out.payload.segment_mut());
         path.is_some_and(|path| {
-            out.of_segment(path);
+            let wire_bytes = out.payload.segment_mut().wire_bytes();
+            out.of_segment(path, wire_bytes);
             true
         })
     }

@@ -13,9 +13,9 @@ use std::sync::Arc;
 impl Packet {
     /// The segment in it is complete.
     #[inline]
-    pub(crate) fn of_segment(&mut self, path: usize) {
+    pub(crate) fn of_segment(&mut self, path: usize, wire_bytes: u32) {
         let segment = self.payload.segment_mut();
-        (self.ecn, self.wire_bytes, self.data_bytes) = (segment.ecn, segment.wire_bytes(), segment.payload_len);
+        (self.ecn, self.wire_bytes, self.data_bytes) = (segment.ecn, wire_bytes, segment.payload_len);
         (self.path, self.binding) = (path as u8, 0);
     }
 
@@ -47,11 +47,14 @@ impl Transport for Connection {
     }
     #[inline]
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut Parcels) -> bool {
-        let has_segment = self.poll_transmit_into(now, out.payload.segment_mut());
-        if has_segment {
-            out.of_segment(0);
+        if self.has_nothing() {
+            return false;
         }
-        has_segment
+        let wire_bytes = self.transmit_at(now.into(), out.payload.segment_mut());
+        wire_bytes.is_some_and(|wire_bytes| {
+            out.of_segment(0, wire_bytes);
+            true
+        })
     }
     #[inline]
     fn may_have_more(&self) -> bool {

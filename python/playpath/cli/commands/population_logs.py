@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json as json_text
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from playpath.base.errors import InputError
 from playpath.base.files import write_text
 from playpath.cli.commands import options
 from playpath.population.transfers import KINDS
-from playpath.scenario import shipped
+from playpath.scenario import load, shipped
 from playpath.show import console
 
 Logs = Annotated[
@@ -149,6 +150,9 @@ def answer(
     from playpath.population.replay import judge
 
     folder = out / "paths"
+    # Over which transport, the population's senders say.
+    controls = [name.partition("/")[0] for name in (*_senders(sender)[:1], *_senders(tried))]
+    _check(controls)
     files = [shipped.find_log(file) for file in files]
     asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
     question = json_text.dumps([_fingerprint(files), asdict(asked), kind, log_format, fields, keep_names])
@@ -180,13 +184,20 @@ def answer(
         )
     compare(
         folder / "population.toml",
-        # Over which transport, the population's senders say.
-        cc=",".join(name.partition("/")[0] for name in (*_senders(sender)[:1], *_senders(tried))),
+        cc=",".join(controls),
         setting=setting,
         jobs=jobs,
         out=out / "answer",
         json=json,
     )
+
+
+def _check(controls: list[str]) -> None:
+    """Before hours of inference, not after."""
+    try:
+        load("adaptive", cc=controls)
+    except InputError as error:
+        raise InputError(re.sub("^cc: ", "--sender, --try: ", str(error))) from None
 
 
 def _senders(text: str | None) -> tuple[str, ...]:

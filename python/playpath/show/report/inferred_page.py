@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -10,10 +10,13 @@ from playpath.show.report import html
 from playpath.show.report.component import component
 
 _NOTE = (
-    "Dots: payload of a transfer over the time from its request to its last byte, as the log has it. Lines: the capacity of the path, on "
-    "the wire, as the median of what the log allows, and what it lies between with 90 %, step by step. Where the lines are far apart, "
-    "the log says little: a transfer that never filled the path says at least."
+    "Marks: payload of a transfer over the time from its request to its last byte, as the log has it. Line: the capacity of the path, on "
+    "the wire, as the median of what the log allows; shaded: where it lies with 90 %, step by step. Where the band is wide, the log says "
+    "little: a transfer that never filled the path says at least."
 )
+
+_WIDE = 8.0
+"""From this factor between the rates of a session on their axis is logarithmic."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +53,19 @@ def inferred_page(name: str, sessions: Sequence[Shown], count: int, notes: Seque
 
 
 def _figure(session: Shown) -> str:
-    middle = [session.step_s * (index + 0.5) for index in range(len(session.steps))]
-    lines = (("95 % of draws below", 3, 0), ("median", 2, 1), ("5 % of draws below", 1, 0))
-    series = [
-        _series(name, place, zip(middle, (step[which] / 1e6 for step in session.steps), strict=True), is_line=True)
-        for name, which, place in lines
+    path: list[list[float | None]] = [
+        [session.step_s * (index + 0.5), *(round(step[which] / 1e6, 4) for which in (2, 1, 3))]
+        for index, step in enumerate(session.steps)
     ]
-    got = ((at, rate / 1e6) for at, rate in session.transfers)
+    got: list[list[float | None]] = [[round(at, 3), round(rate / 1e6, 4), None, None] for at, rate in session.transfers]
+    rates = [value for row in (*path, *got) for value in row[1:] if value is not None]
     given = {
         "x": {"label": "time", "unit": "s"},
-        "y": {"label": "rate", "unit": "Mbit/s"},
-        "spread": "interval",
-        "series": [*series, _series("the log's transfers", 2, got, is_line=False)],
+        "y": {"label": "rate", "unit": "Mbit/s", "isLog": min(rates) > 0 and max(rates) > _WIDE * min(rates)},
+        "spread": "layer",
+        "series": [
+            {"name": "path: median and 90 % band", "place": 0, "points": path, "isLine": True, "marked": []},
+            {"name": "the log's transfers", "place": 2, "points": got, "isLine": False},
+        ],
     }
     return component("plane", f"{session.name}: log against path", given)
-
-
-def _series(name: str, place: int, points: Iterable[tuple[float, float]], *, is_line: bool) -> dict[str, object]:
-    found = [[round(x, 3), round(y, 4), None, None] for x, y in points]
-    return {"name": name, "place": place, "points": found, "isLine": is_line, **({"marked": []} if is_line else {})}

@@ -102,17 +102,27 @@ impl AckPolicy {
         self.is_due |= is_held_back || (all && self.is_pushed);
     }
 
-    /// Data arrived in order. `is_open`: as large a window can be told as with the last ACK; else Linux waits for the reader.
-    pub fn on_in_order(&mut self, now: Time, bytes: u32, is_push: bool, is_open: bool) {
+    /// Data arrived in order; [`schedule`](Self::schedule) comes next.
+    #[inline]
+    pub fn on_in_order(&mut self, bytes: u32, is_push: bool) {
         self.has_news = true;
         self.waiting_bytes += bytes;
         self.full_segment = self.full_segment.max(bytes.min(self.mss));
         self.is_pushed |= self.is_linux && (is_push || bytes < self.full_segment);
-        let may_wait = if self.is_linux {
-            self.quick_left == 0 && (self.waiting_bytes <= self.full_segment || !is_open)
-        } else {
-            self.waiting_bytes < 2 * self.full_segment
-        };
+    }
+
+    /// When the ACK of what came in order leaves depends on the window.
+    #[inline]
+    pub fn asks_for_window(&self) -> bool {
+        self.is_linux && self.quick_left == 0 && self.waiting_bytes > self.full_segment
+    }
+
+    /// The ACK of what came in order. `is_open`: it is asked, and as large a window can be told as with the last one; else Linux waits
+    /// for the reader.
+    #[inline]
+    pub fn schedule(&mut self, now: Time, is_open: bool) {
+        let may_wait =
+            if self.is_linux { self.quick_left == 0 && !is_open } else { self.waiting_bytes < 2 * self.full_segment };
         let delay = if may_wait { self.delay } else { Duration::ZERO };
         if delay.is_zero() {
             self.is_due = true;

@@ -193,6 +193,9 @@ impl Receiver {
     /// Offset range of a segment within the window? RFC 9293 §3.10.7.4, with old duplicates told apart by the caller.
     pub fn is_acceptable(&self, segment: &Segment) -> bool {
         let (next, len) = (self.next(), u64::from(segment.sequence_len()));
+        if segment.seq == self.sequence(next) {
+            return true; // what is expected, whatever the window
+        }
         let distance = segment.seq.wrapping_sub(self.sequence(next)) as i32;
         let (left, window) = (i64::from(distance), self.window() as i64);
         if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
@@ -236,10 +239,23 @@ impl Receiver {
         age < 0 && now.saturating_since(self.ts_recent_at) < Duration::from_micros(1 << 31)
     }
 
-    /// Take a segment's payload and FIN. `sack_rtt`: this end's RTT, if the peer takes SACKs.
-    pub fn handle_data(&mut self, now: Time, segment: &Segment, sack_rtt: Option<Duration>) -> Received {
+    /// Take what the header of any acceptable segment tells.
+    #[inline]
+    pub fn handle_header(&mut self, now: Time, segment: &Segment) {
         self.note_timestamp(now, segment);
         self.note_ecn(segment);
+    }
+
+    /// As [`handle_data`](Self::handle_data), of what does not come in the middle of a transfer.
+    #[cold]
+    pub fn handle_rare(&mut self, now: Time, segment: &Segment) {
+        self.handle_data(now, segment, None);
+    }
+
+    /// Take a segment's payload and FIN. `sack_rtt`: this end's RTT, if the peer takes SACKs.
+    #[inline(always)]
+    pub fn handle_data(&mut self, now: Time, segment: &Segment, sack_rtt: Option<Duration>) -> Received {
+        self.handle_header(now, segment);
         if segment.payload_len == 0 && !segment.flags.contains(Flags::FIN) {
             return Received::default();
         }
@@ -264,8 +280,9 @@ impl Receiver {
         match self.reassembly.insert(start, end) {
             Placed::InOrder => {
                 self.tune(now, segment);
-                let is_open = self.can_tell_as_much();
-                self.ack.on_in_order(now, segment.payload_len, segment.flags.contains(Flags::PSH), is_open);
+                self.ack.on_in_order(segment.payload_len, segment.flags.contains(Flags::PSH));
+                let is_open = self.ack.asks_for_window() && self.can_tell_as_much();
+                self.ack.schedule(now, is_open);
             }
             Placed::FilledGap => self.ack.on_filled(self.reassembly.next()),
             Placed::OutOfOrder => {
@@ -288,6 +305,7 @@ impl Receiver {
     }
 
     /// Linux's receive window follows what arrives.
+    #[inline(always)]
     fn tune(&mut self, now: Time, segment: &Segment) {
         if !self.is_tuned {
             return;
@@ -381,11 +399,15 @@ impl Receiver {
     }
 
     fn should_update_window(&self) -> bool {
-        let (told, could) = (self.window(), self.right_edge() - self.next().min(self.right_edge()));
+        let told = self.window();
+        let could = || {
+            let edge = self.right_edge();
+            edge - self.next().min(edge)
+        };
         if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
-            return 2 * told <= capacity && could > 0 && could >= 2 * told;
+            return 2 * told <= capacity && could() >= (2 * told).max(1);
         }
-        let step = (self.buffer / 2).min(u64::from(self.mss));
+        let (could, step) = (could(), (self.buffer / 2).min(u64::from(self.mss)));
         if could < told + step {
             return false;
         }

@@ -81,6 +81,7 @@ impl Reassembly {
     }
 
     /// The range `[start, end)` arrived.
+    #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> Placed {
         let (placed, block) = self.place(start, end);
         if let Some(block) = block {
@@ -91,11 +92,17 @@ impl Reassembly {
 
     /// As [`insert`](Self::insert) for who sends no SACK: nothing is remembered for reports. The second value is the block that
     /// holds the range.
+    #[inline]
     pub fn place(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         if start == self.next && self.is_in_order() {
             self.next = end.max(start);
             return (Placed::InOrder, None);
         }
+        self.place_unruly(start, end)
+    }
+
+    #[inline(never)]
+    fn place_unruly(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         if end <= self.next {
             self.unruly().dsack = Some((start, end)).filter(|_| start < end);
             return (Placed::Duplicate(end.saturating_sub(start)), None);

@@ -104,6 +104,7 @@ impl Sender {
             self.rearm();
             return;
         }
+        self.is_settled = false;
         let before = Before { in_flight: self.in_flight(), una: self.stream.una(), ecn_echo: self.is_echo(segment) };
         let had_outstanding = !self.scoreboard.is_empty();
         let opened = self.update_peer_window(ack, segment.window);
@@ -190,7 +191,9 @@ impl Sender {
         let is_reducing = self.recovery.phase().is_reducing();
         if news.delivered > 0 || news.acked > 0 {
             self.feed_validation(at, news);
-            self.report_losses(at);
+            if self.scoreboard.has_unreported() {
+                self.report_losses(at);
+            }
             // A controller that rules its window in recovery may grow it there.
             let is_ruled = (was_reducing || is_reducing) && self.is_window_ours;
             let event = Ack {

@@ -90,6 +90,8 @@ pub(crate) struct Sender {
     burst: u32,
     /// The window has room, but Linux waits for an ACK that lets a whole group leave.
     is_deferred: bool,
+    /// A poll found nothing to send, and nothing has happened since that could change that, or what the poll noted.
+    is_settled: bool,
     /// Set CWR on the next new data (RFC 3168 §6.1.2).
     send_cwr: bool,
     marks: Marks,
@@ -127,6 +129,7 @@ impl Sender {
             probe: None,
             burst: 0,
             is_deferred: false,
+            is_settled: false,
             send_cwr: false,
             marks: Marks::default(),
             is_write_cut: false,
@@ -140,6 +143,7 @@ impl Sender {
 
     /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
     pub fn become_subflow(&mut self, index: usize, option_bytes: u32) {
+        self.is_settled = false;
         self.own_index = index as u32;
         self.paced_option_bytes = if self.config.paces_options { option_bytes } else { 0 };
         self.rate.set_fed();
@@ -150,6 +154,7 @@ impl Sender {
     }
     /// What the handshake agreed on.
     pub fn agree(&mut self, features: Features) {
+        self.is_settled = false;
         self.features = features;
         self.detector = Detector::new(features.detection);
         self.reduction = None;
@@ -167,6 +172,7 @@ impl Sender {
     }
     /// The window that the peer's SYN told.
     pub fn open_window(&mut self, window: u64) {
+        self.is_settled = false;
         self.stream.open_window(window);
     }
     /// The SYN was not answered in time. `is_linear`: the next timeout is as long (`tcp_syn_linear_timeouts`).
@@ -187,6 +193,7 @@ impl Sender {
     }
     /// The connection is established. `window`: where the handshake lost so much that the initial window does not hold.
     pub fn start(&mut self, at: Moment<'_>, window: Option<f64>) {
+        self.is_settled = false;
         if self.config.flow_control == FlowControl::Above {
             self.stream.ignore_window();
         }
@@ -197,11 +204,13 @@ impl Sender {
     }
     /// Nothing is sent any more.
     pub fn stop(&mut self) {
+        self.is_settled = false;
         self.timers = Timers::default();
         self.probe = None;
     }
     /// What is outstanding will not be acknowledged.
     pub fn forget_outstanding(&mut self) {
+        self.is_settled = false;
         self.scoreboard = Scoreboard::default();
     }
     /// A segment arrived.
@@ -211,6 +220,7 @@ impl Sender {
 
     /// Append up to `bytes` to the stream; returns how many the buffer took.
     pub fn write(&mut self, bytes: u64) -> u64 {
+        self.is_settled = false;
         let taken = bytes.min(self.send_space());
         self.stream.write(taken);
         self.is_write_cut |= taken < bytes;
@@ -219,6 +229,7 @@ impl Sender {
     }
     /// A write to the buffer above was cut, or not.
     pub fn set_writer_waiting(&mut self, is_waiting: bool) {
+        self.is_settled = false;
         self.is_writer_waiting = is_waiting;
     }
     /// Bytes that [`write`](Self::write) would take.
@@ -236,17 +247,21 @@ impl Sender {
         has_room
     }
     pub fn close(&mut self) {
+        self.is_settled = false;
         self.stream.close();
     }
     /// New data stops at `offset`; `is_fed`: more will be written, only not yet.
     pub fn set_boundary(&mut self, offset: u64, is_fed: bool) {
+        self.is_settled = false;
         self.stream.set_boundary(offset, is_fed);
     }
     /// Send a segment that the peer must acknowledge.
     pub fn probe_window(&mut self) {
+        self.is_settled = false;
         self.probe = Some(Probe::Window);
     }
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.is_settled = false;
         let view = self.view(now.into());
         self.control.on_app_parameters(&view, &parameters);
     }
@@ -334,6 +349,7 @@ impl Sender {
     }
     /// Set the controller's windows.
     pub fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
+        self.is_settled = false;
         let view = self.view(at);
         self.control.on_window_change(&view, &change);
     }

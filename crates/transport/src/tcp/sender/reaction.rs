@@ -17,6 +17,7 @@ use playpath_units::Time;
 impl Sender {
     /// Act on every timer that is due. `false`: too many timeouts in a row, the connection is given up.
     pub fn handle_timeout(&mut self, at: Moment<'_>) -> bool {
+        self.is_settled = false;
         self.burst = 0;
         self.timers.take_pace(at.now);
         if self.timers.take_validation(at.now) {

@@ -65,6 +65,7 @@ impl RttEstimator {
     }
 
     /// Take a sample. `una` and `nxt` bound the round for the Linux rules.
+    #[inline(always)]
     pub fn add_sample(&mut self, sample: Duration, una: u64, nxt: u64, config: &RtoConfig) {
         let sample = round_to_tick(sample, config.tick);
         if self.srtt.is_zero() {

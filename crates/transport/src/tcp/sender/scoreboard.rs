@@ -227,6 +227,12 @@ impl Scoreboard {
         u32::from(!self.is_empty() && self.mark_lost(self.first))
     }
 
+    /// Packets were marked lost that the controller has not been told of.
+    #[inline]
+    pub fn has_unreported(&self) -> bool {
+        self.troubles.as_ref().is_some_and(|troubles| !troubles.unreported.is_empty())
+    }
+
     /// The next packet marked lost, and how many more follow.
     pub fn next_unreported(&mut self) -> Option<(SentPacket, u32)> {
         let unreported = &mut self.troubles.as_mut()?.unreported;

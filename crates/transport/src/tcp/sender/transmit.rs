@@ -60,6 +60,7 @@ impl Sender {
         }
         let Some(choice) = self.choose(at.now) else {
             self.note_pause(at);
+            self.is_settled = self.is_exhausted() && !self.stream.is_window_blocked();
             return false;
         };
         if self.is_paced_until_later(at.now, choice) {
@@ -85,6 +86,12 @@ impl Sender {
             && !(self.recovery.phase() == Phase::Recovery && self.detector.has_last_resort())
             && !self.stream.is_fin_due()
             && self.probe.is_none()
+    }
+
+    /// A poll would find nothing, and note nothing new.
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
     }
 
     /// After a poll that gave nothing: new data waits, and not for its time, as a paced sender's may.
@@ -182,6 +189,7 @@ impl Sender {
         true
     }
 
+    #[inline(always)]
     fn send_new(&mut self, at: Moment<'_>, piece: Piece, out: &mut Outgoing) {
         let now = at.now;
         let was_empty = self.scoreboard.is_empty();
@@ -220,6 +228,7 @@ impl Sender {
         self.mark_push(now, place, out);
     }
 
+    #[inline(never)]
     fn send_again(&mut self, at: Moment<'_>, index: u64, out: &mut Outgoing) {
         let now = at.now;
         let prior_in_flight = self.in_flight();
@@ -248,6 +257,7 @@ impl Sender {
     }
 
     /// Books that every data packet changes.
+    #[inline(always)]
     fn note_sent(&mut self, at: Moment<'_>, len: u32, place: Place, prior_in_flight: u32) {
         self.counters.data_segments_sent += u64::from(len > 0);
         self.counters.data_bytes_sent += u64::from(len);
@@ -260,13 +270,13 @@ impl Sender {
             let number = self.counters.data_segments_sent;
             self.pacer.on_packet_sent(self.config.pacing_burst, at.now, len, rate, number, place.number == 1);
         }
-        let view = self.view(at);
         let sent = PacketSent { payload_bytes: len, is_retransmission: !place.is_new, prior_in_flight };
-        self.control.on_packet_sent(&view, &sent);
+        self.control.on_packet_sent(&sent);
         self.rearm();
     }
 
     #[cold]
+    #[inline(never)]
     fn send_probe(&mut self, at: Moment<'_>, probe: Probe, out: &mut Outgoing) -> bool {
         if probe == Probe::Window {
             self.counters.note().window_probes += 1;

@@ -69,6 +69,7 @@ impl Group {
 
 impl Sender {
     /// The segment that leaves now gets its place in a group.
+    #[inline(always)]
     pub(super) fn join_group(&mut self, now: Time, start: u64, len: u32, is_new: bool) -> Place {
         if !self.group.takes(now, start, is_new) {
             let most = if is_new { self.group_size().min(self.half_window()) } else { self.group_size() };

@@ -190,20 +190,19 @@ impl ProgressivePlayer {
                 }
                 starts
             }
-            Phase::Playing { zero_at } => match self.next_picture() {
-                Some(picture) => self.play(now, zero_at + picture.presentation, &picture),
+            Phase::Playing { zero_at } => match self.media.pictures().get(self.next) {
+                // Asked with every packet: mostly it is not its turn.
+                Some(picture) if self.turn(zero_at + picture.presentation) > now => false,
+                Some(&picture) => self.play(now, zero_at + picture.presentation, &picture),
                 None => self.end_if_over(now, zero_at + self.media.duration()),
             },
             Phase::Waiting { position, .. } => self.drop_overdue(now, position),
         }
     }
 
-    /// The clock runs, and `picture` is next.
+    /// The clock runs, and it is `picture`'s turn.
     fn play(&mut self, now: Time, due: Time, picture: &Picture) -> bool {
         let turn = self.turn(due);
-        if turn > now {
-            return false;
-        }
         if self.is_late_reference(due, picture) {
             self.stop_at_reference(now, due, picture);
             return true;

@@ -67,9 +67,9 @@ impl Player for ProgressivePlayer {
     fn poll_timeout(&self) -> Time {
         match self.phase {
             Phase::Filling { start_at } => start_at,
-            Phase::Playing { zero_at } => match self.next_picture() {
+            Phase::Playing { zero_at } => match self.media.pictures().get(self.next) {
                 None => self.turn(zero_at + self.media.duration()),
-                Some(p) => self.next_look(self.turn(zero_at + p.presentation), &p),
+                Some(p) => self.next_look(self.turn(zero_at + p.presentation), p),
             },
             _ => Time::MAX,
         }

@@ -3,10 +3,16 @@ use super::*;
 const MSS: u32 = 1448;
 const NOW: Time = Time::from_millis(1);
 
+/// Data in order at [`NOW`].
+fn arrive(policy: &mut AckPolicy, bytes: u32, is_push: bool, is_open: bool) {
+    policy.on_in_order(bytes, is_push);
+    policy.schedule(NOW, policy.asks_for_window() && is_open);
+}
+
 /// After a full segment that was acknowledged: no quick ACKs are left.
 fn policy(rule: DelayedAck) -> AckPolicy {
     let mut policy = AckPolicy::new(&Config { delayed_ack: rule, ..Config::linux() });
-    policy.on_in_order(NOW, MSS, false, true);
+    arrive(&mut policy, MSS, false, true);
     policy.on_ack_sent();
     policy
 }
@@ -15,7 +21,7 @@ fn policy(rule: DelayedAck) -> AckPolicy {
 fn what_was_pushed_and_read_is_acknowledged_at_once() {
     for (bytes, is_push, is_due) in [(MSS, false, false), (MSS, true, true), (100, false, true)] {
         let mut policy = policy(DelayedAck::Linux);
-        policy.on_in_order(NOW, bytes, is_push, true);
+        arrive(&mut policy, bytes, is_push, true);
         assert!(!policy.is_due, "not before the reader has it");
         policy.on_read(true);
         assert_eq!(policy.is_due, is_due, "{bytes} {is_push}");
@@ -29,10 +35,10 @@ fn what_was_pushed_and_read_is_acknowledged_at_once() {
 #[test]
 fn a_reader_that_is_ahead_acknowledges_by_reading() {
     let mut policy = policy(DelayedAck::Linux);
-    policy.on_in_order(NOW, MSS, false, false);
+    arrive(&mut policy, MSS, false, false);
     policy.on_read(false);
     assert!(!policy.is_due);
-    policy.on_in_order(NOW, MSS, false, false);
+    arrive(&mut policy, MSS, false, false);
     assert!(!policy.is_due);
     policy.on_read(false);
     assert!(policy.is_due);
@@ -76,7 +82,7 @@ fn sacks_behind_the_third_are_compressed() {
 #[test]
 fn the_rfcs_receiver_waits_all_the_same() {
     let mut policy = policy(DelayedAck::Rfc(Duration::from_millis(200)));
-    policy.on_in_order(NOW, MSS, true, true);
+    arrive(&mut policy, MSS, true, true);
     policy.on_read(true);
     assert!(!policy.is_due);
 }

@@ -1,0 +1,169 @@
+//! noq's client, which fetches a file over several paths at once (draft-ietf-quic-multipath-21) from `playpath serve --transport quic`.
+//!
+//! `two_paths SERVER:PORT /FILE LOCAL…`: a socket on each local address; the paths behind the first are opened when the handshake is done.
+//! Prints a JSON line: bytes of the body, their SHA-256, seconds, and the datagrams' bytes that came over each path. A path that is silent
+//! for a second is given up. Driven by `tests/testbed/test_wire.py`.
+
+#![expect(clippy::disallowed_methods, reason = "a program on the wall clock")]
+
+#[path = "../tests/trusting/mod.rs"]
+mod trusting;
+
+use bytes::BytesMut;
+use noq_proto::crypto::rustls::QuicClientConfig;
+use noq_proto::crypto::{CryptoError, HmacKey};
+use noq_proto::{
+    ClientConfig, Connection, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple, PathStatus, StreamId,
+    TransportConfig,
+};
+use playpath_serve::h3::fields::encode;
+use playpath_transport::codec::quic::{Reader, put_varint};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+use std::error::Error;
+use std::net::{SocketAddr, UdpSocket};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Key;
+
+impl HmacKey for Key {
+    fn sign(&self, _data: &[u8], out: &mut [u8]) {
+        out.fill(1);
+    }
+    fn signature_len(&self) -> usize {
+        32
+    }
+    fn verify(&self, _data: &[u8], _signature: &[u8]) -> Result<(), CryptoError> {
+        Ok(())
+    }
+}
+
+fn bound(local: &str) -> std::io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(format!("{local}:0"))?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn ask(connection: &mut Connection, file: &str) -> Result<StreamId, Box<dyn Error>> {
+    let fields = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", file)];
+    let section = encode(fields.into_iter());
+    let mut bytes = vec![1];
+    put_varint(&mut bytes, section.len() as u64);
+    bytes.extend(section);
+    let id = connection.streams().open(Dir::Bi).ok_or("no stream")?;
+    connection.send_stream(id).write(&bytes)?;
+    connection.send_stream(id).finish()?;
+    Ok(id)
+}
+
+/// What has come of the answer; `true`: all of it.
+fn take(connection: &mut Connection, id: StreamId, into: &mut Vec<u8>) -> bool {
+    let mut stream = connection.recv_stream(id);
+    let Ok(mut chunks) = stream.read(true) else { return false };
+    let is_over = loop {
+        match chunks.next(usize::MAX) {
+            Ok(Some(chunk)) => into.extend(&chunk.bytes),
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+    };
+    let _ = chunks.finalize();
+    is_over
+}
+
+/// The DATA frames of an answer.
+fn body(answer: &[u8]) -> Option<Vec<u8>> {
+    let (mut reader, mut body) = (Reader::new(answer), Vec::new());
+    while !reader.is_empty() {
+        let (kind, payload) = (reader.varint()?, reader.prefixed()?);
+        if kind == 0 {
+            body.extend(payload);
+        }
+    }
+    Some(body)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [server, file, locals @ ..] = &words[..] else { return Err("two_paths SERVER:PORT /FILE LOCAL…".into()) };
+    let server: SocketAddr = server.parse()?;
+    let sockets = locals.iter().map(|local| bound(local)).collect::<Result<Vec<_>, _>>()?;
+    let way = |index: usize| Ok::<_, std::io::Error>(FourTuple::new(server, Some(sockets[index].local_addr()?.ip())));
+
+    let mut transport = TransportConfig::default();
+    transport.max_concurrent_multipath_paths(locals.len() as u32 + 1);
+    transport.default_path_keep_alive_interval(Some(Duration::from_millis(200)));
+    transport.default_path_max_idle_timeout(Some(Duration::from_secs(1)));
+    let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(trusting::tls())?));
+    config.transport_config(Arc::new(transport));
+    let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new(Arc::new(Key))), None, false);
+    let start = Instant::now();
+    let (handle, mut connection) = endpoint.connect(start, config, server, "localhost")?;
+
+    let (mut stream, mut answer, mut came, mut opened) = (None, Vec::new(), vec![0; locals.len()], 1);
+    let (mut buffer, mut out) = ([0; 65_536], Vec::new());
+    loop {
+        let now = Instant::now();
+        for (index, socket) in sockets.iter().enumerate() {
+            while let Ok((length, _)) = socket.recv_from(&mut buffer) {
+                came[index] += length;
+                let bytes = BytesMut::from(&buffer[..length]);
+                if let Some(DatagramEvent::ConnectionEvent(_, event)) =
+                    endpoint.handle(now, way(index)?, None, bytes, &mut Vec::new())
+                {
+                    connection.handle_event(event);
+                }
+            }
+        }
+        if connection.poll_timeout().is_some_and(|due| due <= now) {
+            connection.handle_timeout(now);
+        }
+        while let Some(event) = connection.poll_endpoint_events() {
+            if let Some(event) = endpoint.handle_event(handle, event) {
+                connection.handle_event(event);
+            }
+        }
+        while let Some(event) = connection.poll() {
+            match event {
+                Event::Connected => stream = Some(ask(&mut connection, file)?),
+                Event::ConnectionLost { reason } => return Err(reason.into()),
+                _ => {}
+            }
+        }
+        // The server has to give ids first.
+        while stream.is_some()
+            && opened < sockets.len()
+            && connection.open_path(way(opened)?, PathStatus::Available, now).is_ok()
+        {
+            opened += 1;
+        }
+        let is_over = stream.is_some_and(|id| take(&mut connection, id, &mut answer));
+        while let Some(transmit) = connection.poll_transmit(now, NonZeroUsize::MIN, &mut out) {
+            let by = sockets.iter().position(|socket| socket.local_addr().ok().map(|own| own.ip()) == transmit.src_ip);
+            // What a dead interface does not take is lost.
+            let _ = sockets[by.unwrap_or(0)].send_to(&out[..transmit.size], transmit.destination);
+            out.clear();
+        }
+        if is_over {
+            break;
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(format!("{} bytes after {PATIENCE:?}, over {came:?}", answer.len()).into());
+        }
+        let wait = connection.poll_timeout().map_or(PATIENCE, |due| due.saturating_duration_since(now));
+        let mut waiting: Vec<_> = sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
+        poll(&mut waiting, Some(&Timespec::try_from(wait)?))?;
+    }
+    let body = body(&answer).ok_or("the answer's frames cannot be read")?;
+    let digest = ring::digest::digest(&ring::digest::SHA256, &body);
+    let hash: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    println!(
+        "{}",
+        json!({ "bytes": body.len(), "sha256": hash, "seconds": start.elapsed().as_secs_f64(), "came": came })
+    );
+    Ok(())
+}

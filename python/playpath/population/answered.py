@@ -1,0 +1,61 @@
+"""Answers of an inference that was interrupted: the same question is not asked twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from playpath import __version__
+
+
+class Answered:
+    """A file of answers that grows while an inference runs, and goes when it is through.
+
+    It has a line for each: the hash of what was asked, and the answer. Only places in the file are kept in memory.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._path = file
+        self._lock = Lock()
+        self._places: dict[str, int] = {}
+
+    def __enter__(self) -> Answered:
+        self._file = self._path.open("a+b")
+        self._file.seek(0)
+        end = 0
+        for line in self._file:
+            if not line.endswith(b"\n"):
+                break
+            self._places[line[:64].decode("ascii", "replace")] = end
+            end += len(line)
+        self._file.truncate(end)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+        if error is None:
+            self._path.unlink(missing_ok=True)
+
+    def of(self, asked: str) -> dict[str, Any] | None:
+        """What was answered to it by this version; None: nothing."""
+        with self._lock:
+            place = self._places.get(_key(asked))
+            if place is None:
+                return None
+            self._file.seek(place)
+            found: dict[str, Any] = json.loads(self._file.readline()[65:])
+            return found
+
+    def add(self, asked: str, answer: dict[str, Any]) -> None:
+        """Keep an answer."""
+        with self._lock:
+            self._file.write(f"{_key(asked)} {json.dumps(answer)}\n".encode())
+            self._file.flush()
+
+
+def _key(asked: str) -> str:
+    return hashlib.sha256(f"{__version__} {asked}".encode()).hexdigest()
