@@ -87,6 +87,7 @@ def _changed() -> list[np.ndarray]:
     return [c for c in changed if c.mean() > 0.3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_looking_again_and_again_errs_no_more_often(weighted):
     """Equal senders, looked at after 20, 25, … 320 units, of which with weights one in ten counts for twenty others: one is called better

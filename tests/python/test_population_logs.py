@@ -303,6 +303,7 @@ def test_rows_that_name_nobody_are_not_hashed(tmp_path):
     assert logs.read_logs([log(tmp_path, "throughput_mbps,rtt_ms\n5,40\n")]).rows[0]["name"] == "all"
 
 
+@pytest.mark.slow
 def test_an_answer_says_what_its_paths_are_known_from(tmp_path):
     """The same two users: from rates, from times alone, from times and retransmissions."""
     scenario = (

@@ -26,6 +26,7 @@ def raced(tmp_path_factory) -> PopulationResult:
     return population(CLEAR, cc=SENDERS, store=tmp_path_factory.mktemp("store"), until_decided=31, jobs=2)
 
 
+@pytest.mark.slow
 def test_who_is_beaten_plays_no_more(raced):
     assert list(raced.looks) == [20, 25, 31]
     assert raced.left == {"cubic": 20}

@@ -145,6 +145,7 @@ class Kind:
         return weight * self.stalling * self.stall - 100 * np.log2(self.rate)
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
     random = np.random.default_rng(35)
     wrong, told = 0, 0
@@ -174,6 +175,7 @@ def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
     assert sum(still_open.values()) <= 0.6 * sum(before_open.values()), (still_open, before_open)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sessions", "most_open"), [(10, 0.435), (30, 0.31), (100, 0.115)])
 def test_drawn_pairs(sessions, most_open):
     """Half of what the order of the criteria left open; docs/decisions/ranking.md. One sample of each pair, and the error of that."""

@@ -21,6 +21,7 @@ SHORT, LONG = 60, 2000
 KINDS = ("equal", "nearly equal", "far")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wrong_best_is_rare(kind):
     bound = FALSE_WINNERS + 3 * math.sqrt(FALSE_WINNERS * (1 - FALSE_WINNERS) / SHORT)
@@ -33,6 +34,7 @@ def test_a_wrong_best_in_at_most_five_percent_of_two_thousand_races():
         assert wrong_share(kind, LONG // len(KINDS), number) <= FALSE_WINNERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "noise"), [(2, 3), (4, 2), (14, 2)])
 def test_twice_what_one_notices_is_told_by_sixty_sessions(count, noise):
     decided, _ = power(count, noise, 40, 2)

@@ -209,6 +209,7 @@ def test_figures_have_the_page_s_colours():
     assert not {*COLOURS, INK} & set(re.findall(r"#[0-9a-f]{6}", svg))
 
 
+@pytest.mark.slow
 def test_a_comparison_is_drawn_without_matplotlib(comparison, tmp_path):
     comparison.save(tmp_path)
     code = "import sys; from playpath.cli import app; app(standalone_mode=False); sys.exit('matplotlib' in sys.modules)"
@@ -216,6 +217,7 @@ def test_a_comparison_is_drawn_without_matplotlib(comparison, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_matplotlib_is_for_the_papers_alone():
     pages = ", ".join(f"{kind}_page" for kind in ("comparison", "session", "sweep", "population", "twin"))
     code = f"import sys; from playpath.show.report import {pages}; sys.exit('matplotlib' in sys.modules)"

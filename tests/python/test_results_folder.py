@@ -86,6 +86,7 @@ def test_one_run_at_a_time_writes_into_a_folder(tmp_path):
     assert not folder.parent.exists()  # nothing was written, so nothing stays
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_leaves_locks_nobody_out(tmp_path):
     holder = (
         "import os, pathlib; from playpath.cli.commands.results import results_folder\n"
