@@ -8,7 +8,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "figures"))
 
+from slack_share import AMPLE, chunk_throughput
 from slack_told import Case, interval, session
+
+import playpath
 
 SHARED = [Case(25, 20, "cubic", 12), Case(25, 60, "cubic", 12), Case(25, 60, "newreno", 12)]
 """Half of the link is more than the best rate, so that a sender that yields to a bulk flow takes it away from its viewer."""
@@ -36,3 +39,46 @@ def test_an_interval_by_hand():
     mean, low, high = interval([1.0, 2.0, 3.0])
     assert mean == 2.0
     assert round(high - mean, 3) == round(mean - low, 3) == 2.484
+
+
+TIGHT = """
+name = "tight"
+[[path]]
+rate = "4 Mbit/s"
+rtt = "40 ms"
+jitter = "0.3 ms"
+queue = "4 bdp"
+[video]
+source = "bigbuckbunny"
+rate = "2.8 Mbit/s"
+duration = "60 s"
+[player]
+kind = "progressive"
+buffer = "5 s"
+[[traffic]]
+name = "other"
+kind = "bulk"
+cc = "cubic"
+start_spread = "5 s"
+"""
+
+
+def test_a_film_that_needs_more_than_half_beside_cubic_plays():
+    """It needs 2.8 of 4 Mbit/s. With CUBIC's cuts (`weight` 1) it gets half, and stalls for 58 s; who counts for three gets up
+    to three quarters, and the bulk flow keeps the rest."""
+
+    def played(weight: float) -> tuple[float, float]:
+        metrics = playpath.run(TIGHT, set={"sender": [{"cc": {"name": "slack", "weight": weight}}]}).metrics
+        return metrics["stall_time_s"] or 0.0, metrics["neighbours_goodput_mbps"] or 0.0
+
+    (stall, neighbour), (stall_alike, _) = played(3), played(1)
+    assert stall < 1
+    assert stall_alike > 5
+    assert neighbour > 0.5
+
+
+def test_an_ample_link_is_left_to_others():
+    """Chunk throughput at most 40 % of CUBIC's on 100 Mbit/s (goal of issue 42), at the same picture."""
+    told, cubic = (playpath.run(AMPLE.format(rate=100, rtt=20), cc=[cc]) for cc in ("slack", "cubic"))
+    assert chunk_throughput(told.events) < 0.4 * chunk_throughput(cubic.events)
+    assert (told.metrics["mean_rate_kbps"] or 0.0) >= (cubic.metrics["mean_rate_kbps"] or 0.0)

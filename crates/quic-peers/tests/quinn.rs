@@ -24,16 +24,14 @@ fn cells(control: &'static str, rtts: &[u64], losses: &[f64]) -> Vec<Cell> {
 }
 
 fn mean(cell: &Cell, run: impl Fn(u64) -> Outcome) -> Outcome {
-    let mut sum = Outcome::default();
     // Without random loss every seed is the same run.
     let seeds = if cell.loss > 0.0 { SEEDS } else { 1 };
-    for seed in 0..seeds {
-        let one = run(seed);
-        sum.goodput_mbps += one.goodput_mbps / seeds as f64;
-        sum.packets_lost += one.packets_lost / seeds as f64;
-        sum.mean_rtt_ms += one.mean_rtt_ms / seeds as f64;
-    }
-    sum
+    Outcome::mean((0..seeds).map(run))
+}
+
+/// Without random loss a sawtooth lasts minutes.
+fn length(cell: &Cell) -> Duration {
+    Duration::from_secs(if cell.loss > 0.0 { 65 } else { 305 })
 }
 
 type Make = fn() -> Box<dyn CongestionControl>;
@@ -51,33 +49,42 @@ fn compare_some(control: &'static str, ours_is: &str, make: Make) -> usize {
 fn agreeing(cells: &[Cell], ours_is: &str, make: Make) -> usize {
     let mut agree = 0;
     for cell in cells {
-        // Without random loss a sawtooth lasts minutes.
-        let length = Duration::from_secs(if cell.loss > 0.0 { 65 } else { 305 });
+        let length = length(cell);
         let ours = mean(cell, |seed| play(Ours::new(make), cell, seed, length));
         let theirs = mean(cell, |seed| play(Quinn::new(cell, seed), cell, seed, length));
-        let off = |ours: f64, theirs: f64| (ours / theirs - 1.0) * 100.0;
-        let offs = [
-            off(ours.goodput_mbps, theirs.goodput_mbps),
-            off(ours.packets_lost, theirs.packets_lost),
-            off(ours.mean_rtt_ms, theirs.mean_rtt_ms),
-        ];
-        let is_close = offs.iter().all(|off| off.abs() <= 5.0);
-        agree += usize::from(is_close);
-        println!(
-            "{ours_is} {:>3} ms {:>4} % {} BDP: quinn {:6.2} Mbit/s {:6.0} lost {:6.1} ms; ours {:+5.1} {:+5.1} {:+5.1} %{}",
-            cell.rtt.as_millis_f64(),
-            cell.loss * 100.0,
-            cell.queue,
-            theirs.goodput_mbps,
-            theirs.packets_lost,
-            theirs.mean_rtt_ms,
-            offs[0],
-            offs[1],
-            offs[2],
-            if is_close { "" } else { "  <-" },
-        );
+        agree += usize::from(is_close(ours_is, cell, ours, ("quinn", theirs)));
     }
     agree
+}
+
+/// All three figures are within 5 %.
+fn is_close(ours_is: &str, cell: &Cell, ours: Outcome, theirs: (&str, Outcome)) -> bool {
+    offs(ours_is, cell, ours, theirs).iter().all(|off| off.abs() <= 5.0)
+}
+
+/// By how many per cent goodput, losses and RTT of ours are above theirs; told in a line.
+fn offs(ours_is: &str, cell: &Cell, ours: Outcome, (stack, theirs): (&str, Outcome)) -> [f64; 3] {
+    let off = |ours: f64, theirs: f64| (ours / theirs - 1.0) * 100.0;
+    let offs = [
+        off(ours.goodput_mbps, theirs.goodput_mbps),
+        off(ours.packets_lost, theirs.packets_lost),
+        off(ours.mean_rtt_ms, theirs.mean_rtt_ms),
+    ];
+    let is_close = offs.iter().all(|off| off.abs() <= 5.0);
+    println!(
+        "{ours_is} {:>3} ms {:>4} % {} BDP: {stack} {:6.2} Mbit/s {:6.0} lost {:6.1} ms; ours {:+5.1} {:+5.1} {:+5.1} %{}",
+        cell.rtt.as_millis_f64(),
+        cell.loss * 100.0,
+        cell.queue,
+        theirs.goodput_mbps,
+        theirs.packets_lost,
+        theirs.mean_rtt_ms,
+        offs[0],
+        offs[1],
+        offs[2],
+        if is_close { "" } else { "  <-" },
+    );
+    offs
 }
 
 #[test]

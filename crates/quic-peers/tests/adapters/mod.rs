@@ -1,6 +1,7 @@
 //! Controls of the registry under quinn's and noq's interfaces: the same control on the same link in three independent stacks.
 
-use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, habits, play, stock};
+use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, habits, play, play_over, stock};
+use crate::{cells, length, offs};
 use noq_proto::congestion::ControllerFactory;
 use playpath_cc::{QuicStack, entries};
 use playpath_quic_peers::{AppParameters, Choice, Duration, Rate, noq, quinn};
@@ -21,7 +22,7 @@ fn in_quinn(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
 }
 fn in_noq(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
     let factory = noq::Factory::new(choice(cell.control)).ok()?;
-    Some(play(Noq::with(Arc::new(factory), seed), cell, seed, length))
+    Some(play(Noq::with(Arc::new(factory), seed, 1), cell, seed, length))
 }
 fn in_ours(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
     Some(play(Ours::new(|| stock(cell.control)), cell, seed, length))
@@ -30,14 +31,8 @@ fn in_ours(cell: &Cell, seed: u64, length: Duration) -> Option<Outcome> {
 type Play = fn(&Cell, u64, Duration) -> Option<Outcome>;
 
 fn mean(cell: &Cell, play: Play) -> Option<Outcome> {
-    let mut sum = Outcome::default();
-    for seed in 0..SEEDS {
-        let one = play(cell, seed, LENGTH)?;
-        sum.goodput_mbps += one.goodput_mbps / SEEDS as f64;
-        sum.packets_lost += one.packets_lost / SEEDS as f64;
-        sum.mean_rtt_ms += one.mean_rtt_ms / SEEDS as f64;
-    }
-    Some(sum)
+    let all: Option<Vec<_>> = (0..SEEDS).map(|seed| play(cell, seed, LENGTH)).collect();
+    Some(Outcome::mean(all?.into_iter()))
 }
 
 fn cell(control: &'static str) -> Cell {
@@ -93,6 +88,41 @@ fn three_stacks_agree_on_newreno_and_westwood() {
             let off = theirs.goodput_mbps / ours.goodput_mbps - 1.0;
             assert!(off.abs() < 0.05, "{control} in {stack}: {theirs:?}, in ours {ours:?}");
         }
+    }
+}
+
+/// A bulk transfer over two paths at once, alike but for what each loses, in noq and in ours under the same control: RTT within 1 % and
+/// goodput within 12 % on both paths; in how many cells all three figures are within 5 %. Alike, since noq acknowledges all on the first
+/// path, which draft-ietf-quic-multipath-21 §4.1 allows: beside a path of 60 ms one of 120 ms has a round trip of 90 ms, and 1.62 Mbit/s in
+/// place of our 1.30. Not explained: NewReno has 5 to 10 % more goodput in ours; alone on either path the two are within 3 %.
+fn agree_over_two_paths(control: &'static str, cells: &[Cell]) -> usize {
+    let is_alike = |cell: &Cell| {
+        let paths = [*cell; 2];
+        let seeds = if cell.loss > 0.0 { SEEDS } else { 1 };
+        let factory = || Arc::new(noq::Factory::new(choice(control)).unwrap());
+        let theirs = |seed| play_over(Noq::with(factory(), seed, 2), &paths, seed, length(cell));
+        let ours = |seed| play_over(Ours::over(|| stock(control), 2), &paths, seed, length(cell));
+        let (ours, theirs): (Vec<_>, Vec<_>) = (0..seeds).map(|seed| (ours(seed), theirs(seed))).unzip();
+        let of = |runs: &[Vec<Outcome>], path: usize| Outcome::mean(runs.iter().map(|run| run[path]));
+        let found = [0, 1].map(|path| offs(control, cell, of(&ours, path), ("noq", of(&theirs, path))));
+        let is_near = |[goodput, _, rtt]: &[f64; 3]| goodput.abs() <= 12.0 && rtt.abs() <= 1.0;
+        assert!(found.iter().all(is_near), "{control} {cell:?}: {found:?}");
+        found.iter().flatten().all(|off| off.abs() <= 5.0)
+    };
+    cells.iter().filter(|cell| is_alike(cell)).count()
+}
+
+#[test]
+fn over_two_paths_ours_and_noq_are_near_in_some_cells() {
+    agree_over_two_paths("newreno", &cells("newreno", &[60], &[0.005, 0.02]));
+}
+
+#[test]
+#[ignore = "all 24 cells of two controls: minutes in release"]
+fn over_two_paths_ours_and_noq_are_near() {
+    for control in ["newreno", "cubic"] {
+        let agree = agree_over_two_paths(control, &cells(control, &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]));
+        println!("{control}: {agree} of 24 within 5 %");
     }
 }
 

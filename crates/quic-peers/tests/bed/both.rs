@@ -1,4 +1,4 @@
-//! quinn-proto and noq-proto, its fork, drive alike: what both beds are but for keys, settings and three calls.
+//! quinn-proto and noq-proto, its fork, drive alike: what both beds are but for keys, settings and four calls.
 
 macro_rules! ends {
     ($name:ident, $proto:ident, missing_tag: $missing:expr) => {
@@ -17,8 +17,14 @@ macro_rules! ends {
             data: Vec<u8>,
         }
 
-        fn address(is_client: bool) -> SocketAddr {
-            if is_client { "10.0.0.1:50000".parse().unwrap() } else { "10.0.0.2:443".parse().unwrap() }
+        /// Each path is a network with two hosts.
+        fn address(path: usize, is_client: bool) -> SocketAddr {
+            let (host, port) = if is_client { (1, 50_000) } else { (2, 443) };
+            SocketAddr::from(([10, 0, path as u8, host], port))
+        }
+        fn path_of(address: SocketAddr) -> usize {
+            let SocketAddr::V4(address) = address else { unreachable!("all are of version 4") };
+            usize::from(address.ip().octets()[2])
         }
 
         impl $name {
@@ -49,26 +55,26 @@ macro_rules! ends {
         impl Ends for $name {
             type Datagram = Vec<u8>;
 
-            fn poll(&mut self, now: Time, is_client: bool) -> Option<(Vec<u8>, u64)> {
+            fn poll(&mut self, now: Time, is_client: bool) -> Option<(Vec<u8>, usize, u64)> {
                 let at = self.at(now);
                 let end = &mut self.ends[usize::from(!is_client)];
                 let wire = |bytes: usize| bytes as u64 + 28 + $missing;
                 if let Some(extra) = end.extra.pop() {
                     let bytes = wire(extra.len());
-                    return Some((extra, bytes));
+                    return Some((extra, 0, bytes));
                 }
                 let (_, connection) = end.connection.as_mut()?;
                 let mut buffer = vec![];
                 let transmit = poll(connection, at, &mut buffer)?;
                 buffer.truncate(transmit.size);
-                Some((buffer, wire(transmit.size)))
+                Some((buffer, path_of(transmit.destination), wire(transmit.size)))
             }
 
-            fn handle(&mut self, now: Time, is_client: bool, datagram: Vec<u8>) {
+            fn handle(&mut self, now: Time, is_client: bool, path: usize, datagram: Vec<u8>) {
                 let at = self.at(now);
                 let end = &mut self.ends[usize::from(!is_client)];
                 let mut answer = vec![];
-                let from = address(!is_client);
+                let from = address(path, !is_client);
                 match handle(&mut end.endpoint, at, from, BytesMut::from(&datagram[..]), &mut answer) {
                     Some(DatagramEvent::ConnectionEvent(_, event)) => {
                         let (_, connection) = end.connection.as_mut().unwrap();
@@ -100,8 +106,10 @@ macro_rules! ends {
                 }
                 self.settle();
             }
-            fn pump(&mut self, _now: Time) {
+            fn pump(&mut self, now: Time) {
+                let at = self.at(now);
                 if let Some((_, connection)) = &mut self.ends[0].connection {
+                    open_paths(connection, at);
                     while connection.poll().is_some() {}
                     self.stream = self.stream.or_else(|| connection.streams().open(Dir::Bi));
                     if let Some(id) = self.stream {
@@ -126,8 +134,8 @@ macro_rules! ends {
             fn delivered(&self) -> u64 {
                 self.delivered
             }
-            fn lost(&mut self) -> u64 {
-                lost(&mut self.ends[0])
+            fn lost(&mut self, path: usize) -> u64 {
+                self.ends[0].connection.as_mut().map_or(0, |(_, connection)| lost(connection, path))
             }
         }
     };

@@ -1,4 +1,4 @@
-//! One link for two stacks: a bulk transfer from client to server in virtual time.
+//! The same links for several stacks: a bulk transfer from client to server in virtual time.
 
 mod both;
 pub mod laws;
@@ -36,18 +36,30 @@ pub struct Outcome {
     pub mean_rtt_ms: f64,
 }
 
+impl Outcome {
+    pub fn mean(all: impl Iterator<Item = Outcome>) -> Outcome {
+        let all: Vec<_> = all.collect();
+        let mean = |of: fn(&Outcome) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
+        Outcome {
+            goodput_mbps: mean(|one| one.goodput_mbps),
+            packets_lost: mean(|one| one.packets_lost),
+            mean_rtt_ms: mean(|one| one.mean_rtt_ms),
+        }
+    }
+}
+
 /// The two ends of a stack.
 pub trait Ends {
     type Datagram;
-    /// The client's or the server's next datagram, and its bytes on the wire.
-    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Self::Datagram, u64)>;
-    fn handle(&mut self, now: Time, is_client: bool, datagram: Self::Datagram);
+    /// The client's or the server's next datagram, its path, and its bytes on the wire.
+    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Self::Datagram, usize, u64)>;
+    fn handle(&mut self, now: Time, is_client: bool, path: usize, datagram: Self::Datagram);
     fn timeout(&mut self) -> Time;
     fn handle_timeout(&mut self, now: Time);
     /// The client keeps its buffer full, the server reads.
     fn pump(&mut self, now: Time);
     fn delivered(&self) -> u64;
-    fn lost(&mut self) -> u64;
+    fn lost(&mut self, path: usize) -> u64;
 }
 
 struct Wire<D> {
@@ -58,9 +70,22 @@ struct Wire<D> {
     random: Stream,
     transit: VecDeque<(Time, D)>,
     waits: (f64, u64),
+    measured_bytes: u64,
 }
 
 impl<D> Wire<D> {
+    fn new(cell: &Cell, queue_bytes: u64, loss: f64, random: Stream) -> Wire<D> {
+        Wire {
+            queue_bytes,
+            delay: cell.rtt / 2,
+            free_at: Time::ZERO,
+            loss,
+            random,
+            transit: VecDeque::new(),
+            waits: (0.0, 0),
+            measured_bytes: 0,
+        }
+    }
     fn push(&mut self, now: Time, datagram: D, bytes: u64, measures: bool) {
         let start = self.free_at.max(now);
         let waiting = RATE.bytes_in(start.saturating_since(now));
@@ -72,6 +97,7 @@ impl<D> Wire<D> {
         if measures {
             self.waits.0 += arrives.saturating_since(now).as_millis_f64();
             self.waits.1 += 1;
+            self.measured_bytes += bytes;
         }
         self.transit.push_back((arrives, datagram));
     }
@@ -80,52 +106,68 @@ impl<D> Wire<D> {
     }
 }
 
-/// Plays `ends` for `length`. Goodput and RTT are of what follows the first five seconds, losses of all: in an empty network they are few.
-pub fn play<E: Ends>(mut ends: E, cell: &Cell, seed: u64, length: Duration) -> Outcome {
-    let bdp = RATE.bytes_in(cell.rtt) as f64;
-    let wire = |loss, queue_bytes, name| Wire {
-        queue_bytes,
-        delay: cell.rtt / 2,
-        free_at: Time::ZERO,
-        loss,
-        random: RootSeed(seed).stream(name),
-        transit: VecDeque::new(),
-        waits: (0.0, 0),
-    };
-    let mut up = wire(cell.loss, ((cell.queue * bdp) as u64).max(6000), "up");
-    let mut down = wire(0.0, u64::MAX, "down");
+/// A path: what goes up is limited and lossy, what comes down is not.
+struct Wires<D> {
+    up: Wire<D>,
+    down: Wire<D>,
+}
+
+impl<D> Wires<D> {
+    fn new(cell: &Cell, path: usize, seed: u64) -> Wires<D> {
+        let name = |way: &str| if path == 0 { way.to_owned() } else { format!("{way}{path}") };
+        let random = |way| RootSeed(seed).stream(&name(way));
+        let bdp = RATE.bytes_in(cell.rtt) as f64;
+        let queue_bytes = ((cell.queue * bdp) as u64).max(6000);
+        Wires {
+            up: Wire::new(cell, queue_bytes, cell.loss, random("up")),
+            down: Wire::new(cell, u64::MAX, 0.0, random("down")),
+        }
+    }
+}
+
+/// As [`play_over`] one path.
+pub fn play<E: Ends>(ends: E, cell: &Cell, seed: u64, length: Duration) -> Outcome {
+    play_over(ends, std::slice::from_ref(cell), seed, length)[0]
+}
+
+/// Plays `ends` for `length` over these paths, and measures each: of the goodput the part that the path carried. Goodput and RTT are of
+/// what follows the first five seconds, losses of all: in an empty network they are few.
+pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Duration) -> Vec<Outcome> {
+    let mut paths: Vec<_> = (0..).zip(cells).map(|(path, cell)| Wires::new(cell, path, seed)).collect();
     let (mut now, end) = (Time::ZERO, Time::ZERO + length);
     let warm = Time::from_secs(5);
     let mut start = None;
     while now < end {
         ends.pump(now);
-        while let Some((datagram, bytes)) = ends.poll(now, true) {
-            up.push(now, datagram, bytes, now > warm);
+        while let Some((datagram, path, bytes)) = ends.poll(now, true) {
+            paths[path].up.push(now, datagram, bytes, now > warm);
         }
-        while let Some((datagram, bytes)) = ends.poll(now, false) {
-            down.push(now, datagram, bytes, false);
+        while let Some((datagram, path, bytes)) = ends.poll(now, false) {
+            paths[path].down.push(now, datagram, bytes, false);
         }
-        let next = up.next().min(down.next()).min(ends.timeout());
+        let arrives = |wires: &Wires<_>| wires.up.next().min(wires.down.next());
+        let next = paths.iter().map(arrives).min().unwrap_or(Time::MAX).min(ends.timeout());
         assert!(next < Time::MAX, "nothing will happen");
         now = next.max(now);
         if now > warm && start.is_none() {
             start = Some(ends.delivered());
         }
-        if up.next() <= now {
-            let datagram = up.transit.pop_front().unwrap().1;
-            ends.handle(now, false, datagram);
-        } else if down.next() <= now {
-            let datagram = down.transit.pop_front().unwrap().1;
-            ends.handle(now, true, datagram);
-        } else {
+        let Some(path) = paths.iter().position(|wires| arrives(wires) <= now) else {
             ends.handle_timeout(now);
-        }
+            continue;
+        };
+        let is_up = paths[path].up.next() <= now;
+        let wire = if is_up { &mut paths[path].up } else { &mut paths[path].down };
+        let datagram = wire.transit.pop_front().unwrap().1;
+        ends.handle(now, !is_up, path, datagram);
     }
-    let bytes = start.unwrap();
+    let bytes = (ends.delivered() - start.unwrap()) as f64;
     let seconds = end.saturating_since(warm).as_secs_f64();
-    Outcome {
-        goodput_mbps: (ends.delivered() - bytes) as f64 * 8e-6 / seconds,
-        packets_lost: ends.lost() as f64,
-        mean_rtt_ms: up.waits.0 / up.waits.1 as f64 + cell.rtt.as_millis_f64() / 2.0,
-    }
+    let carried: u64 = paths.iter().map(|wires| wires.up.measured_bytes).sum();
+    let measured = |(path, Wires { up, .. }): (usize, &Wires<_>)| Outcome {
+        goodput_mbps: bytes * 8e-6 / seconds * (up.measured_bytes as f64 / carried as f64),
+        packets_lost: ends.lost(path) as f64,
+        mean_rtt_ms: up.waits.0 / up.waits.1 as f64 + up.delay.as_millis_f64(),
+    };
+    paths.iter().enumerate().map(measured).collect()
 }

@@ -8,8 +8,8 @@ use noq_proto::congestion::ControllerFactory;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::crypto::{CryptoError, HmacKey};
 use noq_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, FourTuple, ServerConfig,
-    StreamEvent, StreamId, TransportConfig, VarInt,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, FourTuple, PathId,
+    PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use playpath_serve::quic::identity::Identity;
 use playpath_units::Time;
@@ -32,8 +32,15 @@ fn handle(
 ) -> Option<DatagramEvent> {
     endpoint.handle(at, FourTuple::new(from, None), None, bytes, answer)
 }
-fn lost(end: &mut End) -> u64 {
-    end.connection.as_mut().map_or(0, |(_, connection)| connection.stats().lost_packets)
+fn lost(connection: &mut Connection, path: usize) -> u64 {
+    connection.path_stats(PathId::ZERO.saturating_add(path as u8)).map_or(0, |stats| stats.lost_packets)
+}
+/// A second one, once both ends have said that they know several.
+fn open_paths(connection: &mut Connection, at: Instant) {
+    if connection.is_multipath_negotiated() && connection.paths().len() == 1 {
+        // Until the peer has sent connection ids for it, it cannot be opened.
+        let _ = connection.open_path(FourTuple::from_remote(address(1, false)), PathStatus::Available, at);
+    }
 }
 
 struct Key;
@@ -52,7 +59,7 @@ impl HmacKey for Key {
 
 type Control = Arc<dyn ControllerFactory + Send + Sync>;
 
-fn transport(factory: Control) -> TransportConfig {
+fn transport(factory: Control, paths: u32) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
         .congestion_controller_factory(factory)
@@ -61,7 +68,8 @@ fn transport(factory: Control) -> TransportConfig {
         .stream_receive_window(VarInt::from_u32(32 << 20))
         .send_window(32 << 20)
         .max_idle_timeout(None)
-        .enable_segmentation_offload(false);
+        .enable_segmentation_offload(false)
+        .max_concurrent_multipath_paths(paths);
     transport
 }
 
@@ -70,8 +78,8 @@ impl Noq {
         clippy::disallowed_methods,
         reason = "noq's times are the process's; only differences from this one are used"
     )]
-    pub fn with(control: Control, seed: u64) -> Noq {
-        let transport = Arc::new(transport(control));
+    pub fn with(control: Control, seed: u64, paths: u32) -> Noq {
+        let transport = Arc::new(transport(control, paths));
         let tls = Identity::made(&["host".to_owned()]).unwrap().into_tls().unwrap().config;
         let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
         server.transport_config(transport.clone());
@@ -87,7 +95,7 @@ impl Noq {
         };
         let zero = Instant::now();
         let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![] };
-        first.connection = Some(first.endpoint.connect(zero, client, address(false), "host").unwrap());
+        first.connection = Some(first.endpoint.connect(zero, client, address(0, false), "host").unwrap());
         let second = End { endpoint: endpoint(false), connection: None, extra: vec![] };
         Noq { zero, ends: [first, second], stream: None, delivered: 0, data: vec![0; 1 << 16] }
     }

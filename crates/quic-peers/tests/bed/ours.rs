@@ -2,6 +2,7 @@
 
 use super::{DATAGRAM, Ends};
 use playpath_cc::CongestionControl;
+use playpath_transport::mptcp::scheduler;
 use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Datagram;
 use playpath_transport::quic::{Connection, Event};
@@ -30,6 +31,10 @@ pub fn stock(name: &str) -> Box<dyn CongestionControl> {
 
 impl Ours {
     pub fn new(control: impl Fn() -> Box<dyn CongestionControl>) -> Ours {
+        Ours::over(control, 1)
+    }
+    /// Several are used as the scheduler of Linux says.
+    pub fn over(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize) -> Ours {
         let window = 32 << 20;
         let flow = FlowWindows {
             connection: window,
@@ -42,25 +47,29 @@ impl Ours {
         config.pacing.in_trains = true; // as quinn paces
         config.loss.undo = false;
         config.idle_timeout = Duration::from_secs(300);
-        Ours {
-            client: Connection::connect(Time::ZERO, config, control()),
-            server: Connection::listen(config, control()),
-            stream: None,
+        let mut client = Connection::connect(Time::ZERO, config, control());
+        let mut server = Connection::listen(config, control());
+        if paths > 1 {
+            let further = || (1..paths).map(|_| control()).collect();
+            let scheduler = || scheduler::build("linux").unwrap();
+            client = client.with_paths(further(), scheduler(), false);
+            server = server.with_paths(further(), scheduler(), false);
         }
+        Ours { client, server, stream: None }
     }
 }
 
 impl Ends for Ours {
     type Datagram = Datagram;
 
-    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Datagram, u64)> {
+    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Datagram, usize, u64)> {
         let end = if is_client { &mut self.client } else { &mut self.server };
         end.poll_transmit(now).map(|datagram| {
-            let bytes = u64::from(datagram.wire_bytes());
-            (datagram, bytes)
+            let (path, bytes) = (usize::from(datagram.path_id), u64::from(datagram.wire_bytes()));
+            (datagram, path, bytes)
         })
     }
-    fn handle(&mut self, now: Time, is_client: bool, datagram: Datagram) {
+    fn handle(&mut self, now: Time, is_client: bool, _path: usize, datagram: Datagram) {
         let end = if is_client { &mut self.client } else { &mut self.server };
         end.handle_datagram(now, &datagram);
     }
@@ -86,7 +95,7 @@ impl Ends for Ours {
     fn delivered(&self) -> u64 {
         self.server.stats().bytes_delivered
     }
-    fn lost(&mut self) -> u64 {
-        self.client.stats().packets_lost
+    fn lost(&mut self, path: usize) -> u64 {
+        self.client.path_stats(path).packets_lost
     }
 }
