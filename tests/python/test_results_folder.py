@@ -120,6 +120,7 @@ def test_names_of_senders_stay_in_the_folder(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["o"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=400), unique=True))
 def test_any_names_give_different_safe_files(names):
     files = file_names(names)
@@ -146,6 +147,7 @@ def test_a_removed_folder_with_nothing_to_keep_is_no_error(tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line(small, tmp_path):
     """No file may be longer than 512 bytes, which a write reports as a full disk does."""
     command = f"ulimit -f 1; exec {sys.executable} -B -m playpath compare small.toml --seeds 1 --out o"

@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from statistics import fmean
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "figures"))
 
 from slack_share import AMPLE, chunk_throughput
@@ -15,6 +17,7 @@ SHARED = [Case(25, 20, "cubic", 12), Case(25, 60, "cubic", 12), Case(25, 60, "ne
 """Half of the link is more than the best rate, so that a sender that yields to a bulk flow takes it away from its viewer."""
 
 
+@pytest.mark.slow
 def test_an_honest_viewer_gets_the_rate_of_a_silent_one():
     """Until 0.2.0, which took a full buffer at any rung for a reason to yield, it was 0.71 of it: 3.7 of 5.2 Mbit/s."""
 

@@ -39,6 +39,7 @@ def test_a_line_of_error_waits_for_no_statistics():
     assert not imported & {"numpy", "polars", "scipy"}
 
 
+@pytest.mark.slow
 def test_a_comparison_without_a_report_draws_nothing(small):
     imported = modules_after("compare", str(small), "--json")
     assert "polars" in imported
@@ -89,6 +90,7 @@ def test_a_wrong_command_names_the_nearest(cli):
     assert "Did you mean 'compare'?" in done.err
 
 
+@pytest.mark.slow
 def test_verbs_stay_functions_whatever_is_imported():
     code = (
         "import playpath.run.compare, playpath.sweep.runner, playpath.population.play, playpath.run.tune, playpath, types\n"
@@ -109,6 +111,7 @@ def test_results_print_on_one_line(comparison):
     assert comparison.headline in repr(comparison)
 
 
+@pytest.mark.slow
 def test_a_sweep_prints_on_one_line_even_where_all_failed(tmp_path):
     design = {"scenario": SMALL, "axis": [{"key": "path.loss", "values": ["0 %", "1 %"]}]}
     result = playpath.sweep(design, store=tmp_path, seeds=1)

@@ -98,6 +98,7 @@ def test_no_cell_of_a_log_becomes_a_formula(tmp_path):
     assert _csv(pl.DataFrame({"sender": ["=1+1"], "cc": ["-"]})) == b"sender,cc\n'=1+1,-\n"
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_asks_a_population_once(tmp_path):
     users = SCENARIO.replace("mine.py:Mine", "cubic").replace('"3 Mbit/s"', '{ uniform = ["3 Mbit/s", "4 Mbit/s"] }')
     (tmp_path / "users.toml").write_text(users + "[population]\npaths = 2\n")

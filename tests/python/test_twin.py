@@ -211,6 +211,7 @@ def test_it_is_stored_and_shown(tmp_path):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["newreno", "cubic"]
 
 
+@pytest.mark.slow
 def test_without_root_one_line_and_status_2(small):
     code = "import os; os.geteuid = lambda: 1000; from playpath.cli import main; main()"
     done = subprocess.run(
