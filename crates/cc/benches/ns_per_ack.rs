@@ -67,7 +67,7 @@ fn acknowledge(cc: &mut dyn CongestionControl, view: &mut View, i: u32) {
     let rtt = view.min_rtt + Duration::from_micros(u64::from(i % 256) * 50);
     view.srtt = (view.srtt * 7 + rtt) / 8;
     let sent = PacketSent { payload_bytes: MSS, is_retransmission: false, prior_in_flight: window };
-    cc.on_packet_sent(view, &sent);
+    cc.on_packet_sent(&sent);
     let prior_delivered = view.delivered.saturating_sub(u64::from(window));
     let rate = RateSample { prior_delivered, ..RateSample::new(window.max(1), rtt, MSS) };
     let event = Ack {
