@@ -255,7 +255,15 @@ def _against(own: list[Row], against: list[list[Row]]) -> list[str]:
     return [f"{stalls} of {len(own)}", f"{starts} of {len(own)}", f"{worse} of {adaptive}"]
 
 
-LABELS = {"cubic": (-9, 3, "right"), "compound": (8, -8, "left"), "slack": (9, 4, "left")}
+LABELS = {
+    "cubic": (-9, -8, "right"),
+    "newreno": (-9, 8, "right"),
+    "compound": (0, 9, "left"),
+    "westwood": (9, -8, "left"),
+    "ledbatpp": (-10, -3, "right"),
+    "vegas": (-2, -14, "right"),
+    "slack": (9, 4, "left"),
+}
 """Where a name stands beside its point, in points; right of it without a word."""
 
 

@@ -7,6 +7,7 @@ Usage: python docs/figures/slack_share.py    (needs playpath installed; a minute
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -88,7 +89,7 @@ def tell_ample() -> None:
         )
 
 
-def chunk_throughput(events: list[dict[str, Any]]) -> float:
+def chunk_throughput(events: Sequence[Mapping[str, Any]]) -> float:
     """Mbit/s, the mean over segments from their request to their last byte (Sammy, SIGCOMM 2023, section 5)."""
     came = [event for event in events if event["event"] == "segment_downloaded"]
     return fmean(8e-6 * event["body_bytes"] / event["download_time_s"] for event in came)
