@@ -38,7 +38,7 @@ pub(crate) struct Strays {
 impl Strays {
     pub const USUAL: Strays = Strays { share: 0.07, times: 4.0, luck: 0.0 };
     /// Where packets are lost at random: by which packets of a transfer, and how they are repaired (a timeout now and then, which the
-    /// model has none of), a quarter of the times are off by a quarter, over 110 sessions that the engine played.
+    /// model has none of), a quarter of the times are off by a quarter, over 45 sessions that the engine played.
     pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25 };
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It is played at as many rates as its times are curved between: an interval of rates is halved until the play in its middle is what
 //! its ends say. What is left of the difference, where packets are lost, is the luck of a play: at which packet a queue overflows, a
-//! rate a little higher decides anew.
+//! rate a little higher decides anew. A transfer is played only at rates at which it may have taken the time that it took.
 
 use crate::chain::Grain;
 use crate::connection::{Connection, Link, Served};
