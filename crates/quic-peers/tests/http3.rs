@@ -444,7 +444,8 @@ fn a_qlog_tells_what_happened() {
     let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
     let mut records = text.split('\u{1e}').skip(1).map(|record| serde_json::from_str::<Value>(record).unwrap());
     let head = records.next().unwrap();
-    assert!(serde_json::from_value::<qlog::QlogSeq>(head.clone()).is_ok(), "{head}");
+    assert_eq!(head["file_schema"], "urn:ietf:params:qlog:file:sequential");
+    assert_eq!(head["serialization_format"], "application/qlog+json-seq");
     assert_eq!((&head["qlog_version"], &head["qlog_format"]), (&json!("0.3"), &json!("JSON-SEQ")));
     assert_eq!(head["trace"]["vantage_point"]["type"], "server");
     assert_eq!(head["trace"]["event_schemas"], json!(["urn:ietf:params:qlog:events:quic-02"]));
@@ -460,7 +461,7 @@ fn a_qlog_tells_what_happened() {
         assert!(name.split(':').count() == 2 && data["packet_type"].is_null(), "{event}");
         assert!(data["header"]["packet_size"].is_null() && data["header"]["payload_length"].is_null(), "{event}");
     }
-    // The published schema, as an independent implementation has it; it has no path ids.
+    // The published schema of the events, as an independent implementation has it; it has no path ids. The header is of a later one.
     for event in &events {
         let read = serde_json::from_value::<qlog::events::Event>(event.clone());
         assert!(read.is_ok(), "{event}: {}", read.unwrap_err());
