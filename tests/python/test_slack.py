@@ -28,10 +28,10 @@ def test_an_honest_viewer_gets_the_rate_of_a_silent_one():
 
 
 def test_an_ample_link_is_not_filled_by_who_tells():
-    """Top rate 8 Mbit/s: a link of 25 without a rival gets no packet lost from who is paced, told, by two to three times that."""
+    """Top rate 8 Mbit/s, a link of 25 without a rival: who tells is paced and loses no packet; a silent one's sender is CUBIC."""
     told, silent = (session(Case(25, 60, "none", 12), told, 1) for told in ("truth", "silent"))
-    assert told["mean_rate_kbps"] >= silent["mean_rate_kbps"]
-    assert told["retransmitted_packets"] <= silent["retransmitted_packets"]
+    assert told["mean_rate_kbps"] >= 0.95 * silent["mean_rate_kbps"]  # the goal of issue 42
+    assert told["retransmitted_packets"] == 0
 
 
 def test_an_interval_by_hand():
