@@ -11,13 +11,13 @@ mod trusting;
 
 use bytes::BytesMut;
 use noq_proto::crypto::rustls::QuicClientConfig;
-use noq_proto::crypto::{CryptoError, HmacKey};
 use noq_proto::{
     ClientConfig, Connection, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple, PathStatus, StreamId,
     TransportConfig,
 };
 use playpath_serve::h3::fields::encode;
 use playpath_transport::codec::quic::{Reader, put_varint};
+use ring::hmac;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 use std::error::Error;
@@ -27,20 +27,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-
-struct Key;
-
-impl HmacKey for Key {
-    fn sign(&self, _data: &[u8], out: &mut [u8]) {
-        out.fill(1);
-    }
-    fn signature_len(&self) -> usize {
-        32
-    }
-    fn verify(&self, _data: &[u8], _signature: &[u8]) -> Result<(), CryptoError> {
-        Ok(())
-    }
-}
 
 fn bound(local: &str) -> std::io::Result<UdpSocket> {
     let socket = UdpSocket::bind(format!("{local}:0"))?;
@@ -100,7 +86,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     transport.default_path_max_idle_timeout(Some(Duration::from_secs(1)));
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(trusting::tls())?));
     config.transport_config(Arc::new(transport));
-    let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new(Arc::new(Key))), None, false);
+    let mut endpoint = Endpoint::new(
+        Arc::new(EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &[1; 32])))),
+        None,
+        false,
+    );
     let start = Instant::now();
     let (handle, mut connection) = endpoint.connect(start, config, server, "localhost")?;
 

@@ -6,7 +6,6 @@ mod trusting;
 
 use bytes::BytesMut;
 use noq_proto::crypto::rustls::QuicClientConfig;
-use noq_proto::crypto::{CryptoError, HmacKey};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple, PathId,
     PathStatus, StreamId, TransportConfig,
@@ -21,6 +20,7 @@ use playpath_serve::store::Store;
 use playpath_transport::Ecn;
 use playpath_transport::codec::quic::put_varint;
 use playpath_units::{Duration, Time};
+use ring::hmac;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -34,20 +34,6 @@ const LOCAL: [&str; 2] = ["10.0.1.1:50000", "10.0.2.1:50000"];
 /// Nanoseconds for each byte: 10 Mbit/s.
 const NANOS: u64 = 800;
 const ONE_WAY: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(30)];
-
-struct Key;
-
-impl HmacKey for Key {
-    fn sign(&self, _data: &[u8], out: &mut [u8]) {
-        out.fill(1);
-    }
-    fn signature_len(&self) -> usize {
-        32
-    }
-    fn verify(&self, _data: &[u8], _signature: &[u8]) -> Result<(), CryptoError> {
-        Ok(())
-    }
-}
 
 fn local(path: usize) -> SocketAddr {
     LOCAL[path].parse().unwrap()
@@ -101,7 +87,11 @@ impl World {
         transport.default_path_max_idle_timeout(Some(std::time::Duration::from_secs(1)));
         let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(trusting::tls()).unwrap()));
         config.transport_config(Arc::new(transport));
-        let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::new(Arc::new(Key))), None, false);
+        let mut endpoint = Endpoint::new(
+            Arc::new(EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &[1; 32])))),
+            None,
+            false,
+        );
         let (handle, client) = endpoint.connect(zero, config, SERVER.parse().unwrap(), "h3.test").unwrap();
         World {
             zero,

@@ -6,13 +6,13 @@ use crate::trusting;
 use bytes::BytesMut;
 use noq_proto::congestion::ControllerFactory;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq_proto::crypto::{CryptoError, HmacKey};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, FourTuple, PathId,
     PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use playpath_serve::quic::identity::Identity;
 use playpath_units::Time;
+use ring::hmac;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -40,20 +40,6 @@ fn open_paths(connection: &mut Connection, at: Instant) {
     if connection.is_multipath_negotiated() && connection.paths().len() == 1 {
         // Until the peer has sent connection ids for it, it cannot be opened.
         let _ = connection.open_path(FourTuple::from_remote(address(1, false)), PathStatus::Available, at);
-    }
-}
-
-struct Key;
-
-impl HmacKey for Key {
-    fn sign(&self, _data: &[u8], out: &mut [u8]) {
-        out.fill(1);
-    }
-    fn signature_len(&self) -> usize {
-        32
-    }
-    fn verify(&self, _data: &[u8], _signature: &[u8]) -> Result<(), CryptoError> {
-        Ok(())
     }
 }
 
@@ -86,7 +72,7 @@ impl Noq {
         let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(trusting::tls()).unwrap()));
         client.transport_config(transport);
         let endpoint = |is_client: bool| {
-            let mut config = EndpointConfig::new(Arc::new(Key));
+            let mut config = EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &[1; 32])));
             let mut bytes = [u8::from(is_client); 32];
             bytes[..8].copy_from_slice(&seed.to_be_bytes());
             config.rng_seed(Some(bytes));
