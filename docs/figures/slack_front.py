@@ -24,8 +24,8 @@ from playpath.plots.style import INK, sender_styles
 Row = dict[str, Any]
 IMAGE = Path(__file__).parents[1] / "images" / "slack-front.png"
 SEED, COUNT = 2026, 84
-JUDGED, SEARCHED = 2, 1
-"""Seeds of each scene; what is compared are means over them."""
+SEEDS = 2
+"""Of each scene; what is compared are means over them."""
 RIVALS = ["cubic", "newreno", "westwood", "compound", "vegas", "ccplca", "bbr", "bbr3", "copa"]
 SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "ledbatpp")]
 OVER_QUIC: list[Row] = [{"name": name} for name in ("slack", "cubic", "newreno", "bbr", "bbr3", "copa")]
@@ -106,12 +106,12 @@ def main() -> None:
     scenes, odd = drawn(), range(1, COUNT, 2)
     if what == "quic":
         more = {"transport": "quic"}
-        tell(play(store, scenes, OVER_QUIC, odd, JUDGED, more), OVER_QUIC)
+        tell(play(store, scenes, OVER_QUIC, odd, SEEDS, more), OVER_QUIC)
         return
     found = search(store, scenes)
     if what == "all":
         senders = SENDERS + [sender for sender in found if sender not in SENDERS]
-        _draw(tell(play(store, scenes, senders, odd, JUDGED), senders))
+        _draw(tell(play(store, scenes, senders, odd, SEEDS), senders))
 
 
 def search(store: Path, scenes: list[tuple[Row, str]]) -> list[Row]:
@@ -121,7 +121,7 @@ def search(store: Path, scenes: list[tuple[Row, str]]) -> list[Row]:
     settings += [{name: draw.choice(values) for name, values in SPACE.items()} for _ in range(DRAWS)]
     senders: list[Row] = [{"name": "slack", **setting} for setting in settings]
     reference: list[Row] = [{"name": "newreno"}]
-    rows = play(store, scenes, senders + reference, range(0, COUNT, 2), SEARCHED)
+    rows = play(store, scenes, senders + reference, range(0, COUNT, 2), SEEDS)
     by = {label(sender): point(_of(rows, sender), _of(rows, reference[0])) for sender in senders}
     for name, place in by.items():
         print(f"| {name} | {place.stall:.2f} | {place.mos:.2f} | {place.neighbour:.0f} % |")
@@ -256,13 +256,16 @@ def _against(own: list[Row], against: list[list[Row]]) -> list[str]:
 
 
 LABELS = {
-    "cubic": (-9, -8, "right"),
+    "cubic": (8, -9, "left"),
     "newreno": (-9, 8, "right"),
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
     "vegas": (-2, -14, "right"),
     "slack": (9, 4, "left"),
+    "ccplca": (-9, -3, "right"),
+    "sammy": (0, 8, "right"),
+    "bbr3": (-8, -12, "right"),
 }
 """Where a name stands beside its point, in points; right of it without a word."""
 
