@@ -64,9 +64,7 @@ def command(
     json: options.Json = False,
 ) -> None:
     """Run one session and print its metrics, flows and links."""
-    setting, several = options.of_transport(setting, None, transport)
-    if several:
-        raise InputError(f"--transport {transport}: one session has one transport; playpath compare plays several")
+    setting = options.of_one_transport(setting, transport)
     loaded = load(
         scenario,
         cc=options.choices(cc, "--cc"),
