@@ -72,10 +72,10 @@ def test_equal_in_every_seed_is_reproduced_vacuously():
     assert judge(check("x", A, against=B, within=1), data).verdict == "reproduced vacuously"
     # A bound alone compares nothing: none lost is what it asks for.
     assert judge(check("x", A, "", high=1), data).verdict == "reproduced"
-    empty, told = check("x", A, against=B, within=1), check("x", A, against={"variant": "c"}, within=20)
+    empty, shown = check("x", A, against=B, within=1), check("x", A, against={"variant": "c"}, within=20)
     assert evaluate(Claim("c", "", "", [empty]), data).verdict == "reproduced vacuously"
-    found = evaluate(Claim("c", "", "", [empty, told]), data)
-    assert (found.verdict, found.deciding.check) == ("reproduced", told)
+    found = evaluate(Claim("c", "", "", [empty, shown]), data)
+    assert (found.verdict, found.deciding.check) == ("reproduced", shown)
 
 
 def test_seeds_that_are_one_run_decide_nothing():
