@@ -4,7 +4,7 @@
  *
  * A law (`law_*.h`) is the arithmetic of one congestion control: static inline functions over its own state, without
  * kernel types, helpers or floating point. The kernel half (`*.bpf.c`) turns kernel callbacks into these events; the test
- * of the laws (crates/laws) compiles the same functions for the host and feeds them what the Rust controls of crates/cc are fed.
+ * of the laws (crates/cc/tests/laws) compiles the same functions for the host and feeds them what the Rust controls of crates/cc are fed.
  *
  * Units: windows in 1/65536 packet (suffix _q16), times in microseconds, rates in packets per microsecond scaled by 2^32
  * (suffix _q32). Parameters in the steps of law_params.h, decimal ones, so that they hold what a person writes.

@@ -10,7 +10,7 @@
  *  3. Marks (ECN) are not answered; `ecn_thresh` and `ecn_factor` are refused.
  *
  * Fixed point: windows in packets / 2^16, rates in packets/us / 2^32, gains and shares in 1/1000. Invariants: bw <= max_bw;
- * cwnd >= 4 except after a timeout. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
+ * cwnd >= 4 except after a timeout. Tested against the Rust control event by event (crates/cc/tests/laws), and on the kernel (tests/testbed).
  */
 #ifndef PLAYPATH_LAW_BBR3_H
 #define PLAYPATH_LAW_BBR3_H

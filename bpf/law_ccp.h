@@ -19,7 +19,7 @@
  *  4. A capacity that is given ends at 4 packets/us, the buffer's term at LAW_MAX_WINDOW.
  *
  * Fixed point: capacity in packets/us scaled by 2^32, windows in 1/65536 packet, gains in 1/1000. Invariant: the law's window
- * is within 2 and max_cwnd. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
+ * is within 2 and max_cwnd. Tested against the Rust control event by event (crates/cc/tests/laws), and on the kernel (tests/testbed).
  */
 #ifndef PLAYPATH_LAW_CCP_H
 #define PLAYPATH_LAW_CCP_H

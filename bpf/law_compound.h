@@ -13,7 +13,7 @@
  *  3. Below low_window (38 packets) dwnd does not grow: there alpha win^k - 1 is under 2 anyway.
  *
  * Fixed point: windows in 1/65536 packet; win^(3/4) = sqrt(win sqrt(win)) by integer square roots, each rounded down to
- * 1/65536. Tested against the Rust controller (crates/laws).
+ * 1/65536. Tested against the Rust controller (crates/cc/tests/laws).
  */
 #ifndef PLAYPATH_LAW_COMPOUND_H
 #define PLAYPATH_LAW_COMPOUND_H

@@ -6,7 +6,7 @@
  * (crates/cc, copa.rs), which this stands for. Differences from it: 1/delta is kept to 1/65536, and ends at 2^20 packets.
  *
  * Fixed point: window in packets / 2^32, 1/delta and velocity in 1/65536. Invariant: 2 <= cwnd <= max_cwnd but for timeouts.
- * Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
+ * Tested against the Rust control event by event (crates/cc/tests/laws), and on the kernel (tests/testbed).
  */
 #ifndef PLAYPATH_LAW_COPA_H
 #define PLAYPATH_LAW_COPA_H

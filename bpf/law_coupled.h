@@ -19,7 +19,7 @@
  *  4. At most LAW_MEMBERS members; RTTs are taken as at most 256 times apart.
  *
  * Fixed point: windows in 1/2^32 packet (increments are thousandths of a packet); sums with RTTs relative to the longest one,
- * in 1/1024. Relative error of an increment below 1 % (crates/laws).
+ * in 1/1024. Relative error of an increment below 1 % (crates/cc/tests/laws).
  */
 #ifndef PLAYPATH_LAW_COUPLED_H
 #define PLAYPATH_LAW_COUPLED_H

@@ -9,7 +9,7 @@
  *     packets 5 s from the plateau.
  *
  * Fixed point: windows in packets / 2^32, so that the increments of small shares of a packet add up; W_max in packets / 2^16.
- * Invariant: 1 <= cwnd <= LAW_MAX_WINDOW. Tested against the Rust control through law_slack.h (crates/laws).
+ * Invariant: 1 <= cwnd <= LAW_MAX_WINDOW. Tested against the Rust control through law_slack.h (crates/cc/tests/laws).
  */
 #ifndef PLAYPATH_LAW_CUBIC_H
 #define PLAYPATH_LAW_CUBIC_H

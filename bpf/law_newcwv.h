@@ -11,7 +11,7 @@
  * never; the loss window is rounded down to whole packets; R counts every retransmission, because the kernel does not tell
  * repeats apart; after a loss that a tail loss probe repaired, R is 0.
  *
- * Units: packets, microseconds. Tested by worked numbers (crates/laws).
+ * Units: packets, microseconds. Tested by worked numbers (crates/cc/tests/laws).
  */
 #ifndef PLAYPATH_LAW_NEWCWV_H
 #define PLAYPATH_LAW_NEWCWV_H

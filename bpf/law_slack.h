@@ -21,7 +21,7 @@
  *  4. A buffer of more than 2 h is one of 2 h; 1 / (1 - u) is at most 2^14.
  *
  * Fixed point: windows as in law_cubic.h; packets in 1/65536; the player's level in nanoseconds; 1 / (1 - u) in 1/2^20, where 0
- * stands for u = 1. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
+ * stands for u = 1. Tested against the Rust control event by event (crates/cc/tests/laws), and on the kernel (tests/testbed).
  */
 #ifndef PLAYPATH_LAW_SLACK_H
 #define PLAYPATH_LAW_SLACK_H

@@ -14,7 +14,7 @@
  *  3. In a round with ACKs of two packets or more those of one are not counted: the receiver may have held them back.
  *  4. Linux's own tcp_vegas differs in most rules (minimum RTT, slow start in every round, Reno's cut): see `vegas-linux`.
  *
- * Fixed point: windows in 1/65536 packet, times in microseconds. Tested against the Rust controller (crates/laws).
+ * Fixed point: windows in 1/65536 packet, times in microseconds. Tested against the Rust controller (crates/cc/tests/laws).
  */
 #ifndef PLAYPATH_LAW_VEGAS_H
 #define PLAYPATH_LAW_VEGAS_H

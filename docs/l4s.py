@@ -312,7 +312,7 @@ def mixture_table() -> str:
     lines.append("| --- " * (len(names) + 2) + "|")
     values = kept("l4s-mixture", mixture)
     for sender, label in SENDERS.items():
-        cells = [told(values[sender][PICTURE], " %"), *(told(values[sender][name], " Mbit/s") for name in names)]
+        cells = [outcome(values[sender][PICTURE], " %"), *(outcome(values[sender][name], " Mbit/s") for name in names)]
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -323,7 +323,7 @@ def headline() -> str:
     return playpath.compare(path, cc=["cubic"], vary={"path.queue": ["droptail", "dualpi2"]}).headline
 
 
-def told(values: Sequence[float], unit: str) -> str:
+def outcome(values: Sequence[float], unit: str) -> str:
     """Mean and interval."""
     mean, low, high = spread(values)
     return f"{number(mean)}{unit} ({number(low)} to {number(high)})"

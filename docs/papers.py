@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 
 from playpath.papers import NAMES, Study, evaluate, study
-from playpath.papers.claims import select
+from playpath.papers.claims import VERDICTS, select
 from playpath.papers.modern_senders import HEAD, rank_scenes, table_rows
 from playpath.papers.study import Claim, Labels, Unstated
 
@@ -69,17 +69,12 @@ def main(out: Path) -> None:
 
 
 def overview(_: Study, folder: Path) -> list[str]:
-    """A row for each claim: base verdict, and, of a run over the joint space, its share. Where it holds is in the appendix."""
-    joint = _joint(folder)
-    if joint is None:
-        return markdown(
-            ["claim", "at the base"], [[f"{c['id']}: {c['statement']}", c["verdict"]] for c in _judged(folder)]
-        )
-    rows = []
+    """The numbers of the claims with each verdict at the base. Their wording and shares are in the appendix."""
+    by_verdict: dict[str, list[str]] = {}
     for claim in _judged(folder):
-        found = joint["claims"][claim["id"]]
-        rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], _of_space(found)])
-    return markdown(["claim", "at the base", "of the space"], rows)
+        by_verdict.setdefault(claim["verdict"], []).append(claim["id"].rpartition("-")[2])
+    rows = [[verdict, ", ".join(by_verdict[verdict])] for verdict in VERDICTS if verdict in by_verdict]
+    return markdown(["verdict at the base", "claims"], rows)
 
 
 def _judged(folder: Path) -> list[dict[str, Any]]:

@@ -254,14 +254,14 @@ def component(entry: Mapping[str, Any], set_as: str) -> str:
     first = entry["params"][0]
     example = set_as.format(name=entry["name"], param=first["name"], value=toml_value(first["default"], set_as))
     rows = [
-        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{told(p)} |"
+        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{outcome(p)} |"
         for p in entry["params"]
     ]
     how = f"\nSet like this: `{example}`.\n" if example else ""
     return "\n".join([text + how, "| parameter | default | allowed | what it does |", "|---|---|---|---|", *rows, ""])
 
 
-def told(param: Mapping[str, Any]) -> str:
+def outcome(param: Mapping[str, Any]) -> str:
     """An example, and what is different in the kernel world."""
     example = f" Example: `{param['example']}`." if param["example"] else ""
     kernel = f" Kernel world: {param['kernel']}." if param["kernel"] else ""

@@ -236,14 +236,14 @@ def answer(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twi
     """What the page shows, in three lines."""
     judged = [m.verdict for _, result in bulk for m in result.metrics if m.metric in BULK_FIGURES]
     figures = Counter(judged), Counter(m.verdict for result in shown.values() for m in result.metrics)
-    told = [
+    listed = [
         f"of {c.total()} figures {c['alike']} are alike, {c['differ']} differ, {c['open']} are open" for c in figures
     ]
     opposite = sum(result.counted()["opposite"] for result in shown.values())
     missing = [name for name in SCENARIOS if name not in shown] + ([] if bulk else ["bulk flows"])
-    lines = [f"- Bulk flows: {told[0]}."] if bulk else []
+    lines = [f"- Bulk flows: {listed[0]}."] if bulk else []
     lines += [
-        f"- Shipped scenarios: {told[1]}.",
+        f"- Shipped scenarios: {listed[1]}.",
         f"- Pairs of senders that the worlds rank in opposite ways: {opposite or 'none'}.",
     ]
     lines += [f"- Not played again with this engine: {', '.join(missing)}."] if missing else []
@@ -292,11 +292,11 @@ def overview(shown: dict[str, Twin]) -> str:
         orders = result.counted()
         verdicts = Counter(found.verdict for found in result.metrics)
         differing = Counter(metric(found.metric).label for found in result.metrics if found.verdict == "differ")
-        told = ", ".join(f"{label} ({count})" if count > 1 else label for label, count in differing.items()) or "–"
+        reported = ", ".join(f"{label} ({count})" if count > 1 else label for label, count in differing.items()) or "–"
         lines.append(
             f"| [{name}](#{name}) | {len(result.senders)} | {SCENARIOS[name].seeds} | {result.ranking_verdict} "
             f"| {orders['alike']}, {orders['opposite']}, {orders['open']} "
-            f"| {verdicts['alike']}, {verdicts['differ']}, {verdicts['open']} | {told} |"
+            f"| {verdicts['alike']}, {verdicts['differ']}, {verdicts['open']} | {reported} |"
         )
     return "\n".join(lines)
 
@@ -339,11 +339,11 @@ def scenario_section(name: str, result: Twin) -> str:
         lines.append(f"| {sender} | " + " | ".join(texts) + " |")
     opposite = [p for p in result.pairs if p.order == "opposite"]
     if opposite:
-        told = "; ".join(
+        shown = "; ".join(
             f"{p.first} and {p.second}: {p.sim or 'alike'} in the simulator, {p.kernel or 'alike'} on the kernel"
             for p in opposite
         )
-        lines += ["", f"Better of a pair that the worlds order in opposite ways: {told}."]
+        lines += ["", f"Better of a pair that the worlds order in opposite ways: {shown}."]
     return "\n".join(lines)
 
 

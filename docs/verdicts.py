@@ -42,8 +42,8 @@ def main() -> int:
     table = "".join(
         f"| *{name}* | {before} | {after if after != before else 'the same'} |\n" for name, before, after, _ in rows
     )
-    told = f'Of {len(rows)} scenarios {depends} end in "it depends on the viewer".\n'
-    text = f"{INTRO}| scenario | stalls first | weighed |\n| --- | --- | --- |\n{table}\n{told}"
+    shown = f'Of {len(rows)} scenarios {depends} end in "it depends on the viewer".\n'
+    text = f"{INTRO}| scenario | stalls first | weighed |\n| --- | --- | --- |\n{table}\n{shown}"
     (ROOT / "docs/appendix/verdicts.md").write_text(mdformat.text(text, options=OPTIONS, extensions=["gfm"]))
     return 0
 

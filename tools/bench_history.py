@@ -75,16 +75,16 @@ def median(runs: Sequence[Mapping[str, tuple[float, float, float]]]) -> dict[str
 
 def dearer(new: Iterable[Entry], old: Sequence[Entry]) -> list[str]:
     """A line for each row that costs more than it did on this machine."""
-    told = []
+    lines = []
     for entry in new:
         before = [e for e in old if (e.row, e.machine) == (entry.row, entry.machine) and e.commit != entry.commit]
         if before and entry.ns_per_packet > (1 + MORE) * before[-1].ns_per_packet:
             was = before[-1]
             more = 100 * (entry.ns_per_packet / was.ns_per_packet - 1)
-            told.append(
+            lines.append(
                 f"{entry.row}: {entry.ns_per_packet:.0f} ns a packet, {more:.0f} % more than at {was.commit} ({was.ns_per_packet:.0f} ns)"
             )
-    return told
+    return lines
 
 
 def load(path: Path) -> list[Entry]:

@@ -36,8 +36,8 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 def page(name: str, command: Any) -> str:
     """The manual page of a command."""
-    told = (command.help or "").strip()
-    summary, _, rest = told.partition("\n\n")
+    text = (command.help or "").strip()
+    summary, _, rest = text.partition("\n\n")
     parts = [
         _header(name),
         section("NAME", f"{_text(name.replace(' ', '-'))} \\- {_text(_line(summary).rstrip('.'))}"),

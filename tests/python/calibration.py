@@ -124,8 +124,8 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
             asked[event["request"]].setdefault("bytes", event.get("body_bytes", 0))
     # Half of the logs have first bytes; from the others the round trip is to be found.
     has_first_bytes = seed % 2 == 0
-    told = [one for one in asked.values() if {"request_sent", "segment_downloaded"} <= one.keys()]
-    first = told[0]["request_sent"]
+    lines = [one for one in asked.values() if {"request_sent", "segment_downloaded"} <= one.keys()]
+    first = lines[0]["request_sent"]
     transfers = [
         {
             "at_s": one["request_sent"] - first,
@@ -134,7 +134,7 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
             "again": counted(one["segment_downloaded"]) - counted(one["request_sent"]),
             **({"first_byte_s": one["first_byte"] - one["request_sent"]} if has_first_bytes else {}),
         }
-        for one in told
+        for one in lines
     ]
     truth = {"capacity": capacity, "loss": loss, "rtt_s": rtt_ms / 1e3, "queue": queue, "think_s": think_ms / 1e3}
     off(transfers, draw)
@@ -214,8 +214,8 @@ def ranks(one: dict[str, Any]) -> dict[str, Any]:
         for name, values in found.items()
     }
     quarters = {name: sorted(values)[DRAWS // 10 :: DRAWS * 2 // 5] for name, values in found.items()}
-    told = {"retransmitted": question["retransmitted"], "queue": one["queue"], "first_bytes": one["has_first_bytes"]}
-    return {"sender": one["sender"], "session": seed, **own, "truth": truth, "draws": quarters, **told, "took_s": took}
+    shown = {"retransmitted": question["retransmitted"], "queue": one["queue"], "first_bytes": one["has_first_bytes"]}
+    return {"sender": one["sender"], "session": seed, **own, "truth": truth, "draws": quarters, **shown, "took_s": took}
 
 
 def drawn(sender: str, seed: int) -> dict[str, Any]:
@@ -254,8 +254,8 @@ if __name__ == "__main__":
     if what == "table":
         table(Path(file))
     elif what == "rank":
-        told = _read(Path(file))
-        _added(Path(rest[0]), {(one["sender"], one["session"]): partial(ranks, one) for one in told})
+        shown = _read(Path(file))
+        _added(Path(rest[0]), {(one["sender"], one["session"]): partial(ranks, one) for one in shown})
     else:
         numbers = itertools.product(range(int(rest[0]), int(rest[1]) + 1), rest[2:] or SENDERS)
         _added(Path(file), {(sender, number): partial(drawn, sender, number) for number, sender in numbers})

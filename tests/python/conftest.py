@@ -132,4 +132,4 @@ def figures_of(page: str) -> list[dict[str, Any]]:
     found = re.findall(
         r"<div data-figure='(\w+)'(?: class='full')?><script type='application/json'>(.*?)</script></div>", page
     )
-    return [{"drawn": kind, **json.loads(told)} for kind, told in found]
+    return [{"drawn": kind, **json.loads(shown)} for kind, shown in found]

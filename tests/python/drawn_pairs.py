@@ -84,7 +84,7 @@ def judged(pair, values):
     best, other = decision.ranking
     sign = 1 if best == "first" else -1
     ahead = {"stall_time_s": sign * pair.more / NOTICED_S, "mean_rate_kbps": sign * pair.picture / NOTICED_SHARE}
-    claims = {told.metric: told.judged for told in decision.criteria[other]}
+    claims = {shown.metric: shown.judged for shown in decision.criteria[other]}
     wrong = any(
         (claims.get(name) == "worse" and units <= 0)
         or (claims.get(name) == "better" and units >= 0)

@@ -139,7 +139,7 @@ def answer(folder: Path, text: str) -> dict:
     }
 
 
-def told(found: dict, truth: dict) -> str:
+def outcome(found: dict, truth: dict) -> str:
     net, right = found["net"], truth["relation"]
     word = "undecided" if found["relation"] in ("open", "alike") else "right" if found["relation"] == right else "wrong"
     word = "right" if found["relation"] == right else word
@@ -161,7 +161,7 @@ def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> 
     word = "" if judge(out).is_reproduced else "no verdict (not given back); "
     mean = sum(float(row["loss_percent"]) for row in rows) / len(rows)
     shares = f"loss {mean:.2f} %, {noisy:.1f} of {len(rows)} lossy, {shared:.1f} shared"
-    return f"{word}{told(found, truth)}; {shares}"
+    return f"{word}{outcome(found, truth)}; {shares}"
 
 
 def cell(kind: str, users: int) -> None:
@@ -180,7 +180,7 @@ def cell(kind: str, users: int) -> None:
                 imported.mkdir()
                 (imported / "users.csv").write_text(read_logs([log]).to_csv())
                 found = answer(imported, scenario(CONSTANT, "", imported / "users.csv"))
-                print(f"  import, {deployed}: {told(found, truth)}", flush=True)
+                print(f"  import, {deployed}: {outcome(found, truth)}", flush=True)
 
 
 def losses() -> None:

@@ -331,7 +331,7 @@ def judge(base: int, number: int) -> tuple[str, str]:
         scenario = playpath.Scenario.from_toml(text, folder=ROOT)
     except InputError as error:
         lines = str(error).splitlines()
-        return ("refused", lines[0]) if len(lines) == 1 else ("broken", told(base, number, text, lines))
+        return ("refused", lines[0]) if len(lines) == 1 else ("broken", described(base, number, text, lines))
     try:
         session = playpath.run(scenario)
         found = faults(json.loads(session.to_json()), tomllib.loads(text))
@@ -339,10 +339,10 @@ def judge(base: int, number: int) -> tuple[str, str]:
             found.append("played twice, the digests differ")
     except BaseException as error:  # a panic of the engine is no Exception, and its seed is wanted, too
         found = [f"{type(error).__name__}: {error}"]
-    return ("broken", told(base, number, text, found)) if found else ("played", "")
+    return ("broken", described(base, number, text, found)) if found else ("played", "")
 
 
-def told(base: int, number: int, text: str, found: list[str]) -> str:
+def described(base: int, number: int, text: str, found: list[str]) -> str:
     return "\n".join([f"base seed {base}, scenario {number}:", *(f"  {fault}" for fault in found), text])
 
 

@@ -38,9 +38,9 @@ def test_a_comparison_beside_traffic_tells_what_is_left_to_it(cli, tmp_path):
     found = cli("compare", file, "--seeds", 2, "--out", tmp_path / "out")
     assert found.status == 0, found.err
     assert "beside it, the others on the path" in found.out
-    told = Comparison.load(tmp_path / "out").to_dict()["neighbours"]
-    assert {entry["sender"] for entry in told} == {"newreno", "cubic"}
-    assert all(entry["goodput_mbps"] > 0 and 0 < entry["loss_ratio"] < 1 for entry in told)
+    shown = Comparison.load(tmp_path / "out").to_dict()["neighbours"]
+    assert {entry["sender"] for entry in shown} == {"newreno", "cubic"}
+    assert all(entry["goodput_mbps"] > 0 and 0 < entry["loss_ratio"] < 1 for entry in shown)
 
 
 def test_an_hour_costs_what_was_sent_in_it():
@@ -120,8 +120,8 @@ def test_on_the_command_line(cli, small, tmp_path):
     for cost in json.loads(done.out)["costs_per_hour"]:
         assert cost["price"] == pytest.approx(0.02 * cost["sent_gb"])
     assert table.read_text().startswith(r"\begin{table}")
-    told = cli("compare", small, "--cc", "cubic", *options, "--out", tmp_path / "out")
-    assert "for each hour of video shown" in told.out
+    output = cli("compare", small, "--cc", "cubic", *options, "--out", tmp_path / "out")
+    assert "for each hour of video shown" in output.out
 
 
 @pytest.mark.parametrize(

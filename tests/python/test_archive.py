@@ -60,9 +60,9 @@ def changed(archive: Path, target: Path, files: dict[str, bytes], manifest: dict
     """A copy with other files, whose sums are right again."""
     with zipfile.ZipFile(archive) as source:
         held = {name: source.read(name) for name in source.namelist()} | files
-    told = json.loads(held["archive.json"]) | (manifest or {})
-    told["files"] = {name: hashlib.sha256(held[name]).hexdigest() for name in told["files"]}
-    held["archive.json"] = json.dumps(told).encode()
+    loaded = json.loads(held["archive.json"]) | (manifest or {})
+    loaded["files"] = {name: hashlib.sha256(held[name]).hexdigest() for name in loaded["files"]}
+    held["archive.json"] = json.dumps(loaded).encode()
     with zipfile.ZipFile(target, "w") as made:
         for name, content in held.items():
             made.writestr(name, content)
@@ -123,9 +123,9 @@ def test_another_verdict_does_not_follow_from_the_tables(comparison, tmp_path):
     )
     done = playpath_command("verify", lie, "--json", cwd=tmp_path)
     assert done.status == 1
-    told = json.loads(done.out)
-    assert not told["same"]
-    assert told["differences"] == ["comparison.json: `verdict` does not follow from the tables beside it"]
+    loaded = json.loads(done.out)
+    assert not loaded["same"]
+    assert loaded["differences"] == ["comparison.json: `verdict` does not follow from the tables beside it"]
 
 
 def test_another_version_is_told_and_the_sessions_are_compared_all_the_same(comparison, tmp_path):

@@ -99,7 +99,7 @@ def test_of_another_version_flows_links_and_the_answer_are_listed_too(archive, t
 )
 def test_what_was_forged_is_named(archive, tmp_path, part, words):
     files: dict[str, bytes] = {}
-    told: dict[str, object] = {}
+    shown: dict[str, object] = {}
     if part in ("flows", "links"):
         frame = table(archive, part)
         number = next(name for name, kind in frame.schema.items() if kind == pl.Float64)
@@ -116,14 +116,14 @@ def test_what_was_forged_is_named(archive, tmp_path, part, words):
         question["scenario"]["name"] = "other"
         files["question.json"] = json.dumps(question).encode()
     elif part == "digest":
-        told["digest"] = "0" * 64
+        shown["digest"] = "0" * 64
     else:
         first = pl.int_range(pl.len()) == 0
         forged = pl.when(first).then(pl.col("goodput_mbps") + 1).otherwise(pl.col("goodput_mbps"))
         files["results/sessions.parquet"] = parquet(
             table(archive, "sessions").with_columns(forged.alias("goodput_mbps"))
         )
-    lie = changed(archive, tmp_path / "lie.zip", files, told)
+    lie = changed(archive, tmp_path / "lie.zip", files, shown)
     done = playpath_command("verify", lie, cwd=tmp_path)
     assert done.status == 1, done.out + done.err
     assert words in done.out
@@ -134,11 +134,11 @@ def test_no_more_sessions_differ_than_there_are(archive, tmp_path):
     frame = table(archive, "sessions").with_columns(pl.lit("0" * 64).alias("digest"))
     lie = changed(archive, tmp_path / "lie.zip", {"results/sessions.parquet": parquet(frame)})
     done = playpath_command("verify", lie, "--json", cwd=tmp_path)
-    told = json.loads(done.out)
-    assert (told["sessions"], told["differing"]) == (4, 4)
-    assert told["wrong"] > 0, "the answer's digest does not follow either"
+    loaded = json.loads(done.out)
+    assert (loaded["sessions"], loaded["differing"]) == (4, 4)
+    assert loaded["wrong"] > 0, "the answer's digest does not follow either"
     first = playpath_command("verify", lie, cwd=tmp_path).out.splitlines()[0]
-    assert first == f"differs: 4 of 4 sessions; {told['wrong']} statements do not follow"
+    assert first == f"differs: 4 of 4 sessions; {loaded['wrong']} statements do not follow"
 
 
 @pytest.mark.parametrize("name", [".", "./", ""])

@@ -39,8 +39,8 @@ def test_the_median_of_the_runs_counts():
 def test_what_costs_five_per_cent_more_is_named():
     old = [entry(commit="z", ns_per_packet=100.0), entry(), entry(machine="other", ns_per_packet=1.0)]
     assert bench_history.dearer([entry(commit="b", ns_per_packet=210.0)], old) == []
-    (told,) = bench_history.dearer([entry(commit="b", ns_per_packet=212.0)], old)
-    assert told == "r: 212 ns a packet, 6 % more than at a (200 ns)"
+    (shown,) = bench_history.dearer([entry(commit="b", ns_per_packet=212.0)], old)
+    assert shown == "r: 212 ns a packet, 6 % more than at a (200 ns)"
     assert bench_history.dearer([entry(ns_per_packet=900.0)], old[1:]) == []  # the same commit, measured again
 
 

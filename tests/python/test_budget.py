@@ -92,12 +92,12 @@ def test_a_flow_chooses_among_very_many_paths():
 
 
 def test_very_many_warnings_are_counted(monkeypatch):
-    told = io.StringIO()
-    monkeypatch.setattr(console, "err", Console(file=told, width=80))
+    captured = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=captured, width=80))
     console.warn(f"path p{i}: a warning" for i in range(100_000))
-    first, *_, last = told.getvalue().splitlines()
+    first, *_, last = captured.getvalue().splitlines()
     assert (first, last) == ("warning: path p0: a warning", "warning: and 99980 more")
-    assert len(told.getvalue().splitlines()) == 21
+    assert len(captured.getvalue().splitlines()) == 21
 
 
 def test_generated_traces_have_a_length(cli):
@@ -126,22 +126,22 @@ def test_what_a_scenario_names_is_a_regular_file(cli, tmp_path):
 
 
 def test_a_long_session_tells_how_far_it_is():
-    told = []
+    lines = []
 
     def watch(played_s, expected_s):
-        told.append((played_s, expected_s))
-        if len(told) == 3:
+        lines.append((played_s, expected_s))
+        if len(lines) == 3:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):  # what a watch raises ends the run
         playpath.run(path() + '[[traffic]]\nkind = "bulk"\n[run]\nduration = "1000000 s"\n', watch=watch)
-    assert [expected for _, expected in told] == [1e6] * 3
-    assert 0 < told[0][0] < told[1][0] < told[2][0]
+    assert [expected for _, expected in lines] == [1e6] * 3
+    assert 0 < lines[0][0] < lines[1][0] < lines[2][0]
 
 
 def test_parts_of_sessions_count():
-    told = []
-    pulse = Pulse(lambda done, total: told.append((done, total)), 2)
+    lines = []
+    pulse = Pulse(lambda done, total: lines.append((done, total)), 2)
     with pulse.watching() as watch:
         watch(3.0, 10.0)
         pulse.tell()
@@ -150,12 +150,12 @@ def test_parts_of_sessions_count():
         pulse.tell()
     pulse.count(None)
     pulse.tell()
-    assert told == [(0.3, 2), (0.9, 2), (1, 2)]
+    assert lines == [(0.3, 2), (0.9, 2), (1, 2)]
 
 
 def test_threads_have_parts_of_their_own():
-    told = []
-    pulse = Pulse(lambda done, total: told.append(done), 2)
+    lines = []
+    pulse = Pulse(lambda done, total: lines.append(done), 2)
     here, there = threading.Event(), threading.Event()
 
     def play():
@@ -172,7 +172,7 @@ def test_threads_have_parts_of_their_own():
         pulse.tell()
     there.set()
     other.join()
-    assert told == [0.8]  # rounded to tenths
+    assert lines == [0.8]  # rounded to tenths
 
 
 LONG = path(rate="1 Gbit/s") + '[[traffic]]\nkind = "bulk"\n[run]\nduration = "100000 s"\n'
@@ -215,6 +215,6 @@ def test_memory_that_runs_out_is_told(tmp_path):
     command = f"ulimit -v 3000000; exec {sys.executable} -m playpath run flood.toml"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     # On a slow machine, after lines on how far it is.
-    told = [line for line in done.stderr.splitlines() if not line.startswith("seconds played: ")]
-    assert (done.returncode, len(told)) == (2, 1), done.stderr
-    assert told[0].startswith("error: out of memory at ")
+    captured = [line for line in done.stderr.splitlines() if not line.startswith("seconds played: ")]
+    assert (done.returncode, len(captured)) == (2, 1), done.stderr
+    assert captured[0].startswith("error: out of memory at ")

@@ -37,14 +37,14 @@ def test_a_choice_is_the_scenario_with_that_setting(varied):
 def test_names_are_in_ranking_sentence_and_json(varied):
     assert set(varied.ranking) == {"droptail", "fq_codel"}
     assert "droptail" in varied.headline
-    told = json.loads(varied.to_json())
-    assert [sender["name"] for sender in told["senders"]] == ["droptail", "fq_codel"]
-    assert told["manifest"]["choices"]["fq_codel"] == {
+    loaded = json.loads(varied.to_json())
+    assert [sender["name"] for sender in loaded["senders"]] == ["droptail", "fq_codel"]
+    assert loaded["manifest"]["choices"]["fq_codel"] == {
         "sender": "cubic",
         "value": "fq_codel",
         "settings": {"path.queue": {"kind": "fq_codel", "limit": LIMIT}},
     }
-    assert told["manifest"]["variants"]["fq_codel"]["path"][0]["queue"]["kind"] == "fq_codel"
+    assert loaded["manifest"]["variants"]["fq_codel"]["path"][0]["queue"]["kind"] == "fq_codel"
 
 
 def test_more_seeds_and_settings_keep_the_choices(varied):
@@ -79,8 +79,8 @@ def test_an_archive_of_choices_is_verified_and_a_forged_one_is_found(cli, small,
     result = Comparison.load(tmp_path / "results")
     asked = Question.from_dict(question_of(result, None).to_dict())
     changed = {**asked.choices, "cubic · pie": asked.choices["cubic · droptail"]}
-    told = list(wrong_answer(tmp_path, result, replace(asked, choices=changed)))
-    assert any("its choices are not those" in line for line in told)
+    lines = list(wrong_answer(tmp_path, result, replace(asked, choices=changed)))
+    assert any("its choices are not those" in line for line in lines)
 
 
 def test_more_seeds_are_the_same_question(cli, small, tmp_path):

@@ -148,13 +148,13 @@ def test_schedulers_take_parameters_as_controls_do(cli, small):
 
 def test_progress_without_a_terminal_is_a_line_now_and_then(capsys):
     now = [0.0]
-    told = console.ProgressLines("sessions", clock=lambda: now[0])
+    outcome = console.ProgressLines("sessions", clock=lambda: now[0])
     for second in range(26):
         now[0] = float(second)
-        told(second, 100)
+        outcome(second, 100)
     assert capsys.readouterr().err.splitlines() == ["sessions: 10 of 100 after 10 s", "sessions: 20 of 100 after 20 s"]
     now[0] = 36.0
-    told(3, 0)
+    outcome(3, 0)
     assert capsys.readouterr().err.splitlines() == ["sessions: 3 after 36 s"]
     with console.progress("sessions") as progress:
         assert isinstance(progress, console.ProgressLines)
@@ -250,11 +250,11 @@ def test_list(cli):
 
 
 def test_list_says_where_each_control_runs(cli):
-    told = " ".join(cli("list", "cc").out.split())
-    assert "RFC 9438 runs in: simulator, Linux as cubic, quinn, noq" in told
-    assert "Linux as bpf:ccplb" in told
-    assert "runs in: simulator, noq; not in quinn: it sets a pacing rate, which quinn does not obey" in told
-    assert "not in quinn and noq: it couples paths" in told
+    output = " ".join(cli("list", "cc").out.split())
+    assert "RFC 9438 runs in: simulator, Linux as cubic, quinn, noq" in output
+    assert "Linux as bpf:ccplb" in output
+    assert "runs in: simulator, noq; not in quinn: it sets a pacing rate, which quinn does not obey" in output
+    assert "not in quinn and noq: it couples paths" in output
     by_name = {entry["name"]: entry for entry in json.loads(cli("list", "cc", "--json").out)}
     assert [one["refused"] for one in by_name["westwood"]["quic_stacks"]] == [None, None]
     assert all("CE marks" in one["refused"] for one in by_name["dctcp"]["quic_stacks"])

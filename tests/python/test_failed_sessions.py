@@ -59,10 +59,10 @@ def test_a_sender_that_never_finished_is_shown_and_not_ranked(kernel, capsys):
     result = compare()
     assert (result.ranking, result.unranked, result.seeds) == (["newreno"], ["cubic"], [1, 2, 3])
     console.print_comparison(result)
-    told = capsys.readouterr()
-    assert any("1, 2, 3" in line and REASON in line for line in told.out.splitlines())
-    assert "failed" in next(line for line in told.out.splitlines() if line.lstrip().startswith("– "))
-    assert "3 sessions failed; the ranking is over the seeds 1, 2, 3; not ranked: cubic" in told.err
+    captured = capsys.readouterr()
+    assert any("1, 2, 3" in line and REASON in line for line in captured.out.splitlines())
+    assert "failed" in next(line for line in captured.out.splitlines() if line.lstrip().startswith("– "))
+    assert "3 sessions failed; the ranking is over the seeds 1, 2, 3; not ranked: cubic" in captured.err
     page = comparison_page(result)
     assert page.count(REASON) == 1
 

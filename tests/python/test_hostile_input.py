@@ -148,8 +148,8 @@ def test_the_last_resort_is_one_line_and_a_file(monkeypatch, tmp_path, capsys):
         command_line.main()
     assert ended.value.code == 1
     (log,) = tmp_path.iterdir()
-    told = capsys.readouterr().err
-    assert told == f"error: ZeroDivisionError: one\\ntwo; this is a fault of playpath, its details are in {log}\n"
+    captured = capsys.readouterr().err
+    assert captured == f"error: ZeroDivisionError: one\\ntwo; this is a fault of playpath, its details are in {log}\n"
     assert "Traceback" in log.read_text()
 
 

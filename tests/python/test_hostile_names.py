@@ -86,8 +86,8 @@ def test_any_name_is_text_everywhere(screen, names):
     console.print_comparison(result)
     session = next(iter(result.timelines.values()))
     print_session(session)
-    told = screen.getvalue()
-    assert not set("\x1b\0\u202e") & set(told)
+    shown = screen.getvalue()
+    assert not set("\x1b\0\u202e") & set(shown)
     for page in (comparison_page(result), session_page(session)):
         for name in names:
             assert "<" not in name or f">{name}" not in page.replace("<script>\n", "")

@@ -63,7 +63,7 @@ def test_compare_keeps_finished_seeds(tmp_path):
 
 
 def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
-    started, told = [], []
+    started, lines = [], []
     interrupted = threading.Event()
 
     def work(task):
@@ -77,12 +77,12 @@ def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
             os.kill(os.getpid(), signal.SIGINT)
 
     def tell(running):
-        told.append(running)
+        lines.append(running)
         interrupted.set()
 
     outcome = run_all(work, range(100), 2, on_done=interrupt, on_interrupt=tell)
     assert outcome.interrupted
-    assert told == [2]
+    assert lines == [2]
     finished = [r for r in outcome.results if r is not None]
     assert finished == sorted(started)
     assert len(finished) <= 3

@@ -89,10 +89,10 @@ def test_a_session_that_never_starts_has_waited_all_along() -> None:
 
 
 def test_a_plain_download_has_no_viewer_and_its_own_figures() -> None:
-    made = engine.record({"sessions": [{"name": "video", "told": {"first_byte_s": 0.25}}]})
+    made = engine.record({"sessions": [{"name": "video", "reported": {"first_byte_s": 0.25}}]})
     assert made["metrics"] == {"first_byte_s": 0.25, "goodput_mbps": 0.0}
     with pytest.raises(RunError, match='no metric is called "first_bite_s"'):
-        engine.record({"sessions": [{"name": "video", "told": {"first_bite_s": 0.25}}]})
+        engine.record({"sessions": [{"name": "video", "reported": {"first_bite_s": 0.25}}]})
 
 
 def test_vlc_s_words_become_events(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
         + line("waiting", 8.9, position_s=7.95)  # the end of the video is no stall
         + line("ended", 8.95, position_s=8.0)
     )
-    ends = [made._take(told) for told in made._lines()]
+    ends = [made._take(received) for received in made._lines()]
     assert ends[-1] == "played"
     played = made._played("played")
     found = figures(played["events"])
@@ -204,9 +204,9 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
     assert found["stall_count"] == 1
     assert found["stall_time_s"] == pytest.approx(0.25)
     assert found["mean_rate_kbps"] == 1500
-    assert played["told"]["displayed_pictures"] == 96
+    assert played["reported"]["displayed_pictures"] == 96
     assert found["discarded_pictures"] == 4
-    assert played["told"]["mean_buffer_s"] == 1.0
+    assert played["reported"]["mean_buffer_s"] == 1.0
     assert played["body_bytes"] == 4000
     assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 12
 
@@ -216,8 +216,8 @@ def test_a_page_that_forgets_its_end_is_told_from_one_that_waits(tmp_path: Path)
     made._take({"event": "playing", "at_s": 0.5, "position_s": 0})
 
     def alive(at_s: float, position_s: float, buffer_s: float) -> str:
-        told = {"position_s": position_s, "buffer_s": buffer_s, "total": 9, "dropped": 0}
-        return str(made._take({"event": "alive", "at_s": at_s, **told}))
+        shown = {"position_s": position_s, "buffer_s": buffer_s, "total": 9, "dropped": 0}
+        return str(made._take({"event": "alive", "at_s": at_s, **shown}))
 
     # The last picture is missing: it waits, and may do so for long.
     assert alive(8.0, 7.6, 0.1) == ""

@@ -152,15 +152,15 @@ def test_the_model_asks_for_what_the_player_asks_for(player: str, node: str, tmp
 @pytest.mark.slow
 def test_live_rules_and_speeds_are_still_what_the_player_says(node: str) -> None:
     """The answers that the rules `lol+` and `l2a` and the laws of speed are held to (crates/video) are dash.js's."""
-    told = json.loads((HERE.parent.parent / "crates/video/tests/data/dashjs_live.json").read_text())
+    loaded = json.loads((HERE.parent.parent / "crates/video/tests/data/dashjs_live.json").read_text())
     done = subprocess.run(
         [node, "laws.mjs"],
         cwd=HERE,
-        input=json.dumps(told["questions"]),
+        input=json.dumps(loaded["questions"]),
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert json.loads(done.stdout) == told["answers"]
+    assert json.loads(done.stdout) == loaded["answers"]

@@ -259,15 +259,15 @@ def played(tmp_path_factory) -> PopulationResult:
 
 @pytest.mark.slow
 def test_the_answer_is_whole(played):
-    told = played.to_dict()
-    assert told["paths"] == 6
-    assert told["units"] == 6
-    assert told["headline"].endswith((".", "packets.", "it."))
+    outcome = played.to_dict()
+    assert outcome["paths"] == 6
+    assert outcome["units"] == 6
+    assert outcome["headline"].endswith((".", "packets.", "it."))
     versus = played.against_baseline["bbr"]
     assert versus.helped.value - versus.harmed.value == pytest.approx(versus.net.value)
     assert versus.helped.low <= versus.helped.value <= versus.helped.high
     assert any("below 20" in text for text in played.warnings)
-    json.dumps(told, allow_nan=False)
+    json.dumps(outcome, allow_nan=False)
 
 
 SHARED = DRAWN + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n[[traffic]]\nkind = "video"\ncc = "cubic"\n'
@@ -293,12 +293,12 @@ def test_more_paths_than_there_are_settle_nothing(played):
 
 
 def test_neighbours_are_put_in_words(played):
-    def told(**neighbours):
+    def outcome(**neighbours):
         return headline.neighbours(replace(played.versus("bbr", "cubic"), neighbours=neighbours))
 
-    assert told() == ""
-    assert told(goodput_ratio=0.97, retransmission_ratio=1.2) == " Its neighbours notice nothing."
-    assert told(goodput_ratio=0.8, retransmission_ratio=2.0, stall_s_with_other=1.0, stall_s_with_sender=3.0) == (
+    assert outcome() == ""
+    assert outcome(goodput_ratio=0.97, retransmission_ratio=1.2) == " Its neighbours notice nothing."
+    assert outcome(goodput_ratio=0.8, retransmission_ratio=2.0, stall_s_with_other=1.0, stall_s_with_sender=3.0) == (
         " Its neighbours retransmit 2 times as much, get 20 % less throughput and stall for 3 s instead of 1 s."
     )
 
@@ -345,11 +345,11 @@ def test_paths_are_added_until_it_is_decided(tmp_path):
     assert found.is_decided
     assert found.best == "bbr"
     assert (list(found.looks), found.paths.height) == ([20], 20)
-    told = found.to_dict()
-    assert (told["stopping"]["looks"], told["stopping"]["most"]) == ([20], 64)
+    outcome = found.to_dict()
+    assert (outcome["stopping"]["looks"], outcome["stopping"]["most"]) == ([20], 64)
     assert "Raced: looked after 20 of at most 64 paths." in found.fine_print
     found.save(tmp_path / "saved")
-    assert PopulationResult.load(tmp_path / "saved").to_dict() == told
+    assert PopulationResult.load(tmp_path / "saved").to_dict() == outcome
     with pytest.raises(InputError, match="must be above the 20 paths to begin with"):
         population(clear, store=tmp_path, until_decided=20)
 

@@ -213,14 +213,14 @@ def test_columns_of_ones_own_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "shown"),
     [
         (COMBINED + "\n", r"read as nginx.*\$request_time.*the first is: 10\.0\.0\.1"),
         ('{"bytes": 1000000}\n', "read as json.*--fields"),
     ],
 )
-def test_a_log_without_times_is_told_what_it_lacks(tmp_path, text, told):
-    with pytest.raises(InputError, match=told):
+def test_a_log_without_times_is_told_what_it_lacks(tmp_path, text, shown):
+    with pytest.raises(InputError, match=shown):
         read_logs([log(tmp_path, text)])
 
 

@@ -148,7 +148,7 @@ class Kind:
 @pytest.mark.slow
 def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
     random = np.random.default_rng(35)
-    wrong, told = 0, 0
+    wrong, shown = 0, 0
     still_open, before_open = {10: 0, 30: 0, 100: 0}, {10: 0, 30: 0, 100: 0}
     for _ in range(200):
         kinds = Kind(random), Kind(random)
@@ -159,7 +159,7 @@ def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
             _, decision = judged(*sessions)
             _, before = judged(*sessions, prefer="stalls")
             if decision.beaten:
-                told += 1
+                shown += 1
                 sign = 1 if decision.beaten == ["one"] else -1
                 wrong += bool((sign * truth < 0).any())
             # Twice what one notices: 5 % of the rate over 100 s; 0.1 s of stall, or 5 % of it.
@@ -168,8 +168,8 @@ def test_wrong_answers_are_rare_and_open_ones_fewer_than_before():
             if (truth > noticed).all() or (truth < -np.array(noticed)).all():
                 still_open[n] += bool(decision.open)
                 before_open[n] += bool(before.open)
-    assert told > 200
-    assert wrong <= 0.05 * told, (wrong, told)
+    assert shown > 200
+    assert wrong <= 0.05 * shown, (wrong, shown)
     assert wrong <= 5, wrong  # 1 of 370
     # 137 are open, and 266 by the order of the criteria.
     assert sum(still_open.values()) <= 0.6 * sum(before_open.values()), (still_open, before_open)

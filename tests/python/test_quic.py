@@ -131,8 +131,8 @@ def test_a_trace_has_a_qlog_that_agrees_with_the_record(cli, tmp_path):
     lost = [event["data"]["header"]["packet_number"] for event in events if event["name"] == "recovery:packet_lost"]
     assert len(lost) == len(set(lost)) > 0
     assert set(lost) <= set(numbers)
-    told = [event["data"] for event in events if event["name"] == "recovery:metrics_updated"]
-    assert min(data["min_rtt"] for data in told if "min_rtt" in data) == pytest.approx(flow["min_rtt_ms"], abs=0.01)
+    lines = [event["data"] for event in events if event["name"] == "recovery:metrics_updated"]
+    assert min(data["min_rtt"] for data in lines if "min_rtt" in data) == pytest.approx(flow["min_rtt_ms"], abs=0.01)
 
 
 def test_over_several_paths_events_name_theirs_and_tcp_has_no_qlog(cli, tmp_path):

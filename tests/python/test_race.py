@@ -146,8 +146,8 @@ def test_most_goes_with_until_decided(cli):
     found = cli("compare", "wireless", "--most", 9)
     assert (found.status, found.err) == (2, "error: --most 9: only with --until-decided\n")
     found = cli("compare", "wireless", "--until-decided", 64)
-    told = "error: --until-decided 64: takes no number; write --until-decided --most 64\n"
-    assert (found.status, found.err) == (2, told)
+    shown = "error: --until-decided 64: takes no number; write --until-decided --most 64\n"
+    assert (found.status, found.err) == (2, shown)
 
 
 UNNAMED = SMALL.replace("[run]\nseeds = 3", "")

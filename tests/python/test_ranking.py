@@ -351,8 +351,8 @@ def test_the_order_of_writing_changes_no_word():
         "d": random.gamma(1.0, 6.0, 12),
     }
     values = {s: {"stall_time_s": v.tolist(), "retransmitted_packets": (50 * v).tolist()} for s, v in stalls.items()}
-    told = set()
+    shown = set()
     for order in itertools.permutations(values):
         ranker = Ranker({sender: values[sender] for sender in order}, VIDEO_CRITERIA)
-        told.add((ranker.headline, ranker.verdict, json.dumps(ranker.decide().to_dict(), sort_keys=True)))
-    assert len(told) == 1
+        shown.add((ranker.headline, ranker.verdict, json.dumps(ranker.decide().to_dict(), sort_keys=True)))
+    assert len(shown) == 1

@@ -46,16 +46,16 @@ def cluster(tmp_path_factory):
             command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=environment
         )
     try:
-        while not (told := re.search(r"--address='([^']+)'", log.read_text())):
+        while not (shown := re.search(r"--address='([^']+)'", log.read_text())):
             assert head.poll() is None, log.read_text()
             time.sleep(0.2)
-        yield SimpleNamespace(address=told[1], flag=folder / "died")
+        yield SimpleNamespace(address=shown[1], flag=folder / "died")
     finally:
         # At SIGTERM it would wait half a minute for its own server, which is gone by then.
         os.killpg(head.pid, signal.SIGKILL)
         head.wait()
         known = Path(tempfile.gettempdir(), "ray", "ray_current_cluster")
-        if known.is_file() and known.read_text() == told[1]:
+        if known.is_file() and known.read_text() == shown[1]:
             known.unlink()  # else the next program looks for a cluster that is gone
 
 

@@ -63,7 +63,7 @@ def test_choices_are_told_by_key_and_value_and_for_whom_they_are_better(comparis
         row = next(row for row in effects.split("<tr>") if f">{effect.sender}</td>" in row)
         assert f">{effect.value}</th>" in row
         assert f">{effect.outcome}</td>" in row
-        assert html.typeset(html.escape(effect.told)) in row
+        assert html.typeset(html.escape(effect.sentence)) in row
     assert "id='choices'" not in comparison_page(comparison)
     assert "id='effects'" not in comparison_page(comparison)
 
@@ -100,14 +100,14 @@ def test_the_contents_list_names_every_section(comparison):
 
 def test_sessions_are_there_in_full(comparison):
     header, array = sessions_of(comparison_page(comparison))
-    assert [told["sender"] for told in header["sessions"]] == comparison.ranking
-    for told in header["sessions"]:
-        session = comparison.timelines[told["sender"]]
-        stored = told["series"]["flow.video"]
+    assert [shown["sender"] for shown in header["sessions"]] == comparison.ranking
+    for shown in header["sessions"]:
+        session = comparison.timelines[shown["sender"]]
+        stored = shown["series"]["flow.video"]
         assert np.array_equal(array(stored["time_s"]), session.series["flow.video"]["time_s"])
         window = session.series["flow.video"]["snd_cwnd"]
         assert np.array_equal(array(stored["snd_cwnd"]), window.astype(np.float32), equal_nan=True)
-        assert told["record"]["window_events"] == session.window_events
+        assert shown["record"]["window_events"] == session.window_events
         assert session.window_events["video"]
     assert header["places"] == [comparison.senders.index(sender) for sender in comparison.ranking]
 
@@ -136,9 +136,9 @@ def test_a_path_s_capacity_is_told_only_where_it_is_known():
 
 
 def test_bands_hold_the_middle_of_the_seeds(comparison, tmp_path):
-    told = comparison.bands.filter((pl.col("sender") == "cubic") & (pl.col("column") == "buffer_level_s"))
-    assert told["time_s"].to_list() == [float(i + 1) for i in range(told.height)]
-    assert (told["low"] <= told["high"]).all()
+    shown = comparison.bands.filter((pl.col("sender") == "cubic") & (pl.col("column") == "buffer_level_s"))
+    assert shown["time_s"].to_list() == [float(i + 1) for i in range(shown.height)]
+    assert (shown["low"] <= shown["high"]).all()
     assert set(comparison.bands["column"]) == {"snd_cwnd", "rtt_ms", "goodput_mbps", "buffer_level_s", "queue_packets"}
     comparison.save(tmp_path)
     assert playpath.Comparison.load(tmp_path).bands.equals(comparison.bands)
@@ -170,8 +170,8 @@ def test_bands_by_hand():
 def test_bands_are_of_each_path_and_of_flows_without_a_video():
     paths = "".join(f'[[path]]\nname = "{n}"\nrate = "3 Mbit/s"\nrtt = "30 ms"\n' for n in ("wifi", "lte"))
     several = f'[video]\nrate = "3 Mbit/s"\nduration = "4 s"\n{paths}[[sender]]\ncc = "lia"\n[run]\nseeds = 2\n'
-    told = playpath.compare(several, timelines=True).bands
-    assert set(told["series"]) == {
+    reported = playpath.compare(several, timelines=True).bands
+    assert set(reported["series"]) == {
         "player", "flow.video/wifi", "flow.video/lte", "link.path.wifi/down", "link.path.lte/down"
     }  # fmt: skip
     # Chance says which flow begins first: it must not say which ones are shown.

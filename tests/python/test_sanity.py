@@ -31,7 +31,7 @@ rtt = "60 ms"
 """
 
 
-def told(more="", **changes):
+def outcome(more="", **changes):
     return doubts(
         playpath.load(PATH.format(**{"rate": "4 Mbit/s", "buffer": "1 s", "queue": "1 bdp"} | changes) + more)
     )
@@ -54,7 +54,7 @@ def test_shipped_scenarios_raise_no_doubt(scenario):
     ],
 )
 def test_each_doubt_is_one_sentence(changes, says):
-    (text,) = told(**changes)
+    (text,) = outcome(**changes)
     assert text.startswith(says)
     assert "\n" not in text
 
@@ -63,7 +63,7 @@ def test_each_doubt_is_one_sentence(changes, says):
     "changes", [{}, {"rate": "6 Mbit/s"}, {"buffer": "10 s"}, {"queue": "2 packets"}, {"queue": "3 kB"}]
 )
 def test_what_may_be_meant_is_not_doubted(changes):
-    assert told(**changes) == []
+    assert outcome(**changes) == []
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_an_adaptive_video_needs_its_lowest_rate(ladder, says):
 
 
 def test_several_paths_count_together():
-    assert told(SECOND, rate="8 Mbit/s") == []
-    (text,) = told(SECOND, rate="13 Mbit/s")
+    assert outcome(SECOND, rate="8 Mbit/s") == []
+    (text,) = outcome(SECOND, rate="13 Mbit/s")
     assert "all 2 paths carry together (12 Mbit/s)" in text
 
 
@@ -85,7 +85,7 @@ BULK = '[[traffic]]\nkind = "bulk"\ncc = "newreno"\n'
 
 
 def test_flows_in_step_with_a_full_queue_are_told():
-    (text,) = told(BULK)
+    (text,) = outcome(BULK)
     assert text.startswith("path one: flows share a drop-tail queue and all delays are fixed")
     assert 'jitter = "1 ms"' in text  # half of 12 kbit at 6 Mbit/s
     drawn = BULK + 'rtt = { uniform = ["20 ms", "440 ms"] }\n'
@@ -114,8 +114,8 @@ def test_doubts_come_before_the_result(cli, tmp_path):
 
 def test_a_default_sender_is_named():
     text = SMALL.split("[[sender]]")[0]
-    (told,) = doubts(playpath.load(text))
-    assert told == "the scenario names no sender: cubic plays; name others with [[sender]] or --cc"
+    (outcome,) = doubts(playpath.load(text))
+    assert outcome == "the scenario names no sender: cubic plays; name others with [[sender]] or --cc"
     for named in (SMALL, text + "[[ sender ]]\ncc = 'vegas'\n", "sender = [{cc = 'vegas'}]\n" + text):
         assert doubts(playpath.load(named)) == []
     assert doubts(playpath.load(playpath.load(SMALL).resolved)) == []
@@ -164,5 +164,7 @@ def test_sessions_that_pass_from_a_traces_end_to_its_beginning(duration, start, 
         "path": [{"name": "p", "trace": str(tmp_path / "*.csv"), "rtt": "60 ms", "queue": "1 bdp", **start}],
         "sender": [{"cc": "cubic"}, {"cc": "bbr"}],
     }
-    told = [text for text in doubts_of_population(load_population(scenario)) if "from the end of their trace" in text]
-    assert [text.split(" of sessions")[0] for text in told] == ([share] if share else [])
+    outcome = [
+        text for text in doubts_of_population(load_population(scenario)) if "from the end of their trace" in text
+    ]
+    assert [text.split(" of sessions")[0] for text in outcome] == ([share] if share else [])

@@ -156,10 +156,10 @@ def test_drawn_wrong_documents_are_refused_by_engine_and_schema():
 
 
 def test_help_tells_of_keys(capsys):
-    told = playpath_command("help", "path.queue").out
-    assert "path.queue" in told
-    assert "tail drop of 1 bdp" in told
-    assert "link.queue" in told
+    output = playpath_command("help", "path.queue").out
+    assert "path.queue" in output
+    assert "tail drop of 1 bdp" in output
+    assert "link.queue" in output
     plain = json.loads(playpath_command("help", "seeds", "--json").out)
     assert {key["place"] for key in plain} == {"run.seeds", "seeds"}
     wrong = playpath_command("help", "lsos")
@@ -262,5 +262,5 @@ def has(name: str):
 
 def test_a_key_that_is_newer_than_the_first_version_says_so():
     first = set((ROOT / "tests/python/keys_of_0_1.txt").read_text().split())
-    told = {f"{table}.{key['name']}": key["since"] for table, spec in keys.tables().items() for key in spec["keys"]}
-    assert {key for key, since in told.items() if since == "0.1"} == first & told.keys()
+    shown = {f"{table}.{key['name']}": key["since"] for table, spec in keys.tables().items() for key in spec["keys"]}
+    assert {key for key, since in shown.items() if since == "0.1"} == first & shown.keys()

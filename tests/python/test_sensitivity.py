@@ -30,22 +30,22 @@ def found(result) -> Sensitivity:
 
 
 def test_each_setting_of_the_path_is_varied_alone(result):
-    told = [(setting, was, now) for setting, _, was, now in variations(result.scenario)]
-    assert told[:2] == [("rate", "6 Mbit/s", "4.8 Mbit/s"), ("rate", "6 Mbit/s", "7.5 Mbit/s")]
-    assert told[2:6] == [
+    lines = [(setting, was, now) for setting, _, was, now in variations(result.scenario)]
+    assert lines[:2] == [("rate", "6 Mbit/s", "4.8 Mbit/s"), ("rate", "6 Mbit/s", "7.5 Mbit/s")]
+    assert lines[2:6] == [
         ("RTT", "60 ms", "48 ms"),
         ("RTT", "60 ms", "75 ms"),
         ("loss", "1 %", "0.5 %"),
         ("loss", "1 %", "2 %"),
     ]
-    assert {setting for setting, *_ in told} == {"rate", "RTT", "loss", "queue"}
+    assert {setting for setting, *_ in lines} == {"rate", "RTT", "loss", "queue"}
 
 
 def test_a_path_without_loss_gets_some_and_what_is_compared_is_not_varied():
     loaded = playpath.load(SMALL, cc="cubic", set={"path.loss": "0 %"}, vary={"path.queue": "droptail,pie"})
-    told = [(setting, now) for setting, _, _, now in variations(loaded)]
-    assert ("loss", "0.1 %") in told
-    assert "queue" not in [setting for setting, _ in told]
+    lines = [(setting, now) for setting, _, _, now in variations(loaded)]
+    assert ("loss", "0.1 %") in lines
+    assert "queue" not in [setting for setting, _ in lines]
 
 
 def test_a_variation_is_the_comparison_with_that_setting(result, found):
@@ -71,13 +71,13 @@ def shift(setting: str, outcome: str, moved: float, leads: str = "a") -> Shift:
 
 def test_what_turns_the_answer_comes_before_what_moves_it():
     shifts = [shift("rate", "stays", 9.0), shift("loss", "beaten", 2.0, "b"), shift("RTT", "stays", 0.5)]
-    told = Sensitivity("a", "b", "stall_time_s", 1.0, 3, 18, shifts)
-    assert [s.setting for s in told.order] == ["loss", "rate", "RTT"]
-    assert told.sentence == (
+    shown = Sensitivity("a", "b", "stall_time_s", 1.0, 3, 18, shifts)
+    assert [s.setting for s in shown.order] == ["loss", "rate", "RTT"]
+    assert shown.sentence == (
         "Most sensitive to the loss: at 20 instead of 10 b does better than a; then to the rate: at 20 instead of 10 the stall time of b "
         "minus that of a is +3 s instead of +1."
     )
-    calm = replace(told, shifts=[shift("rate", "stays", 0.4)])
+    calm = replace(shown, shifts=[shift("rate", "stays", 0.4)])
     assert calm.sentence.startswith("Small variations of rate change nothing that one would notice")
 
 
@@ -125,13 +125,13 @@ def measured(lost: float, busy: float, drops: dict[str, float]) -> SimpleNamespa
 
 def test_what_held_a_rate_is_what_was_measured():
     """Of 50 lost packets in 100 s one every 2 s; 30 of 40 drops at the full queue are 75 %."""
-    (told,) = causes(measured(50, 0.5, {"queue_full": 30.0, "loss": 10.0, "aqm": 0.0}))
-    assert told.told == (
+    (shown,) = causes(measured(50, 0.5, {"queue_full": 30.0, "loss": 10.0, "aqm": 0.0}))
+    assert shown.sentence == (
         "2 Mbit/s: the path was busy 50 % of the time; every 2 s a packet was lost (at the full queue 75 %, by chance on the link 25 %); "
         "queueing made its RTT 90 ms instead of 60."
     )
     (full,) = causes(measured(0, 0.95, {}))
-    assert "busy 95 % of the time, which is full; hardly a packet was lost" in full.told
+    assert "busy 95 % of the time, which is full; hardly a packet was lost" in full.sentence
 
 
 def test_the_rule_that_blocks_a_population_is_named():
@@ -149,14 +149,14 @@ def test_costs_stand_without_a_price(cli, small, tmp_path):
     assert "for each hour of video shown" in done.out
     assert "price" not in done.out
     assert "What an hour shown takes" in (tmp_path / "out" / "report.html").read_text()
-    told = json.loads(cli("compare", small, "--seeds", 2, "--json").out)
-    assert [cost["sender"] for cost in told["costs_per_hour"]] == told["ranking"]
+    loaded = json.loads(cli("compare", small, "--seeds", 2, "--json").out)
+    assert [cost["sender"] for cost in loaded["costs_per_hour"]] == loaded["ranking"]
 
 
 def test_traces_and_bursts_of_loss_are_varied():
     """Rates of a trace by a fifth; how often and how long bursts of loss come by two."""
-    told = {(setting, was, now) for setting, _, was, now in variations(playpath.load("mobile"))}
-    assert {("share of the trace's rates", "1", "0.8"), ("share of the trace's rates", "1", "1.25")} <= told
+    shown = {(setting, was, now) for setting, _, was, now in variations(playpath.load("mobile"))}
+    assert {("share of the trace's rates", "1", "0.8"), ("share of the trace's rates", "1", "1.25")} <= shown
     begins, ends = (f"chance that a burst of loss {word}" for word in ("begins", "ends"))
     for kind, wanted in (
         ("bursts", {("time between bursts of loss", "10 s", "20 s"), ("length of bursts of loss", "20 ms", "10 ms")}),

@@ -187,8 +187,8 @@ def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
         done = subprocess.run(
             [*command, "--dump-dom", said["url"]], capture_output=True, text=True, timeout=90, check=True
         )
-    told = json.loads(html.unescape(re.search(r"\{.*\}", done.stdout.replace(PAGE, ""))[0]))  # type: ignore[index]
-    assert told == {"sha256": hashlib.sha256(BYTES).hexdigest(), "version": "h3"}
+    loaded = json.loads(html.unescape(re.search(r"\{.*\}", done.stdout.replace(PAGE, ""))[0]))  # type: ignore[index]
+    assert loaded == {"sha256": hashlib.sha256(BYTES).hexdigest(), "version": "h3"}
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_command_that_wants_more_shows_its_help(cli, command):
 
 
 def test_the_commands_are_one_line_each():
-    shown = [f"  {name:<11}  {told}" for name, told in COMMANDS.items()]
+    shown = [f"  {name:<11}  {reported}" for name, reported in COMMANDS.items()]
     assert max(map(len, shown)) < 80
 
 
@@ -200,9 +200,9 @@ def test_a_hostile_document_is_wrong_input(text):
     ],
 )
 def test_what_was_taken_for_another_kind_names_its_command(take, name, remedy):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as shown:
         take(name)
-    assert str(told.value) == f"{name}: {remedy}"
+    assert str(shown.value) == f"{name}: {remedy}"
 
 
 def test_a_wheel_holds_every_shipped_file():

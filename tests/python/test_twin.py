@@ -173,10 +173,10 @@ def test_the_key_is_that_of_one_sender_and_any_number_of_seeds():
 
 @pytest.mark.parametrize("finished", [2, 5])
 def test_ctrl_c_keeps_whole_seeds(finished, tmp_path):
-    told = []
-    options = {"left_out": lambda s: {}, "on_interrupt": told.append, "store": tmp_path}
+    lines = []
+    options = {"left_out": lambda s: {}, "on_interrupt": lines.append, "store": tmp_path}
     result = twin(SMALL, kernel=FakeKernel(same, fail_at=finished), **options)
-    assert (result.interrupted, result.kernel.seeds, told) == (True, list(range(1, finished // 2 + 1)), [0])
+    assert (result.interrupted, result.kernel.seeds, lines) == (True, list(range(1, finished // 2 + 1)), [0])
     rest = FakeKernel(same)
     assert not twin(SMALL, kernel=rest, **options).interrupted
     assert len(rest.played) == 6 - finished

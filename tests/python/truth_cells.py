@@ -62,7 +62,7 @@ def cell(number: int, users: int) -> Said:
         folder = Path(place)
         link, traffic = viewers(folder, kind, users, str(number))
         text = scenario(link, traffic, folder / "users.csv").replace(LADDERS[0], ladder)
-        told: Said = {
+        shown: Said = {
             "cell": number,
             "kind": kind,
             "ladder": ladder,
@@ -71,26 +71,28 @@ def cell(number: int, users: int) -> Said:
         }
         for deployed in ("cubic", "bbr"):
             log = beacons(folder, text, True, deployed)
-            told[f"infer {deployed}"] = inferred(folder, log, deployed, ladder)
-            told[f"import {deployed}"] = imported(folder, log, deployed, ladder)
-    return told
+            shown[f"infer {deployed}"] = inferred(folder, log, deployed, ladder)
+            shown[f"import {deployed}"] = imported(folder, log, deployed, ladder)
+    return shown
 
 
 def table(cells: Sequence[Said]) -> None:
     """The figures of issue 36, 5 (b)."""
     sides = {"better": 1, "worse": -1}
     for way in ("infer", "import"):
-        told = [(one["truth"], one[f"{way} {deployed}"]) for one in cells for deployed in ("cubic", "bbr")]
-        verdicts = [(sides.get(truth["relation"], 0), sides.get(own["relation"], 0), truth, own) for truth, own in told]
+        lines = [(one["truth"], one[f"{way} {deployed}"]) for one in cells for deployed in ("cubic", "bbr")]
+        verdicts = [
+            (sides.get(truth["relation"], 0), sides.get(own["relation"], 0), truth, own) for truth, own in lines
+        ]
         wrong = sum(own * (true or (1 if truth["net"][0] > 0 else -1)) < 0 for true, own, truth, _ in verdicts)
         large = [(true, own) for true, own, truth, _ in verdicts if true and abs(truth["net"][0]) > 2 * NOTICED]
         decided = sum(own == true for true, own in large)
-        holds = sum(own["stalls"][1] <= truth["stalls"][0] <= own["stalls"][2] for truth, own in told)
+        holds = sum(own["stalls"][1] <= truth["stalls"][0] <= own["stalls"][2] for truth, own in lines)
         pairs = [[sides.get(one[f"{way} {deployed}"]["relation"], 0) for deployed in ("cubic", "bbr")] for one in cells]
-        refused = sum(own["relation"] == "refused" for _, own in told)
+        refused = sum(own["relation"] == "refused" for _, own in lines)
         print(
-            f"| {way} | {wrong} of {len(told)} | {decided} of {len(large)} | {holds} of {len(told)} "
-            f"| {sum(a * b < 0 for a, b in pairs)} of {len(cells)} | {refused} of {len(told)} |"
+            f"| {way} | {wrong} of {len(lines)} | {decided} of {len(large)} | {holds} of {len(lines)} "
+            f"| {sum(a * b < 0 for a, b in pairs)} of {len(cells)} | {refused} of {len(lines)} |"
         )
 
 

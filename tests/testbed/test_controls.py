@@ -162,7 +162,7 @@ def test_a_value_that_the_kernel_does_not_hold_is_refused_by_name() -> None:
     assert with_cc(name="ccp", recovery="freeze").parameters == {"recovery": "freeze"}
     printed = {"mode": "paper", "bound": "printed", "rtt": "raw", "estimator": "given", "capacity": 863.25}
     assert with_cc(name="ccplca", **printed).parameters == printed
-    for cc, told in [
+    for cc, reported in [
         (
             {"name": "vegas", "alpha": 0.0125},
             "`alpha` = 0.0125 .* vegas takes; allowed: 0 to 1000 packets in steps of 0.001",
@@ -174,7 +174,7 @@ def test_a_value_that_the_kernel_does_not_hold_is_refused_by_name() -> None:
         ),
         ({"name": "cubic", "beta": 0.8}, "`beta` = 0.8 .* cubic takes; allowed: only 0.7"),
     ]:
-        with pytest.raises(UnsupportedError, match=told):
+        with pytest.raises(UnsupportedError, match=reported):
             with_cc(**cc)
     assert UnsupportedError.exit_status == 2
 
@@ -201,8 +201,8 @@ def test_a_senders_settings_become_linuxs() -> None:
     # 300 kB of payload in packets of 1448 bytes that count 2350: 486 878.
     assert sending.client_sysctls["net.ipv4.tcp_rmem"] == "4096 131072 486878"
     for sysctls in (sending.sysctls, sending.client_sysctls):
-        told = [sysctls[f"net.ipv4.tcp_{name}"] for name in ("sack", "ecn", "timestamps")]
-        assert told == ["1", "1", "0"]
+        lines = [sysctls[f"net.ipv4.tcp_{name}"] for name in ("sack", "ecn", "timestamps")]
+        assert lines == ["1", "1", "0"]
     assert sending.warnings == []
 
 
@@ -265,14 +265,14 @@ def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no
             time.sleep(1.0)
             shown = control.connections()
             assert child.process.wait(timeout=20) == 0
-            told.append(shown[-1]["params"])
+            lines.append(shown[-1]["params"])
             return child.output.read_text()
 
-        told: list[dict[str, float]] = []
+        lines: list[dict[str, float]] = []
         # CTA-5004: 1000 ms of buffer at 5240 kbit/s, starting up: 655 000 bytes.
         assert get("CMCD=bl%3D1000%2Cbr%3D5240%2Csu") == "200 200"
-        assert told[0]["pob_bytes"] == 655_000
-        assert told[0]["urgent"] == 1
+        assert lines[0]["pob_bytes"] == 655_000
+        assert lines[0]["urgent"] == 1
         bed.children["agent"].end()
         assert get("CMCD=bl%3D1000%2Cbr%3D5240") == "200 200"
 

@@ -137,9 +137,9 @@ def test_a_comparison_whose_results_a_full_disk_does_not_take(small_disk: Path, 
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    (told,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert "every session failed: ccp, seed 1: cannot " in told
-    assert "No space left on device" in told
+    (captured,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "every session failed: ccp, seed 1: cannot " in captured
+    assert "No space left on device" in captured
     assert "Traceback" not in done.stderr
 
 

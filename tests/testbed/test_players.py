@@ -125,12 +125,12 @@ def test_dash_js_tells_the_control_by_cmcd() -> None:
     seen: list[dict[str, Any]] = []
 
     def look(bed: Testbed) -> None:
-        def told() -> bool:
+        def outcome() -> bool:
             running = [c for c in bed._controls if c.name.startswith("ccplb")]
             seen.extend(row for c in running for row in c.connections() if row["params"]["pob_bytes"] > 0)
             return bool(seen)
 
-        wait_for(told)
+        wait_for(outcome)
 
     # Room for what CCPLB adds to the window on account of the buffer.
     roomy = FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}

@@ -153,12 +153,12 @@ def test_nginx_tells_what_the_kernels_tcp_has_measured_under_any_control() -> No
         child = bed.start("curl", "client", ["curl", "-s", "-D", "-", "-o", "/dev/null", url, url])
         assert child.process.wait(timeout=20) == 0
         heads = [line for line in child.output.read_text().splitlines() if line.lower().startswith("cmsd-dynamic: ")]
-        told = [dict(part.split("=") for part in head.split(";")[1:]) for head in heads]
-        assert [row["mb"] for row in told] == ["3000", "3000"]
+        lines = [dict(part.split("=") for part in head.split(";")[1:]) for head in heads]
+        assert [row["mb"] for row in lines] == ["3000", "3000"]
         # The base RTT is 20 ms; at the second request the first megabyte has filled the queue of 50 kB (20 ms more) at 20 Mbit/s.
-        assert 20 <= int(told[0]["rtt"]) < 40
-        assert "etp" not in told[0]
-        assert 5_000 < int(told[1]["etp"]) < 40_000
+        assert 20 <= int(lines[0]["rtt"]) < 40
+        assert "etp" not in lines[0]
+        assert 5_000 < int(lines[1]["etp"]) < 40_000
 
 
 def test_dash_js_is_set_as_the_scenario_says() -> None:
@@ -181,23 +181,23 @@ def test_dash_js_is_set_as_the_scenario_says() -> None:
 
 def test_what_cannot_be_told_is_refused() -> None:
     own, vlc, dashjs = (players.player(name) for name in ("own", "vlc", "dashjs"))
-    told: dict[str, Any] = {"kind": "dash", "cmcd": "v2", "cmcd_events": "ps, bc", "cmsd": True}
+    shown: dict[str, Any] = {"kind": "dash", "cmcd": "v2", "cmcd_events": "ps, bc", "cmsd": True}
     for described, player, paths, words in (
         (
-            {"player": told},
+            {"player": shown},
             vlc,
             1,
             "`player.cmsd` = true: vlc neither reports nor reads server data; own and dashjs do",
         ),
-        ({"player": told}, own, 2, "over several paths: .*; allowed: one path, or the world wire"),
-        ({"player": told | {"low_latency": "chunks"}}, own, 1, "allowed: without `low_latency`"),
-        ({"player": told, "origin": {"miss": "10 %"}}, own, 1, r"allowed: without \[origin\]"),
-        ({"player": told, "traffic": [{"kind": "video"}]}, own, 1, r"allowed: \[\[traffic\]\] of other kinds"),
-        ({"player": told | {"cmcd": "off", "cmsd": False}}, own, 1, 'allowed here: with `cmcd` = "v2"'),
+        ({"player": shown}, own, 2, "over several paths: .*; allowed: one path, or the world wire"),
+        ({"player": shown | {"low_latency": "chunks"}}, own, 1, "allowed: without `low_latency`"),
+        ({"player": shown, "origin": {"miss": "10 %"}}, own, 1, r"allowed: without \[origin\]"),
+        ({"player": shown, "traffic": [{"kind": "video"}]}, own, 1, r"allowed: \[\[traffic\]\] of other kinds"),
+        ({"player": shown | {"cmcd": "off", "cmsd": False}}, own, 1, 'allowed here: with `cmcd` = "v2"'),
     ):
         with pytest.raises(UnsupportedError, match=words):
             check(described, player, "kernel", paths)
-    check({"player": told}, own, "wire", 2)
+    check({"player": shown}, own, "wire", 2)
     check({"player": {"kind": "dash"}}, vlc, "kernel", 2)
     with pytest.raises(UnsupportedError, match=r"dash.js 5.2.1 reports no bc; allowed with it: ps, t, e, rr"):
         dashjs.check(scenario(player=LADDER | {"cmcd_events": "ps, bc"}))
@@ -207,16 +207,16 @@ def test_what_cannot_be_told_is_refused() -> None:
 
 def test_client_data_that_the_own_origin_does_not_hand_on_are_named() -> None:
     own, dashjs = players.player("own"), players.player("dashjs")
-    told: dict[str, Any] = {"kind": "dash", "cmcd": "v1"}
+    shown: dict[str, Any] = {"kind": "dash", "cmcd": "v1"}
     for described, what in (
-        ({"player": told, "origin": {"misses": "10 %"}}, "[origin]"),
-        ({"player": told | {"low_latency": "chunks"}}, "`low_latency`"),
+        ({"player": shown, "origin": {"misses": "10 %"}}, "[origin]"),
+        ({"player": shown | {"low_latency": "chunks"}}, "`low_latency`"),
     ):
         assert unheard(described, own).startswith(
             f'`player.cmcd` = "v1": the server that {what} needs hands nothing on'
         )
         assert unheard(described, dashjs) == unheard(described | {"player": {"kind": "dash"}}, own) == ""
-    assert unheard({"player": told}, own) == ""
+    assert unheard({"player": shown}, own) == ""
 
 
 @pytest.mark.parametrize(

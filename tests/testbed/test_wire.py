@@ -285,8 +285,8 @@ def test_tls_over_tcp_for_curl_and_for_chromium(tmp_path: Path) -> None:
         assert sha256(site.run("curl", "-sS", "--insecure", url)) == sha256(BYTES)
         both = site.run("curl", "-sS", "--insecure", "-r", "1000-1999", url, "-r", "0-9", url)
         assert both == BYTES[1000:2000] * 2 or both == BYTES[0:10] * 2
-        told = json.loads(site.run("curl", "-sS", "--insecure", "-T", str(site.server.www / "file"), url))
-        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        loaded = json.loads(site.run("curl", "-sS", "--insecure", "-T", str(site.server.www / "file"), url))
+        assert loaded == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
         # By ALPN, and side by side on a connection.
         said = ("-sS", "--insecure", "-o", "/dev/null", "-w", "%{http_version}")
         assert site.run("curl", *said, url) == b"2"
@@ -316,8 +316,8 @@ def test_bytes_are_right_both_ways(several: bool) -> None:
         curl = [*(["mptcpize", "run"] if several else []), "curl", "-sS"]
         assert sha256(site.run(*curl, site.url)) == sha256(BYTES)
         assert site.run(*curl, "-r", "1000-1999", site.url) == BYTES[1000:2000]
-        told = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
-        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        loaded = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
+        assert loaded == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
         record = site.server.end()
     assert {connection["mptcp"] for connection in record["connections"]} == {several}
     assert {len(connection["paths"]) for connection in record["connections"][:1]} == {3 if several else 1}
@@ -358,10 +358,10 @@ def test_a_path_may_die_and_an_address_may_go() -> None:
         namespaces.run_ip("-n", site.bed.client, "link", "set", site.bed.ends[1].client_device, "down")
         namespaces.run_ip("-n", site.bed.client, "mptcp", "endpoint", "delete", "id", "11")
         data, _ = download.communicate(timeout=60)
-        told = counters(site.bed.client)["RmAddrTx"]
+        shown = counters(site.bed.client)["RmAddrTx"]
         (connection,) = site.server.end()["connections"]
     assert sha256(data) == sha256(BYTES)
-    assert told == 1
+    assert shown == 1
     assert len(connection["paths"]) == 3
 
 
@@ -418,10 +418,10 @@ def test_what_a_client_calls_backup_is_left() -> None:
         for number in ("10", "11"):
             namespaces.run_ip("-n", site.bed.client, "mptcp", "endpoint", "change", "id", number, "backup")
         data, _ = download.communicate(timeout=60)
-        told = counters(site.bed.client)["MPPrioTx"]
+        shown = counters(site.bed.client)["MPPrioTx"]
         (connection,) = site.server.end()["connections"]
     assert sha256(data) == sha256(BYTES)
-    assert told == 2
+    assert shown == 2
     carried = {path["remote"][0]: path["counts"]["acked_bytes"] for path in connection["paths"]}
     first = site.bed.ends[0].client_address
     # A third each, if nothing had been said.
@@ -435,8 +435,8 @@ def test_a_client_that_wants_checksums_gets_them() -> None:
         site.run("sysctl", "-q", "-w", "net.mptcp.checksum_enabled=1")
         curl = ["mptcpize", "run", "curl", "-sS"]
         assert sha256(site.run(*curl, site.url)) == sha256(BYTES)
-        told = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
-        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        loaded = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
+        assert loaded == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
         kernel = counters(site.bed.client)
         down, up = site.server.end()["connections"]
     for connection in (down, up):

@@ -26,7 +26,7 @@ describe.skipIf(!existsSync(wasm))("lessons", () => {
       const sessions = screen.cases.map((one) => play(lesson, screen, one));
       const [from, until] = screen.scene.view(sessions);
       expect(until).toBeGreaterThan(from);
-      expect(screen.told(sessions)).not.toMatch(/NaN|undefined|null/);
+      expect(screen.outcome(sessions)).not.toMatch(/NaN|undefined|null/);
       return screen.answer(sessions);
     });
     expect(answers).toEqual(right);

@@ -145,8 +145,8 @@ impl CmcdBridge {
         if let Err(message) = taken {
             eprintln!("playpath-bpf agent: {message}");
         }
-        let told = question.map_or(String::new(), |question| self.server_data(&question));
-        stream.write_all(format!("HTTP/1.1 204 No Content\r\n{told}Connection: close\r\n\r\n").as_bytes())
+        let header = question.map_or(String::new(), |question| self.server_data(&question));
+        stream.write_all(format!("HTTP/1.1 204 No Content\r\n{header}Connection: close\r\n\r\n").as_bytes())
     }
 
     /// The header that tells of the server; empty if there is nothing to tell.
@@ -155,8 +155,8 @@ impl CmcdBridge {
         let known = question.local.and_then(|local| diag.of(local, question.peer)).unwrap_or_default();
         let rate = Rate::from_bits_per_sec(known.delivery_rate.saturating_mul(8));
         let rtt = playpath_units::Duration::from_micros(known.rtt.into());
-        let told = Cmsd::of_server([(rate, rtt)], *policy);
-        let value = told.dynamic();
+        let cmsd = Cmsd::of_server([(rate, rtt)], *policy);
+        let value = cmsd.dynamic();
         if value.is_empty() { value } else { format!("CMSD-Dynamic: {value}\r\n") }
     }
 
@@ -170,11 +170,11 @@ impl CmcdBridge {
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
             self.sessions.clear();
         }
-        let told = self.sessions.entry(session).or_insert_with(CmcdSession::new);
-        told.note(request.peer);
+        let viewer = self.sessions.entry(session).or_insert_with(CmcdSession::new);
+        viewer.note(request.peer);
         let mut warnings = Vec::new();
-        let hints = told.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
-        told.complain(request.peer, &warnings);
+        let hints = viewer.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
+        viewer.complain(request.peer, &warnings);
         hints.map_or(Ok(()), |hints| self.tell(request.peer, &hints))
     }
 
@@ -184,10 +184,10 @@ impl CmcdBridge {
         for line in report_lines(post.body) {
             self.keep(post.peer, line);
             let Parsed { cmcd, mut warnings } = parse(line);
-            let Some(told) = cmcd.sid.as_ref().and_then(|sid| self.sessions.get_mut(sid)) else { continue };
-            let hints = told.view.handle_report(&cmcd, &mut warnings);
-            told.complain(post.peer, &warnings);
-            let peers = told.peers.clone();
+            let Some(viewer) = cmcd.sid.as_ref().and_then(|sid| self.sessions.get_mut(sid)) else { continue };
+            let hints = viewer.view.handle_report(&cmcd, &mut warnings);
+            viewer.complain(post.peer, &warnings);
+            let peers = viewer.peers.clone();
             if let Some(hints) = hints {
                 peers.into_iter().try_for_each(|peer| self.tell(peer, &hints))?;
             }
@@ -259,7 +259,7 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
         Some((slot, ParamValue::Number(value.round().clamp(slot.spec.range().0, slot.spec.range().1))))
     };
     let flag = |name: &str, value: bool| law.slot(name).map(|slot| (slot, ParamValue::Flag(value)));
-    let told = [
+    let settings = [
         number("pob_bytes", buffer as f64),
         number("pob_free_bytes", free.map_or(NOT_TOLD, |bytes| bytes as f64)),
         number("video_kbps", hints.video_rate.as_bits_per_sec() as f64 / 1e3),
@@ -268,7 +268,7 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
         flag("urgent", hints.is_urgent),
         number("top_kbps", hints.top_rate.map_or(0.0, |top| top.as_bits_per_sec() as f64 / 1e3)),
     ];
-    told.into_iter().flatten().collect()
+    settings.into_iter().flatten().collect()
 }
 
 /// What nginx passed on.

@@ -139,10 +139,10 @@ impl HttpConnection {
         let next = self.awaited.front().expect("a header belongs to a request");
         let head = read_head(&self.header)?;
         check_head(&head, next.body_left.max(1))?;
-        let told = server_data(&head).filter(|_| !next.is_abandoned).map(|told| (next.id, told));
+        let found = server_data(&head).filter(|_| !next.is_abandoned).map(|cmsd| (next.id, cmsd));
         self.header.clear();
         self.is_in_body = true;
-        Ok(told.map_or(Progress::Other, |(id, told)| Progress::ServerData(id, told)))
+        Ok(found.map_or(Progress::Other, |(id, cmsd)| Progress::ServerData(id, cmsd)))
     }
 
     fn read_body(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {
@@ -181,7 +181,7 @@ fn read_head(text: &[u8]) -> io::Result<Head> {
 
 /// What the server tells of itself in the header of a response.
 fn server_data(head: &Head) -> Option<Cmsd> {
-    head.field("cmsd-dynamic").map(Cmsd::parse).filter(|told| *told != Cmsd::default())
+    head.field("cmsd-dynamic").map(Cmsd::parse).filter(|cmsd| *cmsd != Cmsd::default())
 }
 
 /// 206 with the length that was asked for.

@@ -219,8 +219,8 @@ pub fn set_scheduling(wants_realtime: bool) -> Scheduling {
 
 /// Seconds that this process was ready to run and another had the core, and seconds that it ran, so far.
 pub fn waited_and_ran() -> Option<(f64, f64)> {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    let mut nanos = told.split(' ').map(|nanos| nanos.parse::<f64>().ok());
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    let mut nanos = text.split(' ').map(|nanos| nanos.parse::<f64>().ok());
     let ran = nanos.next()??;
     Some((nanos.next()?? * 1e-9, ran * 1e-9))
 }

@@ -27,7 +27,7 @@ struct Awaited {
     body_left: u64,
     is_abandoned: bool,
     /// What the server tells in the header.
-    told: Option<Cmsd>,
+    cmsd: Option<Cmsd>,
 }
 
 struct Response {
@@ -51,7 +51,7 @@ impl Http1 {
             header_left: u64::from(request.response_header_bytes),
             body_left: request.body_bytes,
             is_abandoned: false,
-            told: None,
+            cmsd: None,
         });
         self.unread += u64::from(request.response_header_bytes) + request.body_bytes;
         let bytes = u64::from(request.request_header_bytes);
@@ -78,14 +78,14 @@ impl Http1 {
     }
 
     /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
-        let told_bytes = told.map_or(0, |told| told.header_bytes());
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+        let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
         if let Some(awaited) = self.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
-            (awaited.told, awaited.header_left) = (told, awaited.header_left + told_bytes);
-            self.unread += told_bytes;
+            (awaited.cmsd, awaited.header_left) = (cmsd, awaited.header_left + cmsd_bytes);
+            self.unread += cmsd_bytes;
         }
         self.responding.push_back(Response {
-            header: u64::from(request.response_header_bytes) + told_bytes,
+            header: u64::from(request.response_header_bytes) + cmsd_bytes,
             body: request.body_bytes,
             delivery: request.delivery,
             began: now,
@@ -150,15 +150,15 @@ impl Http1 {
             awaited.header_left -= header;
             let body = (bytes - header).min(awaited.body_left);
             awaited.body_left -= body;
-            let told = if awaited.header_left == 0 { awaited.told.take() } else { None };
+            let cmsd = if awaited.header_left == 0 { awaited.cmsd.take() } else { None };
             bytes -= header + body;
             self.unread -= header + body;
             let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
             if awaited.header_left == 0 && awaited.body_left == 0 {
                 self.awaited.pop_front();
             }
-            if let Some(told) = told.filter(|_| is_wanted) {
-                take(id, Received::ServerData(told));
+            if let Some(cmsd) = cmsd.filter(|_| is_wanted) {
+                take(id, Received::ServerData(cmsd));
             }
             if body > 0 && is_wanted {
                 take(id, Received::Body(body));

@@ -96,7 +96,7 @@ pub struct Http2Connection {
     consumed: u64,
     has_settings: bool,
     /// What the server tells in headers that were not read yet.
-    told: BTreeMap<RequestId, Cmsd>,
+    cmsd: BTreeMap<RequestId, Cmsd>,
 }
 
 impl Default for Http2Connection {
@@ -111,7 +111,7 @@ impl Default for Http2Connection {
             awaited: BTreeMap::new(),
             consumed: 0,
             has_settings: false,
-            told: BTreeMap::new(),
+            cmsd: BTreeMap::new(),
         }
     }
 }
@@ -158,10 +158,10 @@ impl Http2Connection {
     }
 
     /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
-        let told_bytes = told.map_or(0, |told| told.header_bytes());
-        self.server.handle_request(now, request, told_bytes);
-        self.told.extend(told.map(|told| (request.id, told)));
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+        let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
+        self.server.handle_request(now, request, cmsd_bytes);
+        self.cmsd.extend(cmsd.map(|cmsd| (request.id, cmsd)));
     }
 
     /// Bytes that the server wants to write now: the rest of a frame. Followed by [`wrote`](Self::wrote).
@@ -207,10 +207,10 @@ impl Http2Connection {
                     answer += self.consume(stream, body, is_whole && frame.is_last);
                 }
                 Some(stream) => {
-                    let told = if is_whole { self.told.remove(&stream) } else { None };
-                    told.filter(|_| self.awaited.contains_key(&stream))
+                    let cmsd = if is_whole { self.cmsd.remove(&stream) } else { None };
+                    cmsd.filter(|_| self.awaited.contains_key(&stream))
                         .into_iter()
-                        .for_each(|told| take(stream, Received::ServerData(told)));
+                        .for_each(|cmsd| take(stream, Received::ServerData(cmsd)));
                 }
                 None if is_whole && !std::mem::replace(&mut self.has_settings, true) => {
                     answer += self.say(ClientFrame::Acknowledgement);

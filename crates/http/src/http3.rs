@@ -37,7 +37,7 @@ struct Exchange {
     header_left: u64,
     body_left: u64,
     /// What the server tells in the header.
-    told: Option<Cmsd>,
+    cmsd: Option<Cmsd>,
     is_abandoned: bool,
 }
 
@@ -61,7 +61,7 @@ impl Http3 {
             stream: None,
             arrived: 0,
             response: Response::Awaited,
-            told: None,
+            cmsd: None,
             is_abandoned: false,
         });
         self.open_streams(carrier);
@@ -117,11 +117,11 @@ impl Http3 {
     }
 
     /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
-        let header = header_bytes(request, told.as_ref());
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+        let header = header_bytes(request, cmsd.as_ref());
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == request.id) {
             exchange.response = Response::Open { header, began: now, taken: 0 };
-            (exchange.told, exchange.header_left) = (told, header);
+            (exchange.cmsd, exchange.header_left) = (cmsd, header);
         }
     }
 
@@ -236,9 +236,9 @@ impl Exchange {
         self.header_left -= header;
         self.body_left -= bytes - header;
         if self.header_left == 0
-            && let Some(told) = self.told.take()
+            && let Some(cmsd) = self.cmsd.take()
         {
-            take(self.request.id, Received::ServerData(told));
+            take(self.request.id, Received::ServerData(cmsd));
         }
         if bytes > header {
             take(self.request.id, Received::Body(bytes - header));
@@ -268,8 +268,8 @@ fn request_bytes(request: &Request) -> u64 {
 }
 
 /// Of a response, all but the body: a HEADERS frame, and what is before the body in its DATA frame.
-fn header_bytes(request: &Request, told: Option<&Cmsd>) -> u64 {
-    let fields = u64::from(request.response_header_bytes) + told.map_or(0, Cmsd::header_bytes);
+fn header_bytes(request: &Request, cmsd: Option<&Cmsd>) -> u64 {
+    let fields = u64::from(request.response_header_bytes) + cmsd.map_or(0, Cmsd::header_bytes);
     let data = if request.body_bytes > 0 { frame_header(request.body_bytes) } else { 0 };
     frame_header(fields) + fields + data
 }

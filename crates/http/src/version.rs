@@ -81,10 +81,10 @@ impl Http {
     }
 
     /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         match &mut self.0 {
-            Version::Ordered(http) => http.respond(now, request, told),
-            Version::Streams(http3) => http3.respond(now, request, told),
+            Version::Ordered(http) => http.respond(now, request, cmsd),
+            Version::Streams(http3) => http3.respond(now, request, cmsd),
         }
     }
 
@@ -196,10 +196,10 @@ impl Ordered {
     }
 
     /// The server answers, and tells of itself in the header.
-    fn respond(&mut self, now: Time, request: &Request, told: Option<Cmsd>) {
+    fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         match self {
-            Ordered::One(http1) => http1.respond(now, request, told),
-            Ordered::Two(http2) => http2.respond(now, request, told),
+            Ordered::One(http1) => http1.respond(now, request, cmsd),
+            Ordered::Two(http2) => http2.respond(now, request, cmsd),
         }
     }
 

@@ -184,7 +184,7 @@ impl Wire {
         let bodies = &mut self.bodies;
         self.to_server += self.connection.handle_at_client(bytes, |id, came| match came {
             Received::Body(body) => *bodies.entry(id).or_default() += body,
-            Received::ServerData(told) => panic!("nobody told {told:?}"),
+            Received::ServerData(shown) => panic!("nobody told {shown:?}"),
         });
     }
 

@@ -61,8 +61,8 @@ fn combinations(resolved: &str, axes: &str) -> PyResult<String> {
     let plain = serde_json::from_str(resolved).map_err(wrong)?;
     let axes: Vec<(String, Vec<serde_json::Value>)> = serde_json::from_str(axes).map_err(wrong)?;
     let found = playpath_scenario::vary::combinations(&plain, &axes).map_err(scenario_error)?;
-    let told = found.into_iter().map(|one| serde_json::json!({ "value": one.value, "settings": one.settings }));
-    Ok(serde_json::Value::from_iter(told).to_string())
+    let listed = found.into_iter().map(|one| serde_json::json!({ "value": one.value, "settings": one.settings }));
+    Ok(serde_json::Value::from_iter(listed).to_string())
 }
 
 /// How senders of variants are compared: of each variant what its values are called, and its senders.
@@ -177,14 +177,14 @@ fn qlogs(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, folder: P
     let error = FirstError::default();
     let mut watcher = Watcher::new(None, error.clone());
     let failed = Arc::new(Mutex::new(None));
-    let told = failed.clone();
+    let error_text = failed.clone();
     let make = move |name: &str| {
         let path = folder.join(format!("{}.sqlog", name.replace('/', "-")));
         match File::create(&path) {
             Ok(file) => Some(Box::new(BufWriter::new(file)) as Box<_>),
             Err(error) => {
                 let text = format!("cannot write {}: {error}", path.display());
-                told.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(text);
+                error_text.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(text);
                 None
             }
         }
@@ -225,7 +225,7 @@ fn play_untraced<T: Send>(
     resolved_json: &str,
     sender: &str,
     seed: u64,
-    told: impl FnOnce(&Scenario, Record) -> T + Send,
+    summarise: impl FnOnce(&Scenario, Record) -> T + Send,
 ) -> PyResult<T> {
     let error = FirstError::default();
     let mut watcher = Watcher::new(None, error.clone());
@@ -234,7 +234,7 @@ fn play_untraced<T: Send>(
         let watch = &mut |progress| watcher.look(progress);
         let options = Options { watch: Some(watch), ..Options::default() };
         let record = playpath_sim::run_with(&scenario, sender, seed, options)?;
-        Ok(told(&scenario, record))
+        Ok(summarise(&scenario, record))
     });
     finished(played, &error)
 }

@@ -61,8 +61,8 @@ impl Store {
 }
 
 fn machine() -> Option<(u64, u64)> {
-    let told = read_to_string("/proc/meminfo").ok()?;
-    Some((kilobytes(&told, "MemTotal:")?, kilobytes(&told, "MemAvailable:")?))
+    let text = read_to_string("/proc/meminfo").ok()?;
+    Some((kilobytes(&text, "MemTotal:")?, kilobytes(&text, "MemAvailable:")?))
 }
 
 fn kilobytes(text: &str, key: &str) -> Option<u64> {

@@ -14,14 +14,14 @@ pub struct Watcher {
     /// Called with the seconds played and those expected.
     callback: Option<Py<PyAny>>,
     error: FirstError,
-    told_at: u64,
+    reported_at: u64,
     memory: Option<Memory>,
 }
 
 impl Watcher {
     /// `error` takes what Python raises.
     pub fn new(callback: Option<Py<PyAny>>, error: FirstError) -> Watcher {
-        Watcher { callback, error, told_at: monotonic_nanos(), memory: Memory::now() }
+        Watcher { callback, error, reported_at: monotonic_nanos(), memory: Memory::now() }
     }
 
     /// Error: why the run must end; the user's own code failed, say.
@@ -33,10 +33,10 @@ impl Watcher {
             return Err("the user's own code failed".into());
         }
         let now = monotonic_nanos();
-        if now - self.told_at < PAUSE_NANOS {
+        if now - self.reported_at < PAUSE_NANOS {
             return Ok(());
         }
-        self.told_at = now;
+        self.reported_at = now;
         Python::attach(|py| self.tell(py, progress)).map_err(|raised| {
             let reason = raised.to_string();
             self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(raised);

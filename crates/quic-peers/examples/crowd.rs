@@ -180,11 +180,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         connected == idle
     })?;
-    let told = resident_kb(pid)?;
-    let kb_each = (told - before) as f64 / idle as f64;
+    let resident = resident_kb(pid)?;
+    let kb_each = (resident - before) as f64 / idle as f64;
     println!(
         "{}",
-        json!({ "idle": idle, "took_s": start.elapsed().as_secs_f64(), "resident_kb": told, "before_kb": before,
+        json!({ "idle": idle, "took_s": start.elapsed().as_secs_f64(), "resident_kb": resident, "before_kb": before,
                 "kb_for_each": kb_each, "lost": crowd.lost })
     );
     let handles: Vec<usize> = crowd.clients.keys().map(|handle| handle.0).take(busy).collect();
@@ -192,7 +192,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         crowd.clients.get_mut(&ConnectionHandle(*handle)).and_then(|client| client.ask(file)).ok_or("cannot ask")?;
     }
     crowd.awake.extend(&handles);
-    let (start, mut most, mut looks) = (Instant::now(), told, 0);
+    let (start, mut most, mut looks) = (Instant::now(), resident, 0);
     crowd.until(|crowd| {
         looks += 1;
         if looks % 64 == 0 {

@@ -26,4 +26,4 @@ mod state;
 pub use choice::Choice;
 pub use playpath_cc::AppParameters;
 pub use playpath_units::{Duration, Rate};
-pub use state::Told;
+pub use state::ViewerInfo;

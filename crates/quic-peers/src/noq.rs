@@ -3,7 +3,7 @@
 //! Its interface tells of each packet sent, acknowledged and lost by number, and its pacer obeys the control's rate.
 
 use crate::state::State;
-use crate::{Choice, Told};
+use crate::{Choice, ViewerInfo};
 use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use playpath_cc::{CongestionSignal, QuicStack};
@@ -23,7 +23,7 @@ impl Factory {
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        Box::new(Control(State::new(self.0.clone(), Told::default(), current_mtu, now)))
+        Box::new(Control(State::new(self.0.clone(), ViewerInfo::default(), current_mtu, now)))
     }
 }
 
@@ -33,8 +33,8 @@ pub struct Control(State);
 
 impl Control {
     /// To tell it of the viewer.
-    pub fn told(&self) -> Told {
-        self.0.told.clone()
+    pub fn viewer(&self) -> ViewerInfo {
+        self.0.viewer.clone()
     }
 }
 

@@ -4,7 +4,7 @@
 //! left, of lost bytes. Packets of a batch are taken to be full but for the last; those lost are the oldest.
 
 use crate::state::State;
-use crate::{Choice, Told};
+use crate::{Choice, ViewerInfo};
 use playpath_cc::{CongestionSignal, QuicStack};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
@@ -24,7 +24,7 @@ impl Factory {
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        Box::new(Control(State::new(self.0.clone(), Told::default(), current_mtu, now)))
+        Box::new(Control(State::new(self.0.clone(), ViewerInfo::default(), current_mtu, now)))
     }
 }
 
@@ -34,8 +34,8 @@ pub struct Control(State);
 
 impl Control {
     /// To tell it of the viewer.
-    pub fn told(&self) -> Told {
-        self.0.told.clone()
+    pub fn viewer(&self) -> ViewerInfo {
+        self.0.viewer.clone()
     }
 }
 

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 /// What the application tells the control of one connection, from any thread: the viewer's buffer, the rates it can choose from.
 #[derive(Clone, Debug, Default)]
-pub struct Told(Arc<Mutex<Option<AppParameters>>>);
+pub struct ViewerInfo(Arc<Mutex<Option<AppParameters>>>);
 
-impl Told {
+impl ViewerInfo {
     /// The control hears of it with the next packet.
     pub fn tell(&self, parameters: AppParameters) {
         *lock(&self.0) = Some(parameters);
@@ -27,16 +27,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A control at work. Asking for the window may tell it of the last ACK: hence the lock.
 pub(crate) struct State {
     pub choice: Choice,
-    pub told: Told,
+    pub viewer: ViewerInfo,
     pub mtu: u16,
     zero: Instant,
     driven: Mutex<Driven>,
 }
 
 impl State {
-    pub fn new(choice: Choice, told: Told, mtu: u16, now: Instant) -> State {
+    pub fn new(choice: Choice, viewer: ViewerInfo, mtu: u16, now: Instant) -> State {
         let driven = Driven::new(choice.build(), mtu.into(), choice.first_window());
-        State { choice, told, mtu, zero: now, driven: Mutex::new(driven) }
+        State { choice, viewer, mtu, zero: now, driven: Mutex::new(driven) }
     }
 
     /// On a path of its own: nothing is known of that yet.
@@ -44,7 +44,7 @@ impl State {
         let driven = Driven::new(self.choice.build(), self.mtu.into(), self.choice.first_window());
         State {
             choice: self.choice.clone(),
-            told: self.told.clone(),
+            viewer: self.viewer.clone(),
             mtu: self.mtu,
             zero: self.zero,
             driven: Mutex::new(driven),
@@ -57,7 +57,7 @@ impl State {
     /// To change, and with what the application said since.
     pub fn driven(&mut self) -> &mut Driven {
         let driven = self.driven.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(parameters) = lock(&self.told.0).take() {
+        if let Some(parameters) = lock(&self.viewer.0).take() {
             driven.set_app_parameters(parameters);
         }
         driven

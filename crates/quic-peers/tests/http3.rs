@@ -480,9 +480,9 @@ fn a_qlog_tells_what_happened() {
     assert_eq!(lost.len() as u64, (world.sent[0] - 1) / 50, "every 50th datagram");
     lost.dedup();
     assert!(lost.iter().all(|number| numbers.contains(number)));
-    let told = named("recovery:metrics_updated");
-    assert!(told.iter().any(|event| event["data"]["min_rtt"] == 40.0), "two ways of 20 ms");
-    assert!(told.iter().any(|event| event["data"]["ssthresh"].is_u64()), "CUBIC has cut its window");
+    let shown = named("recovery:metrics_updated");
+    assert!(shown.iter().any(|event| event["data"]["min_rtt"] == 40.0), "two ways of 20 ms");
+    assert!(shown.iter().any(|event| event["data"]["ssthresh"].is_u64()), "CUBIC has cut its window");
 }
 
 /// CTA-5004 §3.1: what the player tells in headers reaches the control, which paces by it (Sammy: a multiple of the top rate).
@@ -510,8 +510,8 @@ fn a_player_s_headers_reach_the_control() {
         rest.split_once(|c: char| !c.is_ascii_digit()).unwrap().0.parse::<f64>().unwrap() / 1e6
     };
     let object = ("cmcd-object", "br=2000,tb=4000,d=4000,ot=v");
-    let told = last_rate(&[object, ("cmcd-request", "bl=8000"), ("cmcd-session", "sid=\"a\",cid=\"b\"")]);
-    assert_eq!(told, 6.0, "its buffer is full: 1.5 times 4 Mbit/s");
+    let shown = last_rate(&[object, ("cmcd-request", "bl=8000"), ("cmcd-session", "sid=\"a\",cid=\"b\"")]);
+    assert_eq!(shown, 6.0, "its buffer is full: 1.5 times 4 Mbit/s");
     let free = last_rate(&[]);
     assert!(free > 50.0, "by the window, which nothing limits here: {free}");
 }

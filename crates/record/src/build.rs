@@ -78,11 +78,11 @@ impl Record {
 /// The record, as JSON, of a run whose measurements come as JSON; its log of the main session is the one that came. Errors: what is
 /// wrong with the measurements.
 pub fn record_of_json(measurements: &str) -> Result<Value, serde_json::Error> {
-    let told: Value = serde_json::from_str(measurements)?;
-    let log = told.pointer("/sessions/0/events").cloned();
-    let measured: Measurements = serde_json::from_value(told)?;
-    let mut told = measured.sessions.iter().flat_map(|session| session.told.keys());
-    if let Some(unknown) = told.find(|name| metric(name).is_none()) {
+    let document: Value = serde_json::from_str(measurements)?;
+    let log = document.pointer("/sessions/0/events").cloned();
+    let measured: Measurements = serde_json::from_value(document)?;
+    let mut reported = measured.sessions.iter().flat_map(|session| session.reported.keys());
+    if let Some(unknown) = reported.find(|name| metric(name).is_none()) {
         return Err(serde_json::Error::custom(format!("no metric is called \"{unknown}\"")));
     }
     let mut json = Record::of(measured).to_json(Value::Null);
@@ -104,7 +104,7 @@ fn summary(session: &MeasuredSession) -> Option<Summary> {
 fn viewer_figure(metric: &Metric, session: &MeasuredSession, summary: Option<&Summary>) -> Option<Option<f64>> {
     match metric.figure {
         Figure::Viewer(of) => Some(of(summary?)),
-        Figure::Reported => session.told.get(metric.name).copied(),
+        Figure::Reported => session.reported.get(metric.name).copied(),
         _ => None,
     }
 }

@@ -65,7 +65,7 @@ pub struct MeasuredSession {
     #[schemars(schema_with = "schema::events")]
     pub events: Vec<PlaybackEvent>,
     /// Figures of the player's own, by the metric's name.
-    pub told: BTreeMap<String, Option<f64>>,
+    pub reported: BTreeMap<String, Option<f64>>,
 }
 
 /// A flow.

@@ -37,10 +37,10 @@ macro_rules! events {
         }
 
         /// `None`: an event that is not known.
-        fn read_kind(event: &str, told: &Map<String, Value>) -> Result<Option<EventKind>, String> {
+        fn read_kind(event: &str, fields: &Map<String, Value>) -> Result<Option<EventKind>, String> {
             Ok(Some(match event {
                 $($event => {
-                    $(let $held = take::<$form>(event, told, $field.0)?;)*
+                    $(let $held = take::<$form>(event, fields, $field.0)?;)*
                     $($kind)*
                 })*
                 _ => return Ok(None),
@@ -252,10 +252,10 @@ pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PlaybackEvent>, D:
     events.collect::<Result<_, String>>().map_err(D::Error::custom)
 }
 
-fn entry(told: &Map<String, Value>) -> Result<Option<PlaybackEvent>, String> {
-    let event = told.get("event").and_then(Value::as_str).ok_or("an event without a name, `event`")?;
-    let at = take::<Moment>(event, told, "time_s")?;
-    Ok(read_kind(event, told)?.map(|kind| PlaybackEvent { at, kind }))
+fn entry(fields: &Map<String, Value>) -> Result<Option<PlaybackEvent>, String> {
+    let event = fields.get("event").and_then(Value::as_str).ok_or("an event without a name, `event`")?;
+    let at = take::<Moment>(event, fields, "time_s")?;
+    Ok(read_kind(event, fields)?.map(|kind| PlaybackEvent { at, kind }))
 }
 
 fn object(event: &str, fields: &[(&str, Option<Value>)]) -> Map<String, Value> {
@@ -263,8 +263,8 @@ fn object(event: &str, fields: &[(&str, Option<Value>)]) -> Map<String, Value> {
     std::iter::once(("event".to_string(), json!(event))).chain(there).collect()
 }
 
-fn take<F: Form>(event: &str, told: &Map<String, Value>, field: &str) -> Result<F::Held, String> {
-    let found = told.get(field).unwrap_or(&Value::Null);
+fn take<F: Form>(event: &str, fields: &Map<String, Value>, field: &str) -> Result<F::Held, String> {
+    let found = fields.get(field).unwrap_or(&Value::Null);
     F::read(found)
         .ok_or_else(|| format!("event {event}: `{field}` = {found}: must be of type {}", F::TYPES.join(" or ")))
 }

@@ -15,14 +15,14 @@ fn neighbours_are_counted_together() {
         flow("bulk.1", false, 0, 10_000_000, 4),
         flow("bulk.2", false, 5, 5_000_000, 3),
     ];
-    let told = |flows: &[String]| {
+    let outcome = |flows: &[String]| {
         let text = format!(r#"{{"sessions": [{{"name": "video"}}], "flows": [{}]}}"#, flows.join(", "));
         record_of_json(&text).unwrap()["metrics"].clone()
     };
-    let found = told(&flows);
+    let found = outcome(&flows);
     assert_eq!(found["neighbours_goodput_mbps"], 6.0);
     assert_eq!(found["neighbours_retransmitted_packets"], 7.0);
     assert!(found.get("neighbours_stall_time_s").is_none(), "nobody watches there");
-    let alone = told(&flows[..1]);
+    let alone = outcome(&flows[..1]);
     assert!(alone.get("neighbours_goodput_mbps").is_none(), "nobody is beside it: {alone}");
 }

@@ -201,8 +201,8 @@ fn a_streaming_agent_shows_no_frames() {
 fn a_log_that_was_written_and_read_gives_the_same_figures() {
     for events in [segmented(), judged(), left(), measured()] {
         let log: Vec<Value> = events.iter().map(event_to_json).collect();
-        let told = json!({ "sessions": [{ "name": "video", "events": log }] });
-        let record = record_of_json(&told.to_string()).expect("right");
+        let loaded = json!({ "sessions": [{ "name": "video", "events": log }] });
+        let record = record_of_json(&loaded.to_string()).expect("right");
         assert_eq!(record["metrics"], metrics(&events));
         assert_eq!(record["events"], json!(log));
     }
@@ -210,10 +210,10 @@ fn a_log_that_was_written_and_read_gives_the_same_figures() {
 
 #[test]
 fn wrong_measurements_are_refused_by_name() {
-    let error = |told: Value| record_of_json(&told.to_string()).expect_err("wrong").to_string();
+    let error = |loaded: Value| record_of_json(&loaded.to_string()).expect_err("wrong").to_string();
     assert!(error(json!({ "flows": [{ "nane": "x" }] })).contains("unknown field `nane`"));
-    let told = json!({ "sessions": [{ "told": { "first_bite_s": 1.0 } }] });
-    assert_eq!(error(told), "no metric is called \"first_bite_s\"");
+    let loaded = json!({ "sessions": [{ "reported": { "first_bite_s": 1.0 } }] });
+    assert_eq!(error(loaded), "no metric is called \"first_bite_s\"");
     for (event, said) in [
         (json!({ "time_s": 1.0 }), "an event without a name, `event`"),
         (json!({ "event": "stall_end" }), "event stall_end: `time_s` = null: must be of type number"),

@@ -28,8 +28,8 @@ pub fn combinations(plain: &Value, axes: &[(String, Vec<Value>)]) -> Result<Vec<
     let senders = plain["sender"].as_array().map_or(1, |senders| senders.len().max(1));
     let count = axes.iter().fold(senders, |count, (_, values)| count.saturating_mul(values.len()));
     if count > MOST {
-        let told = format!("vary: {count} combinations of choices and senders; allowed: up to {MOST} at once");
-        return Err(ScenarioError::new(told));
+        let message = format!("vary: {count} combinations of choices and senders; allowed: up to {MOST} at once");
+        return Err(ScenarioError::new(message));
     }
     let mut found = vec![Combination { value: String::new(), settings: Map::new() }];
     for (key, values) in axes {

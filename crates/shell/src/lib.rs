@@ -108,8 +108,8 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 
 /// Without the number that the system has for it.
 fn in_words(error: io::Error) -> io::Error {
-    let told = error.to_string();
-    let mut letters = told.split(" (os error").next().unwrap_or_default().chars();
+    let text = error.to_string();
+    let mut letters = text.split(" (os error").next().unwrap_or_default().chars();
     let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
     io::Error::new(error.kind(), first + letters.as_str())
 }

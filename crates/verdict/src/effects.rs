@@ -56,7 +56,7 @@ pub struct Effect {
     /// How it stands.
     pub outcome: Outcome,
     /// The two in one line.
-    pub told: String,
+    pub sentence: String,
     /// Both figures, where it is better or worse: `stall time 0.3 s, not 0.45 s`.
     pub detail: String,
 }
@@ -74,9 +74,9 @@ pub fn effects(ranker: &Ranker, choices: &[Choice]) -> Vec<Effect> {
         let outcome = outcome(&decision, &choice.name);
         let is_apart = matches!(outcome, Outcome::Better | Outcome::Worse);
         let detail = if is_apart { detail(ranker, &decision, choice, baseline) } else { String::new() };
-        let told = headline(ranker, &decision);
+        let sentence = headline(ranker, &decision);
         let (sender, value, against) = (choice.sender.clone(), choice.value.clone(), baseline.value.clone());
-        found.push(Effect { sender, value, against, outcome, told, detail });
+        found.push(Effect { sender, value, against, outcome, sentence, detail });
     }
     found
 }
@@ -95,9 +95,9 @@ fn outcome(decision: &Decision, name: &str) -> Outcome {
 fn detail(ranker: &Ranker, decision: &Decision, one: &Choice, other: &Choice) -> String {
     let Some(name) = decision.deciding.values().next() else { return String::new() };
     let metric = metric(name);
-    let told =
+    let figure =
         |of: &Choice| Shown::of(ranker, &of.name, metric).map_or("none".into(), |shown| amount(metric, &[shown]));
-    format!("{} {}, not {}", metric.label, told(one), told(other))
+    format!("{} {}, not {}", metric.label, figure(one), figure(other))
 }
 
 /// For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)".
@@ -108,7 +108,7 @@ pub fn for_whom(effects: &[Effect]) -> String {
             values.push(effect);
         }
     }
-    let told = |first: &&Effect| {
+    let sentence = |first: &&Effect| {
         let of = |(outcome, word): &(Outcome, &str)| {
             let with = |e: &Effect| {
                 if e.detail.is_empty() { e.sender.clone() } else { format!("{} ({})", e.sender, e.detail) }
@@ -120,5 +120,5 @@ pub fn for_whom(effects: &[Effect]) -> String {
         let parts: Vec<String> = OUTCOMES.iter().filter_map(of).collect();
         format!("{} instead of {}: {}.", first.value, first.against, parts.join("; "))
     };
-    values.iter().map(told).collect::<Vec<_>>().join(" ")
+    values.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }

@@ -17,6 +17,6 @@ pub(crate) fn frames(ranker: &Ranker, decision: &Decision) -> Option<String> {
     if !ranker.is_apart_in(ranker.index(&least.1), ranker.index(&most.1), metric(FRAMES)) {
         return None;
     }
-    let told = |(shown, sender): &(Shown, String)| format!("{} with {sender}", amount(metric(FRAMES), &[*shown]));
-    Some(format!("99 of 100 of the neighbours' frames take at most {}, {}", told(least), told(most)))
+    let figure = |(shown, sender): &(Shown, String)| format!("{} with {sender}", amount(metric(FRAMES), &[*shown]));
+    Some(format!("99 of 100 of the neighbours' frames take at most {}, {}", figure(least), figure(most)))
 }

@@ -343,8 +343,8 @@ impl Ranker {
                 if let Some(weight) = (metric.name == MIDDLE).then(|| self.exchange(other, best)).flatten() {
                     depends.insert(self.sender(other).to_string(), weight);
                 }
-                let told = if metric.name == MIDDLE { self.largest_part(other, best) } else { metric.name };
-                deciding.insert(self.sender(other).to_string(), told.to_string());
+                let criterion = if metric.name == MIDDLE { self.largest_part(other, best) } else { metric.name };
+                deciding.insert(self.sender(other).to_string(), criterion.to_string());
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();

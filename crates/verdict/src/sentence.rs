@@ -37,22 +37,22 @@ fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
 /// What the headline rests on, and what it leaves out, in words that a streaming engineer would use.
 pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
     let teller = Teller::new(ranker, decision);
-    let (best, told) = (teller.best, teller.describe());
+    let (best, figures) = (teller.best, teller.describe());
     if decision.ranking.len() == 1 {
         return format!(
-            "{best}{}{told}; there is nothing to compare it with.",
-            if told.is_empty() { "" } else { ": " }
+            "{best}{}{figures}; there is nothing to compare it with.",
+            if figures.is_empty() { "" } else { ": " }
         );
     }
     if ranker.seeds < 2 {
-        let colon = if told.is_empty() { "" } else { ": " };
+        let colon = if figures.is_empty() { "" } else { ": " };
         let leaders = leaders(ranker, decision);
-        return format!("Undecided: one run has no interval. In it {leaders}{colon}{told}. Run more seeds.");
+        return format!("Undecided: one run has no interval. In it {leaders}{colon}{figures}. Run more seeds.");
     }
     let headline = teller.headline();
     let sentences = [teller.first(), teller.cost(), teller.next(), teller.besides(), teller.runs()];
-    let told = sentences.into_iter().filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join(" ");
-    if told.is_empty() { headline } else { told }
+    let text = sentences.into_iter().filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join(" ");
+    if text.is_empty() { headline } else { text }
 }
 
 /// Who did best in a single run, or that nobody did.
@@ -76,7 +76,7 @@ struct Teller<'a> {
     /// Of what figures are.
     of: &'static str,
     /// Senders and the criteria of which the headline has their figures.
-    told: RefCell<Vec<(String, &'static str)>>,
+    described: RefCell<Vec<(String, &'static str)>>,
 }
 
 /// Who is ahead as far as anybody noticed, who may be, and who is behind, by what the viewer sees.
@@ -89,7 +89,7 @@ struct Sides<'a> {
 impl<'a> Teller<'a> {
     fn new(ranker: &'a Ranker, decision: &'a Decision) -> Teller<'a> {
         let of = quantity(ranker);
-        Teller { ranker, decision, best: &decision.ranking[0], of, told: RefCell::default() }
+        Teller { ranker, decision, best: &decision.ranking[0], of, described: RefCell::default() }
     }
 
     fn headline(&self) -> String {
@@ -101,12 +101,14 @@ impl<'a> Teller<'a> {
         }
         if let Some(&first) = doubtful.first() {
             let (best, metric) = (self.best, metric(&decision.deciding[first]));
-            let told = self.outcome(&[best], metric).map_or(String::new(), |told| format!(" and {told}"));
-            let trailing = self.trailing(&behind, if told.contains(self.of) { "" } else { self.of });
+            let figures = self.outcome(&[best], metric).map_or(String::new(), |figures| format!(" and {figures}"));
+            let trailing = self.trailing(&behind, if figures.contains(self.of) { "" } else { self.of });
             let between = some(&[&leaders[..], &doubtful].concat());
             let certain = self.proven(&doubtful, |_, _| true);
             let certain = if certain.is_empty() { certain } else { format!("; certain is {certain}") };
-            return format!("Undecided after {seeds} runs between {between}; {best} leads{told}{trailing}{certain}.");
+            return format!(
+                "Undecided after {seeds} runs between {between}; {best} leads{figures}{trailing}{certain}."
+            );
         }
         let Some(first) = behind.first() else {
             let judge = if self.has_viewer() { "a viewer" } else { "anybody" };
@@ -138,12 +140,12 @@ impl<'a> Teller<'a> {
             let is = if behind.len() == 1 { "is" } else { "are" };
             return format!("; {} {is} behind", some(behind));
         };
-        self.told.borrow_mut().push((first.clone(), metric.name));
+        self.described.borrow_mut().push((first.clone(), metric.name));
         let last =
             behind.iter().rfind(|sender| self.decision.deciding[**sender] == *name).filter(|last| **last != first);
         let more =
             last.and_then(|last| Some((last, self.shown(last, metric)?))).map_or(String::new(), |(last, shown)| {
-                self.told.borrow_mut().push(((*last).clone(), metric.name));
+                self.described.borrow_mut().push(((*last).clone(), metric.name));
                 format!(", {last} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[shown]))
             });
         format!("; {first} {}{more}", outcome(metric, &[shown], of))
@@ -156,7 +158,7 @@ impl<'a> Teller<'a> {
     /// What these have at a criterion, as the headline says it.
     fn outcome(&self, senders: &[&String], metric: &'static Metric) -> Option<String> {
         let shown: Option<Vec<Shown>> = senders.iter().map(|sender| self.shown(sender, metric)).collect();
-        self.told.borrow_mut().extend(senders.iter().map(|sender| ((*sender).clone(), metric.name)));
+        self.described.borrow_mut().extend(senders.iter().map(|sender| ((*sender).clone(), metric.name)));
         Some(outcome(metric, &shown?, self.of))
     }
 
@@ -166,17 +168,20 @@ impl<'a> Teller<'a> {
 
     /// Who is best, or what is open, before the network's costs are looked at.
     fn first(&self) -> String {
-        let (best, decision, told) = (self.best, self.decision, self.describe());
+        let (best, decision, figures) = (self.best, self.decision, self.describe());
         let open: Vec<&String> = decision.open.iter().filter(|sender| !self.is_by_cost(sender)).collect();
         let is_with = |sender: &&String| decision.tied.contains(sender) || self.is_by_cost(sender);
         let together: Vec<&String> =
             std::iter::once(best).chain(decision.ranking[1..].iter().filter(is_with)).collect();
-        let has = if told.is_empty() { String::new() } else { format!(" {best} has {told}.") };
+        let has = if figures.is_empty() { String::new() } else { format!(" {best} has {figures}.") };
         if !open.is_empty() {
             return self.between(&together, &open) + &has;
         }
         if together.len() == 1 {
-            return format!("{best} does best{}.", if told.is_empty() { told } else { format!(", with {told}") });
+            return format!(
+                "{best} does best{}.",
+                if figures.is_empty() { figures } else { format!(", with {figures}") }
+            );
         }
         let within = self.within(&together);
         if decision.tied.len() == decision.ranking.len() - 1 {
@@ -197,15 +202,15 @@ impl<'a> Teller<'a> {
         };
         let mut seen = self.ranker.criteria.iter().filter(|metric| metric.name != GUARD);
         let Some((metric, [most, session])) = seen.find_map(at) else { return String::new() };
-        let told = |value: f64| range(metric, &[value]);
+        let amount_of = |value: f64| range(metric, &[value]);
         let played = self.ranker.mean(best, GUARD).filter(|played| *played > 0.0);
-        let hour =
-            played.map_or(String::new(), |played| format!(", {} in an hour of video", told(most * HOUR_S / played)));
+        let hour = played
+            .map_or(String::new(), |played| format!(", {} in an hour of video", amount_of(most * HOUR_S / played)));
         format!(
             " Their {} differs by at most {} a session on average{hour}, if none counts for more than {}.",
             metric.label,
-            told(most),
-            told(session)
+            amount_of(most),
+            amount_of(session)
         )
     }
 
@@ -279,15 +284,15 @@ impl<'a> Teller<'a> {
             let is_wanted = |sender: &&String| {
                 self.is_proven(sender, metric)
                     && counts(self.ranker.index(sender), metric)
-                    && !self.told.borrow().contains(&((*sender).clone(), metric.name))
+                    && !self.described.borrow().contains(&((*sender).clone(), metric.name))
             };
             let wanted = senders.iter().copied().filter(is_wanted);
             let mut found: Vec<(Shown, &String)> =
                 wanted.filter_map(|sender| Some((self.shown(sender, metric)?, sender))).collect();
             found.sort_by(|a, b| a.0.middle.total_cmp(&b.0.middle).then_with(|| a.1.cmp(b.1)));
-            self.told.borrow_mut().extend(found.iter().map(|(_, sender)| ((*sender).clone(), metric.name)));
-            let told = values(metric, &found)?;
-            Some(format!("{} {told} against {} with {}", metric.label, amount(metric, &[bests]), self.best))
+            self.described.borrow_mut().extend(found.iter().map(|(_, sender)| ((*sender).clone(), metric.name)));
+            let others = values(metric, &found)?;
+            Some(format!("{} {others} against {} with {}", metric.label, amount(metric, &[bests]), self.best))
         };
         let seen: Vec<&'static Metric> =
             self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();
@@ -301,7 +306,7 @@ impl<'a> Teller<'a> {
         let preference = self.ranker.preference.as_ref().expect("only a weighing depends");
         let stalls_less = self.ranker.is_better(one, best, metric(STALL));
         let (picture, calm) = if stalls_less { (self.best, sender) } else { (sender, self.best) };
-        let told = |sender: &str| {
+        let picture_and_stalls = |sender: &str| {
             let sender = sender.to_string();
             let part = |name: &str| self.outcome(&[&sender], metric(name));
             [part(preference.picture()), part(STALL)].into_iter().flatten().collect::<Vec<_>>().join(" and ")
@@ -311,8 +316,8 @@ impl<'a> Teller<'a> {
              {calm} {}",
             format_value(Some(weight)),
             preference.step(),
-            told(picture),
-            told(calm),
+            picture_and_stalls(picture),
+            picture_and_stalls(calm),
         )
     }
 
@@ -389,8 +394,8 @@ impl<'a> Teller<'a> {
             Some(names) => names.contains(&metric.name),
             None => metric.name != GUARD,
         };
-        let is_told = |metric: &Metric| self.told.borrow().contains(&(self.best.clone(), metric.name));
-        let shown = self.ranker.criteria.iter().filter(is_asked).take(DESCRIBED).filter(|metric| !is_told(metric));
+        let is_described = |metric: &Metric| self.described.borrow().contains(&(self.best.clone(), metric.name));
+        let shown = self.ranker.criteria.iter().filter(is_asked).take(DESCRIBED).filter(|metric| !is_described(metric));
         let part = |metric: &&'static Metric| {
             let figure = amount(metric, &[self.shown(self.best, metric)?]);
             let is_count = metric.unit.is_empty();

@@ -134,10 +134,12 @@ pub(crate) fn difference(found: &Difference) -> String {
     let more = |value: f64| {
         format!("{} {}", range(metric, &[value.abs()]), if value.is_sign_negative() { "less" } else { "more" })
     };
-    let told = |value: f64| format!("{} {label} than {best}", more(value));
+    let compared = |value: f64| format!("{} {label} than {best}", more(value));
     match (found.p_adjusted, found.ci95) {
-        (None, _) => told(found.mean),
-        (_, None) => format!("{} on average, noticeably different in {} of {n} runs", told(found.mean), found.noticed),
+        (None, _) => compared(found.mean),
+        (_, None) => {
+            format!("{} on average, noticeably different in {} of {n} runs", compared(found.mean), found.noticed)
+        }
         // An interval and its figure are of the same: the median.
         (_, Some(ends)) if found.median == 0.0 => {
             let mean = if found.mean == 0.0 { String::new() } else { format!(", {} on average", more(found.mean)) };
@@ -148,7 +150,7 @@ pub(crate) fn difference(found: &Difference) -> String {
             let ends = if found.median > 0.0 { [low, high] } else { [-high, -low] };
             format!(
                 "{} in the median run (95 % interval {})",
-                told(found.median),
+                compared(found.median),
                 sized(metric, &ends, found.median.abs())
             )
         }

@@ -6,13 +6,13 @@ use serde_json::json;
 
 #[test]
 fn wrong_values_are_one_line() {
-    for (values, told) in [
+    for (values, shown) in [
         ("{}", "no sender"),
         (r#"{"a": {"stall_time_s": []}}"#, "no run"),
         (r#"{"a": {"stall_time_s": [1, 2]}, "b": {"stall_time_s": [1]}}"#, "unequal"),
     ] {
         let message = judge(&serde_json::from_str(values).expect("JSON"), true, "range", &[]).expect_err("wrong");
-        assert!(message.contains(told), "{message}");
+        assert!(message.contains(shown), "{message}");
     }
 }
 
@@ -33,10 +33,10 @@ fn a_headline_tells_of_the_neighbours_frames() {
             judge(&json!({ "fifo": sender(0), "dualpi2": sender(1) }), true, "range", &[]).expect("right values");
         judged["headline"].as_str().expect("a text").to_string()
     };
-    let told = headline(Some([200.0, 20.0]));
+    let shown = headline(Some([200.0, 20.0]));
     assert!(
-        told.ends_with("; 99 of 100 of the neighbours' frames take at most 20.4 ms with dualpi2, 200 ms with fifo."),
-        "{told}"
+        shown.ends_with("; 99 of 100 of the neighbours' frames take at most 20.4 ms with dualpi2, 200 ms with fifo."),
+        "{shown}"
     );
     for silent in [headline(Some([20.0, 21.0])), headline(None)] {
         assert!(silent.ends_with('.') && !silent.contains("frames"), "{silent}");

@@ -216,7 +216,7 @@ pub trait Player: Send {
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64);
 
     /// The header of the response to `request` was read, and the server tells of itself in it.
-    fn handle_server_data(&mut self, _now: Time, _request: RequestId, _told: &Cmsd) {}
+    fn handle_server_data(&mut self, _now: Time, _request: RequestId, _cmsd: &Cmsd) {}
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Harmless if called early.
     fn handle_timeout(&mut self, now: Time);

@@ -45,10 +45,10 @@ fn playout_buffer_from_target_level_or_default() {
 /// What a sender is told of the object: its size and time, only both together, and the best that the client can choose.
 #[test]
 fn the_object_and_the_top_rate_are_passed_on() {
-    let (told, warnings) = hints(&parse("br=1000,ot=v,d=2000,tb=6000").cmcd, Some(250_000));
-    let told = told.unwrap();
-    assert_eq!((told.object_bytes, told.object_duration), (Some(250_000), Some(Duration::from_secs(2))));
-    assert_eq!(told.top_rate, Some(Rate::from_bits_per_sec(6_000_000)));
+    let (shown, warnings) = hints(&parse("br=1000,ot=v,d=2000,tb=6000").cmcd, Some(250_000));
+    let shown = shown.unwrap();
+    assert_eq!((shown.object_bytes, shown.object_duration), (Some(250_000), Some(Duration::from_secs(2))));
+    assert_eq!(shown.top_rate, Some(Rate::from_bits_per_sec(6_000_000)));
     assert_eq!(warnings, []);
     let (without, _) = hints(&parse("br=1000,ot=v").cmcd, Some(250_000));
     assert_eq!(without.map(|h| (h.object_bytes, h.object_duration, h.top_rate)), Some((None, None, None)));
@@ -85,9 +85,9 @@ fn lies_about_the_rate_are_limited_by_the_object() {
 /// Of an initialization segment Shaka Player and hls.js say `d=0`: its 802 bytes are no reason to doubt the rate.
 #[test]
 fn an_object_without_a_length_in_time_is_no_measure() {
-    let told = parse("br=1015,d=0,ot=i");
-    assert_eq!((told.cmcd.d_ms, &told.warnings[..]), (Some(0), &[][..]));
-    let (hints, warnings) = hints(&told.cmcd, Some(802));
+    let shown = parse("br=1015,d=0,ot=i");
+    assert_eq!((shown.cmcd.d_ms, &shown.warnings[..]), (Some(0), &[][..]));
+    let (hints, warnings) = hints(&shown.cmcd, Some(802));
     assert_eq!((hints, &warnings[..]), (None, &[][..]), "and is no media");
 }
 
@@ -278,9 +278,9 @@ fn a_report_tells_level_and_state_and_leaves_the_object() {
     assert_eq!(view.handle_report(&parse("e=t,bl=(4200),v=2").cmcd, &mut warnings), None, "no rate is known");
     view.handle_request(&parse("br=(800),ot=v,d=2000,bl=(9000),tbl=(12000),v=2").cmcd, Some(200_000), &mut warnings);
     let mut tell = |text: &str| view.handle_report(&parse(text).cmcd, &mut warnings).unwrap();
-    let told = tell("e=t,bl=(4200),br=(800),sta=p,v=2");
-    assert_eq!((told.playout_buffer_free_bytes, told.is_urgent), (Some(780_000), false));
-    assert_eq!((told.object_bytes, told.object_duration), (Some(200_000), Some(Duration::from_secs(2))));
+    let shown = tell("e=t,bl=(4200),br=(800),sta=p,v=2");
+    assert_eq!((shown.playout_buffer_free_bytes, shown.is_urgent), (Some(780_000), false));
+    assert_eq!((shown.object_bytes, shown.object_duration), (Some(200_000), Some(Duration::from_secs(2))));
     assert!(tell("e=ps,bl=(0),sta=r,v=2").is_urgent, "it waits for data");
     // A report of a response tells a duration, and no bytes: what is being sent is still what was asked for last.
     assert_eq!(tell("e=rr,ot=v,br=(800),d=4000,bl=(6000),v=2").object_bytes, Some(200_000));

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 /// The SVTA's library (`@svta/cml-cmsd`, encodeCmsdDynamic) writes the same for these keys.
 #[test]
 fn the_header_is_a_list_of_servers() {
-    let told = Cmsd { etp_kbps: Some(5200), mb_kbps: Some(3000), rtt_ms: Some(48) };
-    assert_eq!(told.dynamic(), "\"origin\";etp=5200;mb=3000;rtt=48");
+    let shown = Cmsd { etp_kbps: Some(5200), mb_kbps: Some(3000), rtt_ms: Some(48) };
+    assert_eq!(shown.dynamic(), "\"origin\";etp=5200;mb=3000;rtt=48");
     // CMSD-Dynamic, colon, space, 32 characters, CR LF.
-    assert_eq!(told.header_bytes(), 12 + 2 + 32 + 2);
+    assert_eq!(shown.header_bytes(), 12 + 2 + 32 + 2);
     assert_eq!((Cmsd::default().dynamic().as_str(), Cmsd::default().header_bytes()), ("", 0));
 }
 
@@ -27,8 +27,8 @@ fn the_last_server_counts_and_nonsense_does_not() {
 proptest! {
     #[test]
     fn what_is_written_is_read(etp in proptest::option::of(0u64..=1_000_000_000), mb in proptest::option::of(0u64..=1_000_000_000)) {
-        let told = Cmsd { etp_kbps: etp, mb_kbps: mb, rtt_ms: None };
-        prop_assert_eq!(Cmsd::parse(&told.dynamic()), told);
+        let shown = Cmsd { etp_kbps: etp, mb_kbps: mb, rtt_ms: None };
+        prop_assert_eq!(Cmsd::parse(&shown.dynamic()), shown);
     }
 
     #[test]

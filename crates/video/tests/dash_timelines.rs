@@ -75,7 +75,7 @@ impl Script {
     }
 
     /// Numbers of the requests for media, and what reports tell.
-    fn sort_requests(&mut self, asked: &mut Vec<u32>, told: &mut Vec<Cmcd>) {
+    fn sort_requests(&mut self, asked: &mut Vec<u32>, outcome: &mut Vec<Cmcd>) {
         while let Some(action) = self.player.poll_action() {
             let Action::Request(request) = action else { continue };
             if request.object.kind != ObjectKind::Report {
@@ -86,7 +86,7 @@ impl Script {
             // Request line and headers, and the body of the POST.
             assert_eq!(request.request_header_bytes as usize, 400 + cmcd.report().len());
             assert_eq!((request.body_bytes, cmcd.version), (0, Some(2)));
-            told.push(cmcd);
+            outcome.push(cmcd);
         }
     }
 
@@ -615,7 +615,7 @@ fn client_data_of_each_request() {
 }
 
 /// What the requests of the session above say of the buffer, and whether they say that it ran dry.
-fn told(claim: Claim, lag: Duration) -> Vec<(Option<u64>, bool)> {
+fn outcome(claim: Claim, lag: Duration) -> Vec<(Option<u64>, bool)> {
     let config = DashConfig { cmcd: CmcdMode::V1, cmcd_claim: claim, cmcd_lag: lag, ..DashConfig::default() };
     let mut script = Script::of(config, video(&[1000, 2000], 4), abr::build("fixed").unwrap());
     script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(4.0, 1, SEGMENT).body(4.5, 2, SEGMENT);
@@ -632,10 +632,10 @@ fn told(claim: Claim, lag: Duration) -> Vec<(Option<u64>, bool)> {
 #[test]
 fn client_data_may_be_false_or_late() {
     let level = |ms| (Some(ms), false);
-    assert_eq!(told(Claim::Honest, Duration::ZERO), [level(0), level(2000), (Some(2000), true), level(3500)]);
-    assert_eq!(told(Claim::Honest, secs(3.0)), [(None, false), (None, false), level(2000), level(2000)]);
-    assert_eq!(told(Claim::Empty, Duration::ZERO), [(Some(0), true); 4]);
-    assert_eq!(told(Claim::Full, Duration::ZERO), [level(30_000); 4]);
+    assert_eq!(outcome(Claim::Honest, Duration::ZERO), [level(0), level(2000), (Some(2000), true), level(3500)]);
+    assert_eq!(outcome(Claim::Honest, secs(3.0)), [(None, false), (None, false), level(2000), level(2000)]);
+    assert_eq!(outcome(Claim::Empty, Duration::ZERO), [(Some(0), true); 4]);
+    assert_eq!(outcome(Claim::Full, Duration::ZERO), [level(30_000); 4]);
 }
 
 /// What the reports of a session say: when, about what, in which state, with which level.
@@ -643,16 +643,16 @@ fn reports(events: &[Event]) -> Vec<(u64, &'static str, &'static str, u64)> {
     let interval = secs(1.5);
     let config = DashConfig { cmcd_events: events.to_vec(), cmcd_interval: interval, ..DashConfig::default() };
     let mut script = Script::of(config, video(&[1000], 4), abr::build("fixed").unwrap());
-    let (mut told, mut asked) = (Vec::new(), Vec::new());
+    let (mut outcome, mut asked) = (Vec::new(), Vec::new());
     script.connect(0.0, 0);
     for arrival in [1.0, 4.0, 4.5] {
         script.until(arrival);
-        script.sort_requests(&mut asked, &mut told);
+        script.sort_requests(&mut asked, &mut outcome);
         script.body(arrival, *asked.last().unwrap(), SEGMENT);
     }
-    script.run_to(4.6).sort_requests(&mut asked, &mut told);
+    script.run_to(4.6).sort_requests(&mut asked, &mut outcome);
     let keys = |cmcd: &Cmcd| Some((cmcd.ts_ms?, cmcd.e?.token(), cmcd.sta?.token(), cmcd.bl_ms?));
-    told.iter().map(|cmcd| keys(cmcd).unwrap()).collect()
+    outcome.iter().map(|cmcd| keys(cmcd).unwrap()).collect()
 }
 
 /// Segments of 2 s arrive at 1, 4 and 4.5 s: playback from 1 to 3 s, a stall until 4 s. Every 1.5 s the clock tells the level, between

@@ -104,11 +104,11 @@ fn vary(text: &str, files: &Value) -> Result<Value, ScenarioError> {
         combinations.iter().map(|found| variant(found.settings.clone())).collect::<Result<Vec<_>, ScenarioError>>()?;
     let name = |sender: &Value| sender["name"].as_str().unwrap_or_default().to_string();
     let senders = |variant: &Value| variant["sender"].as_array().into_iter().flatten().map(name).collect::<Vec<_>>();
-    let told: Vec<_> =
+    let named: Vec<_> =
         combinations.iter().zip(&variants).map(|(found, of)| (found.value.clone(), senders(of))).collect();
-    let mut names = choices::names(&told).into_iter();
+    let mut names = choices::names(&named).into_iter();
     let mut choices = Vec::new();
-    for ((value, own), of) in told.iter().zip(&variants) {
+    for ((value, own), of) in named.iter().zip(&variants) {
         for (sender, name) in own.iter().zip(names.by_ref()) {
             let played = choices::alone(of.clone(), sender, &name);
             choices.push((

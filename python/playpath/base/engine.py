@@ -205,8 +205,8 @@ def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, f
     Releases the interpreter lock.
     """
     with _own_code(sender, seed):
-        told = json.loads(_call(_engine.run_metrics, resolved_json, sender, seed))
-    return told["metrics"], told["digest"]
+        played = json.loads(_call(_engine.run_metrics, resolved_json, sender, seed))
+    return played["metrics"], played["digest"]
 
 
 def record(measurements: Measurements) -> Figures:

@@ -210,7 +210,7 @@ class Ranker:
         self._judge = _engine.Judge(columns, list(criteria), is_random, prefer, is_race)
         self.criteria: list[str] = self._judge.criteria
         self.seeds: int = self._judge.seeds
-        self._told: dict[str, Any] | None = None
+        self._decided: dict[str, Any] | None = None
 
     def among(self, values: Values) -> Ranker:
         """Others, by the same rule."""
@@ -260,17 +260,17 @@ class Ranker:
 
     @property
     def _judged(self) -> dict[str, Any]:
-        if self._told is None:
-            self._told = json.loads(self._judge.decide())
-        return self._told
+        if self._decided is None:
+            self._decided = json.loads(self._judge.decide())
+        return self._decided
 
 
-def _decision(told: dict[str, Any]) -> Decision:
+def _decision(raw: dict[str, Any]) -> Decision:
     """Of the engine's JSON, everything in the order of the ranking."""
     in_order = {
-        key: {s: read(told[key][s]) for s in told["ranking"] if s in told[key]} for key, read in _BY_SENDER.items()
+        key: {s: read(raw[key][s]) for s in raw["ranking"] if s in raw[key]} for key, read in _BY_SENDER.items()
     }
-    return Decision(**{**told, **in_order})
+    return Decision(**{**raw, **in_order})
 
 
 def is_clear(found: Difference, margin: float) -> bool:

@@ -350,8 +350,8 @@ class PopulationResult(Tabular):
             helped, harmed = (f"{100 * share.value:.0f} %" for share in (versus.helped, versus.harmed))
             detail = f"{helped} of viewers served better, {harmed} worse"
             against = choices[baseline].value
-            told = f"{name} against {baseline}: {detail}."
-            found.append(Effect(choice.sender, choice.value, against, versus.relation, told, detail))
+            sentence = f"{name} against {baseline}: {detail}."
+            found.append(Effect(choice.sender, choice.value, against, versus.relation, sentence, detail))
         return found
 
     @cached_property
@@ -510,7 +510,7 @@ class PopulationResult(Tabular):
     def manifest(self) -> PopulationManifest:
         """What the result depends on."""
         own = self.population
-        told: PopulationManifest = {
+        stated: PopulationManifest = {
             **manifest(own.base, DEFAULT, list(own.seeds(0))),
             "written": own.base.written,
             "population": dict(own.source),
@@ -522,8 +522,8 @@ class PopulationResult(Tabular):
             "heaviest": own.heaviest,
         }
         if self.most is not None:
-            told["until_decided"] = self.most
-        return told
+            stated["until_decided"] = self.most
+        return stated
 
     def to_dict(self) -> Json:
         """The JSON form of `playpath population --json`."""
@@ -617,29 +617,29 @@ class PopulationResult(Tabular):
 
         source = Path(folder)
         stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
-        told = stored["manifest"]
-        base = restored(Scenario.stored(told["scenario"], told.get("written")), told)
-        group = told["population"].get("population", {}).get("group", ())
+        manifest = stored["manifest"]
+        base = restored(Scenario.stored(manifest["scenario"], manifest.get("written")), manifest)
+        group = manifest["population"].get("population", {}).get("group", ())
         own = Population(
             name=stored["population"],
             base=base,
             draws={},
             units=(),
-            paths=told["paths"],
-            sessions=told["sessions"],
-            seed=told["seed"],
+            paths=manifest["paths"],
+            sessions=manifest["sessions"],
+            seed=manifest["seed"],
             group=(group,) if isinstance(group, str) else tuple(group),
             baseline=stored["baseline"],
-            source=told["population"],
-            unit_word=told["intervals_over"],
-            most_units=told.get("units_in_all") or math.inf,
-            is_shuffled=told.get("until_decided") is not None,
-            is_complete=bool(told["population"].get("population", {}).get("complete", False)),
-            heaviest=told.get("heaviest", 1.0),
+            source=manifest["population"],
+            unit_word=manifest["intervals_over"],
+            most_units=manifest.get("units_in_all") or math.inf,
+            is_shuffled=manifest.get("until_decided") is not None,
+            is_complete=bool(manifest["population"].get("population", {}).get("complete", False)),
+            heaviest=manifest.get("heaviest", 1.0),
         )
         frames = [pl.read_parquet(source / f"{name}.parquet") for name in ("sessions", "paths", "failed")]
         looks = (stored.get("stopping") or {}).get("looks", [])
-        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"], looks, told.get("until_decided"))
+        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"], looks, manifest.get("until_decided"))
 
 
 def _groups_of(values: np.ndarray) -> Sequence[np.ndarray]:

@@ -29,8 +29,8 @@ def headline(result: PopulationResult) -> str:
     if why is None or len(result.senders) < 2:
         return _verdict(result) + caveat(result.known_from)
     other = result.contender
-    told = _effect(result.versus(other, result.baseline), other)
-    return f"Undecided: {why}. If no path loses packets at random: {told}"
+    effect = _effect(result.versus(other, result.baseline), other)
+    return f"Undecided: {why}. If no path loses packets at random: {effect}"
 
 
 def _verdict(result: PopulationResult) -> str:
@@ -44,30 +44,30 @@ def _verdict(result: PopulationResult) -> str:
     versus = result.versus(best, today)
     # After a sentence that names two, "it" would be either.
     who = "It" if versus.relation == "better" else best
-    told = _effect(versus, who)
+    effect = _effect(versus, who)
     cost = _cost(versus, who)
     if versus.relation == "better":
         start = f"Use {best}." if result.is_decided else f"Leave {today}: {best} is better, if perhaps not the best."
         why = "" if versus.decided_by == "viewers" else " Viewers are served alike; it costs the network less."
-        return f"{start}{why} {told}{cost}"
+        return f"{start}{why} {effect}{cost}"
     if versus.relation == "alike":
-        return f"{best} and {today} are alike for these viewers and their network. {told}{cost}"
-    return f"Undecided between {best} and {today}. {told}{cost}{blocked(result, versus)}{_more(result, versus)}"
+        return f"{best} and {today} are alike for these viewers and their network. {effect}{cost}"
+    return f"Undecided between {best} and {today}. {effect}{cost}{blocked(result, versus)}{_more(result, versus)}"
 
 
 def _stay(result: PopulationResult) -> str:
     others = list(result.against_best.values())
     open_ones = result.undecided
     next_best = others[0]
-    told = f"Against {next_best.other} it serves {_percent(next_best.helped)} of viewers better and {_percent(next_best.harmed)} worse."
-    told += neighbours(next_best)
+    effect = f"Against {next_best.other} it serves {_percent(next_best.helped)} of viewers better and {_percent(next_best.harmed)} worse."
+    effect += neighbours(next_best)
     if not open_ones:
         alike = [v.other for v in others if v.relation == "alike"]
         same = f" {listing(alike)} would do as well." if alike else ""
-        return f"Stay with {result.best}: no other sender serves these viewers better. {told}{same}"
+        return f"Stay with {result.best}: no other sender serves these viewers better. {effect}{same}"
     names = listing([v.other for v in open_ones])
     why = blocked(result, open_ones[0]) + _more(result, open_ones[0])
-    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{why}"
+    return f"Stay with {result.best} for now: it leads, undecided against {names}. {effect}{why}"
 
 
 def _effect(versus: Versus, who: str) -> str:
@@ -97,17 +97,17 @@ def _cost(versus: Versus, who: str) -> str:
 
 def neighbours(versus: Versus) -> str:
     """What the change does to those who share the path; nothing where nobody does."""
-    told = versus.neighbours
-    if not told:
+    changes = versus.neighbours
+    if not changes:
         return ""
     parts = []
-    again = told.get("retransmission_ratio")
+    again = changes.get("retransmission_ratio")
     if again is not None and not _ALIKE_FROM < again < 1 / _ALIKE_FROM:
         parts.append(f"retransmit {format_value(again, 2)} times as much")
-    share = told.get("goodput_ratio")
+    share = changes.get("goodput_ratio")
     if share is not None and abs(share - 1) >= _NOTICED:
         parts.append(f"get {100 * abs(share - 1):.0f} % {'less' if share < 1 else 'more'} throughput")
-    before, after = (told.get(f"stall_s_with_{who}", 0.0) for who in ("other", "sender"))
+    before, after = (changes.get(f"stall_s_with_{who}", 0.0) for who in ("other", "sender"))
     if abs(after - before) > _NOTICED_STALL_S:
         parts.append(f"stall for {format_value(after, 2)} s instead of {format_value(before, 2)} s")
     return f" Its neighbours {listing(parts)}." if parts else " Its neighbours notice nothing."

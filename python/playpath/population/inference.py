@@ -123,7 +123,7 @@ class Inferred:
 
 
 @dataclass
-class _Told:
+class _Tally:
     """What all sessions say together."""
 
     senders: dict[str, float] = field(default_factory=dict)
@@ -164,7 +164,7 @@ def infer(
     how = Reading(log_format, fields_of(fields), GroupColumns())
     faults = Faults()
     names = Names.of_run(keep_names)
-    told = _Told()
+    tally = _Tally()
     done = Inferred(folder)
     (folder / "draws").mkdir(parents=True, exist_ok=True)
     answered = Answered(folder / "answers.part")
@@ -172,19 +172,19 @@ def infer(
         stack.enter_context(answered)
         tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
         stream = sessions(files, kind, how, names, faults)
-        for session, answer in _answers(stream, asked, check_jobs(jobs), told, answered):
-            _write(session, answer, asked, folder, tables, told)
+        for session, answer in _answers(stream, asked, check_jobs(jobs), tally, answered):
+            _write(session, answer, asked, folder, tables, tally)
             done.sessions += 1
             done.steps += len(answer["steps"])
             if progress is not None:
                 progress(done.sessions, 0)
     if not done.sessions:
         raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
-    if not told.shared:
+    if not tally.shared:
         _drop_column(folder / "users.csv", _TRAFFIC)
-    write_text(folder / "population.toml", _population(told, asked, folder))
-    done.notes = [*faults.notes(), *_notes(told, done, asked)]
-    write_text(folder / "report.html", inferred_page(folder.resolve().name, told.shown, done.sessions, done.notes))
+    write_text(folder / "population.toml", _population(tally, asked, folder))
+    done.notes = [*faults.notes(), *_notes(tally, done, asked)]
+    write_text(folder / "report.html", inferred_page(folder.resolve().name, tally.shown, done.sessions, done.notes))
     return done
 
 
@@ -216,18 +216,18 @@ class _Table:
 
 
 def _answers(
-    stream: Iterable[Session], asked: Asked, jobs: int, told: _Told, answered: Answered
+    stream: Iterable[Session], asked: Asked, jobs: int, tally: _Tally, answered: Answered
 ) -> Iterator[tuple[Session, dict[str, Any]]]:
     """The engine's answers in the order of the sessions, a few in work at a time."""
     waiting: deque[tuple[Session, Future[dict[str, Any]]]] = deque()
     with ThreadPoolExecutor(jobs) as pool:
         for session in stream:
             if len(session.transfers) < _FEWEST:
-                told.short += 1
+                tally.short += 1
                 continue
-            is_checked = len(asked.senders) == 1 and told.asked < _CHECKED
-            told.asked += 1
-            waiting.append((_named(session, told), pool.submit(_ask, session, asked, is_checked, answered)))
+            is_checked = len(asked.senders) == 1 and tally.asked < _CHECKED
+            tally.asked += 1
+            waiting.append((_named(session, tally), pool.submit(_ask, session, asked, is_checked, answered)))
             while len(waiting) > 2 * jobs:
                 own, answer = waiting.popleft()
                 yield own, answer.result()
@@ -236,13 +236,13 @@ def _answers(
             yield own, answer.result()
 
 
-def _named(session: Session, told: _Told) -> Session:
+def _named(session: Session, tally: _Tally) -> Session:
     """Two sessions of one name are one viewer's, and told apart."""
     session.viewer = session.name
     name, number = session.name, 2
-    while session.name in told.names:
+    while session.name in tally.names:
         session.name, number = f"{name}-{number}", number + 1
-    told.names.add(session.name)
+    tally.names.add(session.name)
     return session
 
 
@@ -273,30 +273,30 @@ def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -
 
 
 def _write(
-    session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], told: _Told
+    session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], tally: _Tally
 ) -> None:
     capacity, table, users = tables
     for index, step in enumerate(answer["steps"]):
         capacity.writerow([session.name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
     rtts = sorted(1e3 * rtt for rtt in answer["rtt_s"])
     probability = answer["probability"]
-    told.senders[answer["sender"]] = told.senders.get(answer["sender"], 0.0) + 1
-    told.rtts_ms.append(statistics.median(rtts))
-    told.implausible.look(session.name, rate_mbps=_logged_mbps(session), rtt_ms=told.rtts_ms[-1])
+    tally.senders[answer["sender"]] = tally.senders.get(answer["sender"], 0.0) + 1
+    tally.rtts_ms.append(statistics.median(rtts))
+    tally.implausible.look(session.name, rate_mbps=_logged_mbps(session), rtt_ms=tally.rtts_ms[-1])
     if answer["unexplained"] > _MISFIT:
-        told.doubted.append(session.name)
-    told.retransmitted += session.retransmitted is not None
-    if len(told.shown) < _SHOWN:
+        tally.doubted.append(session.name)
+    tally.retransmitted += session.retransmitted is not None
+    if len(tally.shown) < _SHOWN:
         got = [(one["at_s"] + one["took_s"] / 2, 8 * one["bytes"] / one["took_s"]) for one in session.transfers]
-        told.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
+        tally.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
     mean = sum(step[0] for step in answer["steps"]) / len(answer["steps"])
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
     rival, by = answer.get("rival", ("", 0.0))
     noisy, shared = (
         sum(one["probability"] for one in answer["readings"] if one[what]) for what in ("loss", "has_neighbour")
     )
-    told.readings[_word(noisy, "noise", session.retransmitted is not None)] += 1
-    told.readings[_word(shared, "neighbour", True)] += 1
+    tally.readings[_word(noisy, "noise", session.retransmitted is not None)] += 1
+    tally.readings[_word(shared, "neighbour", True)] += 1
     table.writerow(
         [
             session.name,
@@ -324,17 +324,17 @@ def _write(
         file = folder / "draws" / f"{session.name}.{index}.csv"
         write_text(file, _trace(draw, answer["lasts_s"]))
         trace = str(file.relative_to(folder))
-        told.first_trace = told.first_trace or trace
+        tally.first_trace = tally.first_trace or trace
         known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
         own = [_digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), f"{draw['queue']} packets"]
-        told.shared += draw["has_neighbour"]
+        tally.shared += draw["has_neighbour"]
         start = _START if draw["has_neighbour"] else _NEVER
         users.writerow([f"{session.name} draw {index}", session.viewer, trace, *own, start, known])
 
 
-def _word(probability: float, what: str, is_told: bool) -> str:
+def _word(probability: float, what: str, is_logged: bool) -> str:
     """What became of a reading."""
-    if not is_told:
+    if not is_logged:
         return ""
     return what if probability >= _OPEN[1] else f"{what} open" if probability > _OPEN[0] else f"no {what}"
 
@@ -380,13 +380,13 @@ start = "{_NEVER}"
 """
 
 
-def _population(told: _Told, asked: Asked, folder: Path) -> str:
+def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
     """A population of the draws that runs as it is."""
-    sender = max(told.senders, key=lambda name: told.senders[name])
+    sender = max(tally.senders, key=lambda name: tally.senders[name])
     control, _, transport = sender.partition("/")
     over = f'\ntransport = "{transport}"' if transport else ""
     others = [name for name in ("cubic", "bbr3") if name != control]
-    traffic = _NEIGHBOUR if told.shared else ""
+    traffic = _NEIGHBOUR if tally.shared else ""
     blocks = "\n".join(f'[[sender]]\ncc = "{name}"{over}' for name in (control, *others))
     return f"""# Written by `playpath population infer`. Each row of users.csv is a draw of a viewer's path from the posterior of the log.
 # Rows of one viewer count as one: an interval carries both what viewers differ by and what the log leaves open, and tells the share.
@@ -407,8 +407,8 @@ segment = "4 s"
 
 [[path]]
 name = "link"
-trace = {json.dumps(told.first_trace)}
-rtt = "{statistics.median(told.rtts_ms):.4g} ms"
+trace = {json.dumps(tally.first_trace)}
+rtt = "{statistics.median(tally.rtts_ms):.4g} ms"
 queue = "100 packets"
 start = "0 s"
 
@@ -421,30 +421,30 @@ baseline = "{sender}"
 """
 
 
-def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
-    if told.short:
-        yield f"{told.short} sessions have fewer than {_FEWEST} transfers and are left out"
-    if len(told.doubted) > 0:
-        share = f"{len(told.doubted)} of {done.sessions}"
-        some = ", ".join(told.doubted[:3])
+def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
+    if tally.short:
+        yield f"{tally.short} sessions have fewer than {_FEWEST} transfers and are left out"
+    if len(tally.doubted) > 0:
+        share = f"{len(tally.doubted)} of {done.sessions}"
+        some = ", ".join(tally.doubted[:3])
         yield (
             f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path under {' or '.join(asked.senders)} "
             f"({some}): another sender, a limit of the application or pauses of the server; do not rely on them"
         )
-    yield from told.implausible.notes()
-    without = done.sessions - told.retransmitted
+    yield from tally.implausible.notes()
+    without = done.sessions - tally.retransmitted
     if without:
         yield (
             f"{without} of {done.sessions} sessions have no retransmissions (bytes_retrans and bytes_sent): there a path that loses "
             "packets at random looks like a smaller link, and the answer says that these logs do not decide"
         )
     if len(asked.senders) > 1:
-        found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(told.senders.items()))
+        found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(tally.senders.items()))
         yield f"the deployed sender was not named; likeliest by session: {found}"
-    counts = told.readings
-    if told.retransmitted:
+    counts = tally.readings
+    if tally.retransmitted:
         yield (
-            f"packets sent again, in {told.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
+            f"packets sent again, in {tally.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
             f"queue, {counts['noise open']} are open (believed beforehand: 30 % of paths lose at random)"
         )
     if counts["neighbour"] or counts["neighbour open"]:

@@ -93,9 +93,9 @@ def inspect(population: Population) -> Inspection:
 def document(population: Population) -> Mapping[str, Any]:
     """The scenario as written, but where a users' table says it: there each user has their own."""
     raw = copy.deepcopy(dict(population.source))
-    told = raw.pop("population", {})
-    for key in dict.fromkeys(key for unit in population.units for key in unit.settings if "users" in told):
-        write(raw, key.split("."), f"of each user ({told['users']})")
+    declared = raw.pop("population", {})
+    for key in dict.fromkeys(key for unit in population.units for key in unit.settings if "users" in declared):
+        write(raw, key.split("."), f"of each user ({declared['users']})")
     return raw
 
 

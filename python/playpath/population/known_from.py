@@ -18,9 +18,9 @@ _FEW = 0.05
 """Users from whose log nothing can be decided do not matter up to this share."""
 
 
-def count(told: Iterable[str]) -> dict[str, int]:
+def count(words: Iterable[str]) -> dict[str, int]:
     """Users by what their path is known from; those of whom nothing is said are left out."""
-    return dict(Counter(word for word in told if word))
+    return dict(Counter(word for word in words if word))
 
 
 def left_open(known_from: dict[str, int], users: int) -> str | None:

@@ -69,7 +69,7 @@ class GroupColumns:
         """
         if not self.names:
             return {}
-        known = {**_told(asked), **_flat(columns)}
+        known = {**_query(asked), **_flat(columns)}
         if not known.keys() >= set(self.names) and (when := _moment(known)) is not None:
             known = {"day": f"{when:%Y-%m-%d}", "hour": f"{when:%H}", **known}
         self._there |= known.keys()
@@ -111,7 +111,7 @@ def _flat(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {**dict(inner), **{name: value for name, value in columns.items() if not isinstance(value, dict | list)}}
 
 
-def _told(asked: Iterable[str]) -> dict[str, str]:
+def _query(asked: Iterable[str]) -> dict[str, str]:
     pairs = (pair for text in asked for pair in _PAIR.findall(unquote(text).replace("CMCD=", ",")))
     return {normal(key): quoted or bare for key, quoted, bare in pairs}
 

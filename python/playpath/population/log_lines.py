@@ -118,13 +118,13 @@ def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
 def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:
     """A line for each request: its URL, or its CMCD headers. The player's own measurement (`mtp`) is the throughput."""
     for line in filter(str.strip, text.splitlines()):
-        told = engine.parse_cmcd(
+        cmcd = engine.parse_cmcd(
             re.sub(r"(?i)[\s;|]*\bCMCD-\w+:\s*", ",", line.strip()).lstrip(",") if "CMCD=" not in line else line.strip()
         )
-        if told["mtp_kbps"] is None:
-            yield None if told["sid"] is None else Sample(told["sid"], None, is_limited=True)
+        if cmcd["mtp_kbps"] is None:
+            yield None if cmcd["sid"] is None else Sample(cmcd["sid"], None, is_limited=True)
         else:
-            yield Sample(told["sid"] or EVERYONE, told["mtp_kbps"] / 1000, kept=how.keep.of({}, [line]))
+            yield Sample(cmcd["sid"] or EVERYONE, cmcd["mtp_kbps"] / 1000, kept=how.keep.of({}, [line]))
 
 
 def table(text: str, how: Reading) -> Iterator[Sample | None]:

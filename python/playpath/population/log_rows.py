@@ -176,8 +176,8 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
     columns = {normal(str(key)): value for key, value in row.items() if value is not None}
     named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
-    told = None if session is None else str(session)
-    return NamedRow(named, told, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
+    name = None if session is None else str(session)
+    return NamedRow(named, name, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
 
 
 def is_below_zero(row: Mapping[str, Any], fields: Fields, others: Iterable[str] = ()) -> bool:
@@ -195,8 +195,8 @@ def _is_below_zero(value: Any) -> bool:
 
 
 def _measured(named: Mapping[str, Any]) -> Sample | None:
-    told = _cmcd(named)
-    session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or EVERYONE)
+    cmcd = _cmcd(named)
+    session = str(cmcd["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or EVERYONE)
     rtt = _scaled(named, _RTTS)
     rate = _scaled(named, RATES)
     if rate is None and (delivered := number(_first(named, _DELIVERY))) is not None:
@@ -207,7 +207,7 @@ def _measured(named: Mapping[str, Any]) -> Sample | None:
     size, seconds = number(_first(named, _SIZES)), _scaled(named, _DURATIONS)
     if size is not None and seconds is not None:
         return transfer(session, size, seconds, rtt)
-    return None if told["mtp_kbps"] is None else Sample(session, told["mtp_kbps"] / 1000, rtt)
+    return None if cmcd["mtp_kbps"] is None else Sample(session, cmcd["mtp_kbps"] / 1000, rtt)
 
 
 def transfer(session: str, size: float, seconds: float, rtt_ms: float | None) -> Sample:
@@ -231,8 +231,8 @@ def _cmcd(named: Mapping[str, Any]) -> Cmcd:
     """From a query, from headers that were logged (`http_cmcd_request` and its kin), or from Akamai's `//1.0@V/bl=…`."""
     asked = [word for word in _asked(named) if "CMCD=" in word]
     bare = re.sub(r"^//[\d.]+@V/", "", str(named.get("cmcd", "")))
-    told = [engine.parse_cmcd(text) for text in (_headers(named), *asked, bare) if text]
-    return next((one for one in told if one["sid"] is not None or one["mtp_kbps"] is not None), engine.parse_cmcd(""))
+    parsed = [engine.parse_cmcd(text) for text in (_headers(named), *asked, bare) if text]
+    return next((one for one in parsed if one["sid"] is not None or one["mtp_kbps"] is not None), engine.parse_cmcd(""))
 
 
 def _headers(named: Mapping[str, Any]) -> str:

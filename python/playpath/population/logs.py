@@ -71,8 +71,8 @@ class Import:
         writer.writeheader()
         for row in self.rows:
             groups = {name: text_cell(value) for name, value in row.get("groups", {}).items()}
-            told = {"name": text_cell(row["name"]), known_from.COLUMN: known_from.RATES}
-            writer.writerow({**row, **told, **groups})
+            origin = {"name": text_cell(row["name"]), known_from.COLUMN: known_from.RATES}
+            writer.writerow({**row, **origin, **groups})
         return text.getvalue()
 
 

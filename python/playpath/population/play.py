@@ -81,7 +81,7 @@ def population(
         loaded = _racing(loaded, until_decided, paths, sessions)
         most = loaded.paths
     steps = race_looks(FEWEST_UNITS, most) if most and most > FEWEST_UNITS else [loaded.paths]
-    told = path_table(loaded, range(steps[-1]))  # what is wrong at a path is told before anything runs
+    design = path_table(loaded, range(steps[-1]))  # what is wrong at a path is told before anything runs
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
     with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code) as run:
@@ -95,7 +95,7 @@ def population(
             ahead = population_cells(further, wanted, racing) if run.plays_ahead else ()
             batch = population_cells(now, begun, racing)
             run.finish(batch, partial(_report, progress, before, before + count), count=count, ahead=ahead)
-            result = _gather(now, told.head(wanted), where, run.seen, ends, interrupted=run.interrupted)
+            result = _gather(now, design.head(wanted), where, run.seen, ends, interrupted=run.interrupted)
             result = result if most is None else replace(result, looks=steps[: look + 1], most=most)
             if run.interrupted or (most is not None and result.is_settled):
                 break

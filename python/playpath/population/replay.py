@@ -73,7 +73,7 @@ class Replay:
 
     def lines(self) -> list[str]:
         """What to tell."""
-        told = [
+        sentences = [
             f"{self.sessions - self.failed} of {self.sessions} sessions are given back: replayed over logged time {self.ratio:.3f} "
             f"(median); {100 * self.held:.0f} % of the times lie in the replay's 90 % intervals"
         ]
@@ -82,16 +82,16 @@ class Replay:
             "take less time in the replay: losses, a neighbour, pauses of the server, or the control is another": self.faster,
             "have many times that fit no rate: a limit of the application, pauses, or another control": self.unexplained,
         }
-        told += [f"{count} sessions {what}" for what, count in why.items() if count]
+        sentences += [f"{count} sessions {what}" for what, count in why.items() if count]
         if self.likelier:
-            told.append(
+            sentences.append(
                 f"{self.likelier} explains the sessions in which it was tried far better than the sender that was named"
             )
         if not self.is_reproduced:
-            told.append(
+            sentences.append(
                 "today is not reproduced, so there is no verdict: name the deployed sender (--sender), or log TCP_INFO"
             )
-        return told
+        return sentences
 
 
 def judge(folder: Path) -> Replay:

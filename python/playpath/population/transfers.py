@@ -190,9 +190,9 @@ def _retransmitted(rows: list[_Row]) -> float | None:
     """Share of the bytes that was sent again: counters of a connection, which only grow, or figures of each transfer."""
     counted = [row for row in rows if row.again is not None]
     repeated = _grown([row.again or 0.0 for row in counted])
-    told = [row.sent for row in counted if row.sent is not None]
+    known = [row.sent for row in counted if row.sent is not None]
     # Without a figure of what was sent: the transfers' sizes, and what was sent again.
-    total = _grown(told) if told else sum(row.bytes for row in counted) + repeated
+    total = _grown(known) if known else sum(row.bytes for row in counted) + repeated
     return repeated / total if total > 0 and repeated <= total else None
 
 
@@ -323,8 +323,8 @@ def _emulated(columns: Mapping[str, Any]) -> _Row | None:
     if when is None or took is None or size is None:
         return None
     factors = (("cwnd", "cwnd", 1.0), ("rtt_s", "rtt", 1e-3), ("rto_s", "rto", 1e-3), ("min_rtt_s", "min_rtt", 1e-3))
-    told = (*factors, ("idle_s", "last_snd", 1.0), ("ssthresh", "ssthresh", 1.0))
-    socket = _told((ours, columns.get(name), factor) for ours, name, factor in told)
+    fields = (*factors, ("idle_s", "last_snd", 1.0), ("ssthresh", "ssthresh", 1.0))
+    socket = _positive((ours, columns.get(name), factor) for ours, name, factor in fields)
     sent, again = number(columns.get("bytes_sent")), number(columns.get("bytes_retrans"))
     return _Row(None, when.timestamp(), took / 1e3, size * 1e3, None, socket, sent, again)
 
@@ -345,8 +345,8 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     first_byte = next(
         (value * unit for name, unit in _FIRST_BYTES.items() if (value := number(columns.get(name))) is not None), None
     )
-    told = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
-    socket = _told(told)
+    fields = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
+    socket = _positive(fields)
     if named.rtt_ms:
         socket["min_rtt_s"] = named.rtt_ms / 1e3
     sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
@@ -357,7 +357,7 @@ def _figure(columns: Mapping[str, Any], names: Iterable[str]) -> float | None:
     return next((value for name in names if (value := number(columns.get(name))) is not None), None)
 
 
-def _told(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:
+def _positive(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:
     """What is there and above zero: a zero stands for what was not recorded."""
     found: dict[str, float] = {}
     for ours, value, factor in fields:

@@ -96,8 +96,8 @@ def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
             continue
         low, high = _edges(values[:, counted])
         times = np.flatnonzero(counted) + 1.0
-        told = {"sender": sender, "series": series, "column": column, "time_s": times, "low": low, "high": high}
-        yield pl.DataFrame(told, schema=SCHEMA)
+        columns = {"sender": sender, "series": series, "column": column, "time_s": times, "low": low, "high": high}
+        yield pl.DataFrame(columns, schema=SCHEMA)
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

@@ -29,11 +29,11 @@ class Cause:
 
     Attributes
     ----------
-    sender, told : str
+    sender, sentence : str
     """
 
     sender: str
-    told: str
+    sentence: str
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -47,7 +47,7 @@ def causes(result: Comparison) -> list[Cause]:
     if name is None or len(result.scenario.resolved.get("path") or []) != 1:
         return []
     found = ((sender, _cause(result, sender, name)) for sender in result.ranking)
-    return [Cause(sender, told) for sender, told in found if told is not None]
+    return [Cause(sender, sentence) for sender, sentence in found if sentence is not None]
 
 
 def _cause(result: Comparison, sender: str, name: str) -> str | None:
@@ -58,13 +58,13 @@ def _cause(result: Comparison, sender: str, name: str) -> str | None:
         return None
     rate = summary.middle / 1000 if name == "mean_rate_kbps" else summary.middle
     top = _top(result) if name == "mean_rate_kbps" else None
-    told = f"{format_value(rate)} Mbit/s"
+    sentence = f"{format_value(rate)} Mbit/s"
     if top is not None and rate >= _TOP * top:
-        return f"{told}: the highest rate there is."
+        return f"{sentence}: the highest rate there is."
     busy = f"the path was busy {100 * link['utilisation']:.0f} % of the time"
     parts = [f"{busy}, which is full" if link["utilisation"] >= _FULL else busy]
     parts += [text for text in (_others(result, sender), _losses(link, flow), _queue(flow)) if text]
-    return f"{told}: {'; '.join(parts)}."
+    return f"{sentence}: {'; '.join(parts)}."
 
 
 def _means(frame: pl.DataFrame, wanted: pl.Expr) -> dict[str, Any] | None:

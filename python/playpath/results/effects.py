@@ -27,7 +27,7 @@ class Effect:
     outcome : {"better", "worse", "alike", "depends", "open"}
         "alike": no difference that a viewer would notice is left; "depends": better for some viewers and worse for others, both
         proven; "open": not proven either way.
-    told : str
+    sentence : str
         The two in one line.
     detail : str
         Both values, where it is better or worse: `stall time 0.3 s, not 0.45 s`.
@@ -37,7 +37,7 @@ class Effect:
     value: str
     against: str
     outcome: Outcome
-    told: str
+    sentence: str
     detail: str = ""
 
     def to_dict(self) -> dict[str, object]:

@@ -75,13 +75,13 @@ def check_window(session: Session, window: Window) -> None:
     InputError
         One line, with what is kept.
     """
-    told = f"--window {window[0]:g}..{window[1]:g}"
+    option = f"--window {window[0]:g}..{window[1]:g}"
     times = _times(session)
     if not len(times):
-        raise InputError(f"{told}: of {session.sender} no packets were kept; `playpath run --trace` keeps them")
+        raise InputError(f"{option}: of {session.sender} no packets were kept; `playpath run --trace` keeps them")
     if not has_packets(session, window):
         raise InputError(
-            f"{told}: of {session.sender} packets are kept from {times[0]:.3f} to {times[-1]:.3f} s; "
+            f"{option}: of {session.sender} packets are kept from {times[0]:.3f} to {times[-1]:.3f} s; "
             "`playpath run --trace` keeps all"
         )
 

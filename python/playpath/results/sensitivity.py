@@ -81,7 +81,9 @@ class Sensitivity:
             return f"Small variations of {tried} change nothing that one would notice: {self.best} stays ahead of {self.rival}."
         first, *then = felt
         return (
-            f"Most sensitive to the {self._told(first)}" + "".join(f"; then to the {self._told(s)}" for s in then) + "."
+            f"Most sensitive to the {self._phrase(first)}"
+            + "".join(f"; then to the {self._phrase(s)}" for s in then)
+            + "."
         )
 
     def difference_text(self, shift: Shift) -> str:
@@ -89,7 +91,7 @@ class Sensitivity:
         entry = metric(self.metric)
         return f"{'+' if shift.difference > 0 else ''}{format_value(shift.difference)} {entry.unit}".strip()
 
-    def _told(self, shift: Shift) -> str:
+    def _phrase(self, shift: Shift) -> str:
         where = f"{shift.setting}: at {shift.now} instead of {shift.was}"
         if shift.outcome == "beaten":
             return f"{where} {shift.leads} does better than {self.best}"

@@ -26,7 +26,7 @@ from playpath.run.session_store import finished_session, play_and_keep, session_
 from playpath.run.worlds import Files, Trace, World
 from playpath.scenario import LAST_SEED, Scenario, load
 
-_MOST_TOLD = 3
+_MOST_REASONS = 3
 """Failures that a one-line error names."""
 
 
@@ -259,10 +259,10 @@ def _gather_whole(
         return replace(gather(scenario, world, whole, interrupted=interrupted), failures=failures)
     if interrupted:
         raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
-    told = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MOST_TOLD]))
-    more = f"; and {len(failures) - _MOST_TOLD} more" if len(failures) > _MOST_TOLD else ""
+    reasons = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MOST_REASONS]))
+    more = f"; and {len(failures) - _MOST_REASONS} more" if len(failures) > _MOST_REASONS else ""
     what = "every session failed" if not sessions else "no seed was finished by every sender"
-    raise RunError(f"{what}: {told}{more}")
+    raise RunError(f"{what}: {reasons}{more}")
 
 
 def run(

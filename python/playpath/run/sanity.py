@@ -67,17 +67,17 @@ def doubts_of_design(design: Design) -> list[str]:
     found: dict[str, tuple[Mapping[str, Any], str, int]] = {}
     for point in looked:
         try:
-            told = doubts(at_point(design.base, point))
+            texts = doubts(at_point(design.base, point))
         except InputError:
             continue
-        for text in told:
+        for text in texts:
             kind = _FIGURES.sub("", text)
             first, example, count = found.get(kind, (point, text, 0))
             found[kind] = (first, example, count + 1)
     among = f"{len(looked)} points" if step == 1 else f"{len(looked)} of {design.size} points that were looked at"
     where = [(", ".join(f"{key} = {value}" for key, value in first.items()), *rest) for first, *rest in found.values()]
-    told = [f"{text} (at {count} of {among}; first where {first})" for first, text, count in where]
-    return [text for text in (_sender(design.base), *told) if text]
+    lines = [f"{text} (at {count} of {among}; first where {first})" for first, text, count in where]
+    return [text for text in (_sender(design.base), *lines) if text]
 
 
 def doubts_of_population(population: Population) -> list[str]:

@@ -136,9 +136,9 @@ class Scenario:
     @property
     def names_seeds(self) -> bool:
         """Whether somebody said how many seeds are played: the scenario, an option, a setting."""
-        told = self.written
-        given = told["overrides"]
-        return "seeds" in {**told["document"].get("run", {}), **given} or "run.seeds" in given.get("set", {})
+        typed = self.written
+        given = typed["overrides"]
+        return "seeds" in {**typed["document"].get("run", {}), **given} or "run.seeds" in given.get("set", {})
 
     @cached_property
     def _written_text(self) -> str:

@@ -60,11 +60,11 @@ def message(text: str) -> None:
 
 def warn(texts: Iterable[str]) -> None:
     """A line on stderr for each, and one for all that are more than anybody reads."""
-    told = list(texts)
-    for text in told[:_MOST_WARNINGS]:
+    shown = list(texts)
+    for text in shown[:_MOST_WARNINGS]:
         err.print(f"[yellow]warning:[/yellow] {plain(text)}", soft_wrap=True)
-    if len(told) > _MOST_WARNINGS:
-        err.print(f"[yellow]warning:[/yellow] and {len(told) - _MOST_WARNINGS} more", soft_wrap=True)
+    if len(shown) > _MOST_WARNINGS:
+        err.print(f"[yellow]warning:[/yellow] and {len(shown) - _MOST_WARNINGS} more", soft_wrap=True)
 
 
 @contextmanager

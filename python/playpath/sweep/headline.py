@@ -56,14 +56,14 @@ def _for_whom(result: SweepResult) -> str:
         for e in effects:
             found.setdefault((e.value, e.against), {}).setdefault(e.sender, Counter())[e.outcome] += 1
     total = _points(len(result.effects))
-    told = []
+    sentences = []
     for (value, against), by_sender in found.items():
         parts = []
         for sender, outcomes in by_sender.items():
             seen = [f"{word} at {outcomes[outcome]}" for outcome, word in WORDS.items() if outcomes[outcome]]
             parts.append(f"for {sender} {listing(seen)}")
-        told.append(f"{value} instead of {against}, at {total}: {'; '.join(parts)}.")
-    return " ".join(told)
+        sentences.append(f"{value} instead of {against}, at {total}: {'; '.join(parts)}.")
+    return " ".join(sentences)
 
 
 def _points(count: int) -> str:

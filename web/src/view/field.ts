@@ -39,16 +39,16 @@ export class Field extends Drawn {
     const left = Math.min(0.3 * width, 12 + Math.max(...rows.map((name) => this.measure(name))));
     const across = Math.min(MOST, (width - left - 2) / columns.length);
     const bottom = TOP + TILE * rows.length;
-    const text = (props: Record<string, unknown>, told: string, room: number) => svg("text", { fill: "var(--soft)", ...props }, this.cut(told, room));
+    const text = (props: Record<string, unknown>, label: string, room: number) => svg("text", { fill: "var(--soft)", ...props }, this.cut(label, room));
     const names = [
       ...rows.map((name, row) => text({ x: left - 8, y: bottom - TILE * (row + 0.5) + 4.5, "text-anchor": "end" }, name, left - 10)),
       ...columns.map((name, column) => text({ x: left + across * (column + 0.5), y: bottom + 18, "text-anchor": "middle" }, name, across - 6)),
       text({ x: left + (across * columns.length) / 2, y: bottom + 37, "text-anchor": "middle" }, x, width - left),
       text({ x: 2, y: 13 }, y, width),
     ];
-    const told = tiles.map((tile) => `${columns[tile.column]}, ${rows[tile.row]}: ${inWords(tile)}`).join("; ");
+    const label = tiles.map((tile) => `${columns[tile.column]}, ${rows[tile.row]}: ${inWords(tile)}`).join("; ");
     const drawn = tiles.map((tile) => this.tile(tile, left + across * tile.column, bottom - TILE * (tile.row + 1), across));
-    return svg("svg", { viewBox: `0 0 ${width} ${bottom + FOOT}`, role: "img", "aria-label": `${title}: ${told}`, "font-size": FONT, "font-family": "var(--font)" }, ...names, ...drawn);
+    return svg("svg", { viewBox: `0 0 ${width} ${bottom + FOOT}`, role: "img", "aria-label": `${title}: ${label}`, "font-size": FONT, "font-family": "var(--font)" }, ...names, ...drawn);
   }
 
   private tile(tile: Tile, x: number, y: number, width: number): SVGElement {
@@ -56,7 +56,7 @@ export class Field extends Drawn {
     const ink = inkOf(tile.place);
     const look = tile.state === "unfelt" ? { fill: "var(--back)", stroke: ink, "stroke-width": 2 } : { fill: ink, "fill-opacity": tile.state === "felt" ? 0.34 : 0.12 };
     const middle = x + width / 2;
-    const line = (told: string, at: number, props: Record<string, unknown>) => svg("text", { x: middle, y: at, "text-anchor": "middle", fill: "var(--text)", ...props }, this.cut(told, width - 10));
+    const line = (label: string, at: number, props: Record<string, unknown>) => svg("text", { x: middle, y: at, "text-anchor": "middle", fill: "var(--text)", ...props }, this.cut(label, width - 10));
     const group = svg(
       "g", {}, svg("rect", { x: x + 2, y: y + 2, width: width - 4, height: TILE - 4, rx: 3, ...look }),
       line(tile.name, y + (tile.more ? 20 : 28), { "font-weight": tile.state === "felt" ? 600 : 400 }), ...(tile.more ? [line(tile.more, y + 36, { "font-size": 12 })] : []),

@@ -137,7 +137,7 @@ export class LessonView {
     this.scene.draw(played.map(({ session, prepared }, place) => lane(session, prepared, place)), view, screen.scene.pace);
     const isAsked = Object.keys(this.turned).length === 0;
     const answer = screen.answer(sessions);
-    parts.said.replaceChildren(...(isAsked ? [h("b", {}, answer === this.predicted ? "You were right. " : `You said “${screen.options[this.predicted!]}”; it is “${screen.options[answer]}”. `)] : []), screen.told(sessions));
+    parts.said.replaceChildren(...(isAsked ? [h("b", {}, answer === this.predicted ? "You were right. " : `You said “${screen.options[this.predicted!]}”; it is “${screen.options[answer]}”. `)] : []), screen.outcome(sessions));
     parts.why.textContent = isAsked ? screen.why : "";
     this.drawKnob(prepared);
     if (isAsked && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.scene.play();

@@ -26,21 +26,21 @@ interface Sign {
   ink: string;
   width: number;
   dash?: number[];
-  told: string;
+  label: string;
   /** What the legend shows: a path in a box of 20 by 12. */
   sample: string;
 }
 
 const SIGNS: Sign[] = [
-  { name: "receive", ink: "soft", width: 1.3, dash: [2, 3], told: "edge of the receiver’s window", sample: "M0 6H20" },
-  { name: "window", ink: "text", width: 1.3, dash: [6, 4], told: "edge of the sender’s window", sample: "M0 6H20" },
-  { name: "acked", ink: "text", width: 1.6, told: "acknowledged without a gap", sample: "M0 9H10V3H20" },
-  { name: "sent", ink: "main", width: 1.6, told: "packet", sample: "M10 2V10" },
-  { name: "sacked", ink: "playing", width: 3, told: "told as arrived beyond a gap (SACK)", sample: "M10 2V10" },
-  { name: "again", ink: "sender1", width: 3.4, told: "sent again", sample: "M10 2V10" },
-  { name: "copy", ink: "sender7", width: 1.6, told: "copy of what another path was given", sample: "M10 2L14 6L10 10L6 6Z" },
-  { name: "lost", ink: "stall", width: 2, told: "lost on the channel", sample: "M6 2L14 10M14 2L6 10" },
-  { name: "dropped", ink: "stall", width: 2, told: "dropped by the queue", sample: "M5 6H15M10 1V11" },
+  { name: "receive", ink: "soft", width: 1.3, dash: [2, 3], label: "edge of the receiver’s window", sample: "M0 6H20" },
+  { name: "window", ink: "text", width: 1.3, dash: [6, 4], label: "edge of the sender’s window", sample: "M0 6H20" },
+  { name: "acked", ink: "text", width: 1.6, label: "acknowledged without a gap", sample: "M0 9H10V3H20" },
+  { name: "sent", ink: "main", width: 1.6, label: "packet", sample: "M10 2V10" },
+  { name: "sacked", ink: "playing", width: 3, label: "acknowledged beyond a gap (SACK)", sample: "M10 2V10" },
+  { name: "again", ink: "sender1", width: 3.4, label: "sent again", sample: "M10 2V10" },
+  { name: "copy", ink: "sender7", width: 1.6, label: "copy of what another path was given", sample: "M10 2L14 6L10 10L6 6Z" },
+  { name: "lost", ink: "stall", width: 2, label: "lost on the channel", sample: "M6 2L14 10M14 2L6 10" },
+  { name: "dropped", ink: "stall", width: 2, label: "dropped by the queue", sample: "M5 6H15M10 1V11" },
 ];
 
 /** Shortest strokes, in units: a packet sent again must be found where others are a dot. */
@@ -97,7 +97,7 @@ export class PacketView {
     const select = h("select", { "aria-label": "Packets of", onchange: () => this.onChoice({ of: flows[select.selectedIndex].label, view: null }) }, ...flows.map(({ label }) => h("option", { selected: label === of }, label)));
     const width = view[1] - view[0];
     const move = (from: number, until: number) => this.onChoice({ of, view: [Math.max(0, from), Math.max(0, from) + (until - from)] });
-    const button = (label: string, told: string, act: () => void) => h("button", { type: "button", class: "small", "aria-label": told, onclick: act }, label);
+    const button = (label: string, description: string, act: () => void) => h("button", { type: "button", class: "small", "aria-label": description, onclick: act }, label);
     return h(
       "div", { class: "packet-controls" },
       flows.length > 1 && h("label", { class: "choice" }, "Packets of ", select),
@@ -253,16 +253,16 @@ function legend(flow: PacketFlow, path: number, view: View, bytes: View): HTMLEl
   const found = shapes(flow, path, view, { x: (time) => 1e4 * time, y: (offset) => offset, unit: 1 });
   const isBeyond = !known(flow.acks, path, view).some((i) => flow.acks.receive_window[i] <= bytes[1]);
   const shown = SIGNS.filter(({ name }) => found.get(name) && !(name === "receive" && isBeyond)).reverse();
-  return h("ul", { class: "signs" }, ...shown.map((sign) => h("li", {}, svg("svg", { viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" }, svg("path", { d: sign.sample, fill: "none", stroke: `var(--${sign.ink})`, "stroke-width": sign.width, "stroke-dasharray": sign.dash?.join(" ") ?? null })), sign.told)));
+  return h("ul", { class: "signs" }, ...shown.map((sign) => h("li", {}, svg("svg", { viewBox: "0 0 20 12", width: 20, height: 12, "aria-hidden": "true" }, svg("path", { d: sign.sample, fill: "none", stroke: `var(--${sign.ink})`, "stroke-width": sign.width, "stroke-dasharray": sign.dash?.join(" ") ?? null })), sign.label)));
 }
 
 /** The nearest thing under the cursor, in words. */
 function showTip(plot: uPlot, tip: HTMLElement, flow: PacketFlow, path: number, view: View): void {
   const { left = -1, top = -1 } = plot.cursor;
-  const told = left < 0 ? null : nearest(plot, flow, path, view, left, top);
-  tip.hidden = told === null;
-  if (told === null) return;
-  tip.textContent = told;
+  const label = left < 0 ? null : nearest(plot, flow, path, view, left, top);
+  tip.hidden = label === null;
+  if (label === null) return;
+  tip.textContent = label;
   const isRight = left > plot.over.clientWidth / 2;
   tip.style.left = isRight ? "" : `${left + 12}px`;
   tip.style.right = isRight ? `${plot.over.clientWidth - left + 12}px` : "";
@@ -271,10 +271,10 @@ function showTip(plot: uPlot, tip: HTMLElement, flow: PacketFlow, path: number, 
 
 function nearest(plot: uPlot, flow: PacketFlow, path: number, view: View, left: number, top: number): string | null {
   const around: View = [Math.max(view[0], plot.posToVal(left - NEAR, "x")), Math.min(view[1], plot.posToVal(left + NEAR, "x"))];
-  let [best, told]: [number, string | null] = [NEAR, null];
+  let [best, label]: [number, string | null] = [NEAR, null];
   const offer = (time: number, offset: number, text: () => string) => {
     const distance = Math.hypot(plot.valToPos(time, "x") - left, plot.valToPos(offset / MB, "y") - top);
-    if (distance < best) [best, told] = [distance, text()];
+    if (distance < best) [best, label] = [distance, text()];
   };
   const { sent, acks, sacks, drops } = flow;
   const place = (offset: number) => `byte ${offset.toLocaleString("en")}`;
@@ -284,14 +284,14 @@ function nearest(plot: uPlot, flow: PacketFlow, path: number, view: View, left: 
   for (const i of rows(sent, path, around)) offer(sent.time_s[i], sent.offset[i] + sent.bytes[i] / 2, () => `${at(sent.time_s[i])}: ${place(sent.offset[i])} and ${sent.bytes[i] - 1} more ${kinds[sent.kind[i]]}`);
   for (const i of rows(sacks, path, around)) offer(sacks.time_s[i], (sacks.from[i] + sacks.until[i]) / 2, () => `${at(sacks.time_s[i])}: SACK: ${place(sacks.from[i])} to ${(sacks.until[i] - 1).toLocaleString("en")} arrived`);
   for (const i of rows(acks, path, around)) offer(acks.time_s[i], acks.acked[i], () => `${at(acks.time_s[i])}: ACK: all up to ${place(acks.acked[i])} arrived; the window ends at ${place(Math.round(acks.window[i]))}`);
-  return told;
+  return label;
 }
 
 /** The part as an SVG file that needs no page around it. */
 function drawn(plot: uPlot, flow: PacketFlow, path: number, view: View, title: string): string {
   return sheet(plot, `${title}: MB from the start`, ({ x, y }) => {
     const found = shapes(flow, path, view, { x, y: (offset) => y(offset / MB), unit: 8 });
-    return SIGNS.filter(({ name }) => found.get(name)).map(({ name, ink, width, dash, told }) => ({ d: found.get(name)!, ink: token(ink), width, dash, name: told }));
+    return SIGNS.filter(({ name }) => found.get(name)).map(({ name, ink, width, dash, label }) => ({ d: found.get(name)!, ink: token(ink), width, dash, name: label }));
   });
 }
 

@@ -79,7 +79,7 @@ export function tick(label: string, isOn: boolean, flip: (isOn: boolean) => void
 
 function choice(label: string, options: string[] | Record<string, string>, chosen: string, pick: (option: string) => void): HTMLElement {
   const shown: [string, string][] = Array.isArray(options) ? options.map((option) => [option, option]) : Object.entries(options);
-  const select = h("select", { onchange: () => pick(select.value) }, ...shown.map(([option, told]) => h("option", { value: option, selected: option === chosen }, told)));
+  const select = h("select", { onchange: () => pick(select.value) }, ...shown.map(([option, label]) => h("option", { value: option, selected: option === chosen }, label)));
   return h("label", { class: "choice" }, `${label} `, select);
 }
 

@@ -62,7 +62,7 @@ interface Scale {
 }
 
 export class Plane extends Drawn {
-  private spots: { x: number; y: number; told: string[] }[] = [];
+  private spots: { x: number; y: number; label: string[] }[] = [];
 
   constructor(private readonly figure: PlaneFigure) {
     super("plane", figure);
@@ -78,7 +78,7 @@ export class Plane extends Drawn {
     const y = scaleOf(figure.y, values(1), bottom, legend + TOP, (bottom - legend - TOP) / Y_ROOM);
     const left = 14 + Math.max(...y.ticks.map((tick) => this.measure(short(tick))));
     const x = scaleOf(figure.x, values(0), left, width - RIGHT, (width - left) / X_ROOM);
-    const text = (props: Record<string, unknown>, told: string) => svg("text", { fill: "var(--soft)", ...props }, told);
+    const text = (props: Record<string, unknown>, label: string) => svg("text", { fill: "var(--soft)", ...props }, label);
     const frame = [
       ...y.ticks.flatMap((value) => [svg("line", { x1: left, x2: width - RIGHT, y1: y.at(value), y2: y.at(value), stroke: value === 0 ? "var(--soft)" : "var(--line)" }), text({ x: left - 6, y: y.at(value) + 4.5, "text-anchor": "end" }, short(value))]),
       ...this.ticks(x, bottom, legend + TOP),
@@ -86,7 +86,7 @@ export class Plane extends Drawn {
       text({ x: 2, y: legend + 13 }, this.cut(titled(figure.y), width - 4)),
     ];
     const stops = (figure.stops ?? []).map(([begin, end]) => svg("rect", { x: x.at(begin), y: legend + TOP, width: Math.max(1, x.at(end) - x.at(begin)), height: bottom - legend - TOP, fill: "var(--stall)", "fill-opacity": 0.22 }));
-    this.spots = figure.series.flatMap((series) => marked(series).map((i) => ({ x: x.at(series.points[i][0]), y: y.at(series.points[i][1]), told: inWords(figure, series, i) })));
+    this.spots = figure.series.flatMap((series) => marked(series).map((i) => ({ x: x.at(series.points[i][0]), y: y.at(series.points[i][1]), label: inWords(figure, series, i) })));
     const label = `${figure.title}: ${figure.series.map((series) => this.summary(series)).join("; ")}`;
     return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label, "font-size": FONT, "font-family": "var(--font)" }, ...items, ...frame, ...figure.series.flatMap((series, i) => shape(figure, series, i, x, y)), ...stops);
   }
@@ -135,7 +135,7 @@ export class Plane extends Drawn {
     const nearest = this.spots.reduce((a, b) => (distance(b) < distance(a) ? b : a), this.spots[0]);
     if (!nearest || distance(nearest) > NEAR) return this.tell(null);
     const same = this.spots.filter((spot) => Math.hypot(spot.x - nearest.x, spot.y - nearest.y) < 2).slice(0, 6);
-    this.tell(same.flatMap(({ told }) => told), nearest.x + (nearest.x > box.width / 2 ? -12 : 12), nearest.y + 8);
+    this.tell(same.flatMap(({ label }) => label), nearest.x + (nearest.x > box.width / 2 ? -12 : 12), nearest.y + 8);
   }
 
   protected numbers(): string[][] {

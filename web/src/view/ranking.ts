@@ -54,8 +54,8 @@ function cell(judged: Judged, values: Values, sender: string, place: number, ent
   const x = (value: number) => 4 + (value / most) * (WIDTH - 8);
   const seeds = (values[sender][name] ?? []).filter((value) => value !== null);
   const shown = summary.ci95 ? summary.median : summary.mean;
-  const told = `${withUnit(shown, entry?.unit ?? "")}${summary.ci95 ? `, 95 % interval ${short(summary.ci95[0])} to ${short(summary.ci95[1])}` : ""}`;
-  return h("span", { class: "figure" }, h("span", {}, short(shown)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": told, class: "interval" }, svg("title", {}, told), ...spread(seeds, summary.ci95, x, 9, inkOf(place))));
+  const label = `${withUnit(shown, entry?.unit ?? "")}${summary.ci95 ? `, 95 % interval ${short(summary.ci95[0])} to ${short(summary.ci95[1])}` : ""}`;
+  return h("span", { class: "figure" }, h("span", {}, short(shown)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": label, class: "interval" }, svg("title", {}, label), ...spread(seeds, summary.ci95, x, 9, inkOf(place))));
 }
 
 function standing(judged: Judged, sender: string, metrics: Map<string, MetricEntry>): string {

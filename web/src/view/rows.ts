@@ -27,7 +27,7 @@ export interface Row {
   /** At the end of the row. */
   verdict?: string;
   /** What the tip says, if it is not what follows from the figures. */
-  told?: string[];
+  lines?: string[];
 }
 
 export interface RowFigure extends Titled {
@@ -74,8 +74,8 @@ export class Rows extends Drawn {
     ]);
     const bands = figure.rows.flatMap((row, i) => (row.margin === undefined || row.value === null ? [] : [band(row.margin, TOP + ROW * (i + 0.5), scale)]));
     const rows = figure.rows.map((row, i) => this.row(row, TOP + ROW * (i + 0.5), left, width, scale));
-    const told = figure.rows.map((row) => inWords(figure, row)[0]).join("; ");
-    return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${figure.title}: ${told}`, "font-size": FONT, "font-family": "var(--font)" }, ...bands, ...grid, ...rows);
+    const lines = figure.rows.map((row) => inWords(figure, row)[0]).join("; ");
+    return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${figure.title}: ${lines}`, "font-size": FONT, "font-family": "var(--font)" }, ...bands, ...grid, ...rows);
   }
 
   private row(row: Row, y: number, left: number, width: number, scale: Scale): SVGElement {
@@ -145,7 +145,7 @@ function pair(row: Row, y: number, scale: Scale): SVGElement[] {
 }
 
 function inWords({ kind, unit }: RowFigure, row: Row): string[] {
-  if (row.told) return row.told;
+  if (row.lines) return row.lines;
   if (row.value === null) return [`${row.name}: no value`];
   const value = (number: number) => (kind === "difference" ? signed(number, unit) : withUnit(number, unit));
   const state = row.state && { proven: "proven", clear: "awaits more runs", open: "not proven" }[row.state];

@@ -28,7 +28,7 @@ const LEAST_WAIT = 0.03;
 const FALL = 0.9;
 const ROWS = 5;
 /** Of the line of words, which a reader cannot follow more often. */
-const TOLD_EVERY_MS = 250;
+const UPDATE_EVERY_MS = 250;
 
 export class Scene {
   readonly element = h("div", { class: "scene" });
@@ -37,7 +37,7 @@ export class Scene {
   private pace = 1;
   private now = 0;
   private frame = 0;
-  private told = 0;
+  private updatedAt = 0;
   private longest = LEAST_WAIT;
   private readonly button = h("button", { type: "button", class: "main", onclick: () => (this.frame ? this.pause() : this.play()) }, "Play");
   private readonly range = h("input", { type: "range", "aria-label": "Time of the session", oninput: () => { this.pause(); this.go(this.range.valueAsNumber); } });
@@ -99,8 +99,8 @@ export class Scene {
     this.range.value = String(time);
     this.onTime(time);
     this.paint();
-    if (this.frame && performance.now() - this.told < TOLD_EVERY_MS) return;
-    this.told = performance.now();
+    if (this.frame && performance.now() - this.updatedAt < UPDATE_EVERY_MS) return;
+    this.updatedAt = performance.now();
     this.clock.textContent = clock(time);
     const words = this.lanes.map((one) => {
       const text = inWords(one.lane, one.spans, time);

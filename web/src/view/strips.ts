@@ -56,7 +56,7 @@ export class Strips {
   private row(session: Session, place: number, best: number): HTMLElement {
     const { metrics } = session.record;
     const count = metrics.stall_count ?? 0;
-    const told = metrics.stall_time_s == null
+    const figures = metrics.stall_time_s == null
       ? "shows no frames"
       : count === 0 ? "never stops" : `stops ${short(count)} time${count === 1 ? "" : "s"}, ${short(metrics.stall_time_s)}\u00a0s in all`;
     const rate = best > 0 ? `, ${short((metrics.mean_rate_kbps ?? 0) / 1000)}\u00a0Mbit/s on average` : "";
@@ -65,8 +65,8 @@ export class Strips {
     swatch.style.background = colour(place);
     return h(
       "div", { class: "viewer" },
-      h("div", { class: "who" }, swatch, h("b", {}, session.sender), h("span", {}, `${told}${rate}`), longest && this.actions ? h("button", { type: "button", class: "small", onclick: () => this.actions!.look(around(longest)) }, "Show its longest stop") : null),
-      this.strip(filmstrip(session.record), best, `${session.sender}: ${told}${rate}`),
+      h("div", { class: "who" }, swatch, h("b", {}, session.sender), h("span", {}, `${figures}${rate}`), longest && this.actions ? h("button", { type: "button", class: "small", onclick: () => this.actions!.look(around(longest)) }, "Show its longest stop") : null),
+      this.strip(filmstrip(session.record), best, `${session.sender}: ${figures}${rate}`),
     );
   }
 

@@ -57,7 +57,7 @@ const situation = (map: WhatIf, cell: Cell): Record<string, string | number> => 
   return { [x.knob.key]: x.knob.write(cell.x), ...(y && cell.y !== null ? { [y.knob.key]: y.knob.write(cell.y) } : {}) };
 };
 
-function told(map: WhatIf, cell: Cell): string {
+function describe(map: WhatIf, cell: Cell): string {
   if (cell.error) return cell.error;
   const best = winner(cell, map.question.costs);
   if (best === null) return "not played yet";
@@ -70,7 +70,7 @@ function field(map: WhatIf, prepared: Prepared, actions: MapActions): HTMLElemen
   const { x, y, compared: senders } = map.question;
   const cellOf = (cell: Cell) => {
     const best = winner(cell, map.question.costs);
-    const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}, ${short(cell.y)} ${y!.knob.unit}: ${told(map, cell)}`, onclick: () => actions.go(situation(map, cell)), class: isProven(cell) ? "proven" : "" }, best === null ? "·" : best === "alike" ? "=" : mark(senders, best));
+    const button = h("button", { type: "button", title: describe(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}, ${short(cell.y)} ${y!.knob.unit}: ${describe(map, cell)}`, onclick: () => actions.go(situation(map, cell)), class: isProven(cell) ? "proven" : "" }, best === null ? "·" : best === "alike" ? "=" : mark(senders, best));
     if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
     return h("td", {}, button);
   };
@@ -109,7 +109,7 @@ function curves(map: WhatIf, label: string, metrics: Map<string, MetricEntry>, a
   });
   const buttons = map.cells.map((cell) => {
     const best = winner(cell, map.question.costs);
-    const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}: ${told(map, cell)}`, class: isProven(cell) ? "proven" : "", onclick: () => actions.go(situation(map, cell)) }, h("small", {}, withUnit(cell.x, x.knob.unit)), best === null ? "·" : best === "alike" ? "=" : best);
+    const button = h("button", { type: "button", title: describe(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}: ${describe(map, cell)}`, class: isProven(cell) ? "proven" : "", onclick: () => actions.go(situation(map, cell)) }, h("small", {}, withUnit(cell.x, x.knob.unit)), best === null ? "·" : best === "alike" ? "=" : best);
     if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
     return button;
   });

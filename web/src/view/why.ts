@@ -13,15 +13,15 @@ interface Situation {
 }
 
 export function whyStopped(sessions: Session[], { packetBytes, need, look }: Situation): HTMLElement {
-  const told = sessions.flatMap((session) => {
+  const stories = sessions.flatMap((session) => {
     const longest = stalls(session.record)[0];
     if (!longest) return [];
     return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, packetBytes(session.sender), need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => look(around(longest)) }, "Show it in the charts"))];
   });
   const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
   return h(
-    "div", {}, ...told, calm.length > 0 && h("div", { class: "kept" }, ...calm.map((session) => h("p", {}, kept(session, told.length > 0)))),
-    told.length === 0 && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in this seed.") : null,
+    "div", {}, ...stories, calm.length > 0 && h("div", { class: "kept" }, ...calm.map((session) => h("p", {}, kept(session, stories.length > 0)))),
+    stories.length === 0 && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in this seed.") : null,
   );
 }
 

@@ -33,9 +33,9 @@ fn a_dead_bridges_socket_is_taken_over_and_nothing_else() {
 fn the_peer_and_the_client_data_are_read_from_what_nginx_passes_on() {
     let text = "GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Uri: /a.mp4?CMCD=bl%3D900\r\n\r\n";
     let (head, _) = read(text);
-    let told = Question::of(&head, "").unwrap();
-    assert_eq!(told.peer, "10.0.0.2:4711".parse().unwrap());
-    assert_eq!(told.query, Some("CMCD=bl%3D900"));
+    let shown = Question::of(&head, "").unwrap();
+    assert_eq!(shown.peer, "10.0.0.2:4711".parse().unwrap());
+    assert_eq!(shown.query, Some("CMCD=bl%3D900"));
     let (head, _) = read("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nCMCD-Request: bl=900\r\n\r\n");
     let plain = Question::of(&head, "").unwrap();
     assert_eq!(plain.query, None);
@@ -142,9 +142,9 @@ fn reports_are_kept_and_concern_the_session_that_they_name() {
     let body = "bl=(200),br=(2000),e=ps,sid=\"a\",sta=r\n\nbl=(300),br=(9000),e=t,sid=\"b\"\n";
     let (post, _) = read("POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:3\r\n\r\n");
     bridge.collect(&Question::of(&post, body).unwrap()).unwrap();
-    let told = &bridge.sessions["a"];
-    assert_eq!(told.peers, ["10.0.0.2:1", "10.0.0.2:2"].map(|peer| peer.parse().unwrap()));
-    let mut view = told.view.clone();
+    let shown = &bridge.sessions["a"];
+    assert_eq!(shown.peers, ["10.0.0.2:1", "10.0.0.2:2"].map(|peer| peer.parse().unwrap()));
+    let mut view = shown.view.clone();
     let hints = view.handle_request(&playpath_video::Cmcd::default(), None, &mut Vec::new()).unwrap();
     assert_eq!(hints.video_rate, Rate::from_bits_per_sec(2_000_000), "what the report told is known");
     assert!(!bridge.sessions.contains_key("b"), "a stranger's report makes no session");
@@ -158,10 +158,10 @@ fn reports_are_kept_and_concern_the_session_that_they_name() {
 
 #[test]
 fn a_session_has_its_latest_connections_only() {
-    let mut told = CmcdSession::new();
+    let mut shown = CmcdSession::new();
     let peer = |port: u16| SocketAddr::new([10, 0, 0, 2].into(), port);
-    (0..100).chain([90]).for_each(|port| told.note(peer(port)));
-    assert_eq!((told.peers.len(), told.peers[0], told.peers[MAX_PEERS - 1]), (MAX_PEERS, peer(84), peer(90)));
+    (0..100).chain([90]).for_each(|port| shown.note(peer(port)));
+    assert_eq!((shown.peers.len(), shown.peers[0], shown.peers[MAX_PEERS - 1]), (MAX_PEERS, peer(84), peer(90)));
 }
 
 #[test]
@@ -178,9 +178,9 @@ fn an_answer_tells_what_the_kernel_knows_and_the_suggestion() {
     assert_eq!(ask(&silent, peer), "");
     let bridge = silent.telling(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
     let header = ask(&bridge, peer);
-    let told = Cmsd::parse(header.strip_prefix("CMSD-Dynamic: ").unwrap().trim());
-    assert_eq!(told.mb_kbps, Some(3000));
-    assert!(told.rtt_ms.is_some_and(|rtt| rtt < 1000), "{header}");
+    let shown = Cmsd::parse(header.strip_prefix("CMSD-Dynamic: ").unwrap().trim());
+    assert_eq!(shown.mb_kbps, Some(3000));
+    assert!(shown.rtt_ms.is_some_and(|rtt| rtt < 1000), "{header}");
     // Nobody's connection: the suggestion holds all the same.
     assert_eq!(ask(&bridge, "203.0.113.9:1".parse().unwrap()), "CMSD-Dynamic: \"origin\";mb=3000\r\n");
     drop(client);
@@ -195,15 +195,15 @@ fn a_control_gets_what_it_takes_and_no_more_than_its_range() {
         is_urgent: true,
         ..AppParameters::default()
     };
-    let told = |control: &str, hints: &AppParameters, mode| -> Vec<(&str, ParamValue)> {
+    let outcome = |control: &str, hints: &AppParameters, mode| -> Vec<(&str, ParamValue)> {
         let values = values(find(control).unwrap(), hints, mode);
         values.into_iter().map(|(slot, value)| (slot.spec.name, value)).collect()
     };
     let (number, urgent) = (ParamValue::Number, ("urgent", ParamValue::Flag(true)));
-    assert_eq!(told("ccplb", &hints, BufferMode::Size), [("pob_bytes", number(655_000.0)), urgent]);
-    assert_eq!(told("ccplb", &hints, BufferMode::Free)[0], ("pob_bytes", number(65_500.0)));
-    assert_eq!(told("ccplca", &hints, BufferMode::Size), [("video_kbps", number(5240.0))]);
-    assert!(told("vegas", &hints, BufferMode::Size).is_empty());
+    assert_eq!(outcome("ccplb", &hints, BufferMode::Size), [("pob_bytes", number(655_000.0)), urgent]);
+    assert_eq!(outcome("ccplb", &hints, BufferMode::Free)[0], ("pob_bytes", number(65_500.0)));
+    assert_eq!(outcome("ccplca", &hints, BufferMode::Size), [("video_kbps", number(5240.0))]);
+    assert!(outcome("vegas", &hints, BufferMode::Size).is_empty());
     let whole = AppParameters {
         object_bytes: Some(1_310_000),
         object_duration: Some(playpath_units::Duration::from_millis(2_000)),
@@ -219,12 +219,12 @@ fn a_control_gets_what_it_takes_and_no_more_than_its_range() {
         urgent,
         ("top_kbps", number(5240.0)),
     ];
-    assert_eq!(told("slack", &whole, BufferMode::Free), of_slack);
+    assert_eq!(outcome("slack", &whole, BufferMode::Free), of_slack);
     // Nothing of the level, the object, or the best rate: words that the law takes for "not told".
-    let little = told("slack", &AppParameters { playout_buffer_free_bytes: None, ..hints }, BufferMode::Size);
+    let little = outcome("slack", &AppParameters { playout_buffer_free_bytes: None, ..hints }, BufferMode::Size);
     assert_eq!(little[1], ("pob_free_bytes", number(f64::from(u32::MAX))));
     assert_eq!(little[3..5], [("object_bytes", number(0.0)), ("object_ms", number(0.0))]);
     assert_eq!(little[6], ("top_kbps", number(0.0)));
     let huge = AppParameters { playout_buffer_bytes: u64::MAX, ..hints };
-    assert_eq!(told("ccplb", &huge, BufferMode::Size)[0], ("pob_bytes", number(1e9)));
+    assert_eq!(outcome("ccplb", &huge, BufferMode::Size)[0], ("pob_bytes", number(1e9)));
 }

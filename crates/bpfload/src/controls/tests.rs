@@ -17,8 +17,8 @@ fn settings_are_read_checked_and_read_back() {
     for good in ["kp=2.3", "recovery=freeze", "urgent=true"] {
         assert_eq!(set(good), Ok(()));
     }
-    let told = "`kp` = 9 is nothing that the kernel's ccplb takes; allowed: 0.1 to 8 in steps of 0.001";
-    assert_eq!(set("kp=9"), Err(told.into()));
+    let shown = "`kp` = 9 is nothing that the kernel's ccplb takes; allowed: 0.1 to 8 in steps of 0.001";
+    assert_eq!(set("kp=9"), Err(shown.into()));
     assert!(set("kp=2.00001").unwrap_err().ends_with("in steps of 0.001"));
     assert!(
         set("kq=2").unwrap_err().starts_with("unknown parameter of ccplb \"kq\"; did you mean \"kp\"? allowed: ")

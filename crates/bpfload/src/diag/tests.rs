@@ -13,10 +13,10 @@ fn a_connection_is_found_by_its_ends_and_what_its_tcp_knows_is_read() {
         server.write_all(&[0; 10_000]).unwrap();
         client.read_exact(&mut [0; 10_000]).unwrap();
     }
-    let told = diag.of(local, peer).unwrap();
+    let shown = diag.of(local, peer).unwrap();
     // Loopback: the handshake took more than nothing and less than a second, and so did each delivery of 10 kB.
-    assert!((1..1_000_000).contains(&told.rtt), "{told:?}");
-    assert!(told.delivery_rate > 10_000, "{told:?}");
+    assert!((1..1_000_000).contains(&shown.rtt), "{shown:?}");
+    assert!(shown.delivery_rate > 10_000, "{shown:?}");
     // As a listener of both families writes them.
     let mapped = |address: SocketAddr| format!("[::ffff:127.0.0.1]:{}", address.port()).parse().unwrap();
     assert!(diag.of(mapped(local), mapped(peer)).is_some());

@@ -48,8 +48,8 @@ fn reports_arrive_one_after_the_other_and_their_answers_are_read() {
     for ts in [1500, 1600] {
         let (first, body) = take(&mut lines);
         assert_eq!(first, "POST /cmcd HTTP/1.1");
-        let told: Vec<_> = report_lines(&body).map(|line| parse(line).cmcd).collect();
-        assert_eq!(told, [Cmcd { ts_ms: Some(ts), ..cmcd.clone() }]);
+        let shown: Vec<_> = report_lines(&body).map(|line| parse(line).cmcd).collect();
+        assert_eq!(shown, [Cmcd { ts_ms: Some(ts), ..cmcd.clone() }]);
     }
     assert_eq!((reports.count, cmcd.sid.as_deref()), (2, Some("s1")));
     // Two answers in one piece, the third a refusal.

@@ -108,7 +108,7 @@ pub(super) fn columns(line: usize, header: &str, separator: char) -> Result<(Col
     let one = |what: &str, examples: &str, is_wanted: fn(Meaning) -> bool| {
         let wanted = || read.iter().filter(|(_, _, meaning, _)| is_wanted(*meaning));
         let clear: Vec<_> = wanted().filter(|(.., scale)| scale.is_ok()).collect();
-        let told = match (&clear[..], wanted().next()) {
+        let problem = match (&clear[..], wanted().next()) {
             ([(index, _, meaning, Ok(scale))], _) => {
                 return Ok(Column { index: *index, meaning: *meaning, scale: *scale });
             }
@@ -119,7 +119,7 @@ pub(super) fn columns(line: usize, header: &str, separator: char) -> Result<(Col
                 format!("more than one {what} column: {}; leave the one that is meant", names.join(", "))
             }
         };
-        Err(TraceError::at(line, told))
+        Err(TraceError::at(line, problem))
     };
     Ok((
         one("time or duration", "time_s, Elapsed (ms), duration_s", |meaning| meaning != Meaning::Rate)?,
@@ -134,25 +134,25 @@ fn reading(header: &str) -> Option<(Meaning, Result<f64, String>)> {
     let is_alone = before.is_empty();
     match (Unit::of(last), meaning(before)) {
         (Unit::Seconds(_), None) if is_alone => {
-            let told = format!(" may be a time or a duration; name it, such as time_{last} or duration_{last}");
-            Some((Meaning::Time, Err(told)))
+            let problem = format!(" may be a time or a duration; name it, such as time_{last} or duration_{last}");
+            Some((Meaning::Time, Err(problem)))
         }
         (Unit::Seconds(scale), Some(found)) if found != Meaning::Rate => Some((found, Ok(scale))),
         (Unit::Bits(scale), found) if is_alone || found == Some(Meaning::Rate) => Some((Meaning::Rate, Ok(scale))),
         (Unit::Bytes, found) if is_alone || found == Some(Meaning::Rate) => {
-            let told = format!(": unit {last:?} may count bytes; allowed: {}", Meaning::Rate.units());
-            Some((Meaning::Rate, Err(told)))
+            let problem = format!(": unit {last:?} may count bytes; allowed: {}", Meaning::Rate.units());
+            Some((Meaning::Rate, Err(problem)))
         }
         (Unit::None, None) => {
             let found = meaning(&words)?;
             Some((found, Err(format!(" has no unit; allowed: {}", found.units()))))
         }
         (Unit::None, Some(found)) => {
-            let told = match meaning(&words) {
+            let problem = match meaning(&words) {
                 Some(_) => " has no unit".to_string(),
                 None => format!(": unit {:?} is not known", shortened(last)),
             };
-            Some((found, Err(format!("{told}; allowed: {}", found.units()))))
+            Some((found, Err(format!("{problem}; allowed: {}", found.units()))))
         }
         _ => None,
     }

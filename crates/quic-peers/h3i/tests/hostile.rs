@@ -47,8 +47,8 @@ impl Server {
             .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(told["ready"], true);
+        let loaded: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(loaded["ready"], true);
         Server { child, port }
     }
 

@@ -64,7 +64,7 @@ fn a_viewer_is_told_of_through_the_connection() {
     let now = std::time::Instant::now();
     let mut controller = ControllerFactory::build(Arc::new(factory), now, 1200);
     let copy = controller.clone_box().into_any().downcast::<noq::Control>().unwrap();
-    copy.told().tell(AppParameters {
+    copy.viewer().tell(AppParameters {
         playout_buffer_bytes: 8_000_000,
         playout_buffer_free_bytes: Some(0),
         object_bytes: Some(1_000_000),
@@ -133,11 +133,11 @@ fn over_two_paths_ours_and_noq_are_near() {
 fn the_table() {
     for entry in entries().iter().filter(|entry| QuicStack::Noq.refuses(entry).is_none()) {
         let cell = cell(entry.name);
-        let told = |outcome: Option<Outcome>| match outcome {
+        let shown = |outcome: Option<Outcome>| match outcome {
             Some(it) => format!("{:.2} / {:.0} / {:.0}", it.goodput_mbps, it.packets_lost, it.mean_rtt_ms),
             None => "–".to_owned(),
         };
-        let row = [in_ours as Play, in_quinn, in_noq].map(|play| told(mean(&cell, play)));
+        let row = [in_ours as Play, in_quinn, in_noq].map(|play| shown(mean(&cell, play)));
         println!("| `{}` | {} |", entry.name, row.join(" | "));
     }
 }

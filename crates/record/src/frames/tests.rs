@@ -8,8 +8,8 @@ fn nearest_rank_over_all_sources() {
         frame_delays: (0..100).map(|i| Duration::from_millis(from - 2 * i)).collect(),
         ..Flow::default()
     };
-    let told = FrameDelays::of([source(200), source(199)].iter()).expect("there are frames").record();
-    assert_eq!((told.count, told.p50_ms, told.p99_ms, told.p999_ms), (200, 100.0, 198.0, 200.0));
-    assert_eq!((told.over_50ms, told.over_100ms), (0.75, 0.5));
+    let shown = FrameDelays::of([source(200), source(199)].iter()).expect("there are frames").record();
+    assert_eq!((shown.count, shown.p50_ms, shown.p99_ms, shown.p999_ms), (200, 100.0, 198.0, 200.0));
+    assert_eq!((shown.over_50ms, shown.over_100ms), (0.75, 0.5));
     assert!(FrameDelays::of([Flow::default()].iter()).is_none());
 }

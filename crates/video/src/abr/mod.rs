@@ -307,13 +307,13 @@ pub(crate) mod testing {
     }
 
     /// Ladder, questions and a rule's answers of `tests/players/laws.mjs`.
-    pub fn told_by_dash_js(rule: &str) -> (Ladder, Vec<serde_json::Value>, Vec<usize>) {
-        let told: serde_json::Value =
+    pub fn answers_of_dash_js(rule: &str) -> (Ladder, Vec<serde_json::Value>, Vec<usize>) {
+        let answers_file: serde_json::Value =
             serde_json::from_str(include_str!("../../tests/data/dashjs_live.json")).expect("JSON");
         let whole = |value: &serde_json::Value| value.as_u64().expect("a whole number");
         let list = |value: &serde_json::Value| value.as_array().expect("a list").clone();
-        let kbps: Vec<u64> = list(&told["questions"]["rates"]).iter().map(|rate| whole(rate) / 1000).collect();
-        let answers = list(&told["answers"][rule]).iter().map(|rung| whole(rung) as usize).collect();
-        (ladder(&kbps), list(&told["questions"]["segments"]), answers)
+        let kbps: Vec<u64> = list(&answers_file["questions"]["rates"]).iter().map(|rate| whole(rate) / 1000).collect();
+        let answers = list(&answers_file["answers"][rule]).iter().map(|rung| whole(rung) as usize).collect();
+        (ladder(&kbps), list(&answers_file["questions"]["segments"]), answers)
     }
 }

@@ -284,8 +284,9 @@ fn not_switchable(first: Node, other: Node) -> Option<String> {
     let language = |set| described(set, "lang");
     let role = |set| children(set, "Role").next().and_then(|role| role.attribute("value"));
     let differs = |what: &str, of_first: Option<&str>, of_other: Option<&str>| {
-        let told = |value: Option<&str>| short(value.unwrap_or("none"));
-        (of_first != of_other).then(|| format!("its {what} is {}, the first has {}", told(of_other), told(of_first)))
+        let quoted = |value: Option<&str>| short(value.unwrap_or("none"));
+        (of_first != of_other)
+            .then(|| format!("its {what} is {}, the first has {}", quoted(of_other), quoted(of_first)))
     };
     differs("codec", codec(first), codec(other))
         .or_else(|| differs("language", language(first), language(other)))

@@ -229,8 +229,8 @@ impl Player for Viewer {
         self.follow();
     }
 
-    fn handle_server_data(&mut self, now: Time, request: RequestId, told: &Cmsd) {
-        self.player.handle_server_data(now, request, told);
+    fn handle_server_data(&mut self, now: Time, request: RequestId, cmsd: &Cmsd) {
+        self.player.handle_server_data(now, request, cmsd);
     }
 
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {

@@ -46,7 +46,7 @@ GROUPS = {
 }
 """What `playpath --help` shows; a module's own help is imported with the module. No text is longer than a line of 80."""
 
-COMMANDS = {name: told for group in GROUPS.values() for name, told in group.items()}
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 EXAMPLES = {
     "playpath demo": "a report in seconds",

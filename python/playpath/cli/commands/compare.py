@@ -165,7 +165,9 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
     if result.causes:
         console.out.print("\nwhat held the rate")
         for cause in dict.fromkeys([*result.causes[:_MOST_CAUSES], result.causes[-1]]):
-            console.out.print(console.plain(f" {cause.sender}: {cause.told}"), soft_wrap=not console.out.is_terminal)
+            console.out.print(
+                console.plain(f" {cause.sender}: {cause.sentence}"), soft_wrap=not console.out.is_terminal
+            )
     if result.sensitivity is not None:
         _print_sensitivity(result.sensitivity)
     for trial in result.trials[:1]:  # of the next best: what is further away needs fewer

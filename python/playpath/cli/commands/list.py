@@ -106,8 +106,8 @@ def _params(params: list[DeclaredKey]) -> Table:
     table.add_column()
     table.add_column(ratio=1)
     for param in params:
-        told = f"{_default(param)} [dim]({console.plain(param['allowed'])})[/dim]"
-        table.add_row(param["name"], f"{told}\n{console.plain(param['doc'])}")
+        allowed = f"{_default(param)} [dim]({console.plain(param['allowed'])})[/dim]"
+        table.add_row(param["name"], f"{allowed}\n{console.plain(param['doc'])}")
     return table
 
 

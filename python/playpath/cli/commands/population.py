@@ -104,8 +104,8 @@ def compare(
         group=options.choices(group, "--group"),
     )
     console.warn(doubts_of_population(loaded))
-    told = {"scenario": loaded.base.resolved, "population": loaded.source, **compared(loaded.base)}
-    question = {"manifest": told, "baseline": loaded.baseline}
+    manifest = {"scenario": loaded.base.resolved, "population": loaded.source, **compared(loaded.base)}
+    question = {"manifest": manifest, "baseline": loaded.baseline}
     bound = options.until_decided(until_decided, most)
     run = partial(
         population,
@@ -143,11 +143,11 @@ def print_population(result: PopulationResult) -> None:
         console.print_table(_by_group(result, name), below="")
     console.out.print()
     if (trial := result.trial) is not None:
-        told = (
+        note = (
             f"A real trial that finds {trial.difference_text}, {trial.sender} against {trial.best}, needs about "
             f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if viewers differ as these sessions do."
         )
-        console.out.print(console.plain(told), soft_wrap=not console.out.is_terminal)
+        console.out.print(console.plain(note), soft_wrap=not console.out.is_terminal)
     console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
     console.warn(result.warnings)
 

@@ -207,10 +207,10 @@ def _senders(text: str | None) -> tuple[str, ...]:
 def _fingerprint(files: list[Path]) -> str:
     """Of names, sizes and times of files: whether an inference is still of these."""
     try:
-        told = [f"{file.resolve()} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+        lines = [f"{file.resolve()} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
     except OSError as error:
         raise InputError(f"{error.filename}: {(error.strerror or str(error)).lower()}") from None
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _last(folder: Path) -> str:

@@ -68,8 +68,8 @@ def command(
         _print_estimate(estimate(loaded, jobs), json)
         return
     bound = options.until_decided(until_decided, most)
-    told = {"scenario": loaded.base.resolved, "design": loaded.source}
-    question = {"manifest": {**told, **compared(loaded.base)}}
+    manifest = {"scenario": loaded.base.resolved, "design": loaded.source}
+    question = {"manifest": {**manifest, **compared(loaded.base)}}
     run = partial(sweep, loaded, executor=executor, jobs=jobs, until_decided=bound, resume=resume)
     answer(loaded.name, "sweep.json", question, run, print_sweep, unit="cells", store=store, out=out, json=json)
 
@@ -140,9 +140,11 @@ def _print_effects(result: SweepResult) -> None:
         for e in result.effects[row["point"]]:
             outcome = f"{e.outcome} ({e.detail})" if e.detail else e.outcome
             at_point.setdefault((e.value, e.against), {})[e.sender] = outcome
-        for named, told in at_point.items():
+        for named, by_sender in at_point.items():
             cells = (str(row[key]) for key in result.keys)
-            table.add_row(*map(console.plain, (*cells, *named)), *(console.plain(told.get(s, "–")) for s in senders))
+            table.add_row(
+                *map(console.plain, (*cells, *named)), *(console.plain(by_sender.get(s, "–")) for s in senders)
+            )
     console.print_table(table)
     _print_left(result.decisions.height)
 

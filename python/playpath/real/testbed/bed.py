@@ -271,8 +271,8 @@ class Testbed:
             options = ["--socket", str(self.bridge), *signalling.server_data_options]
             if signalling.reports:
                 options += ["--reports", str(self.folder / REPORTS)]
-            told = [] if bridge_to is None else [bridge_to.name]
-            self.start("agent", "server", [controls.loader(), "agent", *told, *options])
+            control = [] if bridge_to is None else [bridge_to.name]
+            self.start("agent", "server", [controls.loader(), "agent", *control, *options])
         server = WebServer(self.server, self.folder, bridge=self.bridge, signalling=signalling, mptcp_under=mptcp_under)
         self._adopt(server.child)
         self._pillars.append(server.child)

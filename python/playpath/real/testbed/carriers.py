@@ -148,8 +148,8 @@ class _OfKernel:
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[Server, str]:
         """nginx, where players report with the bridge that tells the control."""
-        told = {} if signalling.requests else of_the_video(sending, described)
-        parameters = sending.parameters | told
+        media = {} if signalling.requests else of_the_video(sending, described)
+        parameters = sending.parameters | media
         control = bed.use_control(sending.cc, parameters, by_route=True, route=sending.route)
         listens = control if signalling.requests else None
         mptcp_under = control.name if self.serves_mptcp else None
@@ -237,10 +237,10 @@ class KernelMptcp(_OfKernel):
         counters = mptcp.counters(bed.server)
         missing = [end.name for end in bed.ends if end.name not in {flow.path for flow in flows}]
         if missing:
-            told = ", ".join(f"{name} {count}" for name, count in counters.items() if count) or "all zero"
+            counted = ", ".join(f"{name} {count}" for name, count in counters.items() if count) or "all zero"
             raise TestbedError(
                 f"{len(bed.ends) - len(missing)} of {len(bed.ends)} paths had a subflow; none on: {', '.join(missing)};"
-                f" counters of the server: {told}"
+                f" counters of the server: {counted}"
             )
         others = sorted({flow.cc for flow in flows} - {self._control})
         if others:

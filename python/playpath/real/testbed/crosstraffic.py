@@ -157,8 +157,8 @@ class CrossTraffic:
             raise TestbedError(f"the cross traffic did not end within {_PATIENCE_S:g} s") from None
         if child.process.returncode != 0:
             raise TestbedError(child.words() or f"the cross traffic ended with status {child.process.returncode}")
-        told: list[Got] = json.loads(child.output.read_text())
-        for source in told:
+        results: list[Got] = json.loads(child.output.read_text())
+        for source in results:
             if source["error"]:
                 raise TestbedError(f"cross traffic {source['name']}: {source['error']}")
-        return told
+        return results

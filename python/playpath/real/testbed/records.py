@@ -118,10 +118,10 @@ def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
 def _sessions(measured: Measured) -> Iterator[measured_types.MeasuredSession]:
     """Every video session, the main one first."""
     if played := measured.played:
-        yield {"name": "video", "start_s": 0.0, "events": played["events"], "told": played["told"]}
+        yield {"name": "video", "start_s": 0.0, "events": played["events"], "reported": played["reported"]}
     for source in measured.traffic:
-        if told := source["session"]:
-            yield {"name": source["name"], "start_s": told["start_s"], "events": told["events"]}
+        if session := source["session"]:
+            yield {"name": source["name"], "start_s": session["start_s"], "events": session["events"]}
 
 
 def _paths(measured: Measured) -> PathCounts:
@@ -224,9 +224,9 @@ class _Flows:
 
     def _span(self, name: str, flows: Sequence[Flow]) -> tuple[float, float, int | None]:
         """Begin, end, and bytes read, where the program at the far end knows them."""
-        told = self._connections.get(flows[0].peer[1])
-        if told is not None:
-            return told["start_s"], told["end_s"], told["read_bytes"]
+        connection = self._connections.get(flows[0].peer[1])
+        if connection is not None:
+            return connection["start_s"], connection["end_s"], connection["read_bytes"]
         source = self._traffic.get(name)
         if source is not None and source["start_s"] is not None and source["end_s"] is not None:
             return source["start_s"], source["end_s"], source["read_bytes"]
@@ -329,23 +329,23 @@ def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
     }
 
 
-def _link(told: LinkReport, lateness_ms: float | None) -> LinkRecord:
+def _link(report: LinkReport, lateness_ms: float | None) -> LinkRecord:
     """A link as the emulator reported it."""
     link: LinkRecord = {
-        "name": told["name"],
-        "utilisation": told["utilisation"],
-        "offered_packets": told["offered_packets"],
-        "delivered_packets": told["delivered_packets"],
-        "dropped_packets": told["dropped_packets"],
-        "marked_packets": told["ce_marked_packets"],
-        "mean_queue_packets": told["mean_queue_packets"],
-        "sd_queue_packets": told["sd_queue_packets"],
+        "name": report["name"],
+        "utilisation": report["utilisation"],
+        "offered_packets": report["offered_packets"],
+        "delivered_packets": report["delivered_packets"],
+        "dropped_packets": report["dropped_packets"],
+        "marked_packets": report["ce_marked_packets"],
+        "mean_queue_packets": report["mean_queue_packets"],
+        "sd_queue_packets": report["sd_queue_packets"],
         "mean_lateness_ms": lateness_ms,
     }
-    if told.get("rewritten_packets") is not None:
-        link["rewritten_packets"] = told["rewritten_packets"]
-    if told.get("classes"):
-        link["classes"] = told["classes"]
+    if report.get("rewritten_packets") is not None:
+        link["rewritten_packets"] = report["rewritten_packets"]
+    if report.get("classes"):
+        link["classes"] = report["classes"]
     return link
 
 

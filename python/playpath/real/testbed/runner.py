@@ -207,17 +207,17 @@ def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[
         yield
     except TestbedError as error:
         if logs is not None:
-            told = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
+            failed = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
             with contextlib.suppress(RunError):  # a disk that is full may be what is told
-                write_text(logs / "failed.json", json.dumps(told) + "\n")
+                write_text(logs / "failed.json", json.dumps(failed) + "\n")
         raise
 
 
 def _write_p1203(file: Path, measured: Measured) -> None:
-    told = measured.played.get("p1203") if measured.played else None
-    if told is None:
+    p1203 = measured.played.get("p1203") if measured.played else None
+    if p1203 is None:
         raise TestbedError("P.1203 input is made of the own player's sessions only")
-    write_text(file, json.dumps(told))
+    write_text(file, json.dumps(p1203))
 
 
 def _rate(path: resolved.Path) -> float:
@@ -389,7 +389,7 @@ class _Session:
         carried = self._carrier.close(bed, video, self._described, start) if self.has_player else Carried()
         self.warnings += [*carried.warnings, *signalling.not_believed(bed)]
         sampled = [*carried.flows, *sampled]
-        told = traffic.stop()
+        results = traffic.stop()
         hidden = bed.hidden_drops()
         bed.end_links()
         if hidden:
@@ -397,7 +397,7 @@ class _Session:
         return Measured(
             played,
             sampled,
-            told,
+            results,
             start,
             elapsed,
             is_multipath=len(bed.ends) > 1,

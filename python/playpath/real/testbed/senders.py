@@ -144,8 +144,8 @@ def _not_mapped(sender: resolved.Sender, habits: Mapping[str, Any]) -> list[str]
     asked += [(f"cc.{key}", value) for key, value in habits.items()]
     if int(sender.get("mss") or 0) > 1448:
         asked.append(("mss", sender["mss"]))
-    told = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
-    return [f"no counterpart in the kernel world, so not in force: {told}"] if told else []
+    ignored = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
+    return [f"no counterpart in the kernel world, so not in force: {ignored}"] if ignored else []
 
 
 @cache
@@ -171,12 +171,12 @@ _OF_THE_VIDEO = {
 
 def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Scalar]:
     """What its control takes of the video, as the simulator tells it at the start."""
-    told: dict[str, Scalar] = {
+    parameters: dict[str, Scalar] = {
         key: round(described[source])
         for key, source in _OF_THE_VIDEO.items()
         if key in sending.takes and source in described
     }
-    if "report" in sending.takes and "object_bytes" in told:
+    if "report" in sending.takes and "object_bytes" in parameters:
         # A video of one file has one rate, and what is told of it is a first report.
-        told |= {"top_kbps": told["video_kbps"], "report": 1}
-    return told
+        parameters |= {"top_kbps": parameters["video_kbps"], "report": 1}
+    return parameters

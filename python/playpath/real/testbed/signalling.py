@@ -67,10 +67,10 @@ def signalling_of(scenario: resolved.Document, player: Player, *, listens: bool)
 
 def unheard(scenario: resolved.Document, player: Player) -> str:
     """Why nobody hears what a player tells with its requests, in one line; empty: somebody does, or it tells nothing."""
-    told = (scenario.get("player") or {}).get("cmcd", "off")
-    what = beyond_nginx(scenario) if player.name == "own" and told != "off" else ""
+    cmcd = (scenario.get("player") or {}).get("cmcd", "off")
+    what = beyond_nginx(scenario) if player.name == "own" and cmcd != "off" else ""
     return what and (
-        f'`player.cmcd` = "{told}": the server that {what} needs hands nothing on, so the congestion control is told of the '
+        f'`player.cmcd` = "{cmcd}": the server that {what} needs hands nothing on, so the congestion control is told of the '
         "video at the start only"
     )
 

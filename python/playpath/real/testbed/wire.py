@@ -66,8 +66,8 @@ class OwnServer:
 
     def startup_report(self) -> JsonObject:
         """What it reported of itself when it was ready."""
-        told: JsonObject = json.loads(self.child.output.read_text().splitlines()[0])
-        return told
+        ready: JsonObject = json.loads(self.child.output.read_text().splitlines()[0])
+        return ready
 
     def serve_zeros(self, name: str, size: int) -> None:
         """A file of `size` zero bytes that takes no disk space."""

@@ -57,15 +57,15 @@ class Question:
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
-        told: dict[str, object] = {
+        document: dict[str, object] = {
             "kind": self.kind,
             "scenario": self.scenario,
             "points": points,
             "contents": self.contents,
         }
         if self.choices:
-            told["choices"] = self.choices
-        return told if self.written is None else {**told, "written": self.written}
+            document["choices"] = self.choices
+        return document if self.written is None else {**document, "written": self.written}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Question:
@@ -150,25 +150,27 @@ def _of_sweep(result: SweepResult) -> Question:
 
 
 def _of_population(result: PopulationResult, source: Path | None) -> Question:
-    told = result.population
+    played = result.population
     try:
-        found = load_population(source or told.name)
+        found = load_population(source or played.name)
     except InputError as error:
         if source is not None:
             raise
         raise InputError(f"{error}; name the population's file: --population FILE") from None
     drawn = replace(
         found,
-        base=told.base,
-        paths=told.paths,
-        sessions=told.sessions,
-        seed=told.seed,
+        base=played.base,
+        paths=played.paths,
+        sessions=played.sessions,
+        seed=played.seed,
         is_shuffled=result.most is not None,
     )
     numbers = sorted(set(result.table["path"].to_list()))
     points = {number: dict(drawn.path(number).settings) for number in numbers}
-    contents = _contents(told.base, points.values())
-    return Question("population", dict(told.base.resolved), points, contents, told.base.written, _compared(told.base))
+    contents = _contents(played.base, points.values())
+    return Question(
+        "population", dict(played.base.resolved), points, contents, played.base.written, _compared(played.base)
+    )
 
 
 def _compared(scenario: Scenario) -> dict[str, Mapping[str, Any]]:

@@ -81,8 +81,8 @@ def other_version(manifest: Manifest) -> str:
     here = {"playpath_version": package_version(), "engine_version": engine.version()}
     if all(made.get(key) == value for key, value in here.items()):
         return ""
-    told, ours = ("playpath {playpath_version} (engine {engine_version})".format_map(v) for v in (made, here))
-    return f"made with {told}; this is {ours}: results may differ between versions (CHANGELOG says which)"
+    theirs, ours = ("playpath {playpath_version} (engine {engine_version})".format_map(v) for v in (made, here))
+    return f"made with {theirs}; this is {ours}: results may differ between versions (CHANGELOG says which)"
 
 
 def verify(

@@ -196,7 +196,7 @@ def _costs(result: Comparison) -> str:
 
 def _causes(result: Comparison) -> str:
     """One line for each sender."""
-    rows = [[_sender(result, cause.sender), escape(cause.told)] for cause in result.causes]
+    rows = [[_sender(result, cause.sender), escape(cause.sentence)] for cause in result.causes]
     note = "Means over all sessions, as measured on the path."
     table = html.table([_what(result), "measured"], rows, classes="cards words")
     return html.section("What held the rate", table, note=note, anchor="causes") if rows else ""
@@ -308,6 +308,6 @@ def _difference_cell(result: Comparison, sender: str, name: str) -> str:
 
 def _signed(found: Difference) -> str:
     entry = metric(found.metric)
-    told = format_value(found.middle)
-    sign = "+" if found.middle > 0 and told != "0" else ""
-    return f"{sign}{told} {entry.unit}".strip()
+    figure = format_value(found.middle)
+    sign = "+" if found.middle > 0 and figure != "0" else ""
+    return f"{sign}{figure} {entry.unit}".strip()

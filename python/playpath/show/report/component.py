@@ -14,8 +14,8 @@ def component(
     kind: Literal["rows", "plane", "field", "lanes"], title: str, given: Mapping[str, Any], *, full: bool = False
 ) -> str:
     """A place for a figure, with what it shows; `full` figures take a row of their own."""
-    told = {"id": file_name(title), "title": title, **given}
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    described = {"id": file_name(title), "title": title, **given}
+    text = json.dumps(described, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     name = " class='full'" if full else ""
     return f"<div data-figure='{kind}'{name}><script type='application/json'>{text}</script></div>"
 

@@ -80,10 +80,10 @@ def _themed(colour: str) -> str:
 def _attributes(style: re.Match[str]) -> str:
     """Declarations as attributes: the page's policy allows no styles within."""
     pairs = (declaration.split(":", 1) for declaration in style[1].split(";") if ":" in declaration)
-    told = {name.strip(): value.strip() for name, value in pairs}
-    if "font-family" in told:
-        told["font-family"] = "var(--font)"
-    return "".join(f' {name}="{value}"' for name, value in told.items())
+    attributes = {name.strip(): value.strip() for name, value in pairs}
+    if "font-family" in attributes:
+        attributes["font-family"] = "var(--font)"
+    return "".join(f' {name}="{value}"' for name, value in attributes.items())
 
 
 def _unique_ids(svg: str, salt: str) -> str:

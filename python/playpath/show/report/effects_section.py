@@ -11,7 +11,7 @@ from playpath.show.report import html
 
 def effects_section(found: Sequence[Effect], paired: str) -> str:
     """A row for each value and sender; `paired` says by what they are held against each other. Nothing where there are none."""
-    rows = [[*map(escape, (e.value, e.against, e.sender, e.outcome, e.told))] for e in found]
+    rows = [[*map(escape, (e.value, e.against, e.sender, e.outcome, e.sentence))] for e in found]
     note = (
         f"Each value against the first, sender by sender, paired by {paired}. Alike: no difference that a viewer would notice "
         "is left; open: not proven either way."

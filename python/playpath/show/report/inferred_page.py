@@ -42,11 +42,11 @@ class Shown:
 
 def inferred_page(name: str, sessions: Sequence[Shown], count: int, notes: Sequence[str]) -> str:
     """The whole page as text: some of `count` sessions."""
-    told = "".join(f"<p class='note'>{escape(note[:1].upper() + note[1:])}.</p>" for note in notes)
+    remarks = "".join(f"<p class='note'>{escape(note[:1].upper() + note[1:])}.</p>" for note in notes)
     some = f"The first {len(sessions)} of {count} sessions." if len(sessions) < count else ""
     head = (
         f"<header><p class='kicker'>playpath population infer</p><h1>{escape(name)}</h1>"
-        f"<p>The paths behind {count} session{'s' if count > 1 else ''}. {some}</p>{told}</header>"
+        f"<p>The paths behind {count} session{'s' if count > 1 else ''}. {some}</p>{remarks}</header>"
     )
     body = html.figures([_figure(session) for session in sessions])
     return html.page(f"{name}: log against path", [head, html.section("Log against path", body, note=_NOTE)])

@@ -84,7 +84,7 @@ def _runs_figure(session: Session) -> str:
             "until": run.end_s,
             "share": min(run.packets / most, 1.0),
             "isOwn": not run.is_forced,
-            "told": _told(run),
+            "label": _summary(run),
         }
         for run in shown
     ]
@@ -99,7 +99,7 @@ def _between(shown: Sequence[Run], lanes: list[str]) -> list[dict[str, object]]:
             **_change(lanes, before.path, before.end_s, after.path, after.begin_s),
             "letter": "",
             "isOwn": False,
-            "told": _told(after),
+            "label": _summary(after),
         }
         for before, after in pairwise(shown)
     ]
@@ -109,7 +109,7 @@ def _change(lanes: list[str], left: str, left_s: float, entered: str, entered_s:
     return {"from": lanes.index(left), "left": left_s, "to": lanes.index(entered), "entered": entered_s}
 
 
-def _told(run: Run) -> str:
+def _summary(run: Run) -> str:
     room = "no room on the path before" if run.is_forced else "the path before had room"
     return f"{run.packets:.0f} packets on {run.path}: {run.reason}; {room}"
 
@@ -126,8 +126,8 @@ def _packets_figure(session: Session, window: Window | None) -> str:
     letters: dict[str, str] = {}
     changes = _changes(session, (begin, end), lanes, letters)
     given = {"lanes": lanes, "view": [begin, end], "bars": [], "strokes": strokes, "changes": changes}
-    told = {letter: why for why, letter in letters.items()}
-    return component("lanes", f"{session.sender}: single packets on each path", {**given, "letters": told}, full=True)
+    signs = {letter: why for why, letter in letters.items()}
+    return component("lanes", f"{session.sender}: single packets on each path", {**given, "letters": signs}, full=True)
 
 
 def _changes(session: Session, view: Window, lanes: list[str], letters: dict[str, str]) -> list[dict[str, object]]:
@@ -142,7 +142,7 @@ def _changes(session: Session, view: Window, lanes: list[str], letters: dict[str
             letter = letters.setdefault(str(why), _LETTERS[len(letters) % len(_LETTERS)])
             change = _change(lanes, str(left), max(float(before), view[0]), str(entered), float(at))
             room = "no room on the path before" if forced else "the path before had room"
-            found.append({**change, "letter": letter, "isOwn": not forced, "told": f"{why}; {room}"})
+            found.append({**change, "letter": letter, "isOwn": not forced, "label": f"{why}; {room}"})
     return found
 
 

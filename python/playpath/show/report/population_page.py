@@ -76,11 +76,11 @@ def _shares_figure(result: PopulationResult) -> str:
     rows = []
     for name, versus in result.against_baseline.items():
         better, worse = _in_percent(versus.helped), _in_percent(versus.harmed, sign=-1)
-        told = [
+        lines = [
             f"{name}: {word} served {html.typeset(f'{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})')}"
             for word, share in (("better", versus.helped), ("worse", versus.harmed))
         ]
-        rows.append({"name": name, "place": 0, **better, "seeds": [], "second": worse, "told": told})
+        rows.append({"name": name, "place": 0, **better, "seeds": [], "second": worse, "lines": lines})
     title = f"Viewers served worse (left) and better (right) than by {result.baseline}"
     return component("rows", title, {"unit": "%", "kind": "shares", "least": 5, "rows": rows})
 
@@ -167,7 +167,7 @@ def _groups_figure(result: PopulationResult, column: str) -> str:
     rows = []
     for label, units, _, _, net in result.by_group(column, result.contender, result.baseline):
         is_clear = net.low > 0 or net.high < 0
-        told = [
+        lines = [
             f"{label}: {html.typeset(signed(100 * net.value))} points",
             html.typeset(f"95 % interval: {signed(100 * net.low)} to {signed(100 * net.high)}"),
             f"{units} {result.population.unit_word}",
@@ -180,7 +180,7 @@ def _groups_figure(result: PopulationResult, column: str) -> str:
                 "seeds": [],
                 "state": "proven" if is_clear else "open",
                 "margin": _ALIKE,
-                "told": told,
+                "lines": lines,
             }
         )
     title = f"Helped minus harmed in points, by {group_title(column)}"
@@ -201,10 +201,10 @@ def _turning(result: PopulationResult) -> str:
     worst = result.worst_paths(result.best, result.baseline)
     has_rates = "rate_mbps" in result.paths.columns and result.paths["rate_mbps"].null_count() == 0
     parts = [_turning_figure(result)] if has_rates else []
-    told = [n for n in worst.columns if n not in ("path", "unit", "weight", "net", "name")]
-    head = ["path", f"{escape(result.best)} better minus worse", *(escape(_column_title(n)) for n in told)]
+    shown = [n for n in worst.columns if n not in ("path", "unit", "weight", "net", "name")]
+    head = ["path", f"{escape(result.best)} better minus worse", *(escape(_column_title(n)) for n in shown)]
     rows = [
-        [escape(str(row["name"])), signed(100 * row["net"]), *(escape(_cell(row[n])) for n in told)]
+        [escape(str(row["name"])), signed(100 * row["net"]), *(escape(_cell(row[n])) for n in shown)]
         for row in worst.iter_rows(named=True)
     ]
     body = html.figures(parts) + (html.table(head, rows, classes="cards") if rows else "<p>There is no such path.</p>")

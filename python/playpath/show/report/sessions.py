@@ -106,7 +106,7 @@ def _packet_bytes(sender: Mapping[str, Any]) -> int:
 
 
 def _session(session: Session, packet_bytes: int, packed: _Arrays) -> dict[str, object]:
-    switches = {flow: told for flow, told in _switches(session).items() if len(told) <= _MOST_SWITCHES}
+    switches = {flow: listed for flow, listed in _switches(session).items() if len(listed) <= _MOST_SWITCHES}
     record = {
         "metrics": session.metrics,
         "events": [event for event in session.events if event["event"] in _EVENTS],
@@ -132,15 +132,15 @@ def _series(name: str, columns: Columns, packed: _Arrays) -> dict[str, Place]:
 
 
 def _switches(session: Session) -> dict[str, list[Switch]]:
-    told: dict[str, list[Switch]] = {}
+    switches: dict[str, list[Switch]] = {}
     for name, columns in session.series.items():
         if name.startswith("switches."):
             rows = zip(*(columns[key] for key in ("time_s", "from", "to", "reason")), strict=True)
-            told[name.removeprefix("switches.")] = [
+            switches[name.removeprefix("switches.")] = [
                 {"time_s": float(at), "from": str(left), "to": str(to), "reason": str(why)}
                 for at, left, to, why in rows
             ]
-    return told
+    return switches
 
 
 def _bands(frame: pl.DataFrame, packed: _Arrays) -> list[dict[str, object]]:
@@ -191,5 +191,5 @@ def _trace(path: Mapping[str, Any]) -> dict[str, object] | None:
     trace = path.get("trace")
     if not trace or not isinstance(trace.get("content"), str) or path.get("start") not in (None, "0 s"):
         return None
-    told = engine.preview_trace(trace["content"], None, _TRACE_BINS)
-    return {"period_s": told["period_s"], "bins_mbps": [float(f"{rate:.4g}") for rate in told["bins_mbps"]]}
+    preview = engine.preview_trace(trace["content"], None, _TRACE_BINS)
+    return {"period_s": preview["period_s"], "bins_mbps": [float(f"{rate:.4g}") for rate in preview["bins_mbps"]]}

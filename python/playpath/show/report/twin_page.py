@@ -64,7 +64,7 @@ def _pair_figure(result: Twin, name: str) -> str:
             "seeds": [],
             "second": None if row.kernel is None else _measured(row.kernel),
             "verdict": row.verdict,
-            "told": [
+            "lines": [
                 f"{row.sender}: {row.verdict}",
                 html.typeset(f"simulator {format_summary(row.sim)} {entry.unit}"),
                 html.typeset(f"{result.kernel.world} {format_summary(row.kernel)} {entry.unit}"),

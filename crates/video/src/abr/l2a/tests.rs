@@ -27,12 +27,12 @@ fn start_up_follows_the_throughput() {
 /// 200 questions to dash.js's own rule (`tests/players/laws.mjs`).
 #[test]
 fn dash_js_itself_chooses_the_same() {
-    let (ladder, questions, answers) = crate::abr::testing::told_by_dash_js("l2a");
+    let (ladder, questions, answers) = crate::abr::testing::answers_of_dash_js("l2a");
     let mut rule = L2a::new(1000.0);
     rule.segment_seconds = 2.0;
     let mut current = 1;
-    for (number, (told, expected)) in questions.iter().zip(answers).enumerate() {
-        let of = |key: &str| told[key].as_f64().unwrap();
+    for (number, (shown, expected)) in questions.iter().zip(answers).enumerate() {
+        let of = |key: &str| shown[key].as_f64().unwrap();
         current = match rule.is_steady {
             // The first question makes its state, so that no segment counts before.
             false => rule.start_up(&ladder, if number == 0 { 0.0 } else { of("buffer_s") }, of("safe_kbps")),

@@ -33,11 +33,11 @@ fn the_winner_learns_most() {
 /// 200 questions to dash.js's own rule (`tests/players/laws.mjs`).
 #[test]
 fn dash_js_itself_chooses_the_same() {
-    let (ladder, questions, answers) = crate::abr::testing::told_by_dash_js("lol+");
+    let (ladder, questions, answers) = crate::abr::testing::answers_of_dash_js("lol+");
     let mut rule = LolPlus::new(1000.0);
     let mut current = 1;
-    for (number, (told, expected)) in questions.iter().zip(answers).enumerate() {
-        let of = |key: &str| told[key].as_f64().unwrap();
+    for (number, (shown, expected)) in questions.iter().zip(answers).enumerate() {
+        let of = |key: &str| shown[key].as_f64().unwrap();
         let (throughput, level, latency) = (of("safe_kbps") * 1e3, of("buffer_s"), of("latency_s"));
         let asked = Asked { throughput, latency, level, segment: 2.0, speed: of("speed") };
         current = rule.next(&ladder, &asked, current);

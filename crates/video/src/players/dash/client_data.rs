@@ -40,8 +40,8 @@ impl Track {
             let pieces = at.pieces(LiveDelivery::Parts, self.ladder(), segment);
             let duration = pieces.map_or(self.ladder().duration_of(segment), |pieces| pieces.each);
             let level = self.appended_end().saturating_sub(position);
-            let told = self.reported(at, millis(level));
-            self.describe_media(&mut cmcd, representation, duration, bytes, told);
+            let buffer = self.reported(at, millis(level));
+            self.describe_media(&mut cmcd, representation, duration, bytes, buffer);
         }
         if at.config.cmcd == CmcdMode::V2 {
             add_version_2(&mut cmcd, at);
@@ -71,8 +71,8 @@ impl Track {
             cmcd.url = Some(format!("{}/{}", response.object.representation, response.object.segment));
         }
         let level = self.appended_end().saturating_sub(at.playback.position(at.now));
-        let told = self.claim(at, millis(level), false);
-        (cmcd.bl_ms, cmcd.bs) = (told.map(|told| told.level_ms), told.is_some_and(|told| told.is_starved));
+        let buffer = self.claim(at, millis(level), false);
+        (cmcd.bl_ms, cmcd.bs) = (buffer.map(|buffer| buffer.level_ms), buffer.is_some_and(|buffer| buffer.is_starved));
         add_version_2(&mut cmcd, at);
         cmcd
     }
@@ -83,19 +83,19 @@ impl Track {
         representation: usize,
         duration: Duration,
         bytes: u64,
-        told: Option<ReportedBuffer>,
+        buffer: Option<ReportedBuffer>,
     ) {
         let ladder = self.ladder();
         cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
         cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
         cmcd.d_ms = Some(millis(duration));
-        cmcd.bl_ms = told.map(|told| told.level_ms);
+        cmcd.bl_ms = buffer.map(|buffer| buffer.level_ms);
         // Deadline = level / pr. At speeds near 1 that is the level.
         cmcd.dl_ms = cmcd.bl_ms;
         cmcd.mtp_kbps = self.measured_kbps();
         // bit / ms = kbit/s.
-        cmcd.rtp_kbps = told.map(|told| RTP_SAFETY * bytes * 8 / told.level_ms.max(LEAST_LEVEL_MS));
-        cmcd.bs = told.is_some_and(|told| told.is_starved);
+        cmcd.rtp_kbps = buffer.map(|buffer| RTP_SAFETY * bytes * 8 / buffer.level_ms.max(LEAST_LEVEL_MS));
+        cmcd.bs = buffer.is_some_and(|buffer| buffer.is_starved);
     }
 
     /// What is claimed of the buffer: honest and without delay what is true; late, what the last request so long before told.
@@ -105,13 +105,13 @@ impl Track {
     }
 
     fn claim(&mut self, at: &Moment, level_ms: u64, is_starved: bool) -> Option<ReportedBuffer> {
-        let told = match at.config.cmcd_claim {
+        let buffer = match at.config.cmcd_claim {
             Claim::Honest => ReportedBuffer { at: at.now, level_ms, is_starved },
             Claim::Empty => ReportedBuffer { at: at.now, level_ms: 0, is_starved: true },
             Claim::Full => ReportedBuffer { at: at.now, level_ms: millis(at.config.full_level), is_starved: false },
         };
-        self.claims.push_back(told);
-        let is_due = |told: &ReportedBuffer| told.at + at.config.cmcd_lag <= at.now;
+        self.claims.push_back(buffer);
+        let is_due = |buffer: &ReportedBuffer| buffer.at + at.config.cmcd_lag <= at.now;
         while self.claims.get(1).is_some_and(is_due) {
             self.claims.pop_front();
         }

@@ -410,12 +410,12 @@ impl Player for DashPlayer {
         }
     }
 
-    fn handle_server_data(&mut self, _now: Time, request: RequestId, told: &Cmsd) {
-        let Some(cmsd) = self.config.cmsd else { return };
-        if let Some(etp) = told.etp_kbps.filter(|&etp| etp > 0 && cmsd.etp_weight > 0.0) {
-            self.tracks.iter_mut().for_each(|track| track.note_estimate(request, etp as f64 * 1e3, cmsd.etp_weight));
+    fn handle_server_data(&mut self, _now: Time, request: RequestId, cmsd: &Cmsd) {
+        let Some(use_of) = self.config.cmsd else { return };
+        if let Some(etp) = cmsd.etp_kbps.filter(|&etp| etp > 0 && use_of.etp_weight > 0.0) {
+            self.tracks.iter_mut().for_each(|track| track.note_estimate(request, etp as f64 * 1e3, use_of.etp_weight));
         }
-        if let Some(mb) = told.mb_kbps.filter(|&mb| mb > 0 && cmsd.apply_mb) {
+        if let Some(mb) = cmsd.mb_kbps.filter(|&mb| mb > 0 && use_of.apply_mb) {
             // The suggestion is for the whole session: what the audio takes is not the video's.
             let audio =
                 self.tracks.get(1).map_or(0.0, |track| track.ladder().bits_per_sec(track.last_chosen().unwrap_or(0)));

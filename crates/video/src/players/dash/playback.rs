@@ -112,7 +112,7 @@ impl Playback {
     }
 
     /// When a browser that tells of the position so often last did so; now, while the clock stands still.
-    pub fn told_at(&self, now: Time, every: Duration) -> Time {
+    pub fn position_reported_at(&self, now: Time, every: Duration) -> Time {
         match self.state {
             State::Playing => {
                 let updates = now.saturating_since(self.runs_since).as_nanos() / every.as_nanos().max(1);

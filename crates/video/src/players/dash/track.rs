@@ -147,7 +147,7 @@ impl Track {
     /// The server's estimate for the response to `request`.
     pub fn note_estimate(&mut self, request: RequestId, bits_per_sec: f64, weight: f64) {
         if let Some(transfer) = self.transfers.iter_mut().find(|transfer| transfer.request == request) {
-            transfer.told = Some((bits_per_sec, weight));
+            transfer.estimate = Some((bits_per_sec, weight));
         }
     }
 
@@ -421,8 +421,9 @@ impl Track {
     /// Where the playhead was when the client last looked: at the last time update, or when it appended or removed something.
     fn known_position(&self, at: &Moment) -> Duration {
         let every = at.config.time_update.filter(|_| at.low_latency().is_none());
-        let looked_at =
-            every.map_or(at.now, |every| at.playback.told_at(at.now, every).max(self.appended_at).max(removed_at(at)));
+        let looked_at = every.map_or(at.now, |every| {
+            at.playback.position_reported_at(at.now, every).max(self.appended_at).max(removed_at(at))
+        });
         at.playback.position(looked_at)
     }
 

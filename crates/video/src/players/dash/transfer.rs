@@ -65,7 +65,7 @@ pub(super) struct Transfer {
     /// Until when its first byte must be here.
     pub deadline: Time,
     /// The server's estimate of the throughput in bit/s, and its share in the sample.
-    pub told: Option<(f64, f64)>,
+    pub estimate: Option<(f64, f64)>,
     /// Of a response that is encoded while it is sent.
     pub arrivals: Option<Arrivals>,
 }
@@ -100,7 +100,7 @@ impl Transfer {
     /// Rate of the bursts, or as the server's estimate has a share in it; `None`: as the times tell.
     fn rate(&self, now: Time) -> Option<f64> {
         let bursts = self.arrivals.and_then(|arrivals| arrivals.bits_per_sec());
-        let Some((etp, weight)) = self.told else { return bursts };
+        let Some((etp, weight)) = self.estimate else { return bursts };
         let seconds = now.saturating_since(self.first_byte_at.unwrap_or(now)).as_secs_f64();
         let own = bursts.or((seconds > 0.0).then(|| self.received as f64 * 8.0 / seconds));
         Some(own.map_or(etp, |own| own * (1.0 - weight) + etp * weight))

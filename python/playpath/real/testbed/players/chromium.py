@@ -157,66 +157,66 @@ class _Session(Following):
                 file.write(text + "\n")
             yield json.loads(text)
 
-    def _take(self, told: JsonObject) -> str:
+    def _take(self, message: JsonObject) -> str:
         """One line of the page. Returns why the session is over, if it is."""
-        event, previous, self._at = told["event"], self._at, float(told["at_s"])
+        event, previous, self._at = message["event"], self._at, float(message["at_s"])
         self._longest_silence = max(self._longest_silence, self._at - previous)
         if event == "start":
             self._log.begin(self._at, self._scene.described)
         elif event == "playing":
             self._log.moves(self._at)
-        elif event == "waiting" and self._log.has_started and not self._is_at_end(told):
-            self._log.stands_still(self._at, float(told["position_s"]))
+        elif event == "waiting" and self._log.has_started and not self._is_at_end(message):
+            self._log.stands_still(self._at, float(message["position_s"]))
         elif event == "loaded":
-            self._loaded(told)
+            self._loaded(message)
         elif event == "alive":
-            if self._is_stuck_at_end(told):
+            if self._is_stuck_at_end(message):
                 self._warnings.append(f"{self._title} did not come to its end by itself; all was there")
                 return "played"
-            self._pictures, self._dropped = int(told["total"]), int(told["dropped"])
-            if told["buffer_s"] is not None:
-                self._buffer.append((self._at, float(told["buffer_s"])))
+            self._pictures, self._dropped = int(message["total"]), int(message["dropped"])
+            if message["buffer_s"] is not None:
+                self._buffer.append((self._at, float(message["buffer_s"])))
         elif event == "error":
-            raise TestbedError(f"{self._title}: {told['message']}")
+            raise TestbedError(f"{self._title}: {message['message']}")
         elif event == "ended":
-            self._position = float(told["position_s"])
+            self._position = float(message["position_s"])
             return "played"
         return ""
 
-    def _is_at_end(self, told: JsonObject) -> bool:
-        return float(told["position_s"]) > self._scene.described["duration_s"] - _LAST_S
+    def _is_at_end(self, event: JsonObject) -> bool:
+        return float(event["position_s"]) > self._scene.described["duration_s"] - _LAST_S
 
-    def _is_stuck_at_end(self, told: JsonObject) -> bool:
+    def _is_stuck_at_end(self, event: JsonObject) -> bool:
         """It stands still, and not for lack of data: the last picture is in the buffer."""
-        position = float(told["position_s"])
+        position = float(event["position_s"])
         if position != self._position:
             self._position, self._moved_at = position, self._at
-        is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
-        return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
+        is_complete = position + float(event["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
+        return self._is_at_end(event) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
 
-    def _loaded(self, told: JsonObject) -> None:
-        self._bytes += int(told["bytes"] or 0)
-        if told["error"]:
-            self._warnings.append(f"{self._title} could not load segment {told['index']}: {told['error']}")
-        elif told["type"] == "MediaSegment" and told["media"] == "video":
+    def _loaded(self, event: JsonObject) -> None:
+        self._bytes += int(event["bytes"] or 0)
+        if event["error"]:
+            self._warnings.append(f"{self._title} could not load segment {event['index']}: {event['error']}")
+        elif event["type"] == "MediaSegment" and event["media"] == "video":
             rates, _ = ladder_of(self._scene.scenario)
-            told_bps = 1000 * float(told["kbps"])
-            number = min(range(len(rates)), key=lambda i: abs(rates[i] - told_bps))
+            rate_bps = 1000 * float(event["kbps"])
+            number = min(range(len(rates)), key=lambda i: abs(rates[i] - rate_bps))
             # Fetched again (fast switch) when its first version was already on: that one is shown to its end.
-            is_late = told["index"] in self._there and told["position_s"] > told["begins_s"]
-            self._there.add(told["index"])
+            is_late = event["index"] in self._there and event["position_s"] > event["begins_s"]
+            self._there.add(event["index"])
             late: JsonObject = {"is_late": True} if is_late else {}
             self._log.add(
                 "segment_downloaded",
                 self._at,
-                request=told["index"],
+                request=event["index"],
                 kind="video",
-                segment=told["index"],
+                segment=event["index"],
                 representation=number,
                 rate_mbps=rates[number] / 1e6,
-                body_bytes=told["bytes"],
-                media_duration_s=told["duration_s"],
-                download_time_s=told["took_s"],
+                body_bytes=event["bytes"],
+                media_duration_s=event["duration_s"],
+                download_time_s=event["took_s"],
                 **late,
             )
 
@@ -227,9 +227,9 @@ class _Session(Following):
             self._log.add("pictures_discarded", self._at, first=0, count=self._dropped, cause="late")
         displayed = self._pictures - self._dropped
         self._log.finish(self._at, finished, self._position, displayed)
-        told: dict[str, float | None] = {"displayed_pictures": displayed}
+        reported: dict[str, float | None] = {"displayed_pictures": displayed}
         if self._buffer:
-            told["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
+            reported["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
         if self._longest_silence > _STARVED_S:
             silence = f"{self._longest_silence:.1f} s"
             self._warnings.append(
@@ -239,7 +239,7 @@ class _Session(Following):
             self._warnings.append(f"{self._title} never started to play")
         return Played(
             events=self._log.events,
-            told=told,
+            reported=reported,
             body_bytes=self._bytes,
             elapsed_s=self._at,
             warnings=self._warnings,

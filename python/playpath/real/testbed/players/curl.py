@@ -42,11 +42,11 @@ class Curl(Bulk):
             time.sleep(0.02)
         if child.process.returncode not in (0, _TIMED_OUT):
             raise TestbedError(child.words() or f"curl ended with status {child.process.returncode}")
-        told = json.loads(child.output.read_text())
+        timing = json.loads(child.output.read_text())
         return Played(
             events=[],
-            told={"first_byte_s": float(told["time_starttransfer"])},
-            body_bytes=int(told["size_download"]),
-            elapsed_s=float(told["time_total"]),
+            reported={"first_byte_s": float(timing["time_starttransfer"])},
+            body_bytes=int(timing["size_download"]),
+            elapsed_s=float(timing["time_total"]),
             warnings=[],
         )

@@ -43,12 +43,12 @@ class DashJs(InChromium):
 
     def refuse(self, scenario: resolved.Document) -> None:
         """What it does not tell, or not take."""
-        check_told(scenario)
+        check_settings(scenario)
 
     def settings(self, scene: Scene) -> dict[str, Any]:
         """Client data and server data as the scenario has them."""
-        told = settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")
-        return {"streaming": {"gaps": {"jumpGaps": False}, **told}}
+        settings = settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")
+        return {"streaming": {"gaps": {"jumpGaps": False}, **settings}}
 
 
 def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
@@ -70,7 +70,7 @@ def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object
     return {"cmcd": cmcd, "cmsd": {"enabled": bool(wanted.get("cmsd")), "abr": abr}}
 
 
-def check_told(scenario: resolved.Document) -> None:
+def check_settings(scenario: resolved.Document) -> None:
     """Refuse what dash.js does not tell, or not take."""
     wanted = scenario.get("player") or {}
     strange = [event for event in _words(wanted.get("cmcd_events", "none")) if event not in (*_EVENTS, "none")]

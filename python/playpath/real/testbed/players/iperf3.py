@@ -45,16 +45,16 @@ class Iperf3(Bulk):
         while child.process.poll() is None:
             watch.check()
             time.sleep(0.02)
-        told = json.loads(child.output.read_text() or "{}")
-        error = str(told.get("error") or "")
+        output = json.loads(child.output.read_text() or "{}")
+        error = str(output.get("error") or "")
         if "Connection refused" in error:
             return None
         if child.process.returncode != 0 or error:
             raise TestbedError(f"iperf3: {error or child.words() or f'status {child.process.returncode}'}")
-        received = told["end"]["sum_received"]
+        received = output["end"]["sum_received"]
         return Played(
             events=[],
-            told={},
+            reported={},
             body_bytes=int(received["bytes"]),
             elapsed_s=float(received["seconds"]),
             warnings=[],

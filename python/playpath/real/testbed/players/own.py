@@ -43,17 +43,17 @@ class Own:
         scene.bed.check()  # a player that lost its server says less than the server's end does
         if child.process.returncode != 0:
             raise TestbedError(child.words() or f"the player ended with status {child.process.returncode}")
-        told = json.loads(child.output.read_text())
+        output = json.loads(child.output.read_text())
         return Played(
-            events=told["events"],
-            told={},
-            body_bytes=told["body_bytes"],
-            read_bytes=told["read_bytes"],
-            elapsed_s=told["elapsed_s"],
-            connections=told["connections"],
-            series=told["series"],
-            p1203=told.get("p1203", {}),
-            cut_at_s=scene.until_s if told["is_cut"] else None,
+            events=output["events"],
+            reported={},
+            body_bytes=output["body_bytes"],
+            read_bytes=output["read_bytes"],
+            elapsed_s=output["elapsed_s"],
+            connections=output["connections"],
+            series=output["series"],
+            p1203=output.get("p1203", {}),
+            cut_at_s=scene.until_s if output["is_cut"] else None,
             warnings=[],
         )
 

@@ -40,7 +40,7 @@ class PlayerConnection(TypedDict):
 class _Needed(TypedDict):
     events: list[EventRecord]
     """Its playback log; empty where nobody watches (a plain download)."""
-    told: dict[str, float | None]
+    reported: dict[str, float | None]
     """Figures of its own, by the metric's name."""
     body_bytes: int
     """Bytes of response bodies."""

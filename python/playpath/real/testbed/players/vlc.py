@@ -187,7 +187,7 @@ class _Session(Following):
         self._log.finish(elapsed, finished, max(0.0, total - discarded * _PICTURE_S), int(displayed or 0))
         return Played(
             events=self._log.events,
-            told={"displayed_pictures": displayed, "lost_audio_buffers": self._stats.get("lostabuffers")},
+            reported={"displayed_pictures": displayed, "lost_audio_buffers": self._stats.get("lostabuffers")},
             body_bytes=int(self._stats.get("readbytes") or 0),
             elapsed_s=elapsed,
             warnings=[] if self._log.has_started else ["vlc never started to play"],

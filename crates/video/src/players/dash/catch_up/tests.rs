@@ -51,15 +51,15 @@ fn shaka_has_two_speeds() {
 /// 200 questions to dash.js's own controller (`tests/players/laws.mjs`), each with the speed that the answer before it left.
 #[test]
 fn dash_js_itself_says_the_same() {
-    let told: serde_json::Value =
+    let shown: serde_json::Value =
         serde_json::from_str(include_str!("../../../../tests/data/dashjs_live.json")).unwrap();
     for (name, law) in [("speed dash.js", CatchUp::DashJs(WIDE)), ("speed lol+", CatchUp::LolPlus(WIDE))] {
         let mut speed = 1.0;
-        for (number, asked) in told["questions"]["segments"].as_array().unwrap().iter().enumerate() {
+        for (number, asked) in shown["questions"]["segments"].as_array().unwrap().iter().enumerate() {
             let number_of = |key: &str| asked[key].as_f64().unwrap();
             let (latency, buffer) = (number_of("latency_s"), number_of("buffer_s"));
             speed = law.speed(&Seen { latency, buffer, speed, ..NORMAL });
-            let expected = told["answers"][name][number].as_f64().unwrap();
+            let expected = shown["answers"][name][number].as_f64().unwrap();
             assert!((speed - expected).abs() < 1e-9, "{name}, question {number}: {speed} instead of {expected}");
         }
     }

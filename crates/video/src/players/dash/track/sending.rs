@@ -64,7 +64,7 @@ impl Track {
             level_at_request: self.level(at),
             is_error,
             deadline: fate.map_or(Time::MAX, |_| at.now + config.retries.timeout),
-            told: None,
+            estimate: None,
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
             arrivals: match what {
                 What::Segment { segment, .. } => {

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "../../bpf/law_newcwv.h"
+#include "../../../../bpf/law_newcwv.h"
 
 #define CHECK(condition)                                                         \
 	do {                                                                     \

@@ -1,5 +1,7 @@
 //! Every kernel law against its Rust control: random events, and sessions over a bottleneck with the Rust controller in the loop.
 
+mod replay;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -7,9 +9,9 @@ use std::sync::Mutex;
 use playpath_cc::{
     Ack, AppParameters, CongestionEvent, CongestionSignal, ParamValue, RateSample, RecoveryExit, Rto, Sibling, View,
 };
-use playpath_laws::{Replay, compile, compile_driver, run};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
+use replay::{Replay, compile, compile_driver, run};
 
 const MSS: u32 = 1448;
 

@@ -1,4 +1,4 @@
-//! The kernel controls' arithmetic against the Rust controllers, event by event. Test only.
+//! The kernel controls' arithmetic against the Rust controllers, event by event.
 //!
 //! A congestion control is written twice: in Rust for the simulator (crates/cc), in C with fixed point for the kernel
 //! (bpf/law_*.h). [`Replay`] feeds a Rust controller and writes down what it was fed and what it answered; then `driver.c`, which
@@ -23,11 +23,11 @@ const PACING_ERROR: f64 = 1e-3;
 
 /// Compiles `driver.c` with the law of a family (`bpf/law_FAMILY.h`) into `folder`.
 pub fn compile_driver(family: &str, folder: &Path) -> PathBuf {
-    let header = format!("-DHEADER=\"../../bpf/law_{family}.h\"");
+    let header = format!("-DHEADER=\"../../../../bpf/law_{family}.h\"");
     compile("driver.c", &[format!("-DFAMILY={family}"), header], folder.join(family))
 }
 
-/// Compiles `source` of this crate. Panics without a compiler: Rust needs one to link, so it is there. Another run of the tests
+/// Compiles `source` of this folder. Panics without a compiler: Rust needs one to link, so it is there. Another run of the tests
 /// may use the same folder: the program appears whole or not at all.
 pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
@@ -36,7 +36,7 @@ pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
         .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-parameter"])
         .args(["-fsanitize=undefined", "-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
         .args(defines)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/laws").join(source))
         .arg("-o")
         .arg(&partial)
         .output()
