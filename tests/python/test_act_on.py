@@ -139,6 +139,19 @@ def test_wrong_options_are_one_line(cli, small, options, says):
     assert (wrong.status, says in wrong.err) == (2, True)
 
 
+def test_the_transport_of_one_session(cli, small):
+    played = cli("run", small, "--cc", "cubic", "--transport", "quic", "--json")
+    assert json.loads(played.out)["sender"] == "cubic/quic"
+    wrong = cli("run", small, "--cc", "cubic", "--transport", "tcp,quic")
+    assert (wrong.status, "one session has one transport" in wrong.err) == (2, True)
+
+
+def test_a_population_over_two_transports(cli, tmp_path):
+    options = ("--cc", "cubic", "--transport", "tcp,quic", "--paths", 2, "--sessions", 1, "--out", tmp_path, "--json")
+    played = cli("population", "compare", "home-users", *options)
+    assert set(json.loads(played.out)["manifest"]["choices"]) == {"cubic+tls", "cubic/quic"}
+
+
 def test_two_choices_of_one_name_are_two_questions(cli, small, tmp_path):
     """Both are called droptail and pie; the results of the first are kept."""
     first, second = (("--cc", "cubic", "--vary", f"path.{key}=droptail,pie") for key in ("queue", "up.queue"))

@@ -119,6 +119,15 @@ def test_for_whom_a_choice_is_better():
     )
 
 
+def test_over_two_transports_it_is_asked_who_is_best():
+    """The transport is part of a sender's name: no sender has two choices, so the headline ranks all of them."""
+    over_both = {"sender.transport": ["tcp", "quic"]}
+    result = playpath.compare(SMALL, cc=["cubic", "bbr"], vary=over_both, seeds=3)
+    assert not result.scenario.asks_for_whom
+    assert result.headline == result.ranker.headline != ""
+    assert any(name in result.headline for name in result.senders)
+
+
 CHOICE = '[[choice]]\nkey = "path.queue"\nvalues = ["droptail", "fq_codel"]\n'
 
 

@@ -96,9 +96,10 @@ def test_keys_of_tcp_are_left_out_where_the_transport_is_chosen():
 def test_other_worlds_refuse_what_they_cannot_do_with_addresses():
     with pytest.raises(InputError, match="'tcp reconnects': `handover` plays in the world 'sim' only"):
         worlds.world("wire").prepare(load("wifi-to-lte"), 1)
-    rebound = load("wireless", cc=["cubic"], set={**SHORT, "path.rebinding": {"at": "1 s"}})
-    with pytest.raises(InputError, match="`rebinding` plays in the world 'sim' only"):
-        worlds.world("wire").prepare(rebound, 1)
+    for key, value in {"rebinding": {"at": "1 s"}, "backup": True, "too_big": "refused"}.items():
+        odd = load("wireless", cc=["cubic"], set={**SHORT, "path.mtu": "1400 B", f"path.{key}": value})
+        with pytest.raises(InputError, match=f"`{key}` plays in the world 'sim' only"):
+            worlds.world("wire").prepare(odd, 1)
 
 
 def qlog(file):

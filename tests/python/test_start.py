@@ -39,6 +39,12 @@ def test_a_line_of_error_waits_for_no_statistics():
     assert not imported & {"numpy", "polars", "scipy"}
 
 
+def test_sessions_wait_for_no_table():
+    code = "import sys, playpath.cli.commands.compare; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"polars", "playpath.sweep"} & set(done.stdout.split())
+
+
 @pytest.mark.slow
 def test_a_comparison_without_a_report_draws_nothing(small):
     imported = modules_after("compare", str(small), "--json")

@@ -2,7 +2,7 @@
 
 use crate::ecn::EcnRewrite;
 use crate::error::LinkError;
-use crate::hazards::Rebinding;
+use crate::hazards::{Mtu, Rebinding};
 use crate::loss::LossConfig;
 use crate::outage::Outage;
 use crate::queue::{DropTailConfig, Queue, QueueConfig};
@@ -37,7 +37,7 @@ pub struct LinkConfig {
     /// When the link takes nothing.
     pub outage: Option<Outage>,
     /// Packets of more bytes are dropped.
-    pub mtu: Option<u32>,
+    pub mtu: Option<Mtu>,
     /// Share of packets that are corrupted on the wire.
     pub corruption: Ratio,
     /// A NAT on the link.
@@ -96,7 +96,7 @@ impl LinkConfig {
         {
             return Err(LinkError::new("outage.until", until, "later than `from`"));
         }
-        if self.mtu == Some(0) {
+        if self.mtu.is_some_and(|mtu| mtu.bytes == 0) {
             return Err(LinkError::new("mtu", "0 B", "above 0"));
         }
         self.loss.check()

@@ -1,7 +1,8 @@
 //! What happens to packets on a link besides noise and queues: outages, packets too large for it, corruption, and a NAT that forgets
 //! who it knows.
 //!
-//! - **MTU**: a packet of more bytes is dropped and nobody is told (a black hole, RFC 8899 §1), cause `too_big`.
+//! - **MTU**: a packet of more bytes is dropped, cause `too_big`; nobody is told (a black hole, RFC 8899 §1), or who drives the link tells
+//!   its sender what would fit, as a router does by ICMP (RFC 1191 §4).
 //! - **Corruption**: the packet takes its time on the link, and is dropped at its far end, cause `corrupted`: the receiver's checksum or
 //!   AEAD would not let it through. Its own random stream, so that the noise of the loss model is the same with it and without.
 //! - **Rebinding**: from a time on a NAT shows its hosts under another port. On the way out packets are given the number of the binding in
@@ -13,6 +14,15 @@ use crate::ledger::DropCause;
 use crate::outage::Outage;
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Ratio, Time};
+
+/// Most bytes of a packet, headers included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mtu {
+    /// So many.
+    pub bytes: u32,
+    /// The sender of a larger one is told.
+    pub is_told: bool,
+}
 
 /// When a NAT gives its hosts other ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +59,7 @@ impl Rebinding {
 #[derive(Clone, Debug)]
 pub(crate) struct Hazards {
     outage: Option<Outage>,
-    mtu: u32,
+    mtu: Mtu,
     rebinding: Option<Rebinding>,
     corruption: Option<(Ratio, Stream)>,
 }
@@ -65,7 +75,7 @@ impl Hazards {
         let stream = || seed.stream(&format!("link.{name}/corruption"));
         Some(Box::new(Hazards {
             outage: config.outage.map(|outage| outage.drawn(name, seed)),
-            mtu: config.mtu.unwrap_or(u32::MAX),
+            mtu: config.mtu.unwrap_or(Mtu { bytes: u32::MAX, is_told: false }),
             rebinding: config.rebinding.map(|rebinding| rebinding.drawn(name, seed)),
             corruption: is_corrupting.then(|| (config.corruption, stream())),
         }))
@@ -76,11 +86,16 @@ impl Hazards {
         if self.outage.is_some_and(|outage| outage.covers(now)) {
             return Some(DropCause::Outage);
         }
-        if packet.wire_bytes() > self.mtu {
+        if packet.wire_bytes() > self.mtu.bytes {
             return Some(DropCause::TooBig);
         }
         let is_stale = |nat: Rebinding| !nat.is_outbound && packet.binding() != nat.binding(now);
         self.rebinding.is_some_and(is_stale).then_some(DropCause::Rebound)
+    }
+
+    /// What the sender of a packet of so many bytes is told to fit.
+    pub fn tells(&self, wire_bytes: u32) -> Option<u32> {
+        (self.mtu.is_told && wire_bytes > self.mtu.bytes).then_some(self.mtu.bytes)
     }
 
     /// The binding that a packet on its way out is given.

@@ -22,7 +22,7 @@ pub mod trace;
 pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, ReorderConfig, ServerConfig, TraceStart};
 pub use ecn::{EcnField, EcnRewrite};
 pub use error::LinkError;
-pub use hazards::Rebinding;
+pub use hazards::{Mtu, Rebinding};
 pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
 pub use link::{Link, Place};
 pub use loss::{BernoulliConfig, BurstsConfig, GilbertElliottConfig, LossConfig, LossPattern, PatternConfig};

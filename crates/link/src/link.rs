@@ -156,6 +156,11 @@ impl<P: Packet> Link<P> {
         Some((packet.delivery, Place(packet.slot)))
     }
 
+    /// A packet of so many bytes is dropped here and its sender told: what would fit.
+    pub fn tells_mtu(&self, wire_bytes: u32) -> Option<u32> {
+        self.hazards.as_ref()?.tells(wire_bytes)
+    }
+
     /// The packet that was delivered at this place.
     #[inline]
     pub fn delivered(&self, Place(slot): Place) -> &P {

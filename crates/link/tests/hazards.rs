@@ -2,7 +2,7 @@
 
 mod support;
 
-use playpath_link::{BernoulliConfig, Link, LinkConfig, LossConfig, Packet, Rebinding};
+use playpath_link::{BernoulliConfig, Link, LinkConfig, LossConfig, Mtu, Packet, Rebinding};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Ratio, Time};
 use support::{TestPacket, config, link, run_out};
@@ -14,7 +14,7 @@ fn share(of: f64) -> Ratio {
 /// 1500 bytes do not fit into 1280, 1280 do.
 #[test]
 fn what_is_too_big_is_dropped() {
-    let mut link = link(LinkConfig { mtu: Some(1280), ..config(10, 5) });
+    let mut link = link(LinkConfig { mtu: Some(Mtu { bytes: 1280, is_told: false }), ..config(10, 5) });
     for (number, bytes) in [1500, 1280, 1281, 40].into_iter().enumerate() {
         link.handle_packet(Time::ZERO, TestPacket::new(number as u64, bytes));
     }
@@ -92,6 +92,11 @@ fn a_nat_forgets() {
 
 #[test]
 fn an_mtu_of_nothing_is_refused() {
-    let error = Link::<TestPacket>::new(LinkConfig { mtu: Some(0), ..config(1, 1) }, RootSeed(1)).err().unwrap();
+    let error = Link::<TestPacket>::new(
+        LinkConfig { mtu: Some(Mtu { bytes: 0, is_told: false }), ..config(1, 1) },
+        RootSeed(1),
+    )
+    .err()
+    .unwrap();
     assert!(error.to_string().contains("mtu"), "{error}");
 }

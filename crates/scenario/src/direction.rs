@@ -7,7 +7,7 @@ use crate::words::{Words, described, meaning, word_of};
 use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
-    BernoulliConfig, Config, EcnRewrite, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace,
+    BernoulliConfig, Config, EcnRewrite, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, Mtu,
     QueueConfig, ReorderConfig, ServerConfig, TraceStart, WifiConfig, registry,
 };
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
@@ -24,7 +24,7 @@ pub struct DirectionSpec {
     loss: LossConfig,
     loss_place: LossPlace,
     ecn: Option<EcnRewrite>,
-    mtu: Option<u32>,
+    mtu: Option<Mtu>,
     corruption: Ratio,
     queue: QueueConfig,
 }
@@ -53,6 +53,14 @@ const NEEDS_A_RATE: &str = "is what a constant rate may exceed for a moment, and
 const PLACES: Words<LossPlace, 2> = [
     ("before_queue", "a lost packet never takes room in the queue", LossPlace::BeforeQueue),
     ("after_queue", "it has waited and was sent before it is lost", LossPlace::AfterQueue),
+];
+const TOO_BIG: Words<bool, 2> = [
+    ("lost", "nobody learns of it: a black hole", false),
+    (
+        "refused",
+        "its sender is told what fits, and QUIC's datagrams are smaller from then on, though never below 1200 bytes; a TCP sender knows it before",
+        true,
+    ),
 ];
 const ECN: Words<Option<EcnRewrite>, 4> = [
     ("kept", "left as it is, but for the marks of the queue", None),
@@ -117,9 +125,12 @@ pub const DIRECTION: TableSpec = TableSpec::new(
         )
         .example("\"bleached\"")
         .since("0.3"),
-        ParamSpec::new("mtu", Kind::Size, "Packets of more bytes, headers included, are lost without notice.")
+        ParamSpec::new("mtu", Kind::Size, "Packets of more bytes, headers included, are dropped.")
             .otherwise("none")
             .example("\"1280 B\"")
+            .since("0.3"),
+        ParamSpec::text("too_big", "lost", Kind::Described(&described(&TOO_BIG)), "What a packet above the `mtu` is.")
+            .example("\"refused\"")
             .since("0.3"),
         ParamSpec::text(
             "corruption",
@@ -341,8 +352,9 @@ impl DirectionSpec {
             "jitter": self.jitter.map(jitter_json),
             "reordering": self.reordering.map(reordering_json),
         });
-        if let Some(mtu) = self.mtu {
-            json["mtu"] = json!(Bytes(mtu.into()).to_string());
+        if let Some(Mtu { bytes, is_told }) = self.mtu {
+            json["mtu"] = json!(Bytes(bytes.into()).to_string());
+            json["too_big"] = json!(word_of(&TOO_BIG, is_told));
         }
         if self.corruption != Ratio::ZERO {
             json["corruption"] = json!(self.corruption.to_string());
@@ -368,10 +380,13 @@ impl DirectionSpec {
 }
 
 /// Below 68 bytes no IPv4 packet must pass (RFC 791).
-fn read_mtu(table: &Table) -> Result<Option<u32>, ScenarioError> {
-    let Some(Bytes(bytes)) = table.optional::<Bytes>("mtu") else { return Ok(None) };
+fn read_mtu(table: &Table) -> Result<Option<Mtu>, ScenarioError> {
+    let is_told = meaning(&TOO_BIG, table.word("too_big")).expect("has a default");
+    let Some(Bytes(bytes)) = table.optional::<Bytes>("mtu") else {
+        return if is_told { Err(table.error("too_big", "\"refused\" says nothing without `mtu`")) } else { Ok(None) };
+    };
     match u32::try_from(bytes) {
-        Ok(bytes @ 68..) => Ok(Some(bytes)),
+        Ok(bytes @ 68..) => Ok(Some(Mtu { bytes, is_told })),
         _ => Err(table.error("mtu", format!("{} is no MTU; allowed: 68 B to 4 GB", Bytes(bytes)))),
     }
 }

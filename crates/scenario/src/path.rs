@@ -51,6 +51,14 @@ pub const PATH: TableSpec = TableSpec::new(
         )
         .otherwise("none")
         .example("[\"core\"]"),
+        ParamSpec::new(
+            "backup",
+            Kind::Flag,
+            "Connections over several paths use it only while no other works (MP_PRIO of MPTCP, PATH_STATUS_BACKUP of QUIC).",
+        )
+        .otherwise("false")
+        .example("true")
+        .since("0.3"),
         ParamSpec::new("rebinding", Kind::Table(&REBINDING), REBINDING.doc)
             .otherwise("none")
             .example("{ at = \"20 s\" }")
@@ -126,6 +134,8 @@ pub struct PathSpec {
     pub up: DirectionSpec,
     /// Shared links between the server and this path's own link, from the server on.
     pub via: Vec<String>,
+    /// To be used only while no other works.
+    pub is_backup: bool,
     /// Of the path's own link, in both directions.
     pub outage: Option<Outage>,
     /// Of the NAT on it, towards the server.
@@ -161,7 +171,16 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
         }
         let (down, up) = read_directions(table, read_file)?;
         let (rtt, outage, rebinding) = (table.get("rtt"), read_outage(table)?, read_rebinding(table));
-        paths.push(PathSpec { name, rtt, down, up, via, outage, rebinding });
+        paths.push(PathSpec {
+            name,
+            rtt,
+            down,
+            up,
+            via,
+            is_backup: table.optional("backup").unwrap_or_default(),
+            outage,
+            rebinding,
+        });
     }
     if paths.is_empty() {
         return Err(ScenarioError::new("the scenario has no [[path]]; give at least its `rate` and `rtt`".into()));
@@ -215,6 +234,9 @@ impl PathSpec {
         json["rtt"] = json!(self.rtt.to_string());
         json["up"] = self.up.to_json();
         json["via"] = json!(self.via);
+        if self.is_backup {
+            json["backup"] = json!(true);
+        }
         if let Some(Outage { from, until, spread }) = self.outage {
             let until = (until < Time::MAX).then(|| (until - Time::ZERO).to_string());
             let from = (from - Time::ZERO).to_string();

@@ -31,7 +31,7 @@ impl Scenario {
         }
         let place = |name: &String| 2 * self.links.iter().position(|l| l.name == *name).expect("checked when read");
         let mut paths = Vec::new();
-        for PathSpec { name, rtt, down, up, via, outage, rebinding } in &self.paths {
+        for PathSpec { name, rtt, down, up, via, outage, rebinding, .. } in &self.paths {
             let own = links.len();
             let config = |way: &DirectionSpec, side| LinkConfig {
                 outage: *outage,

@@ -38,6 +38,7 @@ fn company(table: &str, key: &str) -> (Value, &'static [&'static str]) {
     match (table, key) {
         (_, "trace") | ("path" | "link", "wifi") => (json!({}), &["rate"]),
         ("path" | "link", "start") => (json!({ "trace": "lte.mahi" }), &["rate"]),
+        ("path" | "link", "too_big") => (json!({ "mtu": "1400 B" }), &[]),
         ("video", "manifest") => (json!({}), &["rate", "duration"]),
         ("traffic", "on") => (json!({ "off": "1 s" }), &[]),
         ("traffic", "off") => (json!({ "on": "1 s" }), &[]),

@@ -867,3 +867,18 @@ fn the_ecn_field_can_be_rewritten_on_the_way() {
     assert_eq!((rewrites(&again), again.traffic[0].kind.field()), (rewrites(&scenario), EcnField::Ect1));
     expect(&text.replace("bleached", "bleach"), &["path[0].ecn", "did you mean", "bleached"]);
 }
+
+/// A path's MTU, what becomes of larger packets, and a backup: written out again, and each mistake in one line.
+#[test]
+fn what_a_path_takes_and_when_it_is_used() {
+    let path = |keys: &str| with("rtt = \"100 ms\"\n", &format!("rtt = \"100 ms\"\n{keys}\n"));
+    let resolved = parse(&path("mtu = \"1400 B\"\ntoo_big = \"refused\"\nbackup = true")).to_json()["path"][0].clone();
+    assert_eq!(
+        (&resolved["mtu"], &resolved["too_big"], &resolved["backup"]),
+        (&json!("1.4 kB"), &json!("refused"), &json!(true))
+    );
+    expect(&path("too_big = \"refused\""), &["line 11", "`path[0].too_big`", "says nothing without `mtu`"]);
+    expect(&path("mtu = \"1400 B\"\ntoo_big = \"refuse\""), &["`path[0].too_big`", "did you mean \"refused\"?"]);
+    expect(&path("mtu = \"20 B\""), &["`path[0].mtu`", "20 B is no MTU; allowed: 68 B to 4 GB"]);
+    expect(&path("backup = \"yes\""), &["`path[0].backup`", "allowed: true, false"]);
+}

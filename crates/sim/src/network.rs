@@ -14,9 +14,9 @@ use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError, Place};
-use playpath_scenario::SenderSpec;
+use playpath_scenario::{PathSpec, SenderSpec};
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_transport::transports::{Opening, Packet, Parcels, Payload, Streams};
+use playpath_transport::transports::{Opening, Packet, Parcels, PathFacts, Payload, Streams};
 use playpath_transport::{Ecn, Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
@@ -76,6 +76,7 @@ pub enum What {
 pub struct Route {
     /// Name of the path.
     pub path: String,
+    facts: PathFacts,
     /// Where the way to either end begins in [`Network::hops`].
     starts: [u32; 2],
 }
@@ -113,6 +114,8 @@ pub struct Network {
     parcels: Parcels,
     /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
     has_nat: bool,
+    /// A link tells who sends what is too big for it.
+    tells_mtu: bool,
     bindings: BTreeMap<(FlowId, u8), u16>,
     seed: RootSeed,
 }
@@ -135,6 +138,7 @@ impl Network {
             hops: Vec::new(),
             parcels: Parcels::default(),
             has_nat: false,
+            tells_mtu: false,
             bindings: BTreeMap::new(),
             seed,
         }
@@ -149,6 +153,7 @@ impl Network {
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
         let id = self.links.len() as LinkId;
         self.has_nat |= config.rebinding.is_some();
+        self.tells_mtu |= config.mtu.is_some_and(|mtu| mtu.is_told);
         let mut link = Link::new(config, self.seed)?;
         if self.logged.is_some() {
             link.log_drops();
@@ -181,8 +186,10 @@ impl Network {
     }
 
     /// Writes a route down: links from the server to the client, and those back.
-    pub fn add_route(&mut self, path: &str, down: &[LinkId], up: &[LinkId]) -> Route {
-        Route { path: path.to_string(), starts: [self.add_hops(down), self.add_hops(up)] }
+    pub fn add_route(&mut self, path: &PathSpec, down: &[LinkId], up: &[LinkId]) -> Route {
+        let mtus = down.iter().chain(up).filter_map(|link| self.links[*link as usize].tells_mtu(u32::MAX));
+        let facts = PathFacts { is_backup: path.is_backup, mtu: mtus.min() };
+        Route { path: path.name.clone(), facts, starts: [self.add_hops(down), self.add_hops(up)] }
     }
 
     /// Opens a flow of a sender now; for `is_bulk` see [`FlowConfig`].
@@ -197,9 +204,10 @@ impl Network {
     ) -> FlowId {
         let diary = self.is_traced.then(Diary::default);
         let control = |window, path| diary::watched(sender.cc.build(window), path, diary.as_ref());
+        let facts: Vec<_> = routes.iter().map(|route| route.facts).collect();
         let (client, server) = sender.transport.open(Opening {
             now: self.now,
-            paths: sender.paths_at_once(routes.len()),
+            paths: &facts[..sender.paths_at_once(routes.len())],
             random,
             control: &control,
             is_coupled: sender.cc.is_coupled(),
@@ -306,6 +314,9 @@ impl Network {
                     let mut packet = link.take(place);
                     packet.hop += 1;
                     self.enter(next, &packet);
+                    if self.tells_mtu && self.refuse(next, &packet) {
+                        self.drain(packet.flow, packet.to.other());
+                    }
                 }
             }
         }
@@ -334,6 +345,16 @@ impl Network {
         if link.poll_timeout() != armed {
             self.rearm_link(id);
         }
+    }
+
+    /// The sender of a packet that a link has dropped is told what would have fitted, at once, whatever links it had come through: `true` if
+    /// the link tells.
+    #[cold]
+    fn refuse(&mut self, id: LinkId, sent: &SimPacket) -> bool {
+        let Some(mtu) = self.links[id as usize].tells_mtu(sent.packet.wire_bytes) else { return false };
+        let end = &mut self.flows[sent.flow as usize].ends[sent.to.other() as usize];
+        end.handle_too_big(self.now, &sent.packet, mtu, &mut self.parcels);
+        true
     }
 
     /// A packet has come through the last link of its route. It is read where it lies: copied, it would cost a twentieth of its price.
@@ -482,7 +503,9 @@ impl Network {
                     capture.record(self.now, id, to, packet);
                 }
             }
-            self.enter(self.hops[first as usize], &sent);
+            let link = self.hops[first as usize];
+            self.enter(link, &sent);
+            has_more |= self.tells_mtu && self.refuse(link, &sent);
         }
         self.rearm_endpoint(id, end);
     }

@@ -174,7 +174,7 @@ impl<'s> Simulation<'s> {
                 down.insert(0, self.net.add_link(to_client).map_err(link_error)?);
                 up.push(self.net.add_link(to_server).map_err(link_error)?);
             }
-            routes.push(self.net.add_route(&path.name, &down, &up));
+            routes.push(self.net.add_route(path, &down, &up));
         }
         Ok(routes.into())
     }

@@ -96,7 +96,8 @@ fn shared_link(cc: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
 /// theory leaves of it (`crates/cc/tests/comparisons.rs` derives the shares):
 /// - Losses that hit packets at random: LIA at most 1.14 of a TCP, BALIA 1.10, OLIA 1.04. Stated with 0.10 for chance: the
 ///   standard deviation of a run's share is 0.08 here, of the mean of three 0.046, and twice that.
-/// - RED comes near to that.
+/// - RED comes near to that, and leaves a tenth of the link: 9.0 Mbit/s in the mean of eight seeds, with a deviation of 0.17, 0.1 of
+///   a mean of three. Stated: two of these below.
 /// - A tail-drop queue is full, and what overflows is the packet that a window has just gained. Then a subflow that grows by a
 ///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows lie between, and
 ///   nearer to random ones, since they hit bursts: over twelve RTTs from 50 to 72 ms the means are 1.13 (LIA), 1.15 (BALIA)
@@ -114,7 +115,7 @@ fn coupled_controls_do_no_harm() {
         for link in [random, red] {
             let (multi, single, _) = shared_link(cc, link, 3);
             assert!(multi <= (share + 0.10) * single, "{cc}, {link}: {multi} beside {single}");
-            assert!(link == random || multi + single > 9.0, "{cc}, {link}: {multi} + {single} leave the link empty");
+            assert!(link == random || multi + single > 8.8, "{cc}, {link}: {multi} + {single} leave the link empty");
         }
         let runs = tail_drop.each_ref().map(|link| shared_link(cc, link, 1));
         let mean = runs.iter().map(|(multi, single, _)| multi / single).sum::<f64>() / runs.len() as f64;
@@ -215,25 +216,26 @@ fn a_failed_path_costs_no_data_and_a_short_pause() {
     }
 }
 
-/// A bulk transfer over the same paths loses the dead path's share of ten seconds and little more; then the path is used again.
+/// A bulk transfer over three paths loses a dead path's share and little more; then the path is used again. It is asked after 1, 3, 7,
+/// 15, 31 and 63 times a first timeout of 0.25 to 0.35 s: after an outage of seven seconds by 11 s, two before what is looked at.
 #[test]
 fn a_path_that_returns_is_used_again() {
-    let paths = equal_paths(3) + "outage = { from = \"10 s\", until = \"20 s\" }\n";
+    let paths = equal_paths(3) + "outage = { from = \"10 s\", until = \"17 s\" }\n";
     let text = paths
         + &bulk("name = \"bulk\"\nscheduler = \"dft\"")
         + "[run]\nduration = \"30 s\"\nsample_interval = \"50 ms\"\n";
     let scenario = scenario(&text);
     let record = run(&scenario, scenario.to_json()["sender"][0]["name"].as_str().unwrap(), 1, Tracing::Series).unwrap();
     let goodput = flow(&record, "bulk").goodput_mbps;
-    // Two thirds of the capacity for ten seconds, all of it for twenty: 8/9 of 5.696 = 5.06; 90 % of that.
-    assert!(goodput > 0.9 * 5.06, "{goodput}");
+    // Two thirds of the capacity for eleven seconds at most, all of it for nineteen: 79/90 of 5.696 = 5.00; 90 % of that.
+    assert!(goodput > 0.9 * 5.0, "{goodput}");
     let dead = record.series.iter().find(|s| s.name == "flow.bulk/p3").expect("a series for each path, by name");
     let column = |name: &str| &dead.columns.iter().find(|c| c.0 == name).unwrap().1;
     let (time, rate) = (column("time_s"), column("goodput_mbps"));
     let bytes = |from: f64, to: f64| {
         time.iter().zip(rate).filter(|(t, _)| **t > from && **t <= to).map(|(_, r)| r).sum::<f64>()
     };
-    assert_eq!(bytes(10.5, 20.0), 0.0, "nothing is acknowledged over the dead path");
+    assert_eq!(bytes(10.5, 17.0), 0.0, "nothing is acknowledged over the dead path");
     assert!(bytes(23.0, 30.0) > 0.5 * bytes(3.0, 10.0), "it is used again");
 }
 

@@ -82,6 +82,25 @@ fn losses_are_repaired_without_timeouts() {
     }
 }
 
+/// The first of ten segments is lost: each ACK with SACKs of the others is a sample of the mean RTT, the one that the repair brings and
+/// the handshake are none.
+#[test]
+fn only_what_was_sent_once_counts_in_the_mean_rtt() {
+    let config = Config::linux();
+    let (mut is_first, sacks) = (true, std::cell::Cell::new(0));
+    let fate = |from_client: bool, _, segment: &Segment| {
+        sacks.set(sacks.get() + u64::from(!from_client && !segment.sack.is_empty()));
+        !(from_client && segment.payload_len > 0 && std::mem::take(&mut is_first))
+    };
+    let mut pair = Pair::new(config, config, controls("newreno", &config), bottleneck(45), fate);
+    pair.client.write(10 * u64::from(config.mss));
+    pair.run_until(Time::from_secs(2));
+    let stats = pair.client.stats();
+    assert_eq!((stats.retransmitted_packets, stats.bytes_acked), (1, 10 * u64::from(config.mss)));
+    assert_eq!(stats.rtt_samples, sacks.get());
+    assert!(sacks.get() >= 3);
+}
+
 /// The delivery rate of a full pipe is the link's rate without headers, within 1 %.
 #[test]
 fn delivery_rate_is_the_links() {

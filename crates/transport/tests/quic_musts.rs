@@ -411,3 +411,25 @@ fn a_lost_limit_goes_again_as_it_is_by_then() {
     lone.ack(&[(sent[0], *sent.last().unwrap())]);
     assert_eq!(told(&mut lone), [read + 1000 + 10_000]);
 }
+
+/// RFC 9000 §14.2.1: who is told that a datagram was too big sends smaller ones, what was in it among them, and believes nothing below 1200
+/// bytes. No queue was full: the window stays.
+#[test]
+fn who_is_told_sends_smaller_datagrams() {
+    let mut lone = Lone::new(|config| {
+        unpaced(config);
+        config.datagram_bytes = 1452;
+    });
+    lone.server.write(lone.stream, 3000);
+    let sent: Vec<_> = std::iter::from_fn(|| lone.poll()).collect();
+    let window = lone.server.control().cwnd();
+    lone.server.handle_too_big(&sent[1], 1199);
+    assert!(lone.poll().is_none());
+    lone.server.handle_too_big(&sent[1], 1300);
+    let again: Vec<_> = std::iter::from_fn(|| lone.poll()).collect();
+    let bytes = |all: &[Datagram]| all.iter().map(|datagram| datagram.packet.stream_bytes()).sum::<u32>();
+    assert_eq!((bytes(&again), again.iter().map(Datagram::payload_bytes).max()), (bytes(&sent[1..2]), Some(1300)));
+    assert_eq!((lone.server.control().cwnd(), lone.server.stats().packets_lost), (window, 0));
+    lone.server.handle_too_big(&sent[1], 1300);
+    assert!(lone.poll().is_none(), "it is told twice, and goes once");
+}

@@ -31,6 +31,26 @@ fn packet_threshold() {
     assert!(lone.server.stats().retransmitted_bytes > 1000);
 }
 
+/// A lost packet whose bytes need two, as the first one has to carry an ACK as well, was sent again once, and its bytes once.
+#[test]
+fn bytes_left_over_are_no_further_packet() {
+    let mut lone = Lone::new(unpaced);
+    let sent = lone.send(6);
+    lone.now += Duration::from_millis(100);
+    lone.frames(&[Frame::Ping]);
+    lone.frames(&[Frame::Ping]); // two packets are to be acknowledged at once
+    lone.server.write(lone.stream, 500);
+    lone.ack(&[(sent[1], sent[5])]);
+    let again: Vec<Datagram> = std::iter::from_fn(|| lone.poll()).collect();
+    let stream = |datagram: &Datagram| datagram.packet.frames.as_slice().iter().map(Frame::stream_bytes).collect();
+    let bytes: Vec<Vec<u32>> = again.iter().map(stream).collect();
+    let [first, second] = bytes.as_slice() else { panic!("{bytes:?}") };
+    let lost = first[0] + second[0];
+    assert!(again[0].packet.ack.is_some() && second[0] < 20 && second[1] == 500, "{bytes:?}");
+    let stats = lone.server.stats();
+    assert_eq!((stats.retransmitted_packets, stats.retransmitted_bytes), (1, u64::from(lost)));
+}
+
 /// RFC 9002 §6.1.2: with fewer than three after it the packet is lost 9/8 of an RTT after it left: at 100 ms × 9/8 = 112.5.
 #[test]
 fn time_threshold() {

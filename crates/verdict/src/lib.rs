@@ -59,9 +59,11 @@ pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) 
     }))
 }
 
-/// Each of several senders has choices.
+/// Each of several senders has choices to compare: what is asked is what these do for each of them. A sender that is another one with
+/// each value, as the transport names them, has none.
 fn asks_for_whom(choices: &[Choice]) -> bool {
-    choices.iter().any(|choice| choice.sender != choices[0].sender)
+    let has_two = |one: &Choice| choices.iter().filter(|other| other.sender == one.sender).count() > 1;
+    choices.iter().any(|choice| choice.sender != choices[0].sender) && choices.iter().any(has_two)
 }
 
 fn summaries(runs: &Runs) -> Value {

@@ -1,7 +1,7 @@
 //! What hosts send is checked. The rule itself is tested from Python: tests/python/test_ranking.py, test_stats.py and
 //! test_false_winners.py call this crate.
 
-use playpath_verdict::judge;
+use playpath_verdict::{Choice, judge};
 use serde_json::json;
 
 #[test]
@@ -41,4 +41,16 @@ fn a_headline_tells_of_the_neighbours_frames() {
     for silent in [headline(Some([20.0, 21.0])), headline(None)] {
         assert!(silent.ends_with('.') && !silent.contains("frames"), "{silent}");
     }
+}
+
+/// Two senders, both over two transports, which are part of their names: four that are ranked, none with two choices.
+#[test]
+fn senders_named_after_their_choices_are_ranked() {
+    let names = ["cubic+tls", "bbr+tls", "cubic/quic", "bbr/quic"];
+    let choices = names.map(|name| Choice { name: name.into(), sender: name.into(), value: "a".into() });
+    let stalls = |mean: f64| json!({ "stall_time_s": (0..20).map(|i| mean + f64::from(i)).collect::<Vec<_>>() });
+    let values =
+        json!({ names[0]: stalls(50.0), names[1]: stalls(0.0), names[2]: stalls(90.0), names[3]: stalls(50.0) });
+    let judged = judge(&values, true, "range", &choices).expect("right values");
+    assert!(judged["headline"].as_str().is_some_and(|told| told.starts_with("bbr+tls stalls")), "{judged}");
 }

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
+from playpath.base.frames import pl
 from playpath.judge.ranking import Decision, Ranker
 
 Columns = Mapping[str, Mapping[str, list[float | None]]]

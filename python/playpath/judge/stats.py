@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
@@ -85,15 +86,8 @@ def summarise(values: Sequence[float]) -> Summary | None:
     average = mean(values)
     if average is None:
         return None
-    data = np.sort(np.asarray(values, dtype=float))
-    return Summary(
-        average,
-        float(np.median(data)),
-        _engine.median_interval(data.tolist()),
-        float(data[0]),
-        float(data[-1]),
-        int(data.size),
-    )
+    data = sorted(map(float, values))
+    return Summary(average, median(data), _engine.median_interval(data), data[0], data[-1], len(data))
 
 
 def differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import polars as pl
 
+from playpath.base.frames import pl
 from playpath.results.record import Columns, Session
 
 LOW, HIGH = 0.1, 0.9
 MOST_SEEDS = 100
 """Seeds that are kept for the bands: more change nothing that a reader could see."""
 
-SCHEMA = {
-    "sender": pl.String, "series": pl.String, "column": pl.String, "time_s": pl.Float64, "low": pl.Float64, "high": pl.Float64
-}  # fmt: skip
+SCHEMA = {"sender": str, "series": str, "column": str, "time_s": float, "low": float, "high": float}
 _FLOW = ("snd_cwnd", "rtt_ms", "goodput_mbps")
 
 SERIES = ("flow.", "player", "link.path.", "link.link.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from playpath.base.frames import pl
 from playpath.base.metrics import format_value
 from playpath.base.quantity import MBPS, measure
-from playpath.results.costs import IS_VIEWER
+from playpath.results.costs import is_viewers
 
 if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
@@ -54,7 +53,7 @@ def causes(result: Comparison) -> list[Cause]:
 def _cause(result: Comparison, sender: str, name: str) -> str | None:
     summary = result.summary(sender, name)
     link = _means(result.links, (pl.col("sender") == sender) & pl.col("name").str.ends_with("/down"))
-    flow = _means(result.flows, (pl.col("sender") == sender) & IS_VIEWER)
+    flow = _means(result.flows, (pl.col("sender") == sender) & is_viewers())
     if summary is None or link is None or link.get("utilisation") is None:
         return None
     rate = summary.middle / 1000 if name == "mean_rate_kbps" else summary.middle

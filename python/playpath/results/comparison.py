@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from playpath.base.frames import pl
 from playpath.base.manifest import Manifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value
 from playpath.base.tabular import Json, Tabular

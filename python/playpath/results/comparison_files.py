@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from playpath.base.files import write_frame, write_text
+from playpath.base.frames import pl
 from playpath.results import bands
 from playpath.results.record import Session, file_names
 from playpath.results.sensitivity import Sensitivity

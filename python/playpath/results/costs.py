@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-import polars as pl
+from playpath.base.frames import pl
 
 _HOUR_S = 3600
-IS_VIEWER = pl.col("name").str.contains(r"^video(\.\d+)?$")
-"""Of flows: those of the viewer's own connections, as a record calls them (`video`, then `video.2` and so on)."""
+
+
+def is_viewers() -> pl.Expr:
+    """Of flows: those of the viewer's own connections, as a record calls them (`video`, then `video.2` and so on)."""
+    return pl.col("name").str.contains(r"^video(\.\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ def hourly_costs(table: pl.DataFrame, flows: pl.DataFrame, price_per_gb: float |
     # A flow's throughput is what arrived, so a packet's mean size follows from those that were not dropped.
     arrived = pl.col("throughput_mbps") * (pl.col("end_s") - pl.col("start_s")) * (1e6 / 8)
     size = arrived / (pl.col("sent_packets") * (1 - pl.col("loss_ratio")))
-    sizes = flows.filter(IS_VIEWER & (pl.col("sent_packets") > 0) & (pl.col("loss_ratio") < 1))
+    sizes = flows.filter(is_viewers() & (pl.col("sent_packets") > 0) & (pl.col("loss_ratio") < 1))
     sums = sizes.group_by("sender").agg(
         (size * pl.col("sent_packets")).sum().alias("sent"),
         (size * pl.col("retransmitted_packets")).sum().alias("again"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
+from playpath.base.frames import pl
 from playpath.base.tabular import Row
 from playpath.base.words import listing
 from playpath.results.comparison import Comparison

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-import polars as pl
-
-from playpath.results.costs import IS_VIEWER
+from playpath.base.frames import pl
+from playpath.results.costs import is_viewers
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ def neighbours(table: pl.DataFrame, flows: pl.DataFrame) -> list[Neighbours]:
     """Of each sender whose sessions had other flows, in the order of `table`."""
     if not {"sent_packets", "loss_ratio"} <= set(flows.columns) or "neighbours_goodput_mbps" not in table.columns:
         return []
-    others = flows.filter(~IS_VIEWER & (pl.col("sent_packets") > 0))
+    others = flows.filter(~is_viewers() & (pl.col("sent_packets") > 0))
     lost = (pl.col("loss_ratio") * pl.col("sent_packets")).sum() / pl.col("sent_packets").sum()
     goodput = table.group_by("sender", maintain_order=True).agg(pl.col("neighbours_goodput_mbps").mean())
     found = goodput.join(others.group_by("sender").agg(lost.alias("lost")), on="sender", maintain_order="left")

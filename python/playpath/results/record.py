@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import write_frame, write_text
+from playpath.base.frames import pl
 from playpath.base.manifest import RunManifest
 from playpath.base.metrics import format_value, metric
 from playpath.base.tabular import Json, Tabular

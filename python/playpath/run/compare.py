@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -148,8 +149,14 @@ def compare(
     if not timelines or (result.interrupted and place.is_parallel):
         return result
     found = sorted(key for key in played.outlines if key[1] in result.seeds and key[0] in result.senders)
-    played_again = _timelines(result, place, threads, played.sessions, meanwhile)
-    return result.with_timelines(played_again, bands.bands({key: played.outlines[key] for key in found}))
+    around = cache(lambda: bands.bands({key: played.outlines[key] for key in found}))
+
+    def at_once(told: Comparison) -> None:
+        meanwhile(told)
+        around()
+
+    played_again = _timelines(result, place, threads, played.sessions, at_once)
+    return result.with_timelines(played_again, around())
 
 
 def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:

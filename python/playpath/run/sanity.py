@@ -12,7 +12,6 @@ from playpath.base.errors import InputError
 from playpath.base.metrics import format_value
 from playpath.base.quantity import BYTES, MBPS, SECONDS, measure
 from playpath.scenario import Scenario
-from playpath.sweep.design import at_point
 
 if TYPE_CHECKING:
     from playpath.population.sets import Unit
@@ -61,6 +60,8 @@ def doubts_of_design(design: Design) -> list[str]:
     """The doubts of a sweep's points, with where they begin and at how many of those looked at they stand; points that cannot run
     have errors of their own.
     """
+    from playpath.sweep.design import at_point  # with all of sweeps, which a comparison does without
+
     step = -(-design.size // _MOST_POINTS)
     looked = list(islice(design.points(), 0, None, step))
     found: dict[str, tuple[Mapping[str, Any], str, int]] = {}

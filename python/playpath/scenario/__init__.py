@@ -169,8 +169,10 @@ class Scenario:
 
     @property
     def asks_for_whom(self) -> bool:
-        """Each of several senders has choices: what is asked is what these do for each of them."""
-        return len({choice.sender for choice in self.choices.values()}) > 1
+        """Each of several senders has choices to compare: what is asked is what these do for each of them. A sender that is another
+        one with each value, as the transport names them, has none.
+        """
+        return 1 < len({choice.sender for choice in self.choices.values()}) < len(self.choices)
 
     @property
     def seeds(self) -> list[int]:

@@ -59,7 +59,7 @@ export interface Resolved {
   player: { kind: string; [key: string]: unknown } | null;
   link: unknown[];
   path: { name: string; queue: { kind: string; limit?: string }; trace?: { content: string }; [key: string]: unknown }[];
-  sender: { name: string; cc: { name: string }; mss: number }[];
+  sender: { name: string; cc: { name: string }; mss?: number; transport: { name: string; datagram_bytes?: number } }[];
   traffic: Record<string, unknown>[];
   choice?: Axis[];
   /** What the verdict puts first, where that is not every viewer's weighing. */
@@ -167,3 +167,6 @@ export interface Asks {
 }
 
 export type Kind = keyof Asks;
+
+/** Bytes of a full packet, as the sender's transport counts its window; 0: it does not say. */
+export const packetBytes = (sender: Resolved["sender"][number] | undefined): number => sender?.mss ?? sender?.transport.datagram_bytes ?? 0;

@@ -42,7 +42,7 @@ export interface Chart {
 export interface Context {
   paths: (Pick<PathFigures, "name" | "rate_mbps"> & { rtt_ms: number | null })[];
   /** Mbit/s that a film of one rate needs, and payload bytes of a full packet. */
-  film: { mbps: number; mss: number } | null;
+  film: { mbps: number; packetBytes: number } | null;
   traces: (TraceFigures | null)[];
   /** Number of the path that is looked at. */
   path: number;
@@ -118,8 +118,8 @@ export const lastSample = (sessions: Session[]): number => Math.max(1e-3, ...ses
 /** So many packets must be on their way to carry the film, while nothing waits; over several paths they share them. */
 function needed(sessions: Session[], { film, paths }: Context): Line[] {
   const rtt = paths.length === 1 ? paths[0].rtt_ms : null;
-  if (!film || !film.mss || !rtt) return [];
-  const packets = (film.mbps * 1e3 * rtt) / (film.mss * 8);
+  if (!film || !film.packetBytes || !rtt) return [];
+  const packets = (film.mbps * 1e3 * rtt) / (film.packetBytes * 8);
   return [{ label: "what the film needs", place: -1, role: "need", dash: [8, 4], times: Float64Array.of(0, lastSample(sessions)), values: Float64Array.of(packets, packets) }];
 }
 

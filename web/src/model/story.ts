@@ -158,17 +158,17 @@ export function worst(sessions: Session[]): [number, number] | null {
 }
 
 /** Why the picture stood still at a stall, in a few sentences that say only what was measured. `need` is the film's rate in Mbit/s. */
-export function why(session: Session, stall: { at: number; length: number }, mss: number, need: number | null): string[] {
+export function why(session: Session, stall: { at: number; length: number }, packetBytes: number, need: number | null): string[] {
   const events = (session.record.window_events?.video ?? []).filter((event) => event.time_s <= stall.at && event.cwnd_after < event.cwnd_before * 0.95);
   const last = events.at(-1);
   const film = need ? `, and the film needs ${short(need)}` : "";
   const lines: string[] = [];
   if (last && stall.at - last.time_s < 30) {
     const rtt = at(session.series, "flow.video", "rtt_ms", last.time_s) ?? NaN;
-    const fits = (last.cwnd_after * mss * 8) / (rtt * 1e3);
+    const fits = (last.cwnd_after * packetBytes * 8) / (rtt * 1e3);
     const cause = last.event === "rto" ? "no answer came in time" : last.event === "window_set" ? "the connection had been idle" : "a packet was lost";
     lines.push(`At ${clock(last.time_s)} ${cause}, and ${session.sender} cut its window from ${short(last.cwnd_before)} to ${packets(Number(short(last.cwnd_after)))}.`);
-    if (Number.isFinite(fits)) lines.push(`So few packets per round trip of ${withUnit(rtt, "ms")} carry ${withUnit(fits, "Mbit/s")}${film}.`);
+    if (fits > 0) lines.push(`So few packets per round trip of ${withUnit(rtt, "ms")} carry ${withUnit(fits, "Mbit/s")}${film}.`);
   } else {
     const rate = at(session.series, "flow.video", "goodput_mbps", stall.at);
     lines.push(`No cut of the window in the half minute before: the path gave ${withUnit(rate, "Mbit/s")}${film}.`);

@@ -9,7 +9,7 @@ import type { Session } from "../model/story";
 type Place = [offset: number, length: number, size: 4 | 8];
 
 interface Header {
-  sessions: { sender: string; seed: number; mss: number; record: EngineRecord; series: Record<string, Record<string, Place>> }[];
+  sessions: { sender: string; seed: number; packet_bytes: number; record: EngineRecord; series: Record<string, Record<string, Place>> }[];
   bands: { sender: string; series: string; column: string; times: Place; low: Place; high: Place }[];
   /** Number of each session's colour: that of its sender in the scenario. */
   places: number[];
@@ -23,7 +23,7 @@ interface Header {
 }
 
 export interface Report extends Omit<Header, "sessions" | "bands"> {
-  sessions: (Session & { seed: number; mss: number })[];
+  sessions: (Session & { seed: number; packet_bytes: number })[];
   bands: Band[];
 }
 

@@ -51,16 +51,16 @@ export class Sessions {
   draw(): void {
     const { report, parts } = this;
     const sessions = this.sessions();
-    const mss = new Map(report.sessions.map((session) => [session.sender, session.mss]));
+    const packetBytes = new Map(report.sessions.map((session) => [session.sender, session.packet_bytes]));
     this.drawChoice();
     this.drawPath();
     const places = sessions.map((session) => report.places[report.sessions.indexOf(session)]);
     if (report.has_video) {
       this.strips.draw(sessions, this.view, places);
-      parts.why.replaceChildren(whyStopped(sessions, { mss: (sender) => mss.get(sender)!, need: report.need, look: (view) => this.look(view) }));
+      parts.why.replaceChildren(whyStopped(sessions, { packetBytes: (sender) => packetBytes.get(sender)!, need: report.need, look: (view) => this.look(view) }));
     }
     this.navigation.draw(sessions, this.view);
-    this.charts.draw(sessions, { paths: report.paths, traces: report.traces, path: this.path, bands: report.bands, places, film: report.need === null ? null : { mbps: report.need, mss: report.sessions[0].mss } }, this.view);
+    this.charts.draw(sessions, { paths: report.paths, traces: report.traces, path: this.path, bands: report.bands, places, film: report.need === null ? null : { mbps: report.need, packetBytes: report.sessions[0].packet_bytes } }, this.view);
     parts.note.replaceChildren(...this.note());
     this.drawPackets(sessions);
     parts.events.replaceChildren(eventList(sessions, this.view));

@@ -1,6 +1,6 @@
 /** The answer to a situation: what the viewers see, why, the ranking, charts and packets, drawn from the sessions played so far. */
 
-import type { MetricEntry } from "../engine/types";
+import { type MetricEntry, packetBytes } from "../engine/types";
 import { type Comparison, columns } from "../model/compare";
 import type { Ready } from "../model/preparing";
 import { ofAll } from "../model/choices";
@@ -161,16 +161,16 @@ export class Answer {
     element.closest("section")!.hidden = element.childElementCount === 0;
   }
 
-  private film(): { mbps: number; mss: number } | null {
+  private film(): { mbps: number; packetBytes: number } | null {
     const { video, sender } = this.shown!.ready.prepared.resolved;
     const mbps = video?.rate ? number(video.rate) : null;
-    return mbps === null ? null : { mbps, mss: sender[0]?.mss ?? 0 };
+    return mbps === null ? null : { mbps, packetBytes: packetBytes(sender[0]) };
   }
 
   private whyStopped(sessions: Session[]): HTMLElement {
     const { resolved } = this.shown!.comparison.prepared;
-    const mss = (sender: string) => resolved.sender.find((one) => one.name === sender)?.mss ?? 0;
-    return whyStopped(sessions, { mss, need: resolved.video?.rate ? number(resolved.video.rate) : null, look: this.actions.look });
+    const bytes = (sender: string) => packetBytes(resolved.sender.find((one) => one.name === sender));
+    return whyStopped(sessions, { packetBytes: bytes, need: resolved.video?.rate ? number(resolved.video.rate) : null, look: this.actions.look });
   }
 
   private drawPath(): void {

@@ -1,7 +1,7 @@
 /** A lesson: one idea a screen, a prediction first, then the sessions that say who was right, and something to turn. */
 
 import { type Pool, Withdrawn } from "../engine/pool";
-import type { Prepared } from "../engine/types";
+import { type Prepared, packetBytes } from "../engine/types";
 import { allKnobs } from "../model/knobs";
 import { type Lesson, LESSONS, type Screen, settingsOf } from "../model/lessons";
 import type { Preparing } from "../model/preparing";
@@ -133,7 +133,7 @@ export class LessonView {
     const view = screen.scene.view(sessions);
     const [{ prepared }] = played;
     const film = number(prepared.resolved.video?.rate);
-    this.charts.draw(sessions, { ...prepared, path: 0, film: film === null ? null : { mbps: film, mss: prepared.resolved.sender[0].mss } }, view, screen.charts);
+    this.charts.draw(sessions, { ...prepared, path: 0, film: film === null ? null : { mbps: film, packetBytes: packetBytes(prepared.resolved.sender[0]) } }, view, screen.charts);
     this.scene.draw(played.map(({ session, prepared }, place) => lane(session, prepared, place)), view, screen.scene.pace);
     const isAsked = Object.keys(this.turned).length === 0;
     const answer = screen.answer(sessions);

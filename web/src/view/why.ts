@@ -6,17 +6,17 @@ import { h } from "./dom";
 
 interface Situation {
   /** Payload bytes of a full packet of a sender. */
-  mss: (sender: string) => number;
+  packetBytes: (sender: string) => number;
   /** Mbit/s that the film needs, where it is of one rate. */
   need: number | null;
   look: (view: [number, number]) => void;
 }
 
-export function whyStopped(sessions: Session[], { mss, need, look }: Situation): HTMLElement {
+export function whyStopped(sessions: Session[], { packetBytes, need, look }: Situation): HTMLElement {
   const stories = sessions.flatMap((session) => {
     const longest = stalls(session.record)[0];
     if (!longest) return [];
-    return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, mss(session.sender), need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => look(around(longest)) }, "Show it in the charts"))];
+    return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, packetBytes(session.sender), need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => look(around(longest)) }, "Show it in the charts"))];
   });
   const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
   return h(

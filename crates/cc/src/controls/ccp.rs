@@ -353,7 +353,7 @@ impl<V: Variation> CongestionControl for Ccp<V> {
         self.windows.collapse(f64::from(event.flight_size) / 2.0, event);
         self.in_slow_start = true;
         self.in_backoff = true;
-        self.slow_start.on_rto();
+        self.slow_start.on_rto(event);
     }
 
     fn on_undo(&mut self, _view: &View, _event: &Undo) {

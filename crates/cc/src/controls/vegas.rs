@@ -28,7 +28,7 @@
 use playpath_units::{Duration, Time};
 
 use crate::kernel::{InKernel, Law, PHASES, Slot};
-use crate::parts::round::scale;
+use crate::parts::round::{Position, scale};
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
 use crate::{
@@ -100,25 +100,6 @@ pub struct Vegas {
     worried: u32,
     /// The early retransmission asked for last is part of the present episode: no further cut.
     asked_while_worried: bool,
-}
-
-/// Packets of the stream. As in ns-2 and Linux a round ends with the first ACK of something sent after it began, and one that does
-/// not move SND.UNA ends none: a round in which a packet is lost lasts until the packet has been repaired.
-#[derive(Clone, Copy, Debug, Default)]
-struct Position {
-    una: u64,
-    round_end: u64,
-}
-
-impl Position {
-    fn ends_round(&mut self, view: &View, event: &Ack) -> bool {
-        self.una += u64::from(event.acked);
-        let ends = self.una > self.round_end;
-        if ends {
-            self.round_end = self.una + u64::from(view.flight_size);
-        }
-        ends
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -270,7 +251,8 @@ impl CongestionControl for Vegas {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
-        if self.position.ends_round(view, event) {
+        self.position.advance(event);
+        if self.position.ends_round(view) {
             self.end_round(view, event);
         }
         // Slow start may pass the threshold before the round is over.

@@ -1,22 +1,26 @@
 //! HyStart as Linux's CUBIC has it: leaves slow start when ACKs of a round spread over half the RTT, or the RTT rises.
 //!
 //! Reference: Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55 (2011); behaviour of
-//! `net/ipv4/tcp_cubic.c` (Linux 6.12: `hystart_low_window` 16, `hystart_ack_delta_us` 2000, both detectors on).
+//! `net/ipv4/tcp_cubic.c` (Linux 6.18: `hystart_low_window` 16, `hystart_ack_delta_us` 2000, both detectors on).
+//!
+//! A round is Linux's: it ends when the stream is acknowledged beyond what was sent when it began. The base RTT is of data: the
+//! handshake's packets are shorter.
 //!
 //! Differences from Linux:
-//! 1. The base RTT is the connection's `min_rtt`; Linux forgets its own minimum at a timeout.
-//! 2. For paced senders Linux adds an ACK aggregation allowance of up to 1 ms to the threshold of the train, from the size of
-//!    its segmentation bursts. There are none here; the threshold is `min_rtt`.
-//! 3. RTT samples of the second after a reduction are not skipped: slow start below a finite threshold is rarely that short.
+//! 1. The allowance for aggregated ACKs is 1 ms; Linux has less for senders of more than 2.1 Gbit/s (four segments of 64 kB).
+//! 2. RTT samples of the second after a reduction are not skipped: slow start below a finite threshold is rarely that short.
 //!
 //! Units: windows in packets, times in nanoseconds. Used through [`SlowStart`](crate::parts::slow_start::SlowStart). Tested here.
 
 use playpath_units::{Duration, Time};
 
+use crate::parts::round::Position;
 use crate::{Ack, View};
 
 const LOW_WINDOW: f64 = 16.0;
 const ACK_DELTA: Duration = Duration::from_millis(2);
+/// `hystart_ack_delay`.
+const AGGREGATION: Duration = Duration::from_millis(1);
 const MIN_SAMPLES: u32 = 8;
 const DELAY_MIN: Duration = Duration::from_millis(4);
 const DELAY_MAX: Duration = Duration::from_millis(16);
@@ -26,6 +30,8 @@ const DELAY_MAX: Duration = Duration::from_millis(16);
 pub struct HyStart {
     paced: bool,
     found: bool,
+    base_rtt: Duration,
+    position: Position,
     round: Option<Round>,
 }
 
@@ -38,23 +44,29 @@ struct Round {
 }
 
 impl HyStart {
-    /// `paced`: the ACK train must last a whole `min_rtt`, for pacing itself spreads the round over half of it.
+    /// `paced`: the ACK train must last a whole RTT, for pacing itself spreads the round over half of it.
     pub fn new(paced: bool) -> HyStart {
-        HyStart { paced, found: false, round: None }
+        HyStart { paced, found: false, base_rtt: Duration::MAX, position: Position::default(), round: None }
     }
 
-    /// Slow start begins again after a timeout.
-    pub fn restart(&mut self) {
-        self.found = false;
-        self.round = None;
+    /// Slow start begins again after a timeout with `flight_size` packets out.
+    pub fn restart(&mut self, flight_size: u32) {
+        let position = Position { una: 0, round_end: u64::from(flight_size) };
+        *self = HyStart { position, ..HyStart::new(self.paced) };
     }
 
-    /// Take an ACK in slow start; `true` ends it.
-    pub fn on_ack(&mut self, cwnd: f64, view: &View, ack: &Ack) -> bool {
-        if ack.round_start {
+    /// Take any ACK.
+    pub fn follow(&mut self, ack: &Ack) {
+        self.position.advance(ack);
+        self.base_rtt = ack.rtt.map_or(self.base_rtt, |rtt| self.base_rtt.min(rtt));
+    }
+
+    /// After that, an ACK in slow start; `true` ends it.
+    pub fn ends_slow_start(&mut self, cwnd: f64, view: &View, ack: &Ack) -> bool {
+        let (false, Some(rtt)) = (self.found, ack.rtt) else { return false };
+        if self.position.ends_round(view) {
             self.round = None;
         }
-        let (false, Some(rtt)) = (self.found, ack.rtt) else { return false };
         let round = self.round.get_or_insert(Round {
             started_at: view.now,
             last_ack_at: view.now,
@@ -64,9 +76,9 @@ impl HyStart {
         if cwnd < LOW_WINDOW {
             return false;
         }
-        let train_limit = if self.paced { view.min_rtt } else { view.min_rtt / 2 };
-        let train = round.sees_train(view.now, train_limit);
-        self.found = round.sees_delay(rtt, view.min_rtt) || train;
+        let limit = self.base_rtt + AGGREGATION;
+        let train = round.sees_train(view.now, if self.paced { limit } else { limit / 2 });
+        self.found = round.sees_delay(rtt, self.base_rtt) || train;
         self.found
     }
 }

@@ -53,7 +53,7 @@ impl Reno {
     /// A timeout, after which the threshold is `ssthresh`.
     pub fn collapse(&mut self, ssthresh: f64, event: &Rto) {
         self.windows.collapse(ssthresh, event);
-        self.slow_start.on_rto();
+        self.slow_start.on_rto(event);
     }
 }
 

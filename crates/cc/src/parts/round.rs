@@ -51,6 +51,32 @@ impl RttRounds {
     }
 }
 
+/// Packets of the stream. As in ns-2 and Linux a round ends with the first ACK of something sent after it began, and one that does
+/// not move SND.UNA ends none: a round in which a packet is lost lasts until the packet has been repaired.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// Packets acknowledged cumulatively.
+    pub una: u64,
+    /// The round ends when more are acknowledged.
+    pub round_end: u64,
+}
+
+impl Position {
+    /// Take any ACK.
+    pub fn advance(&mut self, event: &Ack) {
+        self.una += u64::from(event.acked);
+    }
+
+    /// After that: whether the ACK ends the round, and begins the next.
+    pub fn ends_round(&mut self, view: &View) -> bool {
+        let ends = self.una > self.round_end;
+        if ends {
+            self.round_end = self.una + u64::from(view.flight_size);
+        }
+        ends
+    }
+}
+
 /// What both leave after a round that began with `before` packets.
 pub fn bound(windows: &mut Windows, before: f64) {
     windows.cwnd = windows.cwnd.max(MIN_WINDOW.min(before));

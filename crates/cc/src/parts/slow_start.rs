@@ -15,7 +15,7 @@
 use crate::parts::hystart::HyStart;
 use crate::parts::hystart_pp::{Growth, HyStartPlusPlus};
 use crate::parts::windows::Windows;
-use crate::{Ack, ParamSpec, Params, View};
+use crate::{Ack, ParamSpec, Params, Rto, View};
 
 /// Parameter `slow_start` with the control's own default.
 pub const fn slow_start_spec(default: &'static str) -> ParamSpec {
@@ -72,6 +72,9 @@ impl SlowStart {
     /// Take an ACK: measure, grow `windows` while they are in slow start, end slow start if the detector says so. Returns
     /// the acknowledged packets that congestion avoidance may count; 0 when the window may not grow.
     pub fn on_ack(&mut self, windows: &mut Windows, view: &View, ack: &Ack) -> f64 {
+        if let Detector::HyStart(hystart) = &mut self.detector {
+            hystart.follow(ack);
+        }
         if !windows.in_slow_start() {
             return if ack.may_grow { f64::from(ack.acked) } else { 0.0 };
         }
@@ -90,9 +93,9 @@ impl SlowStart {
     }
 
     /// A timeout restarts slow start; HyStart looks again, as in Linux. HyStart++ serves the first slow start only.
-    pub fn on_rto(&mut self) {
+    pub fn on_rto(&mut self, event: &Rto) {
         if let Detector::HyStart(hystart) = &mut self.detector {
-            hystart.restart();
+            hystart.restart(event.flight_size);
         }
     }
 
@@ -105,10 +108,16 @@ impl SlowStart {
         }
     }
 
-    fn measure(&mut self, windows: &Windows, view: &View, ack: &Ack) -> Growth {
+    fn measure(&mut self, windows: &mut Windows, view: &View, ack: &Ack) -> Growth {
         match &mut self.detector {
             Detector::Classic => Growth::FULL,
-            Detector::HyStart(hystart) => Growth { is_over: hystart.on_ack(windows.cwnd, view, ack), ..Growth::FULL },
+            // Linux looks before the window grows, so the ACK that ends slow start counts in congestion avoidance.
+            Detector::HyStart(hystart) => {
+                if hystart.ends_slow_start(windows.cwnd, view, ack) {
+                    windows.ssthresh = windows.cwnd;
+                }
+                Growth::FULL
+            }
             // RFC 9406 §4.3: HyStart++ for the first slow start only, while ssthresh is at its initial value.
             Detector::HyStartPlusPlus(_) if windows.ssthresh.is_finite() => Growth::FULL,
             Detector::HyStartPlusPlus(hystart) => hystart.on_ack(ack),

@@ -65,7 +65,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         better: Lower,
         least: 1.0,
-        summary: "Mean of the RTT samples that the server's TCP took.",
+        summary: "Mean of the RTT samples that the server's TCP took of data that it sent once.",
         bulk_rank: Some(2),
         figure: Transport(|t| share(t.packets?.rtt_sum_ms, t.packets?.rtt_samples as f64)),
         ..BASE

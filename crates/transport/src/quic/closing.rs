@@ -99,7 +99,7 @@ impl Connection {
         self.start_packet(kind, &mut out.packet);
         out.packet.frames.push(Frame::Close { code });
         out.packet.bytes += Frame::Close { code }.bytes(false);
-        self.record(now, &out.packet, false, false);
+        self.record(now, &out.packet, 0, false);
         self.address(out);
         true
     }

@@ -134,10 +134,17 @@ impl Queue {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// `carriers`: paths that carry the same frame, this one included; 0: no other does.
+    /// `carriers`: paths that carry the same frame, this one included; 0: no other does. What was lost goes before what is new.
     pub fn push(&mut self, frame: Frame, is_again: bool, carriers: u32) {
         self.bytes += u64::from(frame.bytes(true));
-        self.waiting.push_back(Given { frame, is_again, carriers });
+        let given = Given { frame, is_again, carriers };
+        let is_lost = |given: &Given| given.is_again && given.carriers == 0;
+        if is_lost(&given) {
+            let place = self.waiting.iter().position(|other| !is_lost(other)).unwrap_or(self.waiting.len());
+            self.waiting.insert(place, given);
+        } else {
+            self.waiting.push_back(given);
+        }
     }
     /// Everything that waits: the path is no longer used.
     pub fn clear(&mut self) -> impl Iterator<Item = Frame> + use<> {

@@ -262,7 +262,7 @@ impl Connection {
         let padded = u64::from(self.config.initial_bytes).min(allowed) as u32;
         packet.padding = padded.saturating_sub(packet.bytes);
         packet.bytes += packet.padding;
-        self.record(now, packet, false, false);
+        self.record(now, packet, 0, false);
         self.address(out);
         out.to = to;
     }

@@ -173,6 +173,11 @@ pub enum Frame {
 }
 
 impl Frame {
+    /// Bytes of a stream in it.
+    #[inline]
+    pub const fn stream_bytes(&self) -> u32 {
+        if let Frame::Stream { len, .. } = self { *len } else { 0 }
+    }
     /// Bytes. `fills`: the packet ends with it, so a STREAM frame needs no Length (§19.8).
     #[inline]
     pub const fn bytes(&self, fills: bool) -> u32 {
@@ -392,8 +397,7 @@ impl Packet {
     }
     /// Payload of the streams.
     pub fn stream_bytes(&self) -> u32 {
-        let stream = |frame: &Frame| if let Frame::Stream { len, .. } = frame { *len } else { 0 };
-        self.frames.as_slice().iter().map(stream).sum()
+        self.frames.as_slice().iter().map(Frame::stream_bytes).sum()
     }
 }
 

@@ -14,13 +14,17 @@ use super::ecn::Verdict;
 use super::external::Announcements;
 use super::handshake::Handshake;
 use super::lane::Lane;
-use super::packet::{Ack, Frame, Space};
+use super::packet::{Ack, Datagram, Frame, Space};
 use super::path::{Delivery, Sign};
 use super::sent::Sent;
 use super::streams::{Streams, Violation};
 use super::{Connection, Event, Numbers, Reason};
 use playpath_cc::CongestionSignal;
 use playpath_units::{Duration, Time};
+use std::sync::Arc;
+
+/// What every path of QUIC takes, in bytes of UDP payload (RFC 9000 §14).
+const LEAST_MAX_DATAGRAM: u32 = 1200;
 
 /// What one ACK newly acknowledged.
 #[derive(Default)]
@@ -232,6 +236,31 @@ impl Connection {
                 frame => self.streams.on_frame_lost(&frame),
             }
         }
+    }
+
+    /// A router refused a datagram of ours and says what would fit, in bytes of UDP payload. RFC 9000 §14.2.1: less than 1200 is not believed.
+    /// Smaller ones leave from now on, over every path; what was in it goes again at once, and no congestion is seen in it, since no queue
+    /// was full (as Linux's TCP does it, `tcp_simple_retransmit`; RFC 9002 says nothing of it).
+    pub fn handle_too_big(&mut self, datagram: &Datagram, bytes: u32) {
+        if bytes < LEAST_MAX_DATAGRAM || self.state != State::Open || !self.turn_to(datagram.path_id) {
+            return;
+        }
+        if bytes < self.config.datagram_bytes {
+            let config = Arc::make_mut(&mut self.config);
+            (config.datagram_bytes, config.initial_bytes) = (bytes, bytes.min(config.initial_bytes));
+            self.on_each_path(|connection| connection.lane.path.set_datagram_bytes(bytes));
+            self.turn_to(datagram.path_id);
+        }
+        for packet in datagram.packets() {
+            let space = packet.kind.space();
+            let Some(sent) = self.numbers(space).board.give_up(packet.number) else { continue };
+            if sent.is_in_flight && sent.path == self.lane.route.number {
+                self.lane.path.leave(sent.bytes());
+            }
+            self.lost.iter_mut().for_each(|lost| lost.push((self.lane.id, space, sent.number)));
+            self.requeue(space, &sent);
+        }
+        self.is_spent = false;
     }
 
     /// What was sent in 0-RTT packets goes again in 1-RTT packets, and no congestion is seen in it (RFC 9001 §4.6.2).

@@ -34,7 +34,8 @@ enum May {
 struct Draft<'p> {
     packet: &'p mut Packet,
     room: u32,
-    is_retransmission: bool,
+    /// Bytes of streams, or of the handshake, that were sent before.
+    resent: u32,
 }
 
 impl Draft<'_> {
@@ -46,7 +47,9 @@ impl Draft<'_> {
         self.room -= bytes;
         self.packet.bytes += bytes;
         self.packet.frames.push(frame);
-        self.is_retransmission |= is_again;
+        if is_again {
+            self.resent += frame.stream_bytes();
+        }
     }
     fn fits(&self, frame: Frame) -> bool {
         !self.packet.frames.is_full() && frame.bytes(false) <= self.room
@@ -130,10 +133,10 @@ impl Connection {
         if !self.handshake.is_over() {
             return self.coalesce(now, size, may_send, out);
         }
-        let Some(is_again) = self.draft(now, Kind::OneRtt, size, may_send, &mut out.packet) else { return false };
+        let Some(resent) = self.draft(now, Kind::OneRtt, size, may_send, &mut out.packet) else { return false };
         out.coalesced.clear();
         self.widen(&mut out.packet);
-        self.note_sent(now, &out.packet, is_again, true);
+        self.note_sent(now, &out.packet, resent, true);
         self.address(out);
         true
     }
@@ -148,7 +151,7 @@ impl Connection {
     #[cold]
     fn coalesce(&mut self, now: Time, size: u32, may_send: May, out: &mut Datagram) -> bool {
         out.coalesced.clear();
-        let (mut again, mut count, mut room) = ([false; 3], 0, size);
+        let (mut resent, mut count, mut room) = ([0; 3], 0, size);
         let mut needs_padding = false;
         for space in Space::ALL {
             let Some(kind) = self.handshake.sends(space) else { continue };
@@ -156,19 +159,19 @@ impl Connection {
                 0 => self.draft(now, kind, room, may_send, &mut out.packet),
                 _ => self.draft_further(now, kind, room, may_send, &mut out.coalesced),
             };
-            let Some(is_again) = draft else { continue };
+            let Some(again) = draft else { continue };
             let packet = out.coalesced.last().unwrap_or(&out.packet);
             room -= packet.bytes;
             needs_padding |= space == Space::Initial && (self.is_client || packet.is_ack_eliciting());
             let is_last = space == Space::Data || room < LEAST_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
-            again[count] = is_again;
+            resent[count] = again;
             count += 1;
             if is_last {
                 break;
             }
         }
         if count > 0 {
-            self.seal(now, out, again, needs_padding.then_some(size));
+            self.seal(now, out, resent, needs_padding.then_some(size));
         }
         count > 0
     }
@@ -182,11 +185,11 @@ impl Connection {
         room: u32,
         may_send: May,
         packets: &mut Vec<Packet>,
-    ) -> Option<bool> {
+    ) -> Option<u32> {
         let mut packet = Packet::default();
-        let is_again = self.draft(now, kind, room, may_send, &mut packet)?;
+        let resent = self.draft(now, kind, room, may_send, &mut packet)?;
         packets.push(packet);
-        Some(is_again)
+        Some(resent)
     }
 
     /// Do window and pacing let a full datagram go?
@@ -242,7 +245,7 @@ impl Connection {
 
     /// Fills `packet` with what a space has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
     #[inline(always)]
-    fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<bool> {
+    fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<u32> {
         let space = kind.space();
         let arrivals = &self.lane.spaces[space as usize].arrivals;
         let is_ack_due = arrivals.is_due(now) && kind != Kind::ZeroRtt;
@@ -267,11 +270,11 @@ impl Connection {
         room: u32,
         (probes, has_data): (bool, bool),
         packet: &mut Packet,
-    ) -> Option<bool> {
+    ) -> Option<u32> {
         let space = kind.space();
         self.start_packet(kind, packet);
         let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
-        let mut draft = Draft { packet, room, is_retransmission: false };
+        let mut draft = Draft { packet, room, resent: 0 };
         if kind != Kind::ZeroRtt && self.lane.spaces[space as usize].arrivals.is_pending() {
             self.add_ack(now, space, &mut draft);
         }
@@ -285,7 +288,7 @@ impl Connection {
             }
         }
         let is_empty = draft.packet.ack.is_none() && draft.packet.frames.is_empty();
-        (!is_empty).then_some(draft.is_retransmission)
+        (!is_empty).then_some(draft.resent)
     }
 
     fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
@@ -343,7 +346,9 @@ impl Connection {
             let len = (range.end - range.start).min(u64::from(draft.room - overhead));
             let end = range.start + len;
             let is_end = end == out.written() && space != Space::Data;
-            draft.is_retransmission |= out.on_sent(range.start..end);
+            if out.on_sent(range.start..end) {
+                draft.resent += len as u32;
+            }
             if is_end && (self.is_client == (space == Space::Initial)) {
                 draft.packet.parameters = Some(Box::new(self.config.parameters()));
             }
@@ -351,7 +356,7 @@ impl Connection {
         }
     }
 
-    fn seal(&mut self, now: Time, out: &mut Datagram, again: [bool; 3], padded_to: Option<u32>) {
+    fn seal(&mut self, now: Time, out: &mut Datagram, resent: [u32; 3], padded_to: Option<u32>) {
         if let Some(size) = padded_to {
             let bytes = out.payload_bytes();
             let last = out.coalesced.last_mut().unwrap_or(&mut out.packet);
@@ -361,26 +366,26 @@ impl Connection {
         } else {
             self.widen(&mut out.packet);
         }
-        self.record(now, &out.packet, again[0], true);
-        for (packet, &is_again) in out.coalesced.iter().zip(&again[1..]) {
-            self.record(now, packet, is_again, true);
+        self.record(now, &out.packet, resent[0], true);
+        for (packet, &resent) in out.coalesced.iter().zip(&resent[1..]) {
+            self.record(now, packet, resent, true);
         }
         self.address(out);
     }
 
     /// As [`note_sent`](Self::note_sent), of a packet that is not the only one or no data.
-    pub(super) fn record(&mut self, now: Time, packet: &Packet, is_retransmission: bool, counts: bool) {
-        self.note_sent(now, packet, is_retransmission, counts);
+    pub(super) fn record(&mut self, now: Time, packet: &Packet, resent: u32, counts: bool) {
+        self.note_sent(now, packet, resent, counts);
     }
 
-    /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
+    /// A packet leaves: what must be known of it later. `resent`: bytes in it that were sent before. `counts`: the control hears of it.
     #[inline(always)]
-    fn note_sent(&mut self, now: Time, packet: &Packet, is_retransmission: bool, counts: bool) {
+    fn note_sent(&mut self, now: Time, packet: &Packet, resent: u32, counts: bool) {
         let space = packet.kind.space();
         let is_eliciting = packet.is_ack_eliciting();
         let is_in_flight = counts && (is_eliciting || packet.padding > 0);
         let stamp = if is_in_flight {
-            self.lane.path.on_sent(now, packet.bytes, is_retransmission, &self.config.pacing)
+            self.lane.path.on_sent(now, packet.bytes, resent > 0, &self.config.pacing)
         } else {
             Stamp::at(now)
         };
@@ -393,8 +398,10 @@ impl Connection {
         if stream_bytes > 0 {
             self.lane.stats.data_packets_sent += 1;
             self.lane.stats.data_bytes_sent += u64::from(stream_bytes);
+            // With a longer header the last bytes of a lost packet follow in another one: it counts as one sent again all the same.
+            let is_retransmission = resent >= LEAST_ROOM && 2 * resent > stream_bytes;
             self.lane.stats.retransmitted_packets += u64::from(is_retransmission);
-            self.lane.stats.retransmitted_bytes += if is_retransmission { u64::from(stream_bytes) } else { 0 };
+            self.lane.stats.retransmitted_bytes += u64::from(resent);
         }
         let path = self.lane.route.number;
         let numbers = &mut self.lane.spaces[space as usize];

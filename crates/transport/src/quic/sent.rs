@@ -358,6 +358,15 @@ impl Scoreboard {
         sum
     }
 
+    /// A packet is known not to have left; `None`: it is settled.
+    pub fn give_up(&mut self, number: u64) -> Option<Sent> {
+        let sent = self.slot(number).filter(|sent| sent.fate == Fate::Outstanding)?;
+        sent.fate = Fate::Settled;
+        let sent = *sent;
+        self.eliciting_in_flight -= u32::from(sent.is_eliciting);
+        Some(sent)
+    }
+
     /// 0-RTT was rejected: packets `0..next` are taken as lost, without what losses bring (RFC 9001 §4.6.2).
     pub fn give_up_all(&mut self) -> Vec<Sent> {
         let given_up = self.outstanding().copied().collect();

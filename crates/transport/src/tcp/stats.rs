@@ -42,7 +42,7 @@ pub struct Stats {
     pub data_segments_received: u64,
     /// Payload bytes received more than once.
     pub duplicate_bytes_received: u64,
-    /// RTT samples.
+    /// RTT samples of data that was sent once.
     pub rtt_samples: u64,
     /// Their sum.
     pub rtt_sum: Duration,
@@ -109,7 +109,7 @@ impl Counters {
 }
 
 impl Stats {
-    /// Mean of all RTT samples.
+    /// Mean of the RTT samples.
     pub fn mean_rtt(&self) -> Option<Duration> {
         (self.rtt_samples > 0).then(|| self.rtt_sum / self.rtt_samples)
     }

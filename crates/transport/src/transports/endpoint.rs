@@ -47,6 +47,7 @@ macro_rules! forward {
 
 forward! {
     fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
+    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels);
     fn handle_timeout(&mut self, now: Time);
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
     fn log(&mut self, log: Qlog);

@@ -27,7 +27,7 @@ mod stop_and_wait; // the example of docs/recipes/transport.md
 pub use crate::quic::Priority;
 pub use datagram::DatagramEnd;
 pub use endpoint::Endpoint;
-pub use opening::Opening;
+pub use opening::{Opening, PathFacts};
 pub use parcels::Parcels;
 pub use path_info::{PathInfo, Totals};
 pub use segments::Segments;
@@ -124,6 +124,8 @@ impl Payload {
 pub trait Transport {
     /// A packet arrived. Its parcel, if it has one, is freed afterwards by who calls.
     fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels);
+    /// A router refused a packet of this end, which needs more than `mtu` bytes.
+    fn handle_too_big(&mut self, _now: Time, _packet: &Packet, _mtu: u32, _parcels: &mut Parcels) {}
     /// The time of [`poll_timeout`](Transport::poll_timeout) has come. Too early is harmless.
     fn handle_timeout(&mut self, now: Time);
     /// The next packet to send is in `out`; `false`: there is none, and `out` holds nothing. One place of the parcels is free.

@@ -5,12 +5,21 @@ use playpath_cc::CongestionControl;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 
+/// What hosts know of a path before anything is sent on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathFacts {
+    /// To be used only while no other works.
+    pub is_backup: bool,
+    /// Most bytes of a packet, headers included, where a router tells who sends more.
+    pub mtu: Option<u32>,
+}
+
 /// A connection that is opened now.
 pub struct Opening<'a> {
     /// When.
     pub now: Time,
-    /// Over how many paths.
-    pub paths: usize,
+    /// Over which paths.
+    pub paths: &'a [PathFacts],
     /// Keys are drawn from it.
     pub random: &'a mut Stream,
     /// The server's control with this initial window in packets, for the path of this number.

@@ -21,6 +21,9 @@ const OWN_STREAM: u64 = 1;
 /// Code of a connection that is closed in order (RFC 9114 §8.1, H3_NO_ERROR).
 const NO_ERROR: u64 = 0x100;
 
+/// Headers of a datagram over IPv4.
+const IP_AND_UDP: u32 = 28;
+
 /// Of a client that has moved to another address.
 const MOVED_PORT: u16 = 50_001;
 
@@ -46,13 +49,16 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
     let server_cc = |path| (opening.control)(server.initial_window, path);
     let mut ends =
         [Connection::connect(opening.now, client, client_cc(0)), Connection::listen(server.clone(), server_cc(0))];
-    if opening.paths > 1 {
-        let further = || 1..opening.paths as u8;
+    if opening.paths.len() > 1 {
+        let further = || 1..opening.paths.len() as u8;
         let [client, server] = ends;
         ends = [
             client.with_paths(further().map(client_cc).collect(), (opening.scheduler)(), false),
             server.with_paths(further().map(server_cc).collect(), (opening.scheduler)(), opening.is_coupled),
         ];
+        for path in opening.paths.iter().enumerate().filter_map(|(path, facts)| facts.is_backup.then_some(path)) {
+            ends.iter_mut().for_each(|end| end.set_backup(path, true));
+        }
     }
     let end = |connection: Connection| {
         Endpoint::of(QuicEnd {
@@ -89,6 +95,13 @@ impl Transport for QuicEnd {
                 datagram.packets().for_each(received);
             }
             self.connection.handle_datagram(now, datagram);
+            self.look(now);
+        }
+    }
+    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels) {
+        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
+        if let Some(datagram) = datagram {
+            self.connection.handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
             self.look(now);
         }
     }

@@ -1,7 +1,7 @@
 //! TCP as one of the transports, and its pair of ends; several paths make it MPTCP, and TLS goes into its stream.
 
 use super::tls::TlsEnd;
-use super::{Answer, Drawn, Endpoint, Opening, Packet, Parcels, PathInfo, Payload, Totals, Transport};
+use super::{Answer, Drawn, Endpoint, Opening, Packet, Parcels, PathFacts, PathInfo, Payload, Totals, Transport};
 use crate::mptcp::option::{DSS_MAP, MptcpOption};
 use crate::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use crate::{Config, Connection, Ecn, Events, Flags, Segment};
@@ -141,6 +141,15 @@ fn client_config(server: &Arc<Config>) -> Arc<Config> {
     }
 }
 
+/// Linux keeps what a router has told it of a path for ten minutes (`ip_rt_mtu_expires`): segments fit from the first on.
+fn fitting(tcp: &Arc<Config>, facts: PathFacts) -> Arc<Config> {
+    let headers = if tcp.timestamps { 52 } else { 40 };
+    match facts.mtu {
+        Some(mtu) if mtu < tcp.mss + headers => Arc::new(Config { mss: mtu.saturating_sub(headers).max(1), ..**tcp }),
+        _ => tcp.clone(),
+    }
+}
+
 /// Client and server of a new connection: TCP over one path, MPTCP over several; with TLS in the stream if the settings say so.
 pub fn pair(tcp: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
     let (client, server) = plain_pair(tcp, opening);
@@ -156,7 +165,8 @@ fn plain_pair(tcp: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
     let window = tcp.initial_window();
     let client_cc = |_| Opening::client_control(window);
     let server_cc = |path| (opening.control)(window, path);
-    if paths == 1 {
+    if let [facts] = *paths {
+        let tcp = &fitting(tcp, facts);
         let server = Connection::listen(tcp.clone(), server_cc(0));
         return (Endpoint::Tcp(Connection::connect(now, client_config(tcp), client_cc(0))), Endpoint::Tcp(server));
     }
@@ -169,8 +179,13 @@ fn plain_pair(tcp: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         is_coupled,
         requires_checksums: false,
     };
-    let of_paths = |tcp: &Config, cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {
-        (0..paths).map(|path| PathConfig { tcp: *tcp, cc: cc(path as u8), is_backup: false }).collect::<Vec<_>>()
+    let of_paths = |tcp: &Arc<Config>, cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {
+        let path = |(facts, path): (&PathFacts, u8)| PathConfig {
+            tcp: *fitting(tcp, *facts),
+            cc: cc(path),
+            is_backup: facts.is_backup,
+        };
+        paths.iter().zip(0..).map(path).collect::<Vec<_>>()
     };
     let (client, server) = (config(random, false), config(random, is_coupled));
     let server = MptcpConnection::listen(server, (opening.scheduler)(), of_paths(tcp, &server_cc));

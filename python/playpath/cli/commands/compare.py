@@ -95,7 +95,7 @@ def command(
     where = results_folder(out, loaded.name, "comparison.json", question)
     with nullcontext() if json and out is None else where as folder:
         if folder is not None:
-            import_ahead("playpath.show.report")  # takes its time
+            import_ahead("polars", "playpath.show.report.comparison_page")  # which sessions need not wait for
         results = None if folder is None else _Results(folder)
         with console.progress("sessions") as progress:
             result = compare(

@@ -187,6 +187,14 @@ def of_transport(
     return [*(setting or []), *(given if is_one else [])], [*(vary or []), *([] if is_one else given)]
 
 
+def of_one_transport(setting: list[str] | None, transport: str | None) -> list[str]:
+    """`--set` with the `--transport` of a single session."""
+    setting, several = of_transport(setting, None, transport)
+    if several:
+        raise InputError(f"--transport {transport}: one session has one transport; playpath compare plays several")
+    return setting
+
+
 def varied(items: list[str] | None) -> dict[str, str]:
     """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
     found: dict[str, str] = {}

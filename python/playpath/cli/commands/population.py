@@ -73,6 +73,7 @@ def compare(
     ] = None,
     setting: options.Set = None,
     vary: options.Vary = None,
+    transport: options.Transport = None,
     prefer: options.Prefer = None,
     executor: Executor = "local",
     jobs: options.Jobs = None,
@@ -89,6 +90,7 @@ def compare(
     Results go to --out, by default out/NAME. Ctrl-C keeps the finished sessions; the same command goes on from there.
     """
     check_executor(executor)
+    setting, vary = options.of_transport(setting, vary, transport)
     loaded = load_population(
         scenario,
         cc=options.choices(cc, "--cc"),

@@ -54,6 +54,9 @@ def command(
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
     abr: options.Abr = None,
+    transport: Annotated[
+        str | None, typer.Option("--transport", metavar="NAME", help="Transport of the sender: tcp, quic.")
+    ] = None,
     setting: options.Set = None,
     world: options.WorldName = DEFAULT,
     player: options.Player = None,
@@ -61,6 +64,7 @@ def command(
     json: options.Json = False,
 ) -> None:
     """Run one session and print its metrics, flows and links."""
+    setting = options.of_one_transport(setting, transport)
     loaded = load(
         scenario,
         cc=options.choices(cc, "--cc"),

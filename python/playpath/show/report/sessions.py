@@ -79,9 +79,9 @@ def sessions_section(
     shown = [trimmed(session, window) for session in shown]
     packed = _Arrays()
     senders = [str(entry["name"]) for entry in resolved.get("sender") or []]
-    mss = {entry["name"]: entry.get("mss", 0) for entry in resolved.get("sender") or []}
+    packets = {entry["name"]: _packet_bytes(entry) for entry in resolved.get("sender") or []}
     header = {
-        "sessions": [_session(session, mss.get(session.sender, 0), packed) for session in shown],
+        "sessions": [_session(session, packets.get(session.sender, 0), packed) for session in shown],
         "places": [senders.index(s.sender) if s.sender in senders else i for i, s in enumerate(shown)],
         "bands": [] if bands is None else _bands(bands, packed),
         "seeds": seeds,
@@ -100,7 +100,12 @@ def sessions_section(
     return html.section("One session", body, note=f"Seed {shown[0].seed}{why}.", anchor="session")
 
 
-def _session(session: Session, mss: int, packed: _Arrays) -> dict[str, object]:
+def _packet_bytes(sender: Mapping[str, Any]) -> int:
+    """Of a full packet of this sender, as its transport counts the window; 0: its transport does not say."""
+    return int(sender.get("mss") or sender["transport"].get("datagram_bytes", 0))
+
+
+def _session(session: Session, packet_bytes: int, packed: _Arrays) -> dict[str, object]:
     switches = {flow: listed for flow, listed in _switches(session).items() if len(listed) <= _MOST_SWITCHES}
     record = {
         "metrics": session.metrics,
@@ -109,7 +114,13 @@ def _session(session: Session, mss: int, packed: _Arrays) -> dict[str, object]:
         "path_switches": switches,
     }
     series = {name: found for name, columns in session.series.items() if (found := _series(name, columns, packed))}
-    return {"sender": session.sender, "seed": session.seed, "mss": mss, "record": record, "series": series}
+    return {
+        "sender": session.sender,
+        "seed": session.seed,
+        "packet_bytes": packet_bytes,
+        "record": record,
+        "series": series,
+    }
 
 
 def _series(name: str, columns: Columns, packed: _Arrays) -> dict[str, Place]:

@@ -301,9 +301,9 @@ fn pick(
     None
 }
 
-/// Eligible, and under `state_driven` not in fast recovery while another one is eligible outside it.
+/// Eligible, and under `state_driven` not in fast recovery while another one that is no backup is eligible outside it.
 fn is_open(subflows: &[SubflowView], state_driven: bool) -> impl Fn(&SubflowView) -> bool + use<> {
-    let avoid = state_driven && subflows.iter().any(|s| s.is_eligible() && !s.is_recovering);
+    let avoid = state_driven && subflows.iter().any(|s| s.is_eligible() && !s.is_recovering && !s.is_backup);
     move |s| s.is_eligible() && !(avoid && s.is_recovering)
 }
 

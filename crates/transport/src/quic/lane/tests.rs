@@ -17,6 +17,17 @@ fn a_frame_that_does_not_fit_is_cut() {
     assert_eq!((queue.take(1000), queue.bytes(), queue.has_frames()), (None, 0, false));
 }
 
+/// What was lost goes before what is new, in the order in which it came; a copy waits its turn.
+#[test]
+fn what_was_lost_goes_first() {
+    let mut queue = Queue::default();
+    let given =
+        [(data(100, 10), false, 0), (data(0, 10), true, 0), (data(10, 10), true, 0), (data(50, 10), true, 0b11)];
+    given.into_iter().for_each(|(frame, is_again, carriers)| queue.push(frame, is_again, carriers));
+    let frames: Vec<_> = queue.frames().copied().collect();
+    assert_eq!(frames, [data(0, 10), data(10, 10), data(100, 10), data(50, 10)]);
+}
+
 #[test]
 fn copies_have_a_packet_of_their_own() {
     let mut queue = Queue::default();

@@ -35,6 +35,7 @@ pub(crate) struct AutoTuning {
     now: Time,
     /// By echoed timestamps: the smallest, or smoothed above it; zero before the first.
     rtt: Duration,
+    /// In milliseconds.
     last_echo: u32,
 }
 
@@ -50,7 +51,7 @@ impl AutoTuning {
             measured_at: Time::ZERO,
             now: Time::ZERO,
             rtt: Duration::ZERO,
-            last_echo: 0,
+            last_echo: u32::MAX,
         }
     }
 
@@ -69,13 +70,18 @@ impl AutoTuning {
         self.now = now;
     }
 
-    /// A segment echoed the timestamp `echo` of `sample` ago; `is_drained`: the reader had taken all before it. The first segment
-    /// of those that echo one timestamp counts.
-    pub fn note_rtt(&mut self, echo: u32, sample: Duration, is_drained: bool) {
-        if echo == self.last_echo {
+    /// A segment that came at `now` echoed the timestamp `echo`, both in microseconds; `is_drained`: the reader had taken all before
+    /// it. Linux's timestamps are whole milliseconds, and the first segment of those that echo one counts. A sample of none, which
+    /// Linux leaves to a measure without timestamps, is taken as it is.
+    pub fn note_rtt(&mut self, echo: u32, now: u32, is_drained: bool) {
+        let millisecond = echo / 1000;
+        if millisecond == self.last_echo {
             return;
         }
-        self.last_echo = echo;
+        self.last_echo = millisecond;
+        let micros = u64::from(now.wrapping_sub(echo));
+        let millis = (micros + 999 - u64::from(now % 1000)) / 1000;
+        let sample = Duration::from_micros(if millis > 0 { 1000 * millis } else { micros });
         if self.rtt.is_zero() || sample < self.rtt {
             self.rtt = sample;
         } else if is_drained {

@@ -313,9 +313,8 @@ impl Receiver {
         let tuning = self.tuning.get_or_insert_with(|| Box::new(AutoTuning::new(self.mss, self.buffer)));
         tuning.note_arrival(now);
         if let Some(timestamps) = segment.timestamps.filter(|t| t.echo != 0 && segment.payload_len >= self.mss) {
-            let sample = Duration::from_micros(u64::from(timestamp(now).wrapping_sub(timestamps.echo)));
             let unread = self.reassembly.next() - self.read;
-            tuning.note_rtt(timestamps.echo, sample, unread <= u64::from(segment.payload_len));
+            tuning.note_rtt(timestamps.echo, timestamp(now), unread <= u64::from(segment.payload_len));
         }
         if tuning.grows_by(segment.payload_len, self.reassembly.next() - self.read) {
             self.ack.on_window_growth();

@@ -300,7 +300,8 @@ impl Sender {
         }
     }
 
-    /// RTT of this ACK for the controller; feeds the estimators. Karn: nothing from retransmitted data without timestamps.
+    /// RTT of this ACK for the controller; feeds the estimators. Karn: nothing from retransmitted data without timestamps, and with them
+    /// nothing that the mean counts, for whoever looks at the packets from outside, as in the worlds of real time, cannot tell either.
     fn sample_rtt(&mut self, now: Time, news: &News, delivery: &Delivery) -> Option<Duration> {
         if self.detector.times_last_packet() {
             return self.sample_last_packet(now, delivery);
@@ -313,7 +314,7 @@ impl Sender {
         }
         let micros = timestamp(now).wrapping_sub(news.echo.filter(|_| news.is_advance)?);
         let sample = Duration::from_micros(u64::from(micros));
-        self.take_rtt_sample(sample);
+        self.estimate_rtt(sample);
         self.rtt.observe_min(sample); // as Linux (`tcp_ack_update_rtt`)
         Some(sample)
     }
@@ -329,10 +330,15 @@ impl Sender {
     }
 
     #[inline(always)]
-    pub(super) fn take_rtt_sample(&mut self, sample: Duration) {
-        self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
+    fn take_rtt_sample(&mut self, sample: Duration) {
+        self.estimate_rtt(sample);
         self.counters.rtt_samples += 1;
         self.counters.rtt_sum += sample;
+    }
+
+    #[inline(always)]
+    pub(super) fn estimate_rtt(&mut self, sample: Duration) {
+        self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
     }
 
     /// May the window grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`)?

@@ -184,7 +184,7 @@ impl Sender {
     }
     /// The handshake took so long.
     pub fn take_handshake_rtt(&mut self, sample: Duration) {
-        self.take_rtt_sample(sample);
+        self.estimate_rtt(sample);
         self.rtt.observe_min(sample);
     }
     /// The handshake needed retransmissions: data starts from this timeout.

@@ -44,6 +44,22 @@ fn a_reader_that_is_ahead_acknowledges_by_reading() {
     assert!(policy.is_due);
 }
 
+/// A full buffer is told to nobody, so its segments wait for 40 ms: up to 30, and what comes then brings the ACK.
+#[test]
+fn a_segment_in_the_last_quarter_of_the_delay_is_acknowledged() {
+    for (kind, is_due) in [(DelayedAck::Linux, true), (DelayedAck::Rfc(Duration::from_millis(40)), false)] {
+        let mut policy = policy(kind);
+        for micros in [0, 29_999] {
+            policy.on_in_order(MSS / 4, false);
+            policy.schedule(NOW + Duration::from_micros(micros), false);
+            assert_eq!((policy.is_due, policy.deadline()), (false, NOW + Duration::from_millis(40)));
+        }
+        policy.on_in_order(MSS / 4, false);
+        policy.schedule(NOW + Duration::from_millis(30), false);
+        assert_eq!(policy.is_due, is_due);
+    }
+}
+
 /// A round trip of 10 ms: a twentieth is 0.5 ms, and 0.1 ms of slack. Three ACKs behind a gap leave at once, the fourth and fifth
 /// segment wait for 0.6 ms together; a third block does not wait; another gap begins anew; a peer without SACK gets all at once.
 #[test]

@@ -20,7 +20,7 @@ fn the_first_segments_grow_the_first_window() {
 #[test]
 fn a_sender_that_speeds_up_opens_the_window() {
     let mut tuning = AutoTuning::new(MSS, 6 << 20);
-    tuning.note_rtt(1, Duration::from_millis(100), true);
+    tuning.note_rtt(1, 100_001, true);
     read_at(&mut tuning, 150, 1448);
     read_at(&mut tuning, 249, 15_000); // too early
     read_at(&mut tuning, 250, 1448 * 21);
@@ -37,15 +37,30 @@ fn the_round_trip_seeks_its_smallest() {
     for (echo, millis, is_drained, rtt) in
         [(1, 40, true, 40), (2, 24, false, 24), (3, 32, true, 25), (3, 90, true, 25), (4, 90, false, 25)]
     {
-        tuning.note_rtt(echo, Duration::from_millis(millis), is_drained);
+        tuning.note_rtt(1000 * echo, 1000 * (echo + millis), is_drained);
         assert_eq!(tuning.rtt, Duration::from_millis(rtt), "{echo}");
+    }
+}
+
+/// 51.24 ms are 51 between 0.7 and 51.94 ms, and 52 between 0.8 and 52.04; two timestamps of one millisecond are one; a clock that
+/// has not moved on tells nothing, and so it is as it is. The clock's turn changes nothing.
+#[test]
+fn timestamps_are_whole_milliseconds() {
+    for (echo, now, micros) in
+        [(700, 51_940, 51_000), (800, 52_040, 52_000), (1300, 1700, 400), (u32::MAX - 294, 50_705, 51_000)]
+    {
+        let mut tuning = AutoTuning::new(MSS, 6 << 20);
+        tuning.note_rtt(echo, now, true);
+        assert_eq!(tuning.rtt, Duration::from_micros(micros), "{echo} to {now}");
+        tuning.note_rtt(echo + 1, echo + 1, true);
+        assert_eq!(tuning.rtt, Duration::from_micros(micros), "the same millisecond");
     }
 }
 
 #[test]
 fn a_slow_reader_and_small_segments_do_not() {
     let mut tuning = AutoTuning::new(MSS, 6 << 20);
-    tuning.note_rtt(1, Duration::from_millis(100), true);
+    tuning.note_rtt(1, 100_001, true);
     tuning.note_arrival(Time::from_millis(100));
     tuning.on_read(40_000, 80_000); // as much waits as was read
     assert_eq!(tuning.clamp, FIRST_CLAMP);
@@ -70,7 +85,7 @@ fn a_full_buffer_is_closed_until_a_sixteenth_is_free() {
 fn the_configured_buffer_bounds_it() {
     let mut tuning = AutoTuning::new(MSS, 50_000);
     assert!(!tuning.grows_by(MSS, 0));
-    tuning.note_rtt(1, Duration::from_millis(100), true);
+    tuning.note_rtt(1, 100_001, true);
     read_at(&mut tuning, 100, 1 << 20);
     assert!(!tuning.grows_by(MSS, 0));
 }

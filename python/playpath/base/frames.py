@@ -1,0 +1,16 @@
+"""Polars as `pl`, read with its first use and not with the module that uses it: sessions begin before it is there."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+
+    class _Polars:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("polars"), name)
+
+    pl = _Polars()
+
+__all__ = ["pl"]
