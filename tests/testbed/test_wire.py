@@ -463,7 +463,7 @@ def test_a_client_that_is_killed_leaves_nothing() -> None:
 
 @pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "1 6 --checksums", "--wrap"])
 def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
-    """A few of the draws of examples/against_kernel, docs/manual/wire.md has what many gave; data sequence numbers that pass 2^64."""
+    """A few of the draws of against_kernel, docs/manual/wire.md has what many gave; data sequence numbers that pass 2^64."""
     program = Path(wire.program()).parent / "examples/against_kernel"
     if not program.exists():
         pytest.skip("not built: cargo build --release -p playpath-serve --examples")

@@ -1,7 +1,7 @@
 //! What nobody may guess: initial sequence numbers (RFC 6528), keys and nonces of MPTCP (RFC 8684 section 3.1).
 //!
 //! A source of one's own lets a test begin where numbers wrap: the first data sequence number follows from the key (RFC 8684 section
-//! 3.1), so both are chosen with it. `examples/against_kernel` does.
+//! 3.1), so both are chosen with it. `crates/serve/tests/programs/against_kernel` does.
 
 use rustix::io::Result;
 use rustix::rand::{GetRandomFlags, getrandom};

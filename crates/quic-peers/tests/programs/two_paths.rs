@@ -6,7 +6,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a program on the wall clock")]
 
-#[path = "../tests/trusting/mod.rs"]
+#[path = "../trusting/mod.rs"]
 mod trusting;
 
 use bytes::BytesMut;

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a program on the wall clock")]
 
-#[path = "../tests/trusting/mod.rs"]
+#[path = "../trusting/mod.rs"]
 mod trusting;
 
 use bytes::BytesMut;
