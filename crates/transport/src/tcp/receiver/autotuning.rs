@@ -121,10 +121,15 @@ impl AutoTuning {
     /// the buffer or a segment is free, so that a reader who is ahead is served in pieces worth the while.
     pub fn window(&self, unread: u64, segment: u32) -> u64 {
         let free = self.clamp.saturating_sub(unread);
-        if free < self.clamp / 2 && (free < self.clamp / 16 || free < u64::from(segment)) {
+        if self.is_crowded(unread) && (free < self.clamp / 16 || free < u64::from(segment)) {
             return 0;
         }
         free.min(self.threshold)
+    }
+
+    /// `unread` bytes take more than half of the buffer.
+    pub fn is_crowded(&self, unread: u64) -> bool {
+        self.clamp.saturating_sub(unread) < self.clamp / 2
     }
 
     /// Data arrived, `unread` bytes take room: does the window grow by it?

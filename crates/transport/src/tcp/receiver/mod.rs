@@ -371,6 +371,9 @@ impl Receiver {
             }
             segment.sack = blocks;
         }
+        if self.tuned_window(|tuning| tuning.is_crowded(self.held())) == Some(true) {
+            self.ack.on_crowded_buffer();
+        }
         self.last_ack_sent = next;
         self.told = edge - next.min(edge);
         self.ack.on_ack_sent();
