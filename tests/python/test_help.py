@@ -34,6 +34,7 @@ MEANINGS = {
     "--cc": {"LIST", "NAME"},  # the control; one where only one can be
     "--sender": {"LIST", "NAME"},  # likewise: which was deployed; a log may hold several
     "--set": {"KEY=VALUE", "NAME=VALUE"},
+    "--transport": {"LIST", "NAME"},  # of one session there can be one only
     "--trace": {"DIR", "FILE"},  # time series; where a scenario is made, the key that is called so
 }
 

@@ -106,7 +106,7 @@ impl CmcdSession {
 }
 
 impl CmcdBridge {
-    /// A bridge to a registered control, if one is to be told.
+    /// A bridge to a registered control, if there is one.
     pub fn new(registered: Option<Registered>, mode: BufferMode) -> CmcdBridge {
         CmcdBridge { registered, mode, telling: None, reports: None, sessions: HashMap::new() }
     }
@@ -179,7 +179,7 @@ impl CmcdBridge {
     }
 
     /// Reports that a player has sent to the collector. They concern the connections of a session whose requests bear the same
-    /// `sid`; of an unknown one they are kept, and nobody is told.
+    /// `sid`; of an unknown one they are only kept.
     fn collect(&mut self, post: &Question) -> Result<(), LiveError> {
         for line in report_lines(post.body) {
             self.keep(post.peer, line);

@@ -90,7 +90,7 @@ struct Set {
 
 #[derive(clap::Args)]
 struct Bridge {
-    /// The control that is told, as registered; without it, none.
+    /// The registered control that gets the hints, if any.
     #[arg(required_unless_present_any = ["cmsd", "reports"])]
     name: Option<String>,
     /// Unix socket to listen on.

@@ -204,7 +204,7 @@ impl Ends {
     }
 }
 
-/// Two ways with one name could not be told apart; two ends cannot be one device.
+/// Two ways with one name could not be distinguished; two ends cannot be one device.
 fn check_names(routes: &[RouteSpec]) -> Result<(), ConfigError> {
     if routes.is_empty() {
         return Err(ConfigError::NoEnds);

@@ -19,7 +19,7 @@ pub trait Carrier {
     fn room(&self) -> u64;
     /// Most unsent bytes that the server leaves with the transport.
     fn lowat(&self) -> Option<u64>;
-    /// The server waits, or does not, to be told once when there is room again below the mark.
+    /// Whether the server wants one notice when there is room again below the mark.
     fn tell_of_room(&mut self, is_waiting: bool);
     /// Something is done with the client's streams; `None`: there are none.
     fn at_client<T>(&mut self, act: impl FnOnce(&mut dyn Streams, Time) -> T) -> Option<T>;

@@ -102,8 +102,8 @@ impl<'a> Connection<'a> {
             self.flow.control = deployed.start();
             self.flow.control.on_window_change(&view, &WindowChange { cwnd, ssthresh });
         }
-        let told = socket.and_then(|socket| socket.idle_s);
-        let Some(idle) = told.or(self.flow.last_sent_at.map(|last| now - last)) else { return };
+        let logged = socket.and_then(|socket| socket.idle_s);
+        let Some(idle) = logged.or(self.flow.last_sent_at.map(|last| now - last)) else { return };
         let rto = socket.and_then(|socket| socket.rto_s).unwrap_or(self.flow.srtt + LEAST_RTO_S);
         self.rest(now, idle, rto);
     }

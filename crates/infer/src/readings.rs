@@ -121,19 +121,19 @@ pub(crate) fn unseen_noise(window: f64, rtt_s: f64) -> Option<Reading> {
 
 /// Packets sent again for each one sent, leaving out the transfers that have most.
 fn without_bursts(transfers: &[Transfer]) -> f64 {
-    let mut told: Vec<(f64, f64)> =
+    let mut rated: Vec<(f64, f64)> =
         transfers.iter().filter_map(|t| t.again.map(|again| (again, t.bytes / PAYLOAD))).collect();
-    told.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-    told.truncate(libm::ceil(told.len() as f64 * (1.0 - BURSTS)) as usize);
-    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| told.iter().map(of).sum::<f64>();
+    rated.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
+    rated.truncate(libm::ceil(rated.len() as f64 * (1.0 - BURSTS)) as usize);
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| rated.iter().map(of).sum::<f64>();
     sum(&|t| t.0) / sum(&|t| t.1).max(1.0)
 }
 
 /// Something waits in the queue that is not the session's own: after a pause a first byte takes a round trip and no more.
 fn are_first_bytes_late(transfers: &[Transfer]) -> bool {
-    let mut told: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
-    told.sort_by(f64::total_cmp);
-    told.len() >= FEWEST && told[told.len() * 3 / 4] - told[0] > LATE_S
+    let mut first_bytes: Vec<f64> = transfers.iter().filter_map(|transfer| transfer.first_byte_s).collect();
+    first_bytes.sort_by(f64::total_cmp);
+    first_bytes.len() >= FEWEST && first_bytes[first_bytes.len() * 3 / 4] - first_bytes[0] > LATE_S
 }
 
 /// Shares that noise may take under a reading, and the logarithm of how likely each is: `likely` says it of the packets sent again, of

@@ -36,7 +36,7 @@ const MOST_PACKETS: usize = 13;
 const MOST_AROUND: usize = 4;
 
 /// What the log says.
-pub(crate) enum Told {
+pub(crate) enum Known {
     /// The least RTT.
     Rtt(f64),
     /// RTT and the server's time together; and the most that they can be.
@@ -59,21 +59,21 @@ pub(crate) struct Point {
 /// What is looked at for a base RTT: each time that the server may think, with how likely the session is.
 pub(crate) type Look<'a> = dyn FnMut(f64, &[f64]) -> Vec<(Noise, f64)> + 'a;
 
-impl Told {
+impl Known {
     /// `full_bits`: of a full packet; `shown`: bit/s that the session shows.
-    pub fn by(transfers: &[Transfer], full_bits: f64, shown: f64) -> Told {
+    pub fn by(transfers: &[Transfer], full_bits: f64, shown: f64) -> Known {
         let least = |times: &mut dyn Iterator<Item = f64>| times.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
         let rtt = least(&mut transfers.iter().filter_map(|t| t.socket.and_then(|s| s.min_rtt_s.or(s.rtt_s))));
         if rtt.is_finite() {
-            return Told::Rtt(rtt);
+            return Known::Rtt(rtt);
         }
         let first_byte = least(&mut transfers.iter().filter_map(|t| t.first_byte_s));
         if first_byte.is_finite() {
             // The link is as fast as the session shows at least, so that a packet needs this time at most.
             let packet = (full_bits / shown).min(0.5 * first_byte);
-            return Told::Sum(first_byte - packet, first_byte - packet * QUICKER);
+            return Known::Sum(first_byte - packet, first_byte - packet * QUICKER);
         }
-        Told::Below(0.97 * least(&mut transfers.iter().map(|t| t.took_s)))
+        Known::Below(0.97 * least(&mut transfers.iter().map(|t| t.took_s)))
     }
 
     /// Look at what may be; `around` is where it is likeliest, if that is known. Fewer points are looked at where packets are played.
@@ -82,8 +82,8 @@ impl Told {
         let most = around.map_or(anywhere, |_| MOST_AROUND);
         let apart = if of_packets { APART_PACKETS } else { APART };
         match self {
-            Told::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
-            Told::Sum(sum, highest) => {
+            Known::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
+            Known::Sum(sum, highest) => {
                 let every = if of_packets || around.is_some() { EVERY } else { 1 };
                 let all = THINKS.iter().step_by(every).map(|think| sum - think);
                 let start = all.filter(|rtt| *rtt >= LEAST_SHARE * sum).chain(around).collect();
@@ -95,7 +95,7 @@ impl Told {
                 lowest.from = lowest.from.min((sum - longest).max(LEAST_SHARE * sum));
                 points
             }
-            Told::Below(most_s) => {
+            Known::Below(most_s) => {
                 let (low, high) = around.map_or((most_s / TIMES, *most_s), |rtt| {
                     let high = (rtt * apart).min(*most_s);
                     (high / (apart * apart), high)
@@ -111,15 +111,15 @@ impl Told {
 
     /// The log says nothing of the RTT but how long transfers took.
     pub fn is_nothing(&self) -> bool {
-        matches!(self, Told::Below(_))
+        matches!(self, Known::Below(_))
     }
 
     /// What the server may think with a base RTT.
     fn thinks(&self, rtt: f64) -> Vec<f64> {
         match self {
-            Told::Sum(sum, _) => vec![(sum - rtt).max(0.0)],
-            Told::Rtt(_) => THINKS.to_vec(),
-            Told::Below(_) => THINKS.into_iter().step_by(EVERY).collect(),
+            Known::Sum(sum, _) => vec![(sum - rtt).max(0.0)],
+            Known::Rtt(_) => THINKS.to_vec(),
+            Known::Below(_) => THINKS.into_iter().step_by(EVERY).collect(),
         }
     }
 }
@@ -130,8 +130,8 @@ pub(crate) fn likeliest(points: &[Point]) -> &Point {
 }
 
 impl Point {
-    pub fn at(rtt: f64, told: &Told, look: &mut Look) -> Point {
-        Point { rtt, from: rtt, to: rtt, weighed: look(rtt, &told.thinks(rtt)) }
+    pub fn at(rtt: f64, known: &Known, look: &mut Look) -> Point {
+        Point { rtt, from: rtt, to: rtt, weighed: look(rtt, &known.thinks(rtt)) }
     }
 
     /// Logarithm of how likely it is with the likeliest time that the server may think, tempered, and of what is believed of its place.

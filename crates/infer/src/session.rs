@@ -14,7 +14,7 @@ use crate::filter::Course;
 use crate::log::Transfer;
 use crate::neighbour::Shared;
 use crate::readings::{Reading, readings, unseen_noise};
-use crate::round_trips::{Point, TEMPERED_RTT, Told, likeliest};
+use crate::round_trips::{Known, Point, TEMPERED_RTT, likeliest};
 use crate::waits;
 
 /// A path that the log allows.
@@ -93,7 +93,7 @@ struct Session<'a> {
     deployed: &'a Deployed,
     neighbour: Deployed,
     settings: &'a Settings,
-    told: Told,
+    known_rtt: Known,
 }
 
 /// A reading, weighed.
@@ -112,7 +112,7 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         deployed,
         neighbour: neighbour(),
         settings,
-        told: Told::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
+        known_rtt: Known::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
     };
     let all = readings(transfers, settings.retransmitted);
     let likely = likely_ones(session.weighed(&all), GIVEN_UP);
@@ -163,7 +163,7 @@ impl Session<'_> {
             if reading.is_plain() {
                 return alone(reading, plain.clone());
             }
-            alone(reading, vec![Point::at(base, &self.told, &mut self.look(reading, TRIED_PACKETS))])
+            alone(reading, vec![Point::at(base, &self.known_rtt, &mut self.look(reading, TRIED_PACKETS))])
         };
         // Where packets are lost, the times as if nothing was lost say nothing of the RTT: it is looked for anywhere under the likeliest
         // queue, and under noise, and around what is found there under the others.
@@ -202,7 +202,7 @@ impl Session<'_> {
     /// Base RTTs under a reading.
     fn points(&self, reading: Reading, around: Option<f64>, tried: usize) -> Vec<Point> {
         let of_packets = !(reading.is_plain() && self.deployed.is_window_based());
-        self.told.points(around, of_packets, &mut self.look(reading, tried))
+        self.known_rtt.points(around, of_packets, &mut self.look(reading, tried))
     }
 
     /// Beside a neighbour: `plain` is what the session has of the link.
@@ -229,7 +229,7 @@ impl Session<'_> {
         let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
         let packets = self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum::<f64>();
         let kept = if is_cheap { KEPT } else { KEPT_PACKETS * share * libm::sqrt(SHORT / packets.max(SHORT)) }
-            * if self.told.is_nothing() { UNTOLD } else { 1.0 };
+            * if self.known_rtt.is_nothing() { UNTOLD } else { 1.0 };
         let mut explained: Vec<(usize, Explained)> = vec![];
         let mut tables: Vec<(f64, Tables)> = vec![];
         for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {
@@ -254,8 +254,8 @@ impl Session<'_> {
     /// Where a log counts no retransmissions, and tells no window, a path that loses at random explains it, too, if such a loss holds a
     /// window as small as the session's: the link is then faster by anything.
     fn unseen(&self, found: &[Drawn]) -> Option<Drawn> {
-        let is_told = |t: &Transfer| t.again.is_some() || t.socket.is_some_and(|socket| socket.cwnd.is_some());
-        if !self.deployed.is_window_based() || self.transfers.iter().any(is_told) {
+        let is_logged = |t: &Transfer| t.again.is_some() || t.socket.is_some_and(|socket| socket.cwnd.is_some());
+        if !self.deployed.is_window_based() || self.transfers.iter().any(is_logged) {
             return None;
         }
         let likeliest = found.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;

@@ -8,7 +8,7 @@
 /// The ECN field of an IP packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnField {
-    /// Not ECN-capable: congestion is told by dropping.
+    /// Not ECN-capable: congestion is signalled by dropping.
     #[default]
     NotEct = 0b00,
     /// ECN-capable, of a scalable sender (RFC 9331).

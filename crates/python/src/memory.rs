@@ -1,4 +1,4 @@
-//! What the machine has, so that a run that grows without end is told before the machine stands still.
+//! The machine's memory, so that a run that grows without end is stopped before the machine stalls.
 
 use playpath_sim::Progress;
 use std::fs::read_to_string;

@@ -163,7 +163,7 @@ pub struct PathCounts {
     pub reinjections: Option<u64>,
     pub hol_blocking_time_s: Option<f64>,
     pub max_out_of_order_bytes: Option<u64>,
-    /// Told as the switches themselves.
+    /// Recorded as the switches themselves.
     #[serde(rename = "switches", deserialize_with = "underflow_predicted")]
     #[schemars(with = "Option<Switches>")]
     pub switches_underflow_predicted: Option<u64>,

@@ -108,7 +108,7 @@ impl Check<'_> {
         }
         match value {
             Value::Object(map) if self.is_drawn && is_distribution(value) => return self.table(map, &DISTRIBUTION, at),
-            // A set of files; what is wrong with one of them is told when it is read.
+            // A set of files; errors in one of them are reported when it is read.
             Value::Array(_) if self.is_drawn && matches!(spec.kind, Kind::File) => return Ok(()),
             _ => {}
         }

@@ -71,11 +71,11 @@ pub struct Conversation {
     http: Http,
     /// In place of `http`, where TLS has chosen it.
     two: Option<Box<Http2>>,
-    told: ServerView,
+    viewer: ServerView,
     doubt: Option<Warning>,
     /// The session that the client says it is of.
     session: Option<String>,
-    /// What is told of the server with each file.
+    /// Server data (CMSD) sent with each file.
     policy: Option<ServerPolicy>,
     /// What the client has reported and nobody has taken yet.
     reports: Vec<String>,
@@ -129,7 +129,7 @@ impl Conversation {
             alt_svc: None,
             http: Http::default(),
             two: None,
-            told: ServerView::new(Believed::default()),
+            viewer: ServerView::new(Believed::default()),
             doubt: None,
             session: None,
             policy: None,
@@ -179,8 +179,8 @@ impl Conversation {
             return false;
         }
         let mut doubts = Vec::new();
-        let told = self.told.handle_report(cmcd, &mut doubts);
-        self.hand_over(now, told, doubts);
+        let viewer = self.viewer.handle_report(cmcd, &mut doubts);
+        self.hand_over(now, viewer, doubts);
         true
     }
 
@@ -342,7 +342,7 @@ impl Conversation {
         self.incoming.footprint() + unchecked + opened + two + 64 * self.outgoing.pieces()
     }
 
-    /// End it now: the peer is told by a reset.
+    /// End it now, with a reset.
     pub fn abort(&mut self, now: Time) {
         self.transport.abort(now);
         self.take_events();
@@ -432,14 +432,14 @@ impl Conversation {
         true
     }
 
-    /// What the client told with its request is taken, and what is told to it added.
+    /// Takes the client data of a request, and adds the server data to the answer.
     fn complete(&mut self, now: Time, answer: &mut Answer) {
-        if let Some((cmcd, body_bytes)) = &answer.told {
+        if let Some((cmcd, body_bytes)) = &answer.cmcd {
             self.take_client_data(now, cmcd, *body_bytes);
         }
         self.reports.extend(answer.reports.take());
         self.add_server_data(answer);
-        self.alt_svc.iter().for_each(|told| answer.add("Alt-Svc", told));
+        self.alt_svc.iter().for_each(|alternative| answer.add("Alt-Svc", alternative));
     }
 
     /// An answer ends at this offset of the bytes in the clear.
@@ -551,14 +551,14 @@ impl Conversation {
     fn take_client_data(&mut self, now: Time, cmcd: &Cmcd, body_bytes: u64) {
         self.session.clone_from(&cmcd.sid);
         let mut doubts = Vec::new();
-        let told = self.told.handle_request(cmcd, Some(body_bytes), &mut doubts);
-        self.hand_over(now, told, doubts);
+        let viewer = self.viewer.handle_request(cmcd, Some(body_bytes), &mut doubts);
+        self.hand_over(now, viewer, doubts);
     }
 
-    fn hand_over(&mut self, now: Time, told: Option<AppParameters>, doubts: Vec<Warning>) {
+    fn hand_over(&mut self, now: Time, viewer: Option<AppParameters>, doubts: Vec<Warning>) {
         self.doubt = self.doubt.take().or(doubts.into_iter().next());
-        if let Some(told) = told {
-            self.tell(now, told);
+        if let Some(viewer) = viewer {
+            self.tell(now, viewer);
         }
     }
 

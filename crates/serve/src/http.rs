@@ -30,7 +30,7 @@ pub struct Answer {
     /// No more requests are read after it.
     pub is_last: bool,
     /// What the client told of itself, with the size of the body.
-    pub told: Option<(Cmcd, u64)>,
+    pub cmcd: Option<(Cmcd, u64)>,
     /// What a player has reported, a dictionary in each line.
     pub reports: Option<String>,
     /// How our own client asks for it to be written ([`DELIVERY`]).
@@ -204,9 +204,9 @@ fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
     let _ = write!(headers, "Content-Length: {len}\r\n");
     let body = (asked.head.method != "HEAD").then(|| (len, Source::File(found.file, from)));
     let head = head(status, &headers, asked.is_last, date);
-    let told = client_data(asked).map(|cmcd| (cmcd, len));
+    let cmcd = client_data(asked).map(|cmcd| (cmcd, len));
     let delivery = asked.head.field(DELIVERY).map(str::to_string);
-    Answer { head, body, is_last: asked.is_last, told, delivery, status: code(status), ..Answer::default() }
+    Answer { head, body, is_last: asked.is_last, cmcd, delivery, status: code(status), ..Answer::default() }
 }
 
 /// CMCD of the query, or else of the headers.

@@ -88,10 +88,10 @@ pub struct Arguments {
     /// Interval of those time series.
     #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = interval)]
     pub sample: Duration,
-    /// What the congestion control is told of the video, where the player does not tell: size of the playout buffer.
+    /// Size of the playout buffer for the congestion control, where the player does not send it.
     #[arg(long, value_name = "SIZE", requires = "video_rate")]
     pub playout_buffer: Option<Bytes>,
-    /// And its mean rate.
+    /// Mean rate of the video, likewise.
     #[arg(long, value_name = "RATE", requires = "playout_buffer")]
     pub video_rate: Option<Rate>,
     /// Tell players of the server with each file, in the header CMSD-Dynamic: throughput (etp) and RTT.
@@ -147,7 +147,7 @@ impl Arguments {
         wrong.map_or(Ok(()), |(option, _, why)| Err(format!("{option}: {why}")))
     }
 
-    /// What the control is told of the video.
+    /// What the control gets to know of the video.
     pub fn app_parameters(&self) -> Option<AppParameters> {
         let (Bytes(playout_buffer_bytes), video_rate) = self.playout_buffer.zip(self.video_rate)?;
         Some(AppParameters { playout_buffer_bytes, video_rate, ..AppParameters::default() })
@@ -166,7 +166,7 @@ impl Arguments {
         }
     }
 
-    /// What a server of TCP is told; with TLS, the fingerprint of its key too. Errors: one line.
+    /// Settings of a server of TCP; with TLS, the fingerprint of its key too. Errors: one line.
     pub fn settings(&self) -> Result<(Settings, Option<String>), String> {
         self.check()?;
         let sender = self.sender(json!({}))?;
@@ -198,7 +198,7 @@ impl Arguments {
         Ok((settings, spki))
     }
 
-    /// What a server of QUIC is told, and where it answers. Errors: one line.
+    /// Settings of a server of QUIC, and its address. Errors: one line.
     pub fn quic_settings(&self) -> Result<(quic::server::Settings, SocketAddr), String> {
         self.check()?;
         let sender = self.sender(json!({ "transport": "quic" }))?;

@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     say(&said)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
-    arguments.app_parameters().into_iter().for_each(|told| server.tell(told));
+    arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if logs.reports.is_some() {
         server.log_reports();
@@ -221,10 +221,10 @@ pub(crate) fn write_record(
     (clock, write_errors): (&Clock, u64),
 ) -> Result<(), Failure> {
     let (Some(file), Some(recorder)) = (file, recorder) else { return Ok(()) };
-    let mut told = recorder.to_json();
-    told["start_ns"] = json!(clock.start_nanos);
-    told["write_errors"] = json!(write_errors);
-    std::fs::write(file, told.to_string()).map_err(|error| Failure::Run(format!("{}: {error}", file.display())))
+    let mut report = recorder.to_json();
+    report["start_ns"] = json!(clock.start_nanos);
+    report["write_errors"] = json!(write_errors);
+    std::fs::write(file, report.to_string()).map_err(|error| Failure::Run(format!("{}: {error}", file.display())))
 }
 
 /// Until a packet can be read, or a signal or the end of standard input says that it is over.

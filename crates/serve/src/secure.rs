@@ -82,7 +82,7 @@ impl Secure {
         self.sealed
     }
 
-    /// The client is told that no more comes.
+    /// Sends close_notify.
     pub fn end(&mut self) {
         self.tls.send_close_notify();
     }

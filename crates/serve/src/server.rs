@@ -69,7 +69,7 @@ pub struct Server {
     accesses: VecDeque<Access>,
     keeps_accesses: bool,
     /// What the control learns of the video at the start, where the player does not tell.
-    told: Option<AppParameters>,
+    parameters: Option<AppParameters>,
     /// What players learn of the server, if anything.
     policy: Option<ServerPolicy>,
     /// What players have reported, by whom, if somebody wants to hear of it.
@@ -107,7 +107,7 @@ impl Server {
             recorder: None,
             accesses: VecDeque::new(),
             keeps_accesses: false,
-            told: None,
+            parameters: None,
             policy: None,
             reports: VecDeque::new(),
             keeps_reports: false,
@@ -120,8 +120,8 @@ impl Server {
     }
 
     /// Tell the control of every new connection of the video.
-    pub fn tell(&mut self, told: AppParameters) {
-        self.told = Some(told);
+    pub fn tell(&mut self, parameters: AppParameters) {
+        self.parameters = Some(parameters);
     }
 
     /// Tell players of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
@@ -299,11 +299,11 @@ impl Server {
             self.tokens.insert(mptcp.token(), id);
         }
         let mut conversation = Conversation::new(now, transport, path);
-        self.told.iter().for_each(|told| conversation.tell(now, *told));
+        self.parameters.iter().for_each(|parameters| conversation.tell(now, *parameters));
         self.policy.into_iter().for_each(|policy| conversation.tell_client(policy));
         let secure = self.settings.tls.as_ref().and_then(Secure::new);
         secure.into_iter().for_each(|secure| conversation.secure(secure));
-        self.settings.alt_svc.iter().for_each(|told| conversation.tell_alternative(told.clone()));
+        self.settings.alt_svc.iter().for_each(|place| conversation.tell_alternative(place.clone()));
         self.connections.insert(id, conversation);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }

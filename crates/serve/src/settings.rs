@@ -1,4 +1,4 @@
-//! What a server is told: the transport, the addresses, the limits.
+//! Settings of a server: the transport, the addresses, the limits.
 
 use playpath_scenario::{Scenario, SenderSpec, TransportSpec};
 use playpath_transport::tls::Resumption;

@@ -1,4 +1,4 @@
-//! What a flow sends and is told, packet by packet, for the time-sequence diagram of a traced run.
+//! What a flow sends and what is acknowledged, packet by packet, for the time-sequence diagram of a traced run.
 //!
 //! Everything is in bytes of a path's own stream, from the first data byte that the server sends on it. What a packet is
 //! follows from the numbers on it: bytes that the path was given before are a retransmission, bytes of the data that another

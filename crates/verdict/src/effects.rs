@@ -35,7 +35,7 @@ pub enum Outcome {
     Open,
 }
 
-/// The outcomes in the order in which they are told, with their words.
+/// The outcomes in the order in which they are listed, with their words.
 pub const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::Better, "better"),
     (Outcome::Worse, "worse"),

@@ -1,4 +1,4 @@
-//! A race of choices: sessions are added until the best is decided, and what is beaten plays no more. However often one looks, a whole
+//! A race of choices: sessions are added until the best is decided, and a beaten choice stops early. However often one looks, a whole
 //! race names a false winner in at most 5 % of cases.
 //!
 //! What is raced is a bounded figure, since of an unbounded mean no number of sessions proves anything: how many times what one notices
@@ -77,7 +77,7 @@ impl Ranker {
         if is_apart { Relation::Apart } else { Relation::Open }
     }
 
-    /// The level, of all that a race may err, at which the pair would just be told apart.
+    /// The level, of all that a race may err, at which the pair would just be distinguished.
     pub(crate) fn raced_p(&self, one: usize, other: usize, metric: &'static Metric) -> f64 {
         let won = self.won(one, other, metric);
         (FALSE_WINNERS * self.wanted(metric) / won.worse.max(won.better)).min(1.0)

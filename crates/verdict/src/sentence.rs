@@ -191,7 +191,7 @@ impl<'a> Teller<'a> {
         format!("{} are alike{viewer}.{has}{within}", join(&together))
     }
 
-    /// How far apart a race leaves those that are alike, at the first criterion of which that can be told.
+    /// How far apart a race leaves those that are alike, at the first criterion for which that is known.
     fn within(&self, together: &[&String]) -> String {
         let best = self.ranker.index(self.best);
         let others = || together.iter().map(|sender| self.ranker.index(sender)).filter(|sender| *sender != best);

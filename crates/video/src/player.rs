@@ -1,4 +1,4 @@
-//! The player interface: what a client asks of the network and what it is told.
+//! The player interface: requests to the network and events from it.
 //!
 //! Driving contract. Call one `handle_*`, then drain [`Player::poll_action`] until `None`, then ask [`Player::poll_timeout`]
 //! and, for each open connection, [`Player::read_limit`]. Both may change with every `handle_*` call and with nothing else,

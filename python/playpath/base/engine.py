@@ -86,7 +86,7 @@ class FilmFigures(TypedDict):
 
 
 Watch = Callable[[float, float], None]
-"""Told now and then, by the thread that plays, how many seconds were played and how many there probably are."""
+"""Called now and then, by the thread that plays, with the seconds played and the seconds expected."""
 
 
 def version() -> str:

@@ -10,7 +10,7 @@ _PLAIN = "cc|scheduler|abr|seeds|jobs|paths|sessions|until_decided"
 
 
 class PlaypathError(Exception):
-    """An error that is told to the user in one line, without a traceback."""
+    """An error that is shown to the user in one line, without a traceback."""
 
     exit_status = 1
 

@@ -121,7 +121,7 @@ def import_ahead(*modules: str) -> None:
     """Import what is needed later while something else is waited for: the engine, say.
 
     In a thread of its own, where no Ctrl-C leaves half a module. Who imports one of them meanwhile waits for it; what fails here
-    fails there again, and is told there.
+    fails there again, and is reported there.
     """
 
     def fetch() -> None:

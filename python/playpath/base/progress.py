@@ -10,7 +10,7 @@ from typing import Any
 from playpath.base.engine import Watch
 
 Progress = Callable[[float, int], None]
-"""Told how many are done, parts included, and how many there are."""
+"""Called with how many are done, parts included, and how many there are."""
 
 
 class Pulse:
@@ -19,7 +19,7 @@ class Pulse:
     Parameters
     ----------
     progress : callable
-        Told by the thread that calls `count` and `tell`.
+        Called by the thread that calls `count` and `tell`.
     total : int
         Sessions in all.
     """

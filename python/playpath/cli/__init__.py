@@ -138,7 +138,7 @@ def _last_resort(error: BaseException) -> str:
 
 
 def _flush_stderr() -> None:
-    """What could not be told is lost; left in the buffer, it would make the interpreter end with a status of its own, 120."""
+    """Output that could not be written is dropped; left in the buffer, it would make the interpreter end with a status of its own, 120."""
     try:
         sys.stderr.flush()
     except OSError:
@@ -147,7 +147,7 @@ def _flush_stderr() -> None:
 
 def _leave(status: int) -> None:
     """Exit; sessions dropped by a second Ctrl-C still compute, and the interpreter cannot end their threads cleanly."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a Ctrl-C from here on is told with a traceback
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a Ctrl-C from here on shows a traceback
     if threading.active_count() > 1:
         # What the threads have on the machine does not end with them. (Nothing else brings the module in.)
         if (bed := sys.modules.get("playpath.real.testbed.bed")) is not None:

@@ -1,4 +1,4 @@
-"""How many runs to look at, and what is told of the rule by which they decide (`crates/verdict/src/evidence.rs`)."""
+"""How many runs to look at, and how the rule by which they decide is described (`crates/verdict/src/evidence.rs`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a race is looked at, and what is told of its rule (`crates/verdict/src/race.rs`)."""
+"""When a race is looked at, and how its rule is described (`crates/verdict/src/race.rs`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST = 256
 MOST_PACKETS = 100_000_000
 """What a race costs at most that nobody asked for: about half a minute of one core."""
 RULE = (
-    "until the best is decided or the most seeds are reached; what is proven to be worse plays no more; proven by bets, so that a whole "
+    "until the best is decided or the most seeds are reached; senders proven worse stop early; proven by bets, so that a whole "
     "race names a false winner in at most 5 % of cases, however often one looks"
 )
 _LEAST_STEP = 4

@@ -113,7 +113,7 @@ class Decision:
     ranks : dict of str to int
         1 for the best; senders alike in everything that counts share a rank.
     places : dict of str to tuple of int
-        The first and the last place that each may have, by what is proven: senders not told apart share theirs.
+        The first and the last place that each may have, by what is proven: senders whose order is not proven share theirs.
     criteria : dict of str to list of Judged
         Each other sender against the best, every criterion judged for itself.
     weighed : dict of str to str
@@ -127,7 +127,7 @@ class Decision:
         Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
         stall, in seconds at one step less of the picture, at which that changes.
     more_runs : int or None
-        Estimate of the further runs that would settle all open comparisons; None when it cannot be told.
+        Estimate of the further runs that would settle all open comparisons; None when it is not known.
     more_runs_for_viewer : int or None
         The same for what the viewer sees alone, without the network's costs.
     """

@@ -28,7 +28,7 @@ class Trial:
     Attributes
     ----------
     sender, best, metric : str
-        The first criterion in which the two are told apart, or that leaves them open.
+        The first criterion in which a difference is proven, or that leaves them open.
     difference : float
         Of their means, in the metric's unit.
     is_proven : bool

@@ -1,6 +1,6 @@
 """Draws the figures of a study: for a column of 8.5 cm, where their smallest letters have 6 points.
 
-Nothing is told by colour alone: bars have hatches, lines have markers and dashes, traces differ in dashes and weight.
+Nothing depends on colour alone: bars have hatches, lines have markers and dashes, traces differ in dashes and weight.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A region is a box of at most three conditions, found greedily: each is the one that most raises how many more points the box has
 with the claim than its size would give (weighted relative accuracy, Lavrač et al. 1999). One that chance would give as well
-(hypergeometric, one in twenty, for the number of conditions that were tried) is not told.
+(hypergeometric, one in twenty, for the number of conditions that were tried) is left out.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ each as SVG and PNG.
 
 Every function takes an optional `ax` (or `axes`), draws on it and returns it.
 
-Colours are safe for colour-blind readers, and nothing is told by colour alone: senders also differ in marker and hatch.
+Colours are safe for colour-blind readers, and nothing depends on colour alone: senders also differ in marker and hatch.
 Axes carry units; means carry the 95 % intervals of their medians.
 """
 

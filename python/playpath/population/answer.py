@@ -447,7 +447,7 @@ class PopulationResult(Tabular):
         return between_share([scores[group] for group in _groups_of(self.keys["path"].head(len(scores)).to_numpy())])
 
     def group_columns(self) -> list[str]:
-        """What viewers can be told apart by: columns of the set that are asked for, then drawn figures."""
+        """What viewers can be grouped by: columns of the set that are asked for, then drawn figures."""
         asked = [f"group.{name}" for name in self.population.group]
         drawn = [n for n in ("rate_mbps", "rtt_ms", "loss_percent") if n in self.paths.columns]
         return [*asked, *(n for n in drawn if self.paths[n].drop_nulls().n_unique() > 1)]

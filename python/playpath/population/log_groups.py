@@ -1,4 +1,4 @@
-"""What sessions can be told apart by: the columns of a log that its users' table keeps, and the day and the hour of a session.
+"""What sessions can be grouped by: the columns of a log that its users' table keeps, and the day and the hour of a session.
 
 A name is looked for among the columns of a row, then among what its request tells: parameters of its URL, CMCD's keys. `day` and
 `hour` need no column of that name: they are read from the row's time, in the time zone that it is written in.

@@ -62,7 +62,7 @@ def population(
         Instead of those of `[population]`.
     until_decided : int or bool, optional
         Begin with 20 paths and add some, up to this many (True: 320) or all links and users that there are, until the best sender is
-        decided. Who is proven to be worse than another plays no more; see `playpath.population.raced`. Where paths are drawn without
+        decided. A sender proven worse than another stops early; see `playpath.population.raced`. Where paths are drawn without
         end, one session is played on each.
     executor : str or concurrent.futures.Executor
         `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
@@ -81,7 +81,7 @@ def population(
         loaded = _racing(loaded, until_decided, paths, sessions)
         most = loaded.paths
     steps = race_looks(FEWEST_UNITS, most) if most and most > FEWEST_UNITS else [loaded.paths]
-    design = path_table(loaded, range(steps[-1]))  # what is wrong at a path is told before anything runs
+    design = path_table(loaded, range(steps[-1]))  # errors at a path are reported before anything runs
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
     with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code) as run:

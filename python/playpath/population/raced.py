@@ -22,7 +22,7 @@ from playpath.population.intervals import Estimate
 from playpath.population.versus import ALIKE, Relation
 
 RULE = (
-    "a quarter more paths at each look, until the best is decided or the most paths are reached; who is proven to be worse plays no more; "
+    "a quarter more paths at each look, until the best is decided or the most paths are reached; senders proven worse stop early; "
     "proven by bets, so that a whole race names a false winner in at most 5 % of cases, however often one looks"
 )
 _LEVEL = 0.05

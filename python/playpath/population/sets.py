@@ -50,7 +50,7 @@ class Unit:
     settings : dict
         Dotted setting → value.
     groups : dict
-        What results may be told apart by.
+        What results may be grouped by.
     lap_s : float
         Length of its trace, which repeats; infinite without one.
     known_from : str

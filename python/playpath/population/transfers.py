@@ -2,7 +2,7 @@
 
 A file is read line by line, packed or not, so that memory holds the sessions under way and no more: a session is complete when
 nothing of it came for half an hour, or when its file ends. A file without a column of sessions is one session and gives it its name.
-Rows that cannot be are counted by what is wrong with them (`Faults`), and told.
+Rows that cannot be are counted by what is wrong with them (`Faults`) and reported.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Session:
     retransmitted : float or None
         Share of the bytes that was sent again, where the log counts it.
     viewer : str
-        Whose session it is: as the log names them, before sessions of one name are told apart.
+        Whose session it is: as the log names them, before sessions of the same name get numbers.
     """
 
     name: str

@@ -162,7 +162,7 @@ def tune(
     budget : int
         Most parameter sets to try.
     seed : int
-        Of the optimiser.
+        Seed of the optimiser.
     controllers : mapping, optional
         Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
     store : path, optional

@@ -1,9 +1,9 @@
 """A scenario as one page: what it says, as it says it, and every default that was filled in, marked as one.
 
-How it is told apart: what the document gives is printed as typed; a default is a value of the resolved scenario whose place the
-document does not fill and that is in force (in CCP's mode `paper` its guards are not). A text that stands for a table fills the
-place whose value it is (`queue = "1 bdp"` its limit), else the first one (`jitter = "0.05 ms"` its amplitude, which is resolved
-as 50 us).
+How typed values and defaults are distinguished: what the document gives is printed as typed; a default is a value of the resolved
+scenario whose place the document does not fill and that is in force (in CCP's mode `paper` its guards are not). A text that stands
+for a table fills the place whose value it is (`queue = "1 bdp"` its limit), else the first one (`jitter = "0.05 ms"` its amplitude,
+which is resolved as 50 us).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ export interface PlaybackEvent {
   [field: string]: unknown;
 }
 
-/** What a congestion control was told and did. */
+/** Events and decisions of a congestion control. */
 export interface WindowEvent {
   time_s: number;
   path: number;

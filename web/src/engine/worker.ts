@@ -12,7 +12,7 @@ let engine: Engine;
 let staged = "";
 
 function prepare({ text, overrides, senders, ecn, files }: Asks["prepare"]["ask"]): Prepared {
-  engine.ask("resolve", { text, overrides, files }); // What is wrong is told of the text as it was written.
+  engine.ask("resolve", { text, overrides, files }); // Errors refer to the text as it was written.
   let toml: string = engine.ask("edit", { text, overrides, senders, files });
   if (ecn) toml = engine.ask("edit", { text: toml, overrides: { set: Object.fromEntries(senders.map((_, i) => [`sender.${i}.ecn`, true])) }, senders: [], files });
   const resolvedText = engine.text("resolve", { text: toml, overrides: {}, files });

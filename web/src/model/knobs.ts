@@ -129,7 +129,7 @@ export function around(knob: Knob, value: number | null, count: number, reach = 
   return [...new Set(knob.zero ? [0, ...values] : values)];
 }
 
-/** What the engine is told besides the scenario: lists first, then single keys, which may be within them. */
+/** What the engine gets besides the scenario: lists first, then single keys, which may be within them. */
 export function overrides(state: State, base: { path: unknown[]; traffic: unknown[] }): Record<string, unknown> {
   const set: Record<string, unknown> = {};
   if (state.paths.length) {

@@ -1,4 +1,4 @@
-/** The time axis that strips and charts share: round places, told in one way. */
+/** The time axis that strips and charts share: round places in one format. */
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
 

@@ -23,7 +23,7 @@ const TICK_ROOM = 90;
 
 export class Charts {
   readonly element = h("div", { class: "charts" });
-  /** Whether lines are told by least, most and mean, since they have more samples than places. */
+  /** Whether lines are drawn as least, most and mean, since they have more samples than places. */
   isDense = false;
   private plots: uPlot[] = [];
   private drawn: (() => void) | null = null;

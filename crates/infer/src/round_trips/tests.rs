@@ -15,30 +15,30 @@ fn peak(rtt: f64, thinks: &[f64]) -> Vec<(Noise, f64)> {
 
 #[test]
 fn a_socket_tells_the_round_trip_and_a_first_byte_its_sum_with_the_server() {
-    assert!(matches!(Told::by(&[transfer(Some(0.06), Some(0.05))], 12e3, 12e6), Told::Rtt(rtt) if rtt == 0.05));
+    assert!(matches!(Known::by(&[transfer(Some(0.06), Some(0.05))], 12e3, 12e6), Known::Rtt(rtt) if rtt == 0.05));
     // A packet of 12 kbit takes 1 ms at 12 Mbit/s.
     assert!(
-        matches!(Told::by(&[transfer(Some(0.06), None)], 12e3, 12e6), Told::Sum(s, most) if (s - 0.059).abs() < 1e-12 && (most - 0.0597).abs() < 1e-12)
+        matches!(Known::by(&[transfer(Some(0.06), None)], 12e3, 12e6), Known::Sum(s, most) if (s - 0.059).abs() < 1e-12 && (most - 0.0597).abs() < 1e-12)
     );
-    assert!(matches!(Told::by(&[transfer(None, None)], 12e3, 12e6), Told::Below(most) if most < 0.5));
+    assert!(matches!(Known::by(&[transfer(None, None)], 12e3, 12e6), Known::Below(most) if most < 0.5));
 }
 
 #[test]
 fn points_are_close_where_the_session_is_likely_and_stand_for_all_between_them() {
-    for told in [Told::Below(0.5), Told::Sum(0.06, 0.06)] {
-        let points = told.points(None, false, &mut peak);
+    for known in [Known::Below(0.5), Known::Sum(0.06, 0.06)] {
+        let points = known.points(None, false, &mut peak);
         let best = likeliest(&points);
         assert!((best.rtt / 0.04 - 1.0).abs() < 0.02, "{}", best.rtt);
         assert!(best.to / best.from < 1.06, "{} to {}", best.from, best.to);
         assert!(points.windows(2).all(|two| two[0].to == two[1].from && two[0].rtt < two[1].rtt));
-        let few = told.points(Some(0.04), true, &mut peak);
+        let few = known.points(Some(0.04), true, &mut peak);
         assert!(few.len() < points.len() && few.iter().any(|point| point.rtt == 0.04));
     }
 }
 
 #[test]
 fn a_first_byte_leaves_one_time_of_the_server_for_each_round_trip() {
-    for point in Told::Sum(0.06, 0.06).points(None, false, &mut peak) {
+    for point in Known::Sum(0.06, 0.06).points(None, false, &mut peak) {
         let [(noise, _)] = point.weighed[..] else { panic!("one time") };
         assert!((point.rtt + noise.think_s - 0.06).abs() < 1e-12);
     }

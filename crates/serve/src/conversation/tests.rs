@@ -24,7 +24,7 @@ fn conversation() -> Conversation {
 }
 
 fn known_rate(conversation: &Conversation) -> Rate {
-    let mut view = conversation.told.clone();
+    let mut view = conversation.viewer.clone();
     view.handle_request(&Cmcd::default(), None, &mut Vec::new()).unwrap().video_rate
 }
 

@@ -151,8 +151,8 @@ fn what_a_client_tells_of_itself_is_read_from_query_or_headers() {
         "GET /clip.mp4?CMCD=bl%3D2100%2Cbr%3D3200 HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nCMCD-Request: bl=2100\r\nCMCD-Object: br=3200\r\n\r\n",
     ] {
-        let (told, len) = site.answer(request).told.unwrap();
-        assert_eq!((told.bl_ms, told.br_kbps, len), (Some(2100), Some(3200), 10));
+        let (cmcd, len) = site.answer(request).cmcd.unwrap();
+        assert_eq!((cmcd.bl_ms, cmcd.br_kbps, len), (Some(2100), Some(3200), 10));
     }
-    assert!(site.answer("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n").told.is_none());
+    assert!(site.answer("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n").cmcd.is_none());
 }

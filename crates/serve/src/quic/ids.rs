@@ -8,7 +8,7 @@
 use playpath_transport::codec::quic::{NewId, PROTOCOL_VIOLATION};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Ids of the client that are kept at a time, as it is told (`active_connection_id_limit`); most of ours that it is given.
+/// Ids of the client that are kept at a time (`active_connection_id_limit`); also the most of ours that it is given.
 pub const MOST: u64 = 4;
 /// Retirements that a client may leave unacknowledged (§5.1.2 asks for twice the limit at least).
 pub const MOST_RETIRING: usize = 8 * MOST as usize;

@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }))?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store, tls, Box::new(Random));
-    arguments.app_parameters().into_iter().for_each(|told| server.tell(told));
+    arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if arguments.record.is_some() {
         server.record(Recorder::new(arguments.sample), address);
@@ -144,7 +144,7 @@ impl Serves for Loop {
 }
 
 impl Loop {
-    /// Every client is told that the server ends; the record is written.
+    /// Closes every connection and writes the record.
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.clock.now();
         let recorder = self.server.take_record(now);

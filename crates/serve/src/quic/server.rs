@@ -39,7 +39,7 @@ pub const HEADERS: u32 = 48;
 /// Answers to strangers that wait to leave; more are not sent.
 const MOST_REFUSALS: usize = 64;
 
-/// What a server is told.
+/// Settings of a server.
 pub struct Settings {
     /// Congestion control.
     pub sender: SenderSpec,
@@ -90,7 +90,7 @@ pub struct Server {
     refusals: VecDeque<(Envelope, Vec<u8>)>,
     next_id: u64,
     accesses: VecDeque<Access>,
-    told: Option<AppParameters>,
+    parameters: Option<AppParameters>,
     policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
     /// What is kept of the connections, and the address that stands for this end in it.
@@ -118,7 +118,7 @@ impl Server {
             refusals: VecDeque::new(),
             next_id: 0,
             accesses: VecDeque::new(),
-            told: None,
+            parameters: None,
             policy: None,
             reports: VecDeque::new(),
             recorder: None,
@@ -151,8 +151,8 @@ impl Server {
     }
 
     /// Tell the control of every new connection of the video.
-    pub fn tell(&mut self, told: AppParameters) {
-        self.told = Some(told);
+    pub fn tell(&mut self, parameters: AppParameters) {
+        self.parameters = Some(parameters);
     }
 
     /// Tell players of the server with each file (CTA-5006).
@@ -273,7 +273,7 @@ impl Server {
         let mut session = Session::new(now, (config, control(), further), &self.tls.config, opening)?;
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
-        self.told.into_iter().for_each(|told| session.tell(now, told));
+        self.parameters.into_iter().for_each(|parameters| session.tell(now, parameters));
         self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
@@ -284,7 +284,7 @@ impl Server {
         Some(id)
     }
 
-    /// A client is told that it goes, and forgotten: what it still sends is answered by a stateless reset.
+    /// Closes a client's connection and forgets it: what it still sends is answered by a stateless reset.
     fn send_away(&mut self, now: Time, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.close(now);
@@ -370,7 +370,7 @@ impl Server {
         self.dues.insert((due, id));
     }
 
-    /// The server ends: every client is told.
+    /// The server ends: every connection is closed.
     pub fn close_all(&mut self, now: Time) {
         for (&id, session) in &mut self.sessions {
             session.close(now);

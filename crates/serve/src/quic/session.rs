@@ -90,7 +90,7 @@ pub struct Session {
     ids: Vec<Ids>,
     /// Until it is known whether the client speaks multipath.
     further: Option<Box<Further>>,
-    told: Option<AppParameters>,
+    app_parameters: Option<AppParameters>,
     addresses: Vec<SocketAddr>,
     /// What the client told of itself.
     client: Option<OfClient>,
@@ -115,7 +115,7 @@ impl Session {
     ) -> Option<Session> {
         let Opening { original, retry, own, peer, reset_token, secret } = opening;
         let config = Config { cid_bytes: own.len() as u32, peer_cid_bytes: peer.len() as u32, ..config };
-        let told = OfServer {
+        let of_server = OfServer {
             original: &original,
             retry: retry.as_deref(),
             own: &own,
@@ -124,7 +124,7 @@ impl Session {
             max_ids: ids::MOST,
             max_path_id: MOST_PATHS as u8 - 1,
         };
-        let parameters = codec::put_parameters(&config.parameters(), &told);
+        let parameters = codec::put_parameters(&config.parameters(), &of_server);
         let tls = ServerConnection::new(tls.clone(), Version::V1, parameters).ok()?;
         let mut endpoint = Connection::listen_with_tls(config, control);
         endpoint.keep_secret(secret);
@@ -138,7 +138,7 @@ impl Session {
             crypto: <[Crypto; 3]>::default(),
             ids: vec![Ids::new((own, reset_token), peer.clone())],
             further: Some(Box::new(further)),
-            told: None,
+            app_parameters: None,
             own,
             peer,
             addresses: Vec::new(),
@@ -155,7 +155,7 @@ impl Session {
     /// What the control learns of the video.
     pub fn tell(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
-        self.told = Some(parameters);
+        self.app_parameters = Some(parameters);
     }
 
     /// Write down what it does.
@@ -450,7 +450,9 @@ impl Session {
         let Some(further) = self.further.take() else { return };
         let Further { controls, scheduler, is_coupled } = *further;
         self.endpoint.add_paths(controls, scheduler, is_coupled);
-        self.told.into_iter().for_each(|told| self.endpoint.set_app_parameters(now, told));
+        self.app_parameters
+            .into_iter()
+            .for_each(|app_parameters| self.endpoint.set_app_parameters(now, app_parameters));
         self.ids.resize_with(MOST_PATHS, Ids::further);
     }
 

@@ -43,7 +43,7 @@ pub struct Streams {
     control: Control,
     view: ServerView,
     session: Option<String>,
-    /// What is told of the server with each file.
+    /// Server data (CMSD) sent with each file.
     pub policy: Option<ServerPolicy>,
     /// What the client has reported and nobody has taken yet.
     pub reports: Vec<String>,
@@ -199,11 +199,11 @@ impl Streams {
     }
 
     fn answer(&mut self, now: Time, endpoint: &mut Connection, (id, remote): (u64, SocketAddr), mut answer: Answer) {
-        if let Some((cmcd, body_bytes)) = answer.told.take() {
+        if let Some((cmcd, body_bytes)) = answer.cmcd.take() {
             self.session.clone_from(&cmcd.sid);
             let mut doubts = Vec::new();
-            let told = self.view.handle_request(&cmcd, Some(body_bytes), &mut doubts);
-            self.hand_over(now, endpoint, told, doubts);
+            let parameters = self.view.handle_request(&cmcd, Some(body_bytes), &mut doubts);
+            self.hand_over(now, endpoint, parameters, doubts);
         }
         if let Some(reports) = answer.reports.take() {
             self.take_reports_of(now, endpoint, reports);
@@ -226,16 +226,22 @@ impl Streams {
             let cmcd: Cmcd = parse(line).cmcd;
             if cmcd.sid.is_some() && cmcd.sid == self.session {
                 let mut doubts = Vec::new();
-                let told = self.view.handle_report(&cmcd, &mut doubts);
-                self.hand_over(now, endpoint, told, doubts);
+                let parameters = self.view.handle_report(&cmcd, &mut doubts);
+                self.hand_over(now, endpoint, parameters, doubts);
             }
         }
         self.reports.push(reports);
     }
 
-    fn hand_over(&mut self, now: Time, endpoint: &mut Connection, told: Option<AppParameters>, doubts: Vec<Warning>) {
+    fn hand_over(
+        &mut self,
+        now: Time,
+        endpoint: &mut Connection,
+        parameters: Option<AppParameters>,
+        doubts: Vec<Warning>,
+    ) {
         self.doubt = self.doubt.take().or(doubts.into_iter().next());
-        told.into_iter().for_each(|told| endpoint.set_app_parameters(now, told));
+        parameters.into_iter().for_each(|parameters| endpoint.set_app_parameters(now, parameters));
     }
 
     /// What the endpoint knows of the way to the client, with a file (CTA-5006).

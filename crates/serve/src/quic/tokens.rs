@@ -80,21 +80,21 @@ impl Tokens {
     /// Where the first packet of a client went that now shows `token` at `own`, the id that a Retry named; `None`: no token of ours, for
     /// another address, or too old.
     pub fn original<'t>(&self, now: Time, remote: SocketAddr, own: &[u8], token: &'t [u8]) -> Option<&'t [u8]> {
-        let (told, mac) = token.split_at_checked(token.len().checked_sub(MAC)?)?;
-        let (at, original) = told.split_at_checked(8)?;
+        let (content, mac) = token.split_at_checked(token.len().checked_sub(MAC)?)?;
+        let (at, original) = content.split_at_checked(8)?;
         let at = Time::from_nanos(u64::from_be_bytes(at.try_into().ok()?));
         // Without a hint of how much of it is right.
-        let difference = self.of_retry(told, remote, own).iter().zip(mac).fold(0, |found, (a, b)| found | (a ^ b));
+        let difference = self.of_retry(content, remote, own).iter().zip(mac).fold(0, |found, (a, b)| found | (a ^ b));
         let is_ours = difference == 0 && original.len() <= MAX_CID;
         (is_ours && now < at + GOOD_FOR).then_some(original)
     }
 
-    fn of_retry(&self, told: &[u8], remote: SocketAddr, own: &[u8]) -> [u8; MAC] {
+    fn of_retry(&self, content: &[u8], remote: SocketAddr, own: &[u8]) -> [u8; MAC] {
         let address = match remote.ip() {
             IpAddr::V4(ip) => ip.to_ipv6_mapped().octets(),
             IpAddr::V6(ip) => ip.octets(),
         };
-        self.mac(&[b"retry", &address, &remote.port().to_be_bytes(), own, told])
+        self.mac(&[b"retry", &address, &remote.port().to_be_bytes(), own, content])
     }
 }
 

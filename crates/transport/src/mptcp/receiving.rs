@@ -59,7 +59,7 @@ impl DataReceiver {
     pub fn readable(&self) -> u64 {
         self.arrivals.in_order() - self.read
     }
-    /// Right edge of the window as told.
+    /// Right edge of the window as advertised.
     pub fn edge(&self) -> u64 {
         self.advertised
     }
@@ -72,21 +72,21 @@ impl DataReceiver {
         self.arrivals.insert(now, start, end.min(self.advertised).min(stream_end));
     }
 
-    /// Take up to `max` bytes. The second value: the window has opened so far that the peer should be told.
+    /// Take up to `max` bytes. The second value: whether the window has opened far enough for an update to the peer.
     #[inline(always)]
     pub fn read(&mut self, max: u64) -> (u64, bool) {
         let taken = self.readable().min(max);
-        let told = self.advertised - self.arrivals.next().min(self.advertised);
+        let offered = self.advertised - self.arrivals.next().min(self.advertised);
         self.read += taken;
         if let Some(tuning) = &mut self.tuning {
             let next = self.arrivals.in_order().max(self.read);
             tuning.on_read(self.read, next);
             let could = tuning.window(next - self.read, self.mss);
-            return (taken, taken > 0 && 2 * told <= tuning.capacity() && could > 0 && could >= 2 * told);
+            return (taken, taken > 0 && 2 * offered <= tuning.capacity() && could > 0 && could >= 2 * offered);
         }
         let could = (self.read + self.buffer) - self.arrivals.next().min(self.read + self.buffer);
         let step = (self.buffer / 2).min(u64::from(self.mss));
-        (taken, taken > 0 && could >= told + step && could >= 2 * told)
+        (taken, taken > 0 && could >= offered + step && could >= 2 * offered)
     }
 
     /// Window to tell with an ACK; moves the right edge in steps of a segment.

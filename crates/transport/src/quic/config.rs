@@ -79,7 +79,7 @@ pub struct FlowWindows {
     pub max_connection: u64,
     /// As `max_connection`, of a stream.
     pub max_stream: u64,
-    /// The peer is told when this part of the window was read since, in eighths.
+    /// Part of the window, in eighths, after the reading of which an update is sent.
     pub update_eighths: u64,
 }
 

@@ -1,11 +1,11 @@
-//! A congestion control under somebody else's QUIC: what its interface tells becomes what the control wants to be told.
+//! A congestion control under another QUIC stack: its callbacks become the control's events.
 //!
 //! The same [`Path`] as under our own endpoint makes delivery rates, round trips, recovery periods and window validation of it, so
 //! that a control meets in quinn and noq what it met in the simulator. Packets, timers, pacing and ECN are the other stack's.
 //!
 //! Reference: as `path.rs`. Differences from our own endpoint:
 //! 1. Round trips hold the peer's ACK delay, which these stacks do not tell.
-//! 2. CE is told once a congestion event, not counted.
+//! 2. CE is reported once for each congestion event, not counted.
 //! 3. Retransmissions look like new packets, and a loss is known by its packet, not by its place in a stream.
 //!
 //! Tested by `crates/quic-peers` (the same control on the same link in three stacks) and here.
@@ -105,7 +105,7 @@ impl Driven {
         self.offset += u64::from(bytes);
     }
 
-    /// The next packet that is told to be acknowledged is the first of its ACK.
+    /// The next acknowledged packet is the first of its ACK.
     pub fn begins_ack(&mut self) -> bool {
         if self.has_ended {
             self.tell();

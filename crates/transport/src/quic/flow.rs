@@ -10,8 +10,8 @@ use playpath_units::{Duration, Time};
 
 #[derive(Debug)]
 pub(crate) struct Grant {
-    /// Limit that the peer was told.
-    told: u64,
+    /// Limit that was advertised to the peer.
+    limit: u64,
     window: u64,
     most: u64,
     consumed: u64,
@@ -21,17 +21,17 @@ pub(crate) struct Grant {
 
 impl Grant {
     pub fn new(window: u64, most: u64) -> Grant {
-        Grant { told: window, window, most: most.max(window), consumed: 0, updated_at: Time::ZERO, is_pending: false }
+        Grant { limit: window, window, most: most.max(window), consumed: 0, updated_at: Time::ZERO, is_pending: false }
     }
     /// The peer may send so far (absolute).
     pub fn limit(&self) -> u64 {
-        self.told
+        self.limit
     }
-    /// `bytes` were read. The peer must be told when enough were.
+    /// `bytes` were read. An update must be sent when enough were.
     pub fn on_read(&mut self, now: Time, bytes: u64, srtt: impl Fn() -> Duration, flow: &FlowWindows) {
         self.consumed += bytes;
         let target = self.consumed + self.window;
-        if (target - self.told) * 8 >= self.window * flow.update_eighths && !self.is_pending {
+        if (target - self.limit) * 8 >= self.window * flow.update_eighths && !self.is_pending {
             if now.saturating_since(self.updated_at) < srtt() * 2 {
                 self.window = (self.window * 2).min(self.most);
             }
@@ -39,19 +39,19 @@ impl Grant {
             self.is_pending = true;
         }
     }
-    /// It must be told.
+    /// Whether an update must be sent.
     pub fn is_pending(&self) -> bool {
         self.is_pending
     }
-    /// The frame that told was lost (§13.3: the newest value goes).
+    /// The frame with the update was lost (§13.3: the newest value goes).
     pub fn tell_again(&mut self) {
         self.is_pending = true;
     }
-    /// The new limit, told now.
+    /// The new limit, advertised now.
     pub fn tell(&mut self) -> u64 {
         self.is_pending = false;
-        self.told = self.told.max(self.consumed + self.window);
-        self.told
+        self.limit = self.limit.max(self.consumed + self.window);
+        self.limit
     }
 }
 

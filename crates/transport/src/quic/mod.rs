@@ -55,7 +55,7 @@ use std::sync::Arc;
 use streams::Streams;
 pub use streams::Violation;
 
-/// What the application is told.
+/// Events for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The handshake is complete.

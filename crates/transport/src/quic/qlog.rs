@@ -36,7 +36,7 @@ pub struct Qlog {
     /// Time of the first event: since 1970, or zero.
     first: Duration,
     /// What was told of each path last.
-    told: Vec<Map<String, Value>>,
+    logged: Vec<Map<String, Value>>,
     pto_count: u64,
 }
 
@@ -44,7 +44,7 @@ impl Qlog {
     /// Of a connection that begins at `now`.
     pub fn new(now: Time, head: Head, out: Place) -> Qlog {
         let first = head.since_1970.unwrap_or_default();
-        let mut log = Qlog { out, begun: now, first, told: Vec::new(), pto_count: 0 };
+        let mut log = Qlog { out, begun: now, first, logged: Vec::new(), pto_count: 0 };
         let reference_time = match head.since_1970 {
             Some(_) => json!({ "clock_type": "system", "epoch": "1970-01-01T00:00:00.000Z" }),
             None => json!({ "clock_type": "monotonic", "epoch": "unknown" }),
@@ -126,13 +126,13 @@ impl Qlog {
 
     /// Of a path's figures those that are new.
     fn tell(&mut self, now: Time, path_id: u8, mut changed: Map<String, Value>) {
-        if self.told.len() <= usize::from(path_id) {
-            self.told.resize(usize::from(path_id) + 1, Map::new());
+        if self.logged.len() <= usize::from(path_id) {
+            self.logged.resize(usize::from(path_id) + 1, Map::new());
         }
-        let told = &mut self.told[usize::from(path_id)];
-        changed.retain(|name, value| told.get(name) != Some(value));
+        let logged = &mut self.logged[usize::from(path_id)];
+        changed.retain(|name, value| logged.get(name) != Some(value));
         if !changed.is_empty() {
-            told.extend(changed.clone());
+            logged.extend(changed.clone());
             self.event(now, "recovery:metrics_updated", path_id, Value::Object(changed));
         }
     }

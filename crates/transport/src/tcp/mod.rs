@@ -1,4 +1,4 @@
-//! One TCP endpoint: a sender and a receiver, the handshake around them, and what the owner is told.
+//! One TCP endpoint: a sender and a receiver, the handshake around them, and events for the owner.
 //!
 //! Reference: RFC 9293 §3.10.7.4 (order of the checks), RFC 5961 (challenge ACKs), RFC 7323 §5 (PAWS). The model card
 //! `docs/models/tcp.md` lists the differences from Linux and from the RFCs.

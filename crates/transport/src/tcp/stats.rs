@@ -24,7 +24,7 @@ pub struct Stats {
     pub fast_recoveries: u64,
     /// Reductions for ECN-Echo.
     pub ecn_reductions: u64,
-    /// Packets that the peer told as marked (accurate ECN).
+    /// Packets that the peer reported as marked (accurate ECN).
     pub packets_marked: u64,
     /// Tail loss probes sent.
     pub tlp_probes: u64,

@@ -33,7 +33,7 @@ pub struct QuicEnd {
     /// The server's own stream is open.
     has_own: bool,
     /// The application may send, and was told so: with 0-RTT data before the handshake is over.
-    is_told: bool,
+    is_announced: bool,
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
     qlog: Option<Box<Qlog>>,
@@ -64,7 +64,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         Endpoint::of(QuicEnd {
             connection: connection.quiet(),
             has_own: false,
-            is_told: false,
+            is_announced: false,
             cut: Vec::new(),
             qlog: None,
         })
@@ -75,7 +75,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
 
 impl QuicEnd {
     fn tell_connected(&mut self, events: Events) -> Events {
-        self.is_told = true;
+        self.is_announced = true;
         events.with(crate::Event::Connected)
     }
     fn look(&mut self, now: Time) {
@@ -136,12 +136,12 @@ impl Transport for QuicEnd {
     /// As applications over TCP are told it.
     fn take_events(&mut self) -> Events {
         let mut events = Events::NONE;
-        if !self.is_told && self.connection.sends_early_data() {
+        if !self.is_announced && self.connection.sends_early_data() {
             events = self.tell_connected(events);
         }
         while let Some(event) = self.connection.poll_event() {
             events = match event {
-                Event::Connected if self.is_told => events,
+                Event::Connected if self.is_announced => events,
                 Event::Connected => self.tell_connected(events),
                 Event::Closed(_) => events.with(crate::Event::Closed),
                 // What has bytes in order is asked for: the connection is quiet.

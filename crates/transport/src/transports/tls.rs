@@ -1,6 +1,6 @@
 //! TLS 1.3 over one end of a TCP or MPTCP flow: a round trip before the application's bytes, and records around them.
 //!
-//! The application is told that it is connected when its TLS is: the client when the server's flight has come, the server when the
+//! The application is connected when its TLS is: the client when the server's flight has come, the server when the
 //! client's Finished has; with 0-RTT data at once, and when the ClientHello has. What is written before waits.
 //! Sizes and differences: [`tls`](crate::tls). Tested by the simulator's `tests/tls.rs`.
 

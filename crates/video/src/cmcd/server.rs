@@ -1,4 +1,4 @@
-//! The server's side: from what a client claims to what a sender is told.
+//! The server's side: from a client's claims to the sender's parameters.
 //!
 //! Reference: none; CTA-5004 leaves the use of the data to the server. Per session:
 //! - video rate = br · pr, audio and video added (by `ot`);

@@ -29,7 +29,7 @@ from playpath.show import console
 
 INTERRUPTED = 130
 _MOST_CAUSES = 3
-"""From the best on; the last is told in any case."""
+"""From the best on; the last is shown in any case."""
 
 
 def register(app: typer.Typer) -> None:

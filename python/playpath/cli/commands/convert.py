@@ -27,9 +27,11 @@ def command(
     to: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help=f"Write as one of: {', '.join(traces.FORMATS)}.")
     ] = None,
-    source: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help="Instead of recognising it.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="The trace's format; by default recognised.")
+    ] = None,
     bin_ms: Annotated[
-        float, typer.Option("--bin", metavar="MS", help="Step over which opportunities become a rate.")
+        float, typer.Option("--bin", metavar="MS", help="Interval over which delivery opportunities become a rate.")
     ] = 100.0,
     generate: Annotated[
         str | None, typer.Option("--generate", metavar="KIND", help=f"Make one: {', '.join(traces.GENERATORS)}.")
@@ -38,7 +40,7 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help='Setting of the generator: mean_rate="6 Mbit/s". Repeatable.'),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the generator.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the generator.")] = 1,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to write; by default stdout.")
     ] = None,

@@ -28,14 +28,14 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the page here instead: it needs no server.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the page to a file, which needs no server.")
     ] = None,
     port: Annotated[
         int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port at 127.0.0.1; 0 takes a free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Open the explorer: turn rate, loss, queue or film, and see at once which sender keeps the video playing.
+    """Open the explorer: change rate, loss, queue or film, and see at once which sender keeps the video playing.
 
     Everything is computed in the page. It is served to this machine alone until Ctrl-C.
     """

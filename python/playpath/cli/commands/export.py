@@ -28,7 +28,7 @@ def command(
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option("--population", metavar="FILE", help="Of a population: its file, which names the traces."),
+        typer.Option("--population", metavar="FILE", help="The file of a population, which names the traces."),
     ] = None,
 ) -> None:
     """Bundle an experiment into one archive that `playpath verify` plays again and compares.

@@ -67,11 +67,11 @@ def command(
     ] = None,
     cc: options.Cc = None,
     seeds: options.Seeds = None,
-    defaults: Annotated[bool, typer.Option("--defaults", help="Ask nothing; take defaults for the rest.")] = False,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Ask nothing; use defaults for the rest.")] = False,
 ) -> None:
     """Write a scenario of your own, with comments: video, path, senders.
 
-    At a terminal it asks for what no flag says; elsewhere, and with --defaults, the rest are defaults. It never overwrites a file,
+    At a terminal it asks for everything that no flag gives; elsewhere, and with --defaults, it takes defaults. It never overwrites a file,
     and writes one only when all answers are known to be right.
     """
     target = _target(file)

@@ -55,9 +55,7 @@ Scheduler = Annotated[
 Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
 UntilDecided = Annotated[
     bool,
-    typer.Option(
-        "--until-decided", help="Add seeds until the best is decided; what is proven to be worse plays no more."
-    ),
+    typer.Option("--until-decided", help="Add seeds until the best is decided; senders proven worse stop early."),
 ]
 Most = Annotated[
     int | None,
@@ -69,7 +67,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help='Change a setting: --set player.buffer="2 s"; of one of several: --set path.NAME.loss="1 %". Repeatable.',
+        help='Change a setting: --set player.buffer="2 s"; for one path of several: --set path.NAME.loss="1 %". Repeatable.',
     ),
 ]
 Vary = Annotated[
@@ -85,20 +83,20 @@ Transport = Annotated[
     typer.Option(
         "--transport",
         metavar="LIST",
-        help="Transport of the senders: tcp, quic; of several, compare them. Short for --set or --vary sender.transport=LIST.",
+        help="Transport of the senders: tcp, quic; several are compared. Short for --set or --vary sender.transport=LIST.",
     ),
 ]
 PricePerGb = Annotated[
     float | None,
     typer.Option(
-        "--price-per-gb", metavar="PRICE", min=0, help="Tell what an hour of video costs at this price for 10^9 bytes."
+        "--price-per-gb", metavar="PRICE", min=0, help="Show what an hour of video costs at this price for 10^9 bytes."
     ),
 ]
 Sensitivity = Annotated[
     bool,
     typer.Option(
         "--sensitivity",
-        help="Also tell to which settings of the path the answer is most sensitive: some eight variations, ten seeds each.",
+        help="Also show which settings of the path change the answer most: some eight variations, ten seeds each.",
     ),
 ]
 Latex = Annotated[
@@ -107,7 +105,9 @@ Latex = Annotated[
 Prefer = Annotated[
     str | None,
     typer.Option(
-        "--prefer", metavar="WHAT", help="What comes first: stalls, picture, start, or a QoE metric. See the guide."
+        "--prefer",
+        metavar="WHAT",
+        help="Which criterion ranks first: stalls, picture, start, or a QoE metric. See the guide.",
     ),
 ]
 WorldName = Annotated[
@@ -124,7 +124,7 @@ Player = Annotated[
     typer.Option(
         "--player",
         metavar="NAME",
-        help="In the worlds kernel and wire: own, vlc, dashjs, hlsjs, shaka, curl; iperf3 in the former only. "
+        help="In the worlds kernel and wire: own, vlc, dashjs, hlsjs, shaka, curl; iperf3 in kernel only. "
         "Over QUIC: dashjs, hlsjs, shaka, ngtcp2.",
         autocompletion=completing.player,
     ),
@@ -134,7 +134,7 @@ Tolerance = Annotated[
     typer.Option(
         "--tolerance",
         metavar="TIME",
-        help="In the kernel world, how late the link may be (99th percentile); by default what each path bears.",
+        help="In the kernel world, how late the link may be (99th percentile); by default a limit for each path.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]

@@ -63,9 +63,7 @@ def compare(
     ] = None,
     until_decided: Annotated[
         bool,
-        typer.Option(
-            "--until-decided", help="Add paths until the best is decided; who is proven to be worse plays no more."
-        ),
+        typer.Option("--until-decided", help="Add paths until the best is decided; senders proven worse stop early."),
     ] = False,
     most: Annotated[
         int | None,

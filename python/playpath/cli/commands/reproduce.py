@@ -56,7 +56,7 @@ def command(
     name: Annotated[str, typer.Argument(metavar="STUDY", help=f"One of: {', '.join(NAMES)}, all.")] = "all",
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Short media, three seeds: to see that all works.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Short media, three seeds: for a quick look.")] = False,
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Also sweep what the paper leaves unstated (minutes a study).")
     ] = False,
@@ -65,7 +65,7 @@ def command(
         typer.Option(
             "--joint",
             metavar="POINTS",
-            help="Also vary all of it together, at so many points (170: 3 to 20 min a study).",
+            help="Also vary everything unstated together, at this many points (170: 3 to 20 min a study).",
         ),
     ] = None,
     settings: Annotated[

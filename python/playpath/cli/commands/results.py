@@ -34,7 +34,7 @@ _PARTS = {
 }
 """What of a stored result is its question, by its file."""
 _REPLICATIONS = {"run": ("seeds", "first_seed"), "population": ("paths", "sessions", "group"), "": ("seeds",)}
-"""Keys that only say how often a question is asked, or how its answer is told, by their table."""
+"""Keys that only say how many runs are played or how the answer is shown, by their table."""
 _LOCK = ".playpath.lock"
 
 

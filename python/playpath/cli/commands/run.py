@@ -33,8 +33,8 @@ def register(app: typer.Typer) -> None:
 
 def command(
     scenario: options.ScenarioFile,
-    sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="Which sender.")] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, max=LAST_SEED, help="Which replication.")] = 1,
+    sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="The sender to play.")] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, max=LAST_SEED, help="Seed of the session.")] = 1,
     trace: Annotated[
         Path | None,
         typer.Option(

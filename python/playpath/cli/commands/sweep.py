@@ -45,9 +45,11 @@ def command(
     most: options.Most = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip cells that the store holds.")] = True,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="DIR", help="Where cells are kept; sweeps may share one.")
+        Path | None, typer.Option("--store", metavar="DIR", help="Folder for the cells; sweeps may share one.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many cells there are and estimate.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the number of cells and an estimate; run nothing.")
+    ] = False,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:

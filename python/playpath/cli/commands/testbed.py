@@ -53,7 +53,7 @@ def calibrate(
     seconds: Annotated[float, typer.Option(min=0.5, help="Length of each measurement.")] = 3.0,
     json: options.Json = False,
 ) -> None:
-    """Measure what emulated links are worth on this machine: one CUBIC transfer over each, behind a queue that keeps it busy.
+    """Measure how exact emulated links are on this machine: one CUBIC transfer over each, behind a queue that keeps it busy.
 
     Wanted: payload within 0.2 % of what headers leave, one-way delay within 100 us (median) and 500 us (99th percentile), no drop in
     front of the emulator. What is beyond is named; a busy machine is the usual cause.

@@ -22,7 +22,8 @@ def register(app: typer.Typer) -> None:
 def command(
     train: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenarios to find parameters on.")],
     param: Annotated[
-        list[str], typer.Option("--param", metavar="CC.NAME=LOW..HIGH", help="What to search, and where. Repeatable.")
+        list[str],
+        typer.Option("--param", metavar="CC.NAME=LOW..HIGH", help="Parameter to search and its range. Repeatable."),
     ],
     held_out: Annotated[
         list[Path] | None, typer.Option("--held-out", metavar="SCENARIO", help="Scenarios to judge on. Repeatable.")
@@ -31,7 +32,7 @@ def command(
     seeds: options.Seeds = None,
     setting: options.Set = None,
     jobs: options.Jobs = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the optimiser.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Seed of the optimiser.")] = 1,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:

@@ -1,6 +1,6 @@
 """The answers of `playpath init` by the names of their flags, and the commented scenario that follows from them.
 
-Nothing is checked here: the engine reads the text, and what it says about it is what the user is told.
+Nothing is checked here: the engine reads the text, and its message is shown to the user.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ class Testbed:
     ) -> WebServer:
         """Start the web server; `mptcp_under`: it listens for MPTCP too, under this control.
 
-        `signalling`: what is told beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
+        `signalling`: what players and server send beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
         """
         signalling = signalling or Signalling(requests=bridge_to is not None)
         if signalling:

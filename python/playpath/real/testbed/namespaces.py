@@ -1,7 +1,7 @@
 """Network namespaces of one run, and code and commands inside them.
 
 A run is called `pp-PID-N`; everything it creates carries that name, so that what a killed run left can be found and
-told from everything else. Nothing here touches a namespace, device or process of another name.
+distinguished from everything else. Nothing here touches a namespace, device or process of another name.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def _kept(bed: Testbed, logs: Path | None) -> Iterator[None]:
         yield
     except BaseException:
         if logs is not None:
-            with contextlib.suppress(TestbedError):  # what is told is the first fault
+            with contextlib.suppress(TestbedError):  # the first fault is what is reported
                 bed.keep_logs(logs)
         raise
     if logs is not None:
@@ -208,7 +208,7 @@ def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[
     except TestbedError as error:
         if logs is not None:
             failed = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
-            with contextlib.suppress(RunError):  # a disk that is full may be what is told
+            with contextlib.suppress(RunError):  # the fault may be a full disk
                 write_text(logs / "failed.json", json.dumps(failed) + "\n")
         raise
 

@@ -155,7 +155,7 @@ def _imports(path: Path, name: str, *, is_package: bool) -> Iterator[str]:
     try:
         with PARSING:
             tree = ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError):  # told when it is imported
+    except (SyntaxError, ValueError):  # reported when it is imported
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -178,7 +178,7 @@ impl Bbr3 {
             return true;
         }
         if self.is_cwnd_limited() && self.cwnd >= self.inflight_longterm {
-            // The bound limits the bandwidth: no plateau can be told.
+            // The bound limits the bandwidth, so a plateau cannot be detected.
             self.reset_full_bw(self.sample.delivery_rate);
             return false;
         }

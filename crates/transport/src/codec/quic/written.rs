@@ -133,7 +133,7 @@ fn put(out: &mut Vec<u8>, kind: u64, values: &[u64]) {
     values.iter().for_each(|value| put_varint(out, *value));
 }
 
-/// APPLICATION_ERROR: what an application's code becomes where it must not be told yet (§10.2.3).
+/// APPLICATION_ERROR: what an application's code becomes where it must not be sent yet (§10.2.3).
 const APPLICATION_ERROR: u64 = 0x0c;
 
 fn put_close(out: &mut Vec<u8>, code: u64, (is_application, is_one_rtt): (bool, bool)) {

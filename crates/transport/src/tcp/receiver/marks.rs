@@ -122,7 +122,7 @@ impl Marks {
             8 - bits.leading_zeros() as u8
         };
         let wanted = if self.whole > 0 { 3 } else { reaches(self.ever) };
-        let told = wanted.min((room.saturating_sub(2) / 3) as u8);
-        (room >= 2 && told >= reaches(self.news)).then(|| AccEcn::new(self.bytes, is_reversed, told))
+        let counters = wanted.min((room.saturating_sub(2) / 3) as u8);
+        (room >= 2 && counters >= reaches(self.news)).then(|| AccEcn::new(self.bytes, is_reversed, counters))
     }
 }

@@ -18,7 +18,7 @@ use crate::tcp::receiver::unwrap_near;
 use playpath_cc::Ack;
 use playpath_units::{Duration, Time};
 
-/// What an ACK told, for the recovery.
+/// What an ACK says, for loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct News {
     /// SND.UNA moved.

@@ -1,4 +1,4 @@
-//! What the sender makes of the marks that it is told.
+//! How the sender processes ECN feedback.
 //!
 //! Reference: RFC 9768 §3.2.2.5.2 and appendix A.2 (a counter of three bits that may have gone round), §3.2.3.1 (decoding),
 //! §3.2.3.2.3 to .5 (an option that is absent, zeroed, or at odds with the counter).
@@ -13,7 +13,7 @@ use crate::tcp::receiver::{FIRST_BYTES, FIRST_PACKETS};
 
 #[derive(Debug)]
 pub(crate) struct Marks {
-    /// s.cep, as last told.
+    /// s.cep, as last reported.
     packets: u8,
     /// s.ceb, 24 bits: an idle connection is small.
     bytes: [u8; 3],
@@ -21,7 +21,7 @@ pub(crate) struct Marks {
     ignores_option: bool,
 }
 
-/// What an ACK told.
+/// ECN feedback of an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echo {
     /// So many of the packets delivered were marked.

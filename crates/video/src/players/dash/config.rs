@@ -221,7 +221,7 @@ pub enum CmcdMode {
     V2,
 }
 
-/// Server data: what is told, and what the player makes of it (dash.js: `applyMb`, `etpWeightRatio`).
+/// Server data: what is sent, and how the player uses it (dash.js: `applyMb`, `etpWeightRatio`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServerData {
     /// What the server tells besides what it measures.

@@ -23,7 +23,7 @@ pub(super) struct Reporter {
     waiting: Vec<Cmcd>,
 }
 
-/// What is to be told besides the state of the player.
+/// Events to report besides the state of the player.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occasion {
     pub event: Event,
