@@ -265,10 +265,10 @@ LABELS = {
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
     "vegas": (-2, -14, "right"),
-    "slack": (9, 4, "left"),
+    "slack": (8, -14, "left"),
     "ccplca": (-9, -3, "right"),
     "sammy": (0, 8, "right"),
-    "bbr3": (-8, -12, "right"),
+    "bbr3": (-10, -6, "right"),
 }
 """Where a name stands beside its point, in points; right of it without a word."""
 
