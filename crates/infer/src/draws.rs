@@ -16,7 +16,7 @@ use playpath_units::random::{RootSeed, Stream};
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
 /// What the model is off by for a whole session where a queue overflows, or the sender remembers rates, where both, and where a path loses
-/// at random: deviation of the time on the true path, over 428 sessions that the engine played.
+/// at random: deviation of the time on the true path, over 440 sessions that the engine played.
 const MODEL: f64 = 0.05;
 const MODEL_BOTH: f64 = 0.1;
 const MODEL_NOISY: f64 = 0.12;
