@@ -43,8 +43,10 @@ pub(crate) struct Explained {
     pub chain: Rc<Chain>,
     pub steps: Rc<Vec<Step>>,
     pub filtered: Rc<Filtered>,
-    /// Logarithm of the likelihood.
+    /// Logarithm of the likelihood, of which all counts here.
     pub evidence: f64,
+    /// Share of the transfers whose times neither a rate nor a change of it explains.
+    pub unexplained: f64,
     /// For each transfer, at each rate: packets that overflow the queue.
     pub overflows: Rc<Vec<Vec<f64>>>,
 }
@@ -81,7 +83,8 @@ impl<'a> Tables<'a> {
     /// else the size that explains the session best.
     pub fn weighed(&self, thinks: &[f64]) -> Vec<(Noise, f64)> {
         let of = |(absolute_s, relative), think_s| Noise { absolute_s, relative, pauses: PAUSES, think_s };
-        let evidence = |noise: Noise| (noise, forward(&self.chain, &self.steps(&noise)).evidence);
+        let strays = self.strays().whole();
+        let evidence = |noise: Noise| (noise, forward(&self.chain, &self.steps(&noise, &strays)).evidence);
         let usual = if thinks.contains(&USUAL_THINK) { USUAL_THINK } else { thinks[0] };
         let sizes = NOISES.map(|size| evidence(of(size, usual)));
         if thinks.len() == 1 {
@@ -92,31 +95,39 @@ impl<'a> Tables<'a> {
     }
 
     pub fn explained(&self, noise: &Noise) -> Explained {
-        let steps = self.steps(noise);
+        let steps = self.steps(noise, &self.strays());
         let filtered = forward(&self.chain, &steps);
+        // Readings and senders are weighed by the whole likelihood: half of it takes the changes of a mobile link for random losses.
+        let whole =
+            (!self.case.reading.is_plain()).then(|| forward(&self.chain, &self.steps(noise, &self.strays().whole())));
+        let whole = whole.as_ref().unwrap_or(&filtered);
         let rates = 0..self.chain.rates.len();
         let overflows = (0..steps.len()).map(|index| rates.clone().map(|rate| self.overflow(index, rate)).collect());
         Explained {
             chain: Rc::clone(&self.chain),
             overflows: Rc::new(overflows.collect()),
             steps: Rc::new(steps),
-            evidence: filtered.evidence,
+            evidence: whole.evidence,
+            unexplained: whole.unexplained(),
             filtered: Rc::new(filtered),
         }
     }
 
-    fn steps(&self, noise: &Noise) -> Vec<Step> {
-        let Tables { case, chain, table, counted } = self;
-        let first_byte = case.rtt + noise.think_s;
-        let strays = match case.reading {
+    fn strays(&self) -> Strays {
+        match self.case.reading {
             reading if reading.is_plain() => Strays::USUAL,
             reading if reading.loss > 0.0 => Strays::NOISY,
             _ => Strays::OVERFLOWING,
-        };
+        }
+    }
+
+    fn steps(&self, noise: &Noise, strays: &Strays) -> Vec<Step> {
+        let Tables { case, chain, table, counted } = self;
+        let first_byte = case.rtt + noise.think_s;
         let step = |index: usize| {
             let transfer = &case.transfers[index];
             let takes = (&table.takes[index][..], &table.luck[index][..]);
-            let emission = Emission::new(transfer, first_byte, takes, &counted[index], &chain.widths, noise, &strays);
+            let emission = Emission::new(transfer, first_byte, takes, &counted[index], &chain.widths, noise, strays);
             Step { gap: gap(case.transfers, index), at: transfer.at_s, took: transfer.took_s, emission }
         };
         (0..case.transfers.len()).map(step).collect()

@@ -134,7 +134,7 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
-        unexplained: best.explained[0].1.filtered.unexplained(),
+        unexplained: best.explained[0].1.unexplained,
         draws: draws(&found, settings),
     }
 }
