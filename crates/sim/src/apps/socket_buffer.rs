@@ -13,14 +13,14 @@ pub struct SocketBuffer {
 }
 
 impl SocketBuffer {
-    /// So many bytes wait, and so many are still to be read in all. The player's buffer `holds` and `takes` so much; either is asked
-    /// for only while it could matter.
+    /// So many bytes wait, and so many are still to be read in all. The player's buffer `takes` and `holds` so much; the second is
+    /// asked for only while it could matter.
     #[inline]
-    pub fn note(&mut self, waiting: u64, unread: u64, holds: impl FnOnce() -> u64, takes: impl FnOnce() -> u64) {
+    pub fn note(&mut self, waiting: u64, unread: u64, takes: impl FnOnce() -> u64, holds: impl FnOnce() -> u64) {
         self.most = self.most.max(waiting);
         let drained = self.most - waiting;
         if !self.has_bridged && drained > 0 && unread > waiting {
-            self.has_bridged = drained > holds() && drained > takes();
+            self.has_bridged = drained > takes() && drained > holds();
         }
     }
 

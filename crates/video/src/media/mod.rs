@@ -83,6 +83,7 @@ pub struct Media {
     marks: Vec<DecodeMark>,
     total_bytes: u64,
     duration: Duration,
+    mean_rate: Rate,
 }
 
 impl Media {
@@ -105,7 +106,9 @@ impl Media {
             let end = pictures.get(i + 1).map_or(duration, |next| next.presentation);
             pictures[i].duration = end.saturating_sub(pictures[i].presentation);
         }
-        Ok(Media { pictures, marks: decode.marks(duration), total_bytes: table.total_bytes(), duration })
+        let total_bytes = table.total_bytes();
+        let mean_rate = Rate::from_bits_per_sec_f64(total_bytes as f64 * 8.0 / duration.as_secs_f64());
+        Ok(Media { pictures, marks: decode.marks(duration), total_bytes, duration, mean_rate })
     }
 
     /// Pictures in presentation order.
@@ -130,7 +133,7 @@ impl Media {
 
     /// Size over playing time: the mean rate as the CCP papers define it.
     pub fn mean_rate(&self) -> Rate {
-        Rate::from_bits_per_sec_f64(self.total_bytes as f64 * 8.0 / self.duration.as_secs_f64())
+        self.mean_rate
     }
 
     /// Pictures per second.
