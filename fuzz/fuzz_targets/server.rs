@@ -245,11 +245,11 @@ impl Crowd {
 }
 
 const REQUESTS: [&str; 6] = [
-    "GET /clip HTTP/1.1\r\n\r\n",
-    "GET /clip HTTP/1.1\r\nRange: bytes=100-\r\nConnection: close\r\n\r\n",
-    "HEAD /none?CMCD=bl%3D2100 HTTP/1.1\r\n\r\n",
-    "PUT /x HTTP/1.1\r\nContent-Length: 70000\r\n\r\n",
-    "POST /x HTTP/1.1\r\nContent-Length: 5\r\n\r\nabcdeGET /clip HTTP/1.0\r\n\r\n",
+    "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET /clip HTTP/1.1\r\nHost: a\r\nRange: bytes=100-\r\nConnection: close\r\n\r\n",
+    "HEAD /none?CMCD=bl%3D2100 HTTP/1.1\r\nHost: a\r\n\r\n",
+    "PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 70000\r\n\r\n",
+    "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcdeGET /clip HTTP/1.0\r\n\r\n",
     "GET /",
 ];
 
@@ -270,7 +270,8 @@ fuzz_target!(|bytes: &[u8]| {
     crowd.pass(Duration::from_secs(400));
     assert_eq!(crowd.site.server.connections().count(), 0, "kept for ever");
     let start = crowd.now;
-    let mut clients = [Client::new(start, 9, Config::linux(), "GET /clip HTTP/1.1\r\nConnection: close\r\n\r\n")];
+    let mut clients =
+        [Client::new(start, 9, Config::linux(), "GET /clip HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")];
     converse_from(&mut crowd.site, &mut clients, (start, start + Duration::from_secs(20)), || false);
     assert!(clients[0].body() == crowd.site.clip && clients[0].has(Event::PeerClosed));
 });

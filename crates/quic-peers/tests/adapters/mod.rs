@@ -1,10 +1,12 @@
 //! Controls of the registry under quinn's and noq's interfaces: the same control on the same link in three independent stacks.
 
-use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, habits, play, play_over, stock};
-use crate::{cells, length, offs};
+use crate::bed::laws::Reno;
+use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, habits, noq_s_pacer, play, play_over, stock};
+use crate::{cells, is_close, length};
 use noq_proto::congestion::ControllerFactory;
-use playpath_cc::{QuicStack, entries};
+use playpath_cc::{CongestionControl, QuicStack, entries};
 use playpath_quic_peers::{AppParameters, Choice, Duration, Rate, noq, quinn};
+use playpath_transport::quic::config::{Config, Pacing};
 use std::sync::Arc;
 
 const LENGTH: Duration = Duration::from_secs(65);
@@ -91,40 +93,57 @@ fn three_stacks_agree_on_newreno_and_westwood() {
     }
 }
 
-/// A bulk transfer over two paths at once, alike but for what each loses, in noq and in ours under the same control: RTT within 1 % and
-/// goodput within 12 % on both paths; in how many cells all three figures are within 5 %. The 12 % were set after 5 % had been seen to
-/// fail: NewReno has 5 to 10 % more goodput in ours, for a reason not found; alone on either path the two are within 3 %. Alike, because
-/// beside a path of 60 ms one of 120 ms carries 1.62 Mbit/s in noq and 1.30 in ours: noq may acknowledge all on the first path, which
-/// draft-ietf-quic-multipath-21 §4.1 allows; that was not looked at.
-fn agree_over_two_paths(control: &'static str, cells: &[Cell]) -> usize {
-    let is_alike = |cell: &Cell| {
-        let paths = [*cell; 2];
+/// A bulk transfer over two paths at once in noq and in ours, with noq's window laws and its pacer: in how many cells goodput, packets lost
+/// and RTT, the means of both paths, are within 5 %; losses after the first five seconds, since few seeds meet slow start's overshoot alike. The paths are alike, since noq may acknowledge all on the first one
+/// (draft-ietf-quic-multipath-21 §4.1): see [`noq_acknowledges_on_the_first_path`].
+fn agree_over_two_paths(cells: &[Cell], pacer: fn(Duration) -> Pacing) -> usize {
+    let is_alike = |cell: &&Cell| {
+        let paths = [**cell; 2];
         let seeds = if cell.loss > 0.0 { SEEDS } else { 1 };
-        let factory = || Arc::new(noq::Factory::new(choice(control)).unwrap());
-        let theirs = |seed| play_over(Noq::with(factory(), seed, 2), &paths, seed, length(cell));
-        let ours = |seed| play_over(Ours::over(|| stock(control), 2), &paths, seed, length(cell));
-        let (ours, theirs): (Vec<_>, Vec<_>) = (0..seeds).map(|seed| (ours(seed), theirs(seed))).unzip();
-        let of = |runs: &[Vec<Outcome>], path: usize| Outcome::mean(runs.iter().map(|run| run[path]));
-        let found = [0, 1].map(|path| offs(control, cell, of(&ours, path), ("noq", of(&theirs, path))));
-        let is_near = |[goodput, _, rtt]: &[f64; 3]| goodput.abs() <= 12.0 && rtt.abs() <= 1.0;
-        assert!(found.iter().all(is_near), "{control} {cell:?}: {found:?}");
-        found.iter().flatten().all(|off| off.abs() <= 5.0)
+        let theirs = |seed| play_over(Noq::new(seed, 2), &paths, seed, length(cell));
+        let ours = |seed| play_over(Ours::over(law, 2, pacer(cell.rtt)), &paths, seed, length(cell));
+        let later = |outcome: Outcome| Outcome { packets_lost: outcome.lost_later, ..outcome };
+        let [ours, theirs] = [Outcome::mean((0..seeds).flat_map(ours)), Outcome::mean((0..seeds).flat_map(theirs))];
+        is_close(cell.control, cell, later(ours), ("noq", later(theirs)))
     };
-    cells.iter().filter(|cell| is_alike(cell)).count()
+    cells.iter().filter(is_alike).count()
 }
 
-#[test]
-fn over_two_paths_ours_and_noq_are_near_in_some_cells() {
-    agree_over_two_paths("newreno", &cells("newreno", &[60], &[0.005, 0.02]));
+/// noq's NewReno is quinn's.
+fn law() -> Box<dyn CongestionControl> {
+    Box::new(Reno::new())
 }
 
+/// The pacer makes the difference that there was: noq lets no more go at once than 10 ms hold, one to three packets here, where quinn lets
+/// ten, and gets 5 to 10 % less of a path that loses 2 %. With quinn's pacer in ours the cells differ.
 #[test]
-#[ignore = "all 24 cells of two controls: minutes in release"]
-fn over_two_paths_ours_and_noq_are_near() {
-    for control in ["newreno", "cubic"] {
-        let agree = agree_over_two_paths(control, &cells(control, &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]));
-        println!("{control}: {agree} of 24 within 5 %");
-    }
+fn over_two_paths_ours_and_noq_agree_in_some_cells() {
+    let cells = cells("newreno", &[60], &[0.005, 0.02]);
+    assert_eq!(agree_over_two_paths(&cells, noq_s_pacer), 4);
+    assert!(agree_over_two_paths(&cells[2..], |_| Config::default().pacing) == 0);
+}
+
+/// Goodput within 5 % in all. Of what overflows a queue of 2 BDP without random loss, ours loses 10 % more at 20 ms, as beside quinn, and at
+/// 150 ms 2.7 packets a path in five minutes in place of 2.
+#[test]
+#[ignore = "all 24 cells: minutes in release"]
+fn over_two_paths_ours_and_noq_agree() {
+    let cells = cells("newreno", &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]);
+    assert!(agree_over_two_paths(&cells, noq_s_pacer) >= 22);
+}
+
+/// Beside a path of 60 ms one of 120 is acknowledged over the first: it carries in noq what one of 60 + 30 = 90 ms carries in ours, which
+/// acknowledges each path on itself; and a quarter more than one of 120 in ours.
+#[test]
+fn noq_acknowledges_on_the_first_path() {
+    let over = |rtt| [cell("newreno"), Cell { rtt: Duration::from_millis(rtt), ..cell("newreno") }];
+    let second = |run: &dyn Fn(u64) -> Vec<Outcome>| Outcome::mean((0..SEEDS).map(|seed| run(seed)[1])).goodput_mbps;
+    let theirs = second(&|seed| play_over(Noq::new(seed, 2), &over(120), seed, LENGTH));
+    let pacer = noq_s_pacer(Duration::from_millis(90));
+    let [like, unlike] =
+        [90, 120].map(|rtt| second(&|seed| play_over(Ours::over(law, 2, pacer), &over(rtt), seed, LENGTH)));
+    println!("{theirs:.2}, over 90 ms {like:.2}, over 120 ms {unlike:.2}");
+    assert!((theirs / like - 1.0).abs() < 0.05 && theirs > 1.15 * unlike, "{theirs} {like} {unlike}");
 }
 
 /// The table of docs/recipes/quinn-and-noq.md.

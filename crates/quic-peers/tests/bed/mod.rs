@@ -6,7 +6,7 @@ mod noq;
 mod ours;
 mod quinn;
 
-pub use noq::Noq;
+pub use noq::{Noq, noq_s_pacer};
 pub use ours::{Ours, habits, stock};
 pub use quinn::Quinn;
 
@@ -33,6 +33,8 @@ pub const DATAGRAM: u32 = 1208;
 pub struct Outcome {
     pub goodput_mbps: f64,
     pub packets_lost: f64,
+    /// Of them those after the first five seconds.
+    pub lost_later: f64,
     pub mean_rtt_ms: f64,
 }
 
@@ -43,6 +45,7 @@ impl Outcome {
         Outcome {
             goodput_mbps: mean(|one| one.goodput_mbps),
             packets_lost: mean(|one| one.packets_lost),
+            lost_later: mean(|one| one.lost_later),
             mean_rtt_ms: mean(|one| one.mean_rtt_ms),
         }
     }
@@ -150,7 +153,8 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
         assert!(next < Time::MAX, "nothing will happen");
         now = next.max(now);
         if now > warm && start.is_none() {
-            start = Some(ends.delivered());
+            let lost: Vec<_> = (0..cells.len()).map(|path| ends.lost(path)).collect();
+            start = Some((ends.delivered(), lost));
         }
         let Some(path) = paths.iter().position(|wires| arrives(wires) <= now) else {
             ends.handle_timeout(now);
@@ -161,12 +165,14 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
         let datagram = wire.transit.pop_front().unwrap().1;
         ends.handle(now, !is_up, path, datagram);
     }
-    let bytes = (ends.delivered() - start.unwrap()) as f64;
+    let (delivered, lost) = start.unwrap();
+    let bytes = (ends.delivered() - delivered) as f64;
     let seconds = end.saturating_since(warm).as_secs_f64();
     let carried: u64 = paths.iter().map(|wires| wires.up.measured_bytes).sum();
     let measured = |(path, Wires { up, .. }): (usize, &Wires<_>)| Outcome {
         goodput_mbps: bytes * 8e-6 / seconds * (up.measured_bytes as f64 / carried as f64),
         packets_lost: ends.lost(path) as f64,
+        lost_later: (ends.lost(path) - lost[path]) as f64,
         mean_rtt_ms: up.waits.0 / up.waits.1 as f64 + up.delay.as_millis_f64(),
     };
     paths.iter().enumerate().map(measured).collect()

@@ -4,14 +4,15 @@ use super::both::ends;
 use super::{DATAGRAM, Ends};
 use crate::trusting;
 use bytes::BytesMut;
-use noq_proto::congestion::ControllerFactory;
+use noq_proto::congestion::{ControllerFactory, NewRenoConfig};
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, FourTuple, PathId,
     PathStatus, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
 };
 use playpath_serve::quic::identity::Identity;
-use playpath_units::Time;
+use playpath_transport::quic::config::{Config, Pacing};
+use playpath_units::{Duration, Time};
 use ring::hmac;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -45,6 +46,20 @@ fn open_paths(connection: &mut Connection, at: Instant) {
 
 type Control = Arc<dyn ControllerFactory + Send + Sync>;
 
+/// noq's own NewReno.
+fn newreno() -> Control {
+    let mut config = NewRenoConfig::default();
+    config.initial_window(10 * u64::from(DATAGRAM));
+    Arc::new(config)
+}
+
+/// noq 1.4.0, `connection/pacing.rs`: the bucket of quinn's, ten packets, but no more than leave in 10 ms, and one at least. Here 10 ms are
+/// taken of the path's RTT without its queue: the windows that fill a queue hold more than ten packets in 10 ms.
+pub fn noq_s_pacer(rtt: Duration) -> Pacing {
+    let part = 10.0 / rtt.as_millis_f64();
+    Pacing { burst_of_window: Some(part), min_burst: 1, max_burst: 10, ..Config::default().pacing }
+}
+
 fn transport(factory: Control, paths: u32) -> TransportConfig {
     let mut transport = TransportConfig::default();
     transport
@@ -60,6 +75,11 @@ fn transport(factory: Control, paths: u32) -> TransportConfig {
 }
 
 impl Noq {
+    /// Under its own NewReno.
+    pub fn new(seed: u64, paths: u32) -> Noq {
+        Noq::with(newreno(), seed, paths)
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "noq's times are the process's; only differences from this one are used"

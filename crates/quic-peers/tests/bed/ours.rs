@@ -3,7 +3,7 @@
 use super::{DATAGRAM, Ends};
 use playpath_cc::CongestionControl;
 use playpath_transport::mptcp::scheduler;
-use playpath_transport::quic::config::{Config, FlowWindows};
+use playpath_transport::quic::config::{Config, FlowWindows, Pacing};
 use playpath_transport::quic::packet::Datagram;
 use playpath_transport::quic::{Connection, Event};
 use playpath_units::{Duration, Time};
@@ -31,10 +31,10 @@ pub fn stock(name: &str) -> Box<dyn CongestionControl> {
 
 impl Ours {
     pub fn new(control: impl Fn() -> Box<dyn CongestionControl>) -> Ours {
-        Ours::over(control, 1)
+        Ours::over(control, 1, Config::default().pacing)
     }
     /// Several are used as the scheduler of Linux says.
-    pub fn over(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize) -> Ours {
+    pub fn over(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize, pacing: Pacing) -> Ours {
         let window = 32 << 20;
         let flow = FlowWindows {
             connection: window,
@@ -43,7 +43,7 @@ impl Ours {
             max_stream: window,
             update_eighths: 1,
         };
-        let mut config = Config { datagram_bytes: DATAGRAM, send_buffer: 8 << 20, flow, ..Config::default() };
+        let mut config = Config { datagram_bytes: DATAGRAM, send_buffer: 8 << 20, flow, pacing, ..Config::default() };
         config.pacing.in_trains = true; // as quinn paces
         config.loss.undo = false;
         config.idle_timeout = Duration::from_secs(300);
