@@ -329,8 +329,9 @@ changes it back). The figures beside it are of the links below, before it and af
 `docs/stacks.py`, as root: 165 sessions of 20 s, four at a time, in 15 minutes on two cores that a dozen other jobs shared (load 8 to 22).
 Both worlds have 3 ms of jitter on the link: without any, packets keep step in the simulator, and what the host of the test bed
 delays decides for BBR alone (before, 31 of 81 figures differed, 12 of them by that). A link may be 20 ms late in the 99th percentile. It
-is no part of CI. Client of all: `gtlsclient` (ngtcp2 0.12.1 of Debian 12); its start costs about 1 % of every goodput. ngtcp2's server is the 1.11.0 of Debian 13 (in Debian 12: backports); the 0.12.1 of Debian 12 has another CUBIC and BBR version 1, and
-no profile. RTT and packets lost are the servers' own counts: of ngtcp2's qlog (whole milliseconds), of quinn's and noq's statistics
+is no part of CI. Client of all: `gtlsclient` (ngtcp2 0.12.1 of Debian 12); its start costs about 1 % of every goodput. ngtcp2's server is
+the 1.11.0 of Debian 13 (in Debian 12: backports); the 0.12.1 of Debian 12 has another CUBIC and BBR version 1, and no profile. RTT and
+packets lost are the servers' own counts: of ngtcp2's qlog (whole milliseconds), of quinn's and noq's statistics
 (smoothed RTT). Senders `playpath` are our own `serve`: what differs there is link and client. Verdicts are those of
 [both worlds](twin.md#how-to-read-it); five seeds, the same losses in both worlds, ranked by goodput.
 """
