@@ -178,7 +178,7 @@ def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worl
     ("settings", "size"),
     [
         ({"rtt": "750 ms"}, 1_000_000),
-        ({"loss": "2 %", "up": {"loss": "2 %"}}, len(BYTES)),
+        ({"loss": "2 %", "up": {"loss": "2 %"}}, 1_000_000),
         ({"corruption": "2 %"}, len(BYTES)),
         ({"corruption": "30 %", "up": {"corruption": "30 %"}}, 10_000),
     ],
