@@ -150,11 +150,11 @@
 #define SLACK_ALARM_SCALE 1000U
 #define SLACK_ALARM_MIN 0U
 #define SLACK_ALARM_MAX 1000U
-#define SLACK_RESERVE 3 /* RTTs: a level that lasts less is not calm, one that lasts half of it is urgent; twice as many where the flow gets less than enough */
-#define SLACK_RESERVE_SCALE 1000U
-#define SLACK_RESERVE_MIN 0U
-#define SLACK_RESERVE_MAX 1000000U
-#define SLACK_HASTE 4 /* most urgency while the flow gets that much and the level lasts `reserve` */
+#define SLACK_WEIGHT 3 /* CUBIC flows: what a viewer counts for while it is short: a cut takes so much less of the window */
+#define SLACK_WEIGHT_SCALE 1000U
+#define SLACK_WEIGHT_MIN 1000U
+#define SLACK_WEIGHT_MAX 100000U
+#define SLACK_HASTE 4 /* most urgency while the flow gets that much */
 #define SLACK_HASTE_SCALE 1000U
 #define SLACK_HASTE_MIN 0U
 #define SLACK_HASTE_MAX 1000U
@@ -162,7 +162,7 @@
 #define SLACK_TOLERANCE_SCALE 1000U
 #define SLACK_TOLERANCE_MIN 0U
 #define SLACK_TOLERANCE_MAX 500U
-#define SLACK_PACE 6 /* pacing in windows per RTT after slow start (Linux: 1.2), in which it is 2 at least; 0 does not pace, for study */
+#define SLACK_PACE 6 /* pacing in windows per RTT after slow start while the viewer is short (Linux: 1.2), in slow start 2 at least, else 1 at most; 0 does not pace, for study */
 #define SLACK_PACE_SCALE 1000U
 #define SLACK_PACE_MIN 0U
 #define SLACK_PACE_MAX 10000U
@@ -203,10 +203,6 @@
 #define SLACK_ENOUGH_SCALE 1000U
 #define SLACK_ENOUGH_MIN 0U
 #define SLACK_ENOUGH_MAX 1000000U
-#define SLACK_WEIGHT 17 /* CUBIC flows: what a viewer counts for while it is short: a cut takes so much less of the window */
-#define SLACK_WEIGHT_SCALE 1000U
-#define SLACK_WEIGHT_MIN 1000U
-#define SLACK_WEIGHT_MAX 100000U
 
 /* vegas */
 #define VEGAS_ALPHA 0 /* packets: backlog below which the window grows (ns-2: 1) */

@@ -6,12 +6,12 @@
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
- *     lost without are, but not below P; others of a viewer are nothing; while the viewer is short no cut falls below P, and each takes a
- *     `weight`th of CUBIC's;
+ *     lost without are, but not below what the flow gets in a min_rtt; others of a viewer are nothing; while the viewer is short no
+ *     other cut falls below P, and each takes a `weight`th of CUBIC's;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
  * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
- * picture, that is shown less than the best rate, or that has no time and gets less than `enough`.
+ * first picture, whose flow gets less than its best rate, or that has one rate, no time and gets less than `enough`.
  *
  * Differences from the Rust control:
  *  1. `beta` and `floor` have their defaults, 0.7 and 1.
@@ -19,6 +19,7 @@
  *     packet after a pause, or at the next acknowledgement.
  *  3. What a cut leaves is in whole thousandths.
  *  4. A buffer of more than 2 h is one of 2 h; 1 / (1 - u) is at most 2^14.
+ *  5. A subflow of MPTCP reckons the level from its own bytes, and hears what the block of its own addresses holds.
  *
  * Fixed point: windows as in law_cubic.h; packets in 1/65536; the player's level in nanoseconds; 1 / (1 - u) in 1/2^20, where 0
  * stands for u = 1. Tested against the Rust control event by event (crates/cc/tests/laws), and on the kernel (tests/testbed).
@@ -36,9 +37,10 @@
 #define SLACK_MIN_RISE_US 4000
 #define SLACK_SAMPLES 8
 #define SLACK_QUEUE_MEMORY_MS 10000
-#define SLACK_WINNING_BACK 2
+#define SLACK_MEAN_ROUNDS 4
+#define SLACK_NEWCOMER 2
 #define SLACK_KEPT_TENTHS 9
-#define SLACK_UNTOLD_PACE 1
+#define SLACK_PLAIN_PACE 1
 /* Above 1 packet a microsecond the mean rate is more than enough for any video. */
 #define SLACK_MAX_RATE (1ULL << 32)
 #define SLACK_MIN_CWND (2 * CUBIC_PACKET)
@@ -59,7 +61,6 @@ struct slack_playout {
 	bool is_told;
 	bool is_playing;
 	bool has_begun;
-	bool is_below_top;
 	bool has_choice; /* it has asked for less than its best rate, or does not tell that */
 };
 
@@ -163,7 +164,6 @@ LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 n
 	if (!p->is_told)
 		p->delivered_ns = 0;
 	p->has_begun = (p->is_told && p->has_begun) || has_level;
-	p->is_below_top = kbps < top_kbps;
 	p->has_choice = (p->is_told && p->has_choice) || kbps < top_kbps || !top_kbps;
 	p->at_us = now_us;
 	p->is_told = true;
@@ -183,13 +183,49 @@ LAW_INLINE bool slack_is_told(const struct slack_state *s, const u32 *param)
 	return s->playout.is_told && LAW_PARAM(param, SLACK_TOP_KBPS);
 }
 
-/* The flow gets `enough` times the best rate, or, while it is paced, nine tenths of the pace. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
+/* The flow gets so many best rates, in thousandths. Packets/us / 2^32 of mss bytes, against thousandths of kbit/s: 8e6 = 2^9 15625. */
+LAW_INLINE bool slack_gets(const struct slack_state *s, const u32 *param, const struct law_view *view, u64 rates)
+{
+	u64 needed = rates * LAW_PARAM(param, SLACK_TOP_KBPS);
+
+	return law_min(s->mean_rate, SLACK_MAX_RATE) * law_min(view->mss, 65535) * 15625 >= needed << 23;
+}
+
+/* Or, while it is paced, nine tenths of the pace. */
 LAW_INLINE bool slack_has_enough(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	u64 enough = LAW_PARAM(param, SLACK_ENOUGH), kept = LAW_PARAM(param, SLACK_EASE) * SLACK_KEPT_TENTHS / 10;
-	u64 needed = (s->ease_q20 ? law_min(enough, kept) : enough) * LAW_PARAM(param, SLACK_TOP_KBPS);
 
-	return law_min(s->mean_rate, SLACK_MAX_RATE) * law_min(view->mss, 65535) * 15625 >= needed << 23;
+	return slack_gets(s, param, view, s->ease_q20 ? law_min(enough, kept) : enough);
+}
+
+/* From one cut to the next of a CUBIC flow with this window: the smaller of sections 4.2 and 4.3. A cut takes 3/10, and alpha is 9/17. */
+LAW_INLINE u64 slack_between_cuts_us(u64 window_q16, u64 srtt_us, u64 zero)
+{
+	u64 of_reno = law_min(window_q16, 1ULL << 35) * srtt_us / 30 * 17 >> 16;
+	u64 of_cubic = cubic_root((window_q16 * 3 / 4) << 26, zero) * 1000000 / CUBIC_TICKS_PER_S;
+
+	return law_min(of_reno, of_cubic);
+}
+
+/* How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
+ * cuts until `enough` is won back. Rates in packets a second / 2^10, ratios / 2^20. */
+LAW_INLINE u64 slack_reserve_ns(const struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US), weight = LAW_PARAM(param, SLACK_WEIGHT);
+	u64 needed = (LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS) << 7) / law_max(view->mss, 1);
+	u64 window, ratio, cuts;
+
+	if (!s->mean_rate || weight <= SLACK_WEIGHT_SCALE)
+		return SLACK_MAX_NS;
+	needed = law_min(needed, 1ULL << 34);
+	window = law_min(needed * srtt / 1000000 << 6, LAW_MAX_WINDOW * Q16);
+	/* 2^32 / 10^6 = 4295 */
+	ratio = law_clamp((needed * 4295 << 10) / s->mean_rate, SLACK_NEWCOMER * SLACK_ONE_Q20, SLACK_ONE_Q20 << 10);
+	/* A cut of whom is short leaves 1 - 3 / (10 weight), the other's 7/10. */
+	cuts = law_min((ratio - SLACK_ONE_Q20) * 7 * weight / (3 * (weight - SLACK_WEIGHT_SCALE)), SLACK_MAX_EASE_Q20);
+	cuts = slack_between_cuts_us(window, srtt, s->cubic.zero) * cuts >> 20;
+	return law_min(2000 * (SLACK_MEAN_ROUNDS * srtt + law_min(cuts, SLACK_MAX_NS / 1000)), SLACK_MAX_NS);
 }
 
 /* 1 / (1 - u), where 1 - u is how far the level is from `alarm` to `calm`; 0 for u = 1. */
@@ -208,30 +244,30 @@ LAW_INLINE u64 slack_ease_of_level(const struct slack_playout *p, const u32 *par
 LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	const struct slack_playout *p = &s->playout;
-	/* us times thousandths of a round trip is ns. */
-	u64 reserve = law_min(view->srtt_us, SLACK_MAX_RTT_US) * LAW_PARAM(param, SLACK_RESERVE);
 	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
-	u64 ease;
+	u64 ease, reserve;
+	bool has_enough;
 
 	if (!slack_is_told(s, param) || !p->is_playing || !p->has_begun)
 		return 0;
-	if (!slack_has_enough(s, param, view))
-		return p->has_choice ? 0 : slack_ease_of_level(p, param, reserve * SLACK_WINNING_BACK);
+	has_enough = slack_has_enough(s, param, view);
+	if (p->has_choice && !has_enough)
+		return 0;
+	reserve = slack_reserve_ns(s, param, view);
 	ease = slack_ease_of_level(p, param, reserve);
-	if (p->level_ns < reserve || !of_haste)
+	if (!has_enough || p->level_ns < reserve || !of_haste)
 		return ease;
 	of_haste = SLACK_HASTE_SCALE * SLACK_ONE_Q20 / of_haste;
 	return ease ? law_min(ease, of_haste) : of_haste;
 }
 
-/* More would show. */
+/* More would show. A flow that gets the best rate of a player that adapts gives it all that it could choose. */
 LAW_INLINE bool slack_is_short(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	const struct slack_playout *p = &s->playout;
+	u64 needs = p->has_choice ? SLACK_ENOUGH_SCALE : LAW_PARAM(param, SLACK_ENOUGH);
 
-	if (!slack_is_told(s, param))
-		return false;
-	return p->is_below_top || (!s->ease_q20 && (!p->has_begun || !slack_has_enough(s, param, view)));
+	return slack_is_told(s, param) && !s->ease_q20 && (!p->has_begun || !slack_gets(s, param, view, needs));
 }
 
 /* Packets that fill the pipe at the rate that this flow gets. */
@@ -259,17 +295,15 @@ LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
 	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
 }
 
-/* What no cut with a floor falls below. */
+/* What no cut of whom is short falls below. */
 LAW_INLINE u64 slack_floor(const struct slack_state *s, const struct law_view *view)
 {
-	return law_min(slack_pipe(s, view), s->cubic.cwnd);
+	return s->is_short ? law_min(slack_pipe(s, view), s->cubic.cwnd) : 0;
 }
 
 /* Rule 2. */
-LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, bool has_floor)
+LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
 {
-	u64 floor = has_floor ? slack_floor(s, view) : 0;
-
 	cubic_reduce(&s->cubic, view, is_ecn);
 	s->has_ignored = false;
 	if (s->cubic.cwnd < floor)
@@ -317,8 +351,10 @@ LAW_INLINE void slack_end_round(struct slack_state *s, const u32 *param, const s
 	if (!min || view->min_rtt_us > SLACK_MAX_RTT_US)
 		return;
 	backlog = min > view->min_rtt_us ? (in_flight * (min - view->min_rtt_us) << 16) / min : 0;
-	if (slack_loses_too_much(s, param, view) && s->has_ignored)
-		slack_reduce(s, view, false, true);
+	if (slack_loses_too_much(s, param, view) && s->has_ignored) {
+		s->cubic.beta = CUBIC_BETA;
+		slack_reduce(s, view, false, law_min(law_min(s->mean_rate, 8ULL << 32) * view->min_rtt_us, s->cubic.cwnd));
+	}
 	allowance = slack_allowance_q16(s, param);
 	s->is_over_allowance = s->ease_q20 && !s->playout.has_choice && backlog >= allowance;
 	if (!s->is_over_allowance || backlog == allowance)
@@ -356,7 +392,7 @@ LAW_INLINE void slack_measure(struct slack_state *s, const struct law_view *view
 /* Rule 4 over the pace that the window asks for, in bytes a second. */
 LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 most = slack_is_told(s, param) ? ~0ULL : SLACK_UNTOLD_PACE * SLACK_PACE_SCALE;
+	u64 most = s->is_short ? ~0ULL : SLACK_PLAIN_PACE * SLACK_PACE_SCALE;
 	u64 set = law_min(LAW_PARAM(param, SLACK_PACE), most), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
 	/* Thousandths times kbit/s are bits a second. */
 	u64 gain = set && cubic_in_slow_start(&s->cubic) ? law_max(set, 2 * SLACK_PACE_SCALE) : set;
@@ -421,7 +457,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
 	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
-		slack_reduce(s, view, is_ecn, s->is_short);
+		slack_reduce(s, view, is_ecn, slack_floor(s, view));
 	else
 		s->has_ignored = true;
 }
@@ -429,7 +465,7 @@ LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, con
 LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
 {
 	/* What was in flight under a pace says nothing of the path: then it is a first slow start. */
-	u64 least = s->ease_q20 ? CUBIC_INFINITE : s->is_short ? slack_floor(s, view) : 0;
+	u64 least = s->ease_q20 ? CUBIC_INFINITE : slack_floor(s, view);
 
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);

@@ -30,17 +30,20 @@ RIVALS = ["cubic", "newreno", "westwood", "compound", "vegas", "ccplca", "bbr", 
 SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "ledbatpp")]
 OVER_QUIC: list[Row] = [{"name": name} for name in ("slack", "cubic", "newreno", "bbr", "bbr3", "copa")]
 SPACE: dict[str, tuple[float, ...]] = {
-    "weight": (1, 1.5, 2, 3, 4, 6),
-    "pace": (1.2, 1.5, 2),
-    "enough": (1.25, 1.5, 2),
-    "ease": (1.5, 2),
-    "haste": (0, 0.5, 0.67),
-    "reserve": (32, 64, 128),
-    "tolerance": (0.02, 0.05, 0.1),
-    "floor": (0.5, 0.75, 1),
+    "weight": (3, 1, 1.5, 2, 4, 6, 8),
+    "pace": (1.2, 1, 1.5, 2),
+    "enough": (1.5, 1, 1.25, 2, 3),
+    "ease": (1.5, 1.2, 2, 3),
+    "haste": (0.5, 0, 0.25, 0.67),
+    "tolerance": (0.05, 0, 0.02, 0.1),
+    "floor": (1, 0, 0.5, 0.75),
+    "allowance": (8, 2, 4, 16, 32),
+    "calm": (0.8, 0.6, 1),
+    "alarm": (0.4, 0.1, 0.25),
 }
-"""What the search draws from; settings that are drawn, beside `weight` alone."""
-DRAWS, DEFAULT_WEIGHT = 8, 3
+"""What the search draws from, what is shipped first; docs/appendix/slack.md says where the bounds come from."""
+DRAWS = 16
+"""Settings with all drawn, beside those that differ from the shipped one in one."""
 STALL_S, START, MOS = 0.25, 1.1, 0.1
 """What one notices: a stall, a start a tenth later than the best, a tenth of a point."""
 METRICS = (
@@ -117,7 +120,7 @@ def main() -> None:
 def search(store: Path, scenes: list[tuple[Row, str]]) -> list[Row]:
     """Settings of Slack that no other one beats on the even scenes in stalls, picture and the neighbour's rate."""
     draw = random.Random(SEED)
-    settings: list[Row] = [{}, *({"weight": weight} for weight in SPACE["weight"] if weight != DEFAULT_WEIGHT)]
+    settings: list[Row] = [{}, *({name: other} for name, values in SPACE.items() for other in values[1:])]
     settings += [{name: draw.choice(values) for name, values in SPACE.items()} for _ in range(DRAWS)]
     senders: list[Row] = [{"name": "slack", **setting} for setting in settings]
     reference: list[Row] = [{"name": "newreno"}]

@@ -7,9 +7,12 @@ import hashlib
 import html
 import json
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +127,53 @@ def test_cases_of_the_interop_runner_with_ngtcp2(
         "another address": "1RTT RETIRE_CONNECTION_ID",
     }
     assert seen.get(case, "") in done.stdout + done.stderr, (done.stdout + done.stderr)[-3000:]
+
+
+@contextlib.contextmanager
+def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
+    """A NAT before the server: its port, and its outer sockets. Every hundredth datagram from the client leaves by a new one; what comes
+    back reaches the client by any.
+    """
+    inner = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    inner.bind(("127.0.0.1", 0))
+    outer: list[socket.socket] = []
+    is_over = threading.Event()
+
+    def relay() -> None:
+        client, count = None, 0
+        while not is_over.is_set():
+            for ready in select.select([inner, *outer], [], [], 0.1)[0]:
+                if ready is not inner:
+                    inner.sendto(ready.recv(65535), client)
+                    continue
+                datagram, client = inner.recvfrom(65535)
+                if count % 100 == 0:
+                    outer.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+                count += 1
+                outer[-1].sendto(datagram, ("127.0.0.1", port))
+
+    thread = threading.Thread(target=relay)
+    thread.start()
+    try:
+        yield inner.getsockname()[1], outer
+    finally:
+        is_over.set()
+        thread.join()
+        for one in (inner, *outer):
+            one.close()
+
+
+def test_a_nat_gives_the_client_other_ports(site: Path, tmp_path: Path) -> None:
+    """gtlsclient's own `--nat-rebinding` never ends a download, not even from ngtcp2's server: it takes nothing from its old port."""
+    needs("gtlsclient")
+    got = tmp_path / "got"
+    got.mkdir()
+    command = ["gtlsclient", "-q", "--exit-on-all-streams-close", f"--download={got}", "127.0.0.1"]
+    with serving(site), rebinding(int(PORT)) as (port, outer):
+        url = f"https://localhost:{PORT}/film.bin"
+        subprocess.run([*command, str(port), url], check=True, timeout=60, capture_output=True)
+        assert len(outer) > 2
+    assert (got / "film.bin").read_bytes() == BYTES
 
 
 def test_a_session_is_resumed(site: Path, tmp_path: Path) -> None:

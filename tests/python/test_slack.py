@@ -28,10 +28,22 @@ def test_an_honest_viewer_gets_the_rate_of_a_silent_one():
 
 
 def test_an_ample_link_is_not_filled_by_who_tells():
-    """Top rate 8 Mbit/s, a link of 25 without a rival: who tells is paced and loses no packet; a silent one's sender is CUBIC."""
-    told, silent = (session(Case(25, 60, "none", 12), told, 1) for told in ("truth", "silent"))
+    """Top rate 8 Mbit/s, a link of 25 without a rival, 60 s of buffer: who tells is paced once it lasts; a silent one's sender is CUBIC."""
+    told, silent = (session(Case(25, 60, "none", 60), told, 1) for told in ("truth", "silent"))
     assert told["mean_rate_kbps"] >= 0.95 * silent["mean_rate_kbps"]  # the goal of issue 42
-    assert told["retransmitted_packets"] == 0
+    assert told["retransmitted_packets"] < 0.75 * silent["retransmitted_packets"]
+
+
+@pytest.mark.slow
+def test_a_player_that_lacks_nothing_of_the_link_is_not_short():
+    """Fault 1 of issue 42: beside NewReno on 10 Mbit/s the flow gets the best rate, 8 Mbit/s, about as often as not. As long as a low
+    rung alone made the viewer short, the throughput that dash.js measures crossed 8.9 Mbit/s, from where it tries the top and falls
+    back: the rate told was 0.65 of the silent one's (five seeds)."""
+    case = Case(10, 20, "newreno", 12)
+    told, silent = (
+        fmean(session(case, told, s)["mean_rate_kbps"] for s in (1, 2, 3, 4, 5)) for told in ("truth", "silent")
+    )
+    assert told >= 0.9 * silent
 
 
 def test_an_interval_by_hand():

@@ -174,6 +174,36 @@ def test_ngtcp2_downloads_over_our_quic_and_its_record_is_that_of_the_other_worl
     assert max(found["series"]["flow.video"]["rtt_ms"]) >= 20
 
 
+@pytest.mark.parametrize(
+    ("settings", "size"),
+    [
+        ({"rtt": "750 ms"}, 1_000_000),
+        ({"loss": "2 %", "up": {"loss": "2 %"}}, len(BYTES)),
+        ({"corruption": "2 %"}, len(BYTES)),
+        ({"corruption": "30 %", "up": {"corruption": "30 %"}}, 10_000),
+    ],
+    ids=["long RTT", "loss", "corruption", "corrupted handshakes"],
+)
+def test_cases_of_the_interop_runner_over_the_emulated_link(settings: dict[str, Any], size: int) -> None:
+    """With gtlsclient, which has no switch for them (the others: tests/python/test_serve_quic.py)."""
+    if shutil.which("gtlsclient") is None:
+        pytest.skip("gtlsclient is missing (bpf/setup.sh)")
+    path = FAST | {"rate": "20 Mbit/s", "queue": {"kind": "droptail", "limit": "100 kB"}} | settings
+    with Testbed(network([path]), realtime=False) as bed:
+        carrier = wire.WireQuic()
+        carrier.check({"path": [FAST]}, over_quic("cubic"))
+        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
+        (server.www / "file").write_bytes(BYTES[:size])
+        bed.emulator.begin_at(time.monotonic())
+        origin = carrier.open(bed, server.port, control).origin
+        got = bed.folder / "got"
+        got.mkdir()
+        asks = ["gtlsclient", "-q", "--exit-on-all-streams-close", f"--download={got}"]
+        words = [*asks, bed.ends[0].server_address, str(server.port), f"https://{origin}/file"]
+        subprocess.run(namespaces.inside(bed.client, words), check=True, stdout=subprocess.DEVNULL, timeout=60)
+        assert sha256((got / "file").read_bytes()) == sha256(BYTES[:size])
+
+
 def test_a_client_moves_from_one_interface_to_another_over_quic() -> None:
     """RFC 9000 §9: ngtcp2 takes another address after a second, when its route has gone to the other interface."""
     if shutil.which("gtlsclient") is None:
@@ -204,33 +234,36 @@ def test_a_client_moves_from_one_interface_to_another_over_quic() -> None:
     assert down["path.second/down"] > 1300
 
 
-@pytest.mark.parametrize("ends", [False, True])
-def test_noq_fetches_over_two_interfaces_of_one_connection(ends: bool) -> None:
-    """Multipath QUIC: both paths carry it; where WiFi ends in the middle, LTE carries the rest."""
+def noq_over(
+    paths: list[dict[str, Any]], files: dict[str, bytes], asked: str, *options: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What noq's client and our server tell of a connection over both paths."""
     client = Path(__file__).parents[2] / "target" / "release" / "examples" / "two_paths"
     if not client.exists():
         pytest.skip("crates/quic-peers' example two_paths is not built (docs/manual/wire.md)")
-    outage = {"outage": {"from": "800 ms", "spread": "0 s"}} if ends else {}
-    paths = [PATHS[0] | outage, PATHS[1]]
     with Testbed(network(paths), realtime=False) as bed:
         carrier = wire.WireQuic()
         carrier.check({"path": PATHS[:1]}, over_quic("cubic"))
         server, _ = carrier.serve(bed, Sending("own", {}, {}, []), {}, Signalling())
-        (server.www / "file").write_bytes(BYTES)
+        for name, data in files.items():
+            (server.www / name).write_bytes(data)
         first, second = bed.ends
         way = (first.server_address, "dev", second.client_device, "table", "7")
         namespaces.run_ip("-n", bed.client, "route", "add", *way)
         namespaces.run_ip("-n", bed.client, "rule", "add", "from", second.client_address, "table", "7")
         bed.emulator.begin_at(time.monotonic())
-        words = [
-            str(client),
-            f"{first.server_address}:{server.port}",
-            "/file",
-            *(end.client_address for end in bed.ends),
-        ]
-        done = subprocess.run(namespaces.inside(bed.client, words), check=True, stdout=subprocess.PIPE, timeout=70)
-        found = json.loads(done.stdout)
+        ends = [end.client_address for end in bed.ends]
+        words = [str(client), *options, f"{first.server_address}:{server.port}", asked, *ends]
+        done = subprocess.run(namespaces.inside(bed.client, words), check=True, stdout=subprocess.PIPE, timeout=200)
         (used,) = [one for one in server.end()["connections"] if one["requests"]]
+    return json.loads(done.stdout), used
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_noq_fetches_over_two_interfaces_of_one_connection(ends: bool) -> None:
+    """Multipath QUIC: both paths carry it; where WiFi ends in the middle, LTE carries the rest."""
+    outage = {"outage": {"from": "800 ms", "spread": "0 s"}} if ends else {}
+    found, used = noq_over([PATHS[0] | outage, PATHS[1]], {"file": BYTES}, "/file")
     assert found["sha256"] == sha256(BYTES)
     assert len(used["paths"]) == 2
     acked = [path["counts"]["acked_bytes"] for path in used["paths"]]
@@ -238,6 +271,37 @@ def test_noq_fetches_over_two_interfaces_of_one_connection(ends: bool) -> None:
     assert acked[0] > 300_000, acked
     assert acked[1] > 1_000_000, acked
     assert not ends or acked[0] < 2_000_000, acked
+
+
+def out_of_wifi(segments: int, ends_at: str) -> tuple[dict[str, Any], dict[str, Any], playpath.Session]:
+    """A film of the scenario's top rung, 4 Mbit/s in segments of 2 s, 4 s of it ahead: noq's client, our server, the simulator."""
+    walk = playpath.load("wifi-to-lte").playing("quic multipath").resolved
+    paths = [dict(path) for path in walk["path"]]
+    paths[0]["outage"] = {"from": ends_at, "spread": "0 s"}
+    asked = playpath.load(
+        {
+            "video": {"rate": "4 Mbit/s", "duration": f"{2 * segments} s"},
+            "player": {"kind": "dash", "ladder": "4 Mbit/s", "segment": "2 s", "full_level": "4 s"},
+            "path": paths,
+            "sender": [{"cc": "cubic", "transport": "quic"}],
+        }
+    )
+    segment = BYTES[:1_000_000]
+    files = {f"{index}.m4s": segment for index in range(segments)}
+    found, used = noq_over(paths, files, "/%.m4s", "--film", f"{segments}:2:4")
+    assert found["sha256"] == sha256(segment)
+    return found, used, world("sim").session(asked, "cubic/quic", 1, trace=False)
+
+
+def test_noq_plays_a_film_out_of_wifi_into_lte() -> None:
+    """Nobody waits, in either world: what WiFi held goes again over LTE within the 4 s that lie ahead."""
+    found, used, simulated = out_of_wifi(8, "6 s")
+    assert found["waited_s"] == 0
+    assert simulated.metrics["stall_time_s"] == 0
+    acked = [path["counts"]["acked_bytes"] for path in used["paths"]]
+    # 8 MB; after 6 s some five segments are there.
+    assert acked[0] > 1_000_000, acked
+    assert acked[1] > 3_000_000, acked
 
 
 @pytest.mark.parametrize("player", ["dashjs", "hlsjs", "shaka"])

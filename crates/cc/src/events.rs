@@ -63,10 +63,10 @@ impl View<'static> {
 
 impl View<'_> {
     /// What has reached the application since the last ACK: of all paths, where there are several, of which `stream_acked` remembers
-    /// the sum.
-    pub(crate) fn delivered_bytes(&self, event: &Ack, stream_acked: &mut u64) -> u64 {
+    /// the sum: what came before a path joined is not its own.
+    pub(crate) fn delivered_bytes(&self, event: &Ack, stream_acked: &mut Option<u64>) -> u64 {
         let Some(acked) = self.stream_acked else { return u64::from(event.delivered) * u64::from(self.mss) };
-        acked - std::mem::replace(stream_acked, acked)
+        acked - stream_acked.replace(acked).unwrap_or(acked)
     }
 }
 

@@ -25,8 +25,6 @@ pub struct Playout {
     top_rate: Option<Rate>,
     /// It has asked for less than that, or does not tell.
     has_choice: bool,
-    /// What it asks for now is less than the best that it could choose.
-    is_below_top: bool,
 }
 
 /// Share of its buffer with which a player that waits for all of it begins: what was sent rounds, and no two count a header alike.
@@ -60,7 +58,6 @@ impl Playout {
             has_begun,
             at: now,
             top_rate: report.top_rate,
-            is_below_top: report.top_rate.is_some_and(|top| report.video_rate < top),
             has_choice: before.is_some_and(|playout| playout.has_choice)
                 || report.top_rate.is_none_or(|top| report.video_rate < top),
         })
@@ -108,11 +105,6 @@ impl Playout {
     /// The best rate that the player can choose, if it tells.
     pub fn top_rate(&self) -> Option<Rate> {
         self.top_rate
-    }
-
-    /// What the player asks for now is less than the best that it could choose.
-    pub fn is_below_top(&self) -> bool {
-        self.is_below_top
     }
 
     /// The player adapts: it has asked for less than its best rate, or does not tell what that is. One that has only one rate

@@ -77,7 +77,9 @@ pub enum Stack {
     Ns2,
     /// Slow start without limit per ACK until a loss, reductions of `cwnd` (quinn-proto 0.11.19, `congestion/cubic.rs`, `new_reno.rs`).
     Quinn,
-    /// As quinn, but CUBIC leaves slow start by HyStart++ (ngtcp2 main, 2026, `lib/ngtcp2_cc.c`).
+    /// As quinn, and BBRv3 keeps to the letter of older drafts (noq-proto 1.4.0, `congestion/bbr3/mod.rs`).
+    Noq,
+    /// As noq, but CUBIC leaves slow start by HyStart++ (ngtcp2 1.11, `lib/ngtcp2_cc.c`, `ngtcp2_bbr.c`).
     Ngtcp2,
     /// As quinn, but CUBIC leaves slow start when delay rises, as HyStart does, and keeps 7/8 of the window (picoquic master, 2026,
     /// `picoquic/cubic.c`, `cc_common.c`).
@@ -86,20 +88,21 @@ pub enum Stack {
 
 impl Stack {
     /// The parameters that a stack decides, not the control. The test below holds `params_of` to them.
-    pub(crate) const HABITS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced"];
+    pub(crate) const HABITS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced", "law"];
 
     /// By its name in a scenario.
     pub fn find(name: &str) -> Option<Stack> {
-        Some(match name {
-            "rfc" => Stack::Rfc,
-            "linux" => Stack::Linux,
-            "ns2" => Stack::Ns2,
-            "quinn" => Stack::Quinn,
-            "ngtcp2" => Stack::Ngtcp2,
-            "picoquic" => Stack::Picoquic,
-            _ => return None,
-        })
+        Stack::NAMES.iter().find(|(known, _)| *known == name).map(|(_, stack)| *stack)
     }
+    const NAMES: [(&str, Stack); 7] = [
+        ("rfc", Stack::Rfc),
+        ("linux", Stack::Linux),
+        ("ns2", Stack::Ns2),
+        ("quinn", Stack::Quinn),
+        ("noq", Stack::Noq),
+        ("ngtcp2", Stack::Ngtcp2),
+        ("picoquic", Stack::Picoquic),
+    ];
 }
 
 impl Entry {
@@ -110,14 +113,18 @@ impl Entry {
             Stack::Rfc => return params,
             Stack::Linux | Stack::Picoquic => (65535.0, "hystart"),
             Stack::Ns2 => (1.0, "classic"),
-            Stack::Quinn => (65535.0, "classic"),
+            Stack::Quinn | Stack::Noq => (65535.0, "classic"),
             Stack::Ngtcp2 => (65535.0, "hystart++"),
         };
         for spec in self.params {
             let set = match (spec.name, spec.default) {
                 ("abc_limit", _) => params.set_number(spec.name, abc_limit),
                 ("reduce_from", _) => params.set_word(spec.name, "cwnd"),
-                ("growth", _) if stack == Stack::Linux => params.set_word(spec.name, "linux"),
+                // Where a control has a stack's own law, it is called by the stack.
+                ("growth" | "law", _) => {
+                    let own = Stack::NAMES.iter().find(|(name, one)| *one == stack && spec.words().contains(name));
+                    own.map_or(Ok(()), |(name, _)| params.set_word(spec.name, name))
+                }
                 ("beta", _) if stack == Stack::Picoquic && self.name == "cubic" => params.set_number(spec.name, 0.875),
                 ("slow_start", ParamValue::Word("hystart++")) => params.set_word(spec.name, advanced_slow_start),
                 _ => Ok(()),

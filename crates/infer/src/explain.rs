@@ -108,7 +108,11 @@ impl<'a> Tables<'a> {
     fn steps(&self, noise: &Noise) -> Vec<Step> {
         let Tables { case, chain, table, counted } = self;
         let first_byte = case.rtt + noise.think_s;
-        let strays = if case.reading.loss > 0.0 { Strays::NOISY } else { Strays::USUAL };
+        let strays = match case.reading {
+            reading if reading.is_plain() => Strays::USUAL,
+            reading if reading.loss > 0.0 => Strays::NOISY,
+            _ => Strays::OVERFLOWING,
+        };
         let step = |index: usize| {
             let transfer = &case.transfers[index];
             let takes = (&table.takes[index][..], &table.luck[index][..]);

@@ -31,7 +31,7 @@ pub(crate) struct Filtered {
     before: Vec<Vec<f64>>,
     /// After each, over the rates at its last byte.
     after: Vec<Vec<f64>>,
-    /// Logarithm of the likelihood.
+    /// Logarithm of the likelihood; of one of which half counts, as if all of it did.
     pub evidence: f64,
     /// Density of each transfer's time, given what came before.
     explained: Vec<f64>,
@@ -54,8 +54,8 @@ pub(crate) fn forward(chain: &Chain, steps: &[Step]) -> Filtered {
         filtered.before.push(weights.clone());
         weights = through(chain, step, &weights);
         let sum: f64 = weights.iter().sum();
-        filtered.evidence += libm::log(sum.max(1e-300)) + step.emission.common;
-        filtered.explained.push(sum);
+        filtered.evidence += step.emission.evidence(sum);
+        filtered.explained.push(step.emission.whole(sum));
         weights = normalised(weights);
         filtered.after.push(weights.clone());
     }

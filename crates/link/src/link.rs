@@ -96,8 +96,13 @@ impl<P: Packet> Link<P> {
     /// A packet arrives.
     #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: P) {
-        // Put down first, so that the packet is copied once: from the caller's place to its slot.
-        let packet = self.store.put(self.now.max(now), packet);
+        self.handle_made(now, packet.wire_bytes(), || packet);
+    }
+
+    /// As [`handle_packet`](Self::handle_packet), of so many bytes; it is made in its slot, so that nothing is copied twice.
+    #[inline(always)]
+    pub fn handle_made(&mut self, now: Time, wire_bytes: u32, make: impl FnOnce() -> P) {
+        let packet = self.store.put(self.now.max(now), wire_bytes, make);
         self.admit(packet);
     }
 

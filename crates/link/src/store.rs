@@ -55,17 +55,16 @@ impl<P: Packet> Store<P> {
         }
     }
 
-    /// Take a packet in.
+    /// Take a packet in, made where it will lie.
     #[inline(always)]
-    pub(crate) fn put(&mut self, arrival: Time, packet: P) -> Queued {
-        let wire_bytes = packet.wire_bytes();
+    pub(crate) fn put(&mut self, arrival: Time, wire_bytes: u32, make: impl FnOnce() -> P) -> Queued {
         let slot = match self.free.pop_front() {
             Some(slot) => {
-                self.slots[slot as usize] = Some(packet);
+                self.slots[slot as usize] = Some(make());
                 slot
             }
             None => {
-                self.slots.push(Some(packet));
+                self.slots.push(Some(make()));
                 (self.slots.len() - 1) as u32
             }
         };

@@ -8,7 +8,7 @@ use crate::transport::RESUMPTIONS;
 use crate::words::{Words, described, meaning, word_of};
 use playpath_cc::EcnUse;
 use playpath_transport::Ecn;
-use playpath_transport::quic::config::{Config, LaterAcks};
+use playpath_transport::quic::config::{Config, LaterAcks, OwnRate};
 use playpath_units::{Bytes, Duration, Kind, ParamSpec};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct QuicSpec {
 /// A change of settings: the habits of a stack.
 type Habits = fn(&mut Config);
 
-const STACKS: Words<Habits, 4> = [
+const STACKS: Words<Habits, 5> = [
     ("rfc", "what RFC 9002 recommends: a window of 10 packets, pacing at 1.25 x cwnd / srtt", |_| {}),
     (
         "quinn",
@@ -35,17 +35,37 @@ const STACKS: Words<Habits, 4> = [
             // MTU discovery), connection/pacing.rs (1.25, trains of what 2 ms hold, 10 to 256 packets).
             c.initial_window = 8.0;
             c.pacing.in_trains = true;
+            c.pacing.own_rate = OwnRate::Ignored;
+            // connection/mod.rs: losses that prove spurious are not given back.
+            c.loss.undo = false;
+            c.send_buffer = 10_000_000;
+        },
+    ),
+    (
+        "noq",
+        "noq 1.4 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, of 10 ms at most, by a control's own rate \
+         packet by packet; 10 MB held of each stream",
+        |c| {
+            // noq-proto 1.4.0: congestion/cubic.rs, config/transport.rs as quinn; connection/pacing.rs (rate_capacity: 2 ms, 10 to 256 packets,
+            // MAX_BURST_INTERVAL 10 ms; delay_at_rate waits for the shortfall alone).
+            c.initial_window = 8.0;
+            c.pacing.in_trains = true;
+            c.pacing.longest_burst = Some(Duration::from_millis(10));
+            c.pacing.own_rate = OwnRate::Bucket { interval: c.pacing.burst_interval, least: c.pacing.min_burst };
             c.send_buffer = 10_000_000;
         },
     ),
     (
         "ngtcp2",
-        "ngtcp2: a window of 14 720 bytes, 10 packets at most; up to 64 kB leave at once, then the pause that they owe",
+        "ngtcp2 1.11: a window of 14 720 bytes, 10 packets at most; up to 64 kB leave at once, then the pause that they owe; by a \
+         control's own rate what it sends in a millisecond, at least two packets",
         |c| {
-            // ngtcp2 (main, 2026): lib/ngtcp2_cc.c, ngtcp2_cc_compute_initcwnd (10 packets, at most 14 720 bytes: 10 of 1452); lib/ngtcp2_conn.c,
+            // ngtcp2 1.11.0: lib/ngtcp2_cc.c, ngtcp2_cc_compute_initcwnd (10 packets, at most 14 720 bytes: 10 of 1452); lib/ngtcp2_conn.c,
             // conn_reset_conn_stat_cc (send_quantum of 64 kB: 45 packets of 1452).
             c.initial_window = 10.0;
             (c.pacing.min_burst, c.pacing.max_burst) = (45, 45);
+            // ngtcp2_bbr.c, bbr_set_send_quantum.
+            c.pacing.own_rate = OwnRate::Bucket { interval: Duration::from_millis(1), least: 2 };
         },
     ),
     (

@@ -313,7 +313,7 @@ impl Network {
                 next => {
                     let mut packet = link.take(place);
                     packet.hop += 1;
-                    self.enter(next, &packet);
+                    self.enter(next, packet.packet.wire_bytes, || packet);
                     if self.tells_mtu && self.refuse(next, &packet) {
                         self.drain(packet.flow, packet.to.other());
                     }
@@ -338,10 +338,10 @@ impl Network {
 
     /// A packet enters a link.
     #[inline(always)]
-    fn enter(&mut self, id: LinkId, packet: &SimPacket) {
+    fn enter(&mut self, id: LinkId, wire_bytes: u32, make: impl FnOnce() -> SimPacket) {
         let link = &mut self.links[id as usize];
         let armed = link.poll_timeout();
-        link.handle_packet(self.now, *packet);
+        link.handle_made(self.now, wire_bytes, make);
         if link.poll_timeout() != armed {
             self.rearm_link(id);
         }
@@ -473,9 +473,8 @@ impl Network {
     /// Sends all that an endpoint wants to send and re-arms its timer.
     fn transmit(&mut self, id: FlowId, end: End) {
         let to = end.other();
-        let packet =
+        let mut packet =
             Packet { payload: Payload::Data, wire_bytes: 0, data_bytes: 0, ecn: Ecn::NotEct, path: 0, binding: 0 };
-        let mut sent = SimPacket { packet, flow: id, hop: 0, to };
         let mut has_more = true;
         while has_more {
             if self.parcels.is_full() {
@@ -483,29 +482,35 @@ impl Network {
             }
             let flow = &mut self.flows[id as usize];
             let connection = &mut flow.ends[end as usize];
-            let packet = &mut sent.packet;
-            if !connection.poll_transmit(self.now, packet, &mut self.parcels) {
+            if !connection.poll_transmit(self.now, &mut packet, &mut self.parcels) {
                 break;
             }
             has_more = connection.may_have_more();
             let first = flow.routes[packet.path as usize].starts[to as usize];
-            sent.hop = first + 1;
             if end == End::Server {
                 if self.has_nat {
                     packet.binding = self.bindings.get(&(id, packet.path)).copied().unwrap_or(0);
                 }
                 if let Some(log) = &mut flow.packets
-                    && let Some(drawn) = connection.drawn(packet)
+                    && let Some(drawn) = connection.drawn(&packet)
                 {
                     log.record_sent(self.now, packet.path, &drawn);
                 }
                 if let Some(capture) = &mut self.capture {
-                    capture.record(self.now, id, to, packet);
+                    capture.record(self.now, id, to, &packet);
                 }
             }
             let link = self.hops[first as usize];
-            self.enter(link, &sent);
-            has_more |= self.tells_mtu && self.refuse(link, &sent);
+            // Field by field: written just now one by one, they would have to leave the store buffer before they can be read as one.
+            let Packet { wire_bytes, data_bytes, ecn, path, binding, .. } = packet;
+            let sent = || SimPacket {
+                packet: Packet { payload: packet.payload, wire_bytes, data_bytes, ecn, path, binding },
+                flow: id,
+                hop: first + 1,
+                to,
+            };
+            self.enter(link, wire_bytes, sent);
+            has_more |= self.tells_mtu && self.refuse(link, &sent());
         }
         self.rearm_endpoint(id, end);
     }

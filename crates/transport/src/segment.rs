@@ -184,7 +184,7 @@ pub struct SynOptions {
 }
 
 /// One TCP segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// Sequence number of the first payload byte (or of SYN or FIN).
     pub seq: u32,
@@ -215,7 +215,29 @@ pub struct Segment {
 /// IPv4 header without options plus TCP header without options.
 const BASE_HEADER_BYTES: u32 = 40;
 
+impl Default for Segment {
+    fn default() -> Segment {
+        Segment::EMPTY
+    }
+}
+
 impl Segment {
+    /// Zeros, and no option. A constant, so that a copy of it is no copy of what has just been written.
+    pub const EMPTY: Segment = Segment {
+        seq: 0,
+        ack: 0,
+        payload_len: 0,
+        window: 0,
+        flags: Flags(0),
+        ecn: Ecn::NotEct,
+        fixed_header_bytes: 0,
+        syn_options: SynOptions { mss: 0, window_scale: None, sack_permitted: false },
+        timestamps: None,
+        sack: SackBlocks::EMPTY,
+        accecn: None,
+        mptcp: MptcpOption::None,
+    };
+
     /// IPv4 and TCP header with options padded to four bytes, or the profile's fixed size.
     #[inline]
     pub fn header_bytes(&self) -> u32 {

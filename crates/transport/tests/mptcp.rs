@@ -434,6 +434,37 @@ fn a_player_with_little_left_gets_copies() {
     assert!(some > 10 && with < without, "{some} copies, {with:?} and {without:?}");
 }
 
+/// What the application tells before a path joins reaches that path's control, too: `sammy` paces once it has heard of a player, and
+/// else not at all.
+#[test]
+fn a_path_that_joins_late_hears_what_was_told() {
+    for tells in [true, false] {
+        let mut net = Net::new(&three()[..2], "dft", (0, 1_000_000), 1 << 20, 1);
+        let one = |tcp| PathConfig { tcp, cc: playpath_cc::build("sammy", 10.0).unwrap(), is_backup: false };
+        let tcp = Config { isn: u32::MAX - 3000, ..Config::linux() };
+        let scheduler = scheduler::build("dft").unwrap();
+        net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, 22), scheduler, vec![one(tcp), one(tcp)]);
+        let told = AppParameters {
+            playout_buffer_bytes: 1_000_000,
+            playout_buffer_free_bytes: Some(1_000_000),
+            video_rate: Rate::from_bits_per_sec(2_000_000),
+            object_bytes: Some(1_000_000),
+            object_duration: Some(Duration::from_secs(4)),
+            top_rate: Some(Rate::from_bits_per_sec(2_000_000)),
+            is_urgent: true,
+            ..AppParameters::default()
+        };
+        if tells {
+            net.server.mptcp.set_app_parameters(Time::ZERO, told);
+        }
+        net.run_until(Time::from_millis(10));
+        assert!(net.server.mptcp.subflow(1).is_none(), "not open yet");
+        net.run_until(Time::from_secs(1));
+        let late = net.server.mptcp.subflow(1).expect("it has joined");
+        assert_eq!(late.congestion_control().pacing_rate().is_some(), tells);
+    }
+}
+
 /// A slow path holds the oldest data, everything else is given out and the writer waits for a send buffer of 120 kB: the oldest goes
 /// on the fast path, too, and the slow one is penalised.
 #[test]

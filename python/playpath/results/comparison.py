@@ -115,7 +115,7 @@ class Comparison(Tabular):
             seeds.setdefault((failure.sender, failure.reason), []).append(failure.seed)
         return [(sender, ", ".join(map(str, found)), reason) for (sender, reason), found in seeds.items()]
 
-    @property
+    @cached_property
     def senders(self) -> list[str]:
         """Labels, in the order of the scenario."""
         return self.table["sender"].unique(maintain_order=True).to_list()

@@ -127,9 +127,9 @@ class KernelWorld:
 
     def _refuse_transports(self, scenario: Scenario) -> None:
         """Cross traffic is always served by the kernel's TCP, and its addresses do not change."""
-        for path in scenario.resolved["path"] + scenario.resolved["link"]:
-            told = {"too_big": "refused" in (path.get("too_big"), path["up"].get("too_big"))}
-            if key := next((key for key in ("rebinding", "backup", "too_big") if {**path, **told}.get(key)), None):
+        for path in [*scenario.resolved["path"], *scenario.resolved["link"]]:
+            refuses = {"too_big": "refused" in (path.get("too_big"), path["up"].get("too_big"))}
+            if key := next((key for key in ("rebinding", "backup", "too_big") if {**path, **refuses}.get(key)), None):
                 raise InputError(f"'{path['name']}': `{key}` {_only(EXACT)}")
         for entry in scenario.resolved["sender"]:
             if entry.get("handover", "none") != "none":

@@ -14,7 +14,10 @@
 //! 6. Random waits (§5.3.3.8) are drawn as `draws.rs` tells.
 //! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
 //! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
-//! 9. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
+//! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`) and ngtcp2
+//!    1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. ngtcp2 also sees growth (§5.3.1.2)
+//!    in any sample, not only in a round trip's first.
+//! 10. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
 //! timeout; a model bound once set is lowered at most by `beta`, and by `ecn_factor`, per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
@@ -49,7 +52,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "BBR that bounds what it has in flight by loss; version 3",
     reference: "draft-ietf-ccwg-bbr-06",
-    params: &[LOSS_THRESH, BETA, HEADROOM, ECN_THRESH, ECN_FACTOR, bbr::QUANTUM, draws::SEED],
+    params: &[LOSS_THRESH, BETA, HEADROOM, ECN_THRESH, ECN_FACTOR, LAW_OF, bbr::QUANTUM, draws::SEED],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: bbr::BEHAVIOUR,
@@ -117,6 +120,15 @@ const ECN_FACTOR: ParamSpec = ParamSpec::number(
 )
 .since("0.3");
 
+const LAW_OF: ParamSpec = ParamSpec::word(
+    "law",
+    "draft",
+    &["draft", "noq", "ngtcp2"],
+    "noq and ngtcp2: a probe's samples never end, as older drafts read, so that each round trip until the next probe moves the \
+     bandwidth's filter on, and no probe is precautionary",
+)
+.since("0.3");
+
 /// §2.8 MinPipeCwnd.
 const MIN_PIPE_CWND: f64 = 4.0;
 
@@ -153,8 +165,8 @@ pub struct Bbr3 {
     round_start: bool,
     next_round_delivered: u64,
     // Rate and volume model (§2.9).
-    /// Largest delivery rate of the cycle before and of this one.
-    max_bw_filter: [f64; 2],
+    /// Largest delivery rate of the two cycles before and of this one; the first stays empty but under noq's and ngtcp2's law.
+    max_bw_filter: [f64; 3],
     bw: f64,
     bw_shortterm: f64,
     inflight_shortterm: f64,
@@ -181,6 +193,23 @@ pub struct Bbr3 {
     mark: AppLimitedMark,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LawOf {
+    Draft,
+    Noq,
+    Ngtcp2,
+}
+
+impl LawOf {
+    fn from_params(params: &Params) -> LawOf {
+        match params.word("law") {
+            "noq" => LawOf::Noq,
+            "ngtcp2" => LawOf::Ngtcp2,
+            _ => LawOf::Draft,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     initial_window: f64,
@@ -189,6 +218,7 @@ struct Settings {
     headroom: f64,
     ecn_thresh: f64,
     ecn_factor: f64,
+    law: LawOf,
     has_bursts: bool,
     seed: u64,
 }
@@ -220,6 +250,7 @@ impl Bbr3 {
                 headroom: params.number("headroom"),
                 ecn_thresh: params.number("ecn_thresh"),
                 ecn_factor: params.number("ecn_factor"),
+                law: LawOf::from_params(params),
                 has_bursts: params.word("quantum") == "linux",
                 seed: params.number("seed") as u64,
             },
@@ -231,7 +262,7 @@ impl Bbr3 {
             round_count: 0,
             round_start: false,
             next_round_delivered: 0,
-            max_bw_filter: [0.0; 2],
+            max_bw_filter: [0.0; 3],
             bw: 0.0,
             bw_shortterm: f64::INFINITY,
             inflight_shortterm: f64::INFINITY,

@@ -12,15 +12,17 @@
 //! 5. `reduce_from`: FlightSize (§4.6) or `cwnd` (Linux, allowed by §4.6). Reductions never raise the window: `windows.rs`.
 //! 6. `slow_start` is HyStart++ by default, as §4.10 asks (SHOULD). Linux's behaviour: `slow_start = "hystart"`,
 //!    `reduce_from = "cwnd"`, `abc_limit = 65535`, and `growth = "linux"`: its whole numbers and constants (`cubic/linux.rs`),
-//!    which then hold instead of `c`, `beta` and differences 1 to 4.
+//!    which then hold instead of `c`, `beta` and differences 1 to 4. Likewise QUIC stacks (`cubic/stacks.rs`).
 //!
 //! Units: packets, seconds. Invariant: `cwnd` falls in reductions only. Tested here by the RFC's equations and tables, and by
 //! `tests/contract.rs`.
 
 mod linux;
+mod stacks;
 
 use linux::LinuxGrowth;
 use playpath_units::{Duration, Time};
+use stacks::{Stack, StackGrowth};
 
 use crate::kernel::{self, InKernel};
 use crate::parts::reno::{Reno, RenoBased};
@@ -59,8 +61,8 @@ pub static ENTRY: Entry = Entry {
 pub(crate) const GROWTH: ParamSpec = ParamSpec::word(
     "growth",
     "rfc",
-    &["rfc", "linux"],
-    "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
+    &["rfc", "linux", "quinn", "noq", "ngtcp2"],
+    "by RFC 9438 with c and beta; or with its own constants as Linux's tcp_cubic.c, in whole packets, or as a QUIC stack",
 );
 
 /// CUBIC's state.
@@ -81,6 +83,14 @@ enum Law {
     Rfc(RfcGrowth),
     /// With `growth = "linux"`.
     Linux(LinuxGrowth),
+    /// With that of a QUIC stack; and before the last reduction.
+    Stack(StackGrowth, StackGrowth),
+}
+
+impl Law {
+    fn of(stack: Stack) -> Law {
+        Law::Stack(StackGrowth::new(stack), StackGrowth::new(stack))
+    }
 }
 
 /// RFC 9438, and what an undo restores.
@@ -122,10 +132,12 @@ impl Cubic {
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: params.flag("fast_convergence"),
             reno: Reno::new(params, initial_window),
-            law: if params.word("growth") == "linux" {
-                Law::Linux(LinuxGrowth::default())
-            } else {
-                Law::Rfc(RfcGrowth { growth: Growth { w_max: None, cwnd_prior: None, epoch: None }, undo: None })
+            law: match params.word("growth") {
+                "linux" => Law::Linux(LinuxGrowth::default()),
+                "quinn" => Law::of(Stack::Quinn),
+                "noq" => Law::of(Stack::Noq),
+                "ngtcp2" => Law::of(Stack::Ngtcp2),
+                _ => Law::Rfc(RfcGrowth { growth: Growth { w_max: None, cwnd_prior: None, epoch: None }, undo: None }),
             },
         }
     }
@@ -216,12 +228,15 @@ impl RenoBased for Cubic {
                 self.reno.windows.cwnd = f64::from(grown);
             }
             Law::Linux(_) => {}
+            Law::Stack(growth, _) => {
+                self.reno.windows.cwnd = growth.on_ack(view.now, view.srtt, self.reno.windows.cwnd, acked);
+            }
             Law::Rfc(_) if acked > 0.0 => self.avoid_congestion(view, acked),
             Law::Rfc(rfc) => rfc.pause(view.now),
         }
     }
 
-    fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
+    fn reduce(&mut self, view: &View, event: &CongestionEvent) {
         let from = self.reno.reducible(event);
         let beta = remaining_after(event.signal, self.ecn_beta, self.beta);
         let has_own_beta = beta != self.beta;
@@ -229,6 +244,11 @@ impl RenoBased for Cubic {
             Law::Linux(linux) => {
                 let after_loss = f64::from(linux.reduce(from as u32, self.fast_convergence));
                 if has_own_beta { libm::floor(beta * from).max(2.0) } else { after_loss }
+            }
+            Law::Stack(growth, before) => {
+                *before = *growth;
+                let after_loss = growth.reduce(view.now, from, self.fast_convergence);
+                if has_own_beta { beta * from } else { after_loss }
             }
             Law::Rfc(rfc) => {
                 rfc.undo = Some(rfc.growth);
@@ -248,6 +268,7 @@ impl RenoBased for Cubic {
                 window = f64::from(linux.reduce(from as u32, self.fast_convergence));
                 linux.reset();
             }
+            Law::Stack(growth, _) => growth.reset(),
             Law::Rfc(rfc) if event.consecutive <= 1 => {
                 rfc.undo = Some(rfc.growth);
                 rfc.growth = Growth { w_max: None, cwnd_prior: Some(self.reno.windows.cwnd), epoch: None };
@@ -259,14 +280,17 @@ impl RenoBased for Cubic {
 
     /// §4.9.2: take everything back, unless the window has outgrown what it was.
     fn undone(&mut self) {
-        if let Law::Rfc(rfc) = &mut self.law {
-            rfc.growth = rfc.undo.take().unwrap_or(rfc.growth);
+        match &mut self.law {
+            Law::Rfc(rfc) => rfc.growth = rfc.undo.take().unwrap_or(rfc.growth),
+            Law::Stack(growth, before) => *growth = *before,
+            Law::Linux(_) => {}
         }
     }
 
     fn wake(&mut self, view: &View, event: &IdleRestart) {
         match &mut self.law {
             Law::Linux(linux) => linux.on_idle(view.now, event.idle),
+            Law::Stack(..) => {}
             Law::Rfc(rfc) => rfc.pause(view.now),
         }
     }
@@ -277,6 +301,7 @@ impl RenoBased for Cubic {
                 self.reno.windows.cwnd = libm::floor(self.reno.windows.cwnd).max(1.0);
                 linux.on_window_change();
             }
+            Law::Stack(growth, _) => growth.reset(),
             Law::Rfc(rfc) => rfc.growth.epoch = None,
         }
     }

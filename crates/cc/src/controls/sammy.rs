@@ -50,7 +50,7 @@ pub struct Sammy {
     cubic: Cubic,
     playout: Option<Playout>,
     /// Bytes of the stream that the receiver had at the last ACK, where several paths carry it.
-    stream_acked: u64,
+    stream_acked: Option<u64>,
     empty: f64,
     full: f64,
 }
@@ -65,7 +65,7 @@ impl Sammy {
         Sammy {
             cubic: Cubic::new(&of_cubic, initial_window),
             playout: None,
-            stream_acked: 0,
+            stream_acked: None,
             empty: params.number("empty"),
             full: params.number("full"),
         }

@@ -7,17 +7,18 @@
 //! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
 //! 1. Growth is CUBIC's, never more. The first slow start ends when a whole round shows a queue.
 //! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
-//!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below P. While the
-//!    viewer is short, no cut falls below P, and each takes a `weight`th of what CUBIC takes.
+//!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below what the flow gets in
+//!    a `min_rtt`. While the viewer is short, no other cut falls below P, and each takes a `weight`th of what CUBIC takes.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
 //!    round gives back half the excess.
 //! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
 //!
 //! A player that adapts answers a smaller share with a worse rate, so it has time (u < 1) only while the flow gets `enough` times its
-//! best rate. Where the flow gets that, u is at most `haste`; where it does not, the reserve is twice as long.
+//! best rate. Where the flow gets that, u is at most `haste`. No level is calm that does not last until a share is won back (`reserve`).
 //!
-//! A viewer is short that waits for its picture, that is shown less than the best rate, or that has no time and gets less than
-//! `enough`. A flow that is told nothing is CUBIC: u is 1, so that 3 and 4 say nothing, it is not short, and each of its losses counts.
+//! A viewer is short that waits for its first picture; whose flow gets less than its best rate; or that has one rate, no time, and gets
+//! less than `enough`. A flow that is told nothing is CUBIC: u is 1, so that 3 and 4 say nothing, it is not short, and each of its losses
+//! counts.
 //!
 //! Units: packets, seconds. Invariant: growth is CUBIC's. Tested by `slack/tests.rs` and `tests/contract.rs`.
 
@@ -35,7 +36,7 @@ use crate::{
     RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
 };
 use path::{Path, Round, Start};
-use playpath_units::Rate;
+use playpath_units::{Duration, Rate};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -43,7 +44,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CUBIC that yields while the viewer has time and counts for three while it is short; losses without a queue do not count",
     reference: "docs/models/cc-slack.md",
-    params: &[ALLOWANCE, CALM, ALARM, RESERVE, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
+    params: &[ALLOWANCE, CALM, ALARM, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
     in_kernel: Some(InKernel::ours(&law::LAW)),
     is_coupled: false,
     behaviour: Behaviour {
@@ -61,13 +62,6 @@ const CALM: ParamSpec =
     ParamSpec::number("calm", 0.8, (0.0, 1.0), "", "share of the playout buffer from which on the viewer has time");
 const ALARM: ParamSpec =
     ParamSpec::number("alarm", 0.4, (0.0, 1.0), "", "share of the playout buffer below which the viewer has none");
-const RESERVE: ParamSpec = ParamSpec::number(
-    "reserve",
-    64.0,
-    (0.0, 1000.0),
-    "RTTs",
-    "a level that lasts less is not calm, one that lasts half of it is urgent; twice as many where the flow gets less than enough",
-);
 const ENOUGH: ParamSpec = ParamSpec::number(
     "enough",
     1.5,
@@ -76,14 +70,8 @@ const ENOUGH: ParamSpec = ParamSpec::number(
     "best rates of the player that the flow must get before a player that adapts has time",
 )
 .since("0.3");
-const HASTE: ParamSpec = ParamSpec::number(
-    "haste",
-    0.5,
-    (0.0, 1.0),
-    "",
-    "most urgency while the flow gets that much and the level lasts `reserve`",
-)
-.since("0.3");
+const HASTE: ParamSpec =
+    ParamSpec::number("haste", 0.5, (0.0, 1.0), "", "most urgency while the flow gets that much").since("0.3");
 const TOLERANCE: ParamSpec = ParamSpec::number(
     "tolerance",
     0.05,
@@ -105,7 +93,7 @@ const PACE: ParamSpec = ParamSpec::number(
     1.2,
     (0.0, 10.0),
     "",
-    "pacing in windows per RTT after slow start (Linux: 1.2), in which it is 2 at least; 0 does not pace, for study",
+    "pacing in windows per RTT after slow start while the viewer is short (Linux: 1.2), in slow start 2 at least, else 1 at most; 0 does not pace, for study",
 );
 const EASE: ParamSpec =
     ParamSpec::number("ease", 1.5, (1.0, 1000.0), "", "pacing in best rates of the player while the viewer has time");
@@ -122,10 +110,14 @@ const WEIGHT: ParamSpec = ParamSpec::number(
 const MIN_CWND: f64 = 2.0;
 /// Pacing in windows per RTT in slow start: the window doubles in each.
 const START_PACE: f64 = 2.0;
-/// Pacing of a flow that is told nothing: a faster one takes more than half of short pipes from CUBIC.
-const UNTOLD_PACE: f64 = 1.0;
-/// The reserve of a flow that gets less than enough: it must win a share back before the level is gone.
-const WINNING_BACK: u64 = 2;
+/// Pacing of a flow that is not short: a faster one takes more than half of short pipes from CUBIC.
+const PLAIN_PACE: f64 = 1.0;
+/// RFC 9438 §4.1.2: C, in packets / s³.
+const CUBIC_C: f64 = 0.4;
+/// A flow that comes and is as strong takes half.
+const NEWCOMER: f64 = 2.0;
+/// Seconds: more than any buffer holds.
+const MOST_RESERVE: f64 = 3600.0;
 /// Share of its pace that a flow gets whom nobody holds back.
 const KEPT: f64 = 0.9;
 /// FAST's gamma.
@@ -137,7 +129,7 @@ pub struct Slack {
     path: Path,
     playout: Option<Playout>,
     /// Bytes of the stream that the receiver had at the last ACK, where several paths carry it.
-    stream_acked: u64,
+    stream_acked: Option<u64>,
     /// The viewer has time.
     is_yielding: bool,
     /// The viewer needs more than it gets.
@@ -157,7 +149,6 @@ struct Settings {
     allowance: f64,
     calm: f64,
     alarm: f64,
-    reserve: f64,
     enough: f64,
     haste: f64,
     tolerance: f64,
@@ -178,7 +169,7 @@ impl Slack {
             cubic: Cubic::new(&of_cubic, initial_window),
             path: Path::new(),
             playout: None,
-            stream_acked: 0,
+            stream_acked: None,
             is_yielding: false,
             is_short: false,
             allowance: f64::INFINITY,
@@ -189,7 +180,6 @@ impl Slack {
                 allowance: params.number("allowance"),
                 calm: params.number("calm"),
                 alarm: params.number("alarm"),
-                reserve: params.number("reserve"),
                 enough: params.number("enough"),
                 haste: params.number("haste"),
                 tolerance: params.number("tolerance"),
@@ -207,31 +197,54 @@ impl Slack {
         self.playout.and_then(|playout| Some((playout, playout.top_rate()?)))
     }
 
+    /// Best rates that the flow gets.
+    fn gets(&self, view: &View, top: Rate) -> f64 {
+        self.path.mean_rate() * f64::from(view.mss) * 8.0 / (top.as_bits_per_sec() as f64).max(1.0)
+    }
+
     /// While it is paced, nine tenths of the pace are enough: then the path holds nothing back.
     fn gets_enough(&self, view: &View, top: Rate) -> bool {
         let Settings { enough, ease, .. } = self.settings;
-        let enough = if self.is_yielding { enough.min(KEPT * ease) } else { enough };
-        self.path.mean_rate() * f64::from(view.mss) * 8.0 >= enough * top.as_bits_per_sec() as f64
+        self.gets(view, top) >= if self.is_yielding { enough.min(KEPT * ease) } else { enough }
     }
 
     /// u: how near the deadline is. A player that adapts has no time while it might get a better rate; one of whom the flow gets
     /// more than it needs is in no haste.
     fn urgency(&self, view: &View) -> f64 {
         let Some((playout, top)) = self.told() else { return 1.0 };
-        let Settings { calm, alarm, reserve, haste, .. } = self.settings;
-        let reserve = view.srtt.mul_f64(reserve);
-        if self.gets_enough(view, top) {
-            let urgency = playout.urgency(calm, alarm, reserve);
-            return if playout.left() >= reserve { urgency.min(haste) } else { urgency };
+        let Settings { calm, alarm, haste, .. } = self.settings;
+        let gets_enough = self.gets_enough(view, top);
+        if playout.has_choice() && !gets_enough {
+            return 1.0;
         }
-        if playout.has_choice() { 1.0 } else { playout.urgency(calm, alarm, reserve * WINNING_BACK) }
+        let reserve = self.reserve(view, top);
+        let urgency = playout.urgency(calm, alarm, reserve);
+        let has_no_haste = gets_enough && playout.has_begun() && playout.left() >= reserve;
+        if has_no_haste { urgency.min(haste) } else { urgency }
     }
 
-    /// Rule 2: whether more would show. What a player says of its level alone makes no difference where the flow gets enough.
+    /// How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
+    /// cuts until `enough` is won back. At each, who is short keeps `1 - (1 - beta) / weight` of its window where the other keeps `beta`,
+    /// so that its rate grows against the other's by the ratio of these. Between two of them lies the time in which CUBIC regains what a
+    /// cut takes (RFC 9438 §4.2, §4.3) of the window that carries enough.
+    fn reserve(&self, view: &View, top: Rate) -> Duration {
+        let Settings { enough, beta, weight, .. } = self.settings;
+        let (srtt, rate) = (view.srtt.as_secs_f64(), self.path.mean_rate());
+        let needed = enough * top.as_bits_per_sec() as f64 / (8.0 * f64::from(view.mss));
+        let window = needed * srtt;
+        let of_reno = window * srtt * (1.0 + beta) / 3.0;
+        let between = libm::cbrt(window * (1.0 - beta) / CUBIC_C).min(of_reno);
+        let gain = (1.0 - (1.0 - beta) / weight) / beta - 1.0;
+        let cuts = ((needed / rate).max(NEWCOMER) - 1.0) / gain;
+        Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MOST_RESERVE))
+    }
+
+    /// Rule 2: whether more would show. A flow that gets the best rate of a player that adapts gives it all that it could choose; if
+    /// that shows less, more would not help.
     fn is_short(&self, view: &View, urgency: f64) -> bool {
         self.told().is_some_and(|(playout, top)| {
-            let waits = urgency >= 1.0 && (!playout.has_begun() || !self.gets_enough(view, top));
-            playout.is_below_top() || waits
+            let needs = if playout.has_choice() { 1.0 } else { self.settings.enough };
+            urgency >= 1.0 && (!playout.has_begun() || self.gets(view, top) < needs)
         })
     }
 
@@ -244,7 +257,9 @@ impl Slack {
     /// Rules 2 and 3, at the end of a round.
     fn end_round(&mut self, view: &View, round: Round) {
         if round.loss.is_some_and(|share| share > self.settings.tolerance) && self.has_ignored {
-            self.reduce(view, &late(view), true);
+            self.cubic.set_beta(self.settings.beta);
+            let pipe = self.path.mean_rate() * view.min_rtt.as_secs_f64();
+            self.reduce(view, &late(view), self.floor(pipe));
         }
         let excess = round.backlog - self.allowance;
         self.is_over_allowance = excess >= 0.0;
@@ -264,8 +279,7 @@ impl Slack {
     }
 
     /// Rule 2: CUBIC's reduction, not below the floor.
-    fn reduce(&mut self, view: &View, event: &CongestionEvent, has_floor: bool) {
-        let floor = if has_floor { self.floor(view) } else { 0.0 };
+    fn reduce(&mut self, view: &View, event: &CongestionEvent, floor: f64) {
         self.cubic.on_congestion(view, event);
         self.has_ignored = false;
         if self.cwnd() < floor {
@@ -278,24 +292,19 @@ impl Slack {
     fn least_threshold(&self, view: &View) -> f64 {
         match (self.is_yielding, self.is_short) {
             (true, _) => f64::INFINITY,
-            (false, true) => self.floor(view),
+            (false, true) => self.floor(self.path.pipe(view)),
             (false, false) => 0.0,
         }
     }
 
     /// What no cut with a floor falls below.
-    fn floor(&self, view: &View) -> f64 {
-        (self.settings.floor * self.path.pipe(view)).min(self.cwnd())
-    }
-
-    /// Nothing is told of a viewer. A path that joins a connection late has not heard what the first one was told.
-    fn is_untold(&self, view: &View) -> bool {
-        self.told().is_none() && view.stream_acked.is_none()
+    fn floor(&self, pipe: f64) -> f64 {
+        (self.settings.floor * pipe).min(self.cwnd())
     }
 
     /// Whether a loss says that a queue is full.
-    fn is_congestive(&self, view: &View, event: &CongestionEvent) -> bool {
-        let is_strict = self.settings.tolerance == 0.0 || self.is_untold(view);
+    fn is_congestive(&self, event: &CongestionEvent) -> bool {
+        let is_strict = self.settings.tolerance == 0.0 || self.told().is_none();
         event.signal == CongestionSignal::Ecn || is_strict || self.path.has_queue()
     }
 
@@ -304,8 +313,7 @@ impl Slack {
         if view.srtt.is_zero() {
             return;
         }
-        let most = if self.is_untold(view) { UNTOLD_PACE } else { f64::INFINITY };
-        let set = self.settings.pace.min(most);
+        let set = if self.is_short { self.settings.pace } else { self.settings.pace.min(PLAIN_PACE) };
         let in_slow_start = self.cwnd() < self.ssthresh();
         let pace = if in_slow_start { set.max(START_PACE) } else { set };
         let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
@@ -380,8 +388,9 @@ impl CongestionControl for Slack {
     }
 
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
-        if self.is_congestive(view, event) {
-            self.reduce(view, event, self.is_short);
+        if self.is_congestive(event) {
+            let floor = if self.is_short { self.floor(self.path.pipe(view)) } else { 0.0 };
+            self.reduce(view, event, floor);
         } else {
             self.has_ignored = true;
         }

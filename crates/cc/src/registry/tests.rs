@@ -17,9 +17,13 @@ fn stacks_differ_in_what_they_declare() {
     assert_eq!(words("cubic", Stack::Picoquic), ("hystart".into(), 65535.0, "cwnd".into()));
     let beta = |stack| find("cubic").expect("registered").params_of(stack).number("beta");
     assert_eq!([Stack::Quinn, Stack::Ngtcp2, Stack::Picoquic].map(beta), [0.7, 0.7, 0.875]);
+    let word = |name: &str, key, stack| find(name).expect("registered").params_of(stack).text(key);
+    let stacks = [Stack::Rfc, Stack::Linux, Stack::Quinn, Stack::Noq, Stack::Ngtcp2, Stack::Picoquic];
+    assert_eq!(stacks.map(|s| word("cubic", "growth", s)), ["rfc", "linux", "quinn", "noq", "ngtcp2", "rfc"]);
+    assert_eq!(stacks.map(|s| word("bbr3", "law", s)), ["draft", "draft", "draft", "noq", "ngtcp2", "draft"]);
     // Every control has defaults under every stack.
     for entry in entries() {
-        for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2, Stack::Quinn, Stack::Ngtcp2] {
+        for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2, Stack::Quinn, Stack::Noq, Stack::Ngtcp2] {
             let params = entry.params_of(stack);
             assert_eq!(params.iter().count(), entry.params.len());
             let differs = params.iter().filter(|(spec, value)| *value != spec.default);

@@ -502,7 +502,6 @@ fn slack_with_other_parameters() {
         ("allowance", ParamValue::Number(3.0)),
         ("calm", ParamValue::Number(0.6)),
         ("alarm", ParamValue::Number(0.1)),
-        ("reserve", ParamValue::Number(5.0)),
         ("haste", ParamValue::Number(1.0)),
         ("enough", ParamValue::Number(0.3)),
         ("tolerance", ParamValue::Number(0.0)),

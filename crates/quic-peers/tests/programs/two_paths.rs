@@ -3,6 +3,9 @@
 //! `two_paths SERVER:PORT /FILE LOCAL…`: a socket on each local address; the paths behind the first are opened when the handshake is done.
 //! Prints a JSON line: bytes of the body, their SHA-256, seconds, and the datagrams' bytes that came over each path. A path that is silent
 //! for a second is given up. Driven by `tests/testbed/test_wire.py`.
+//!
+//! `two_paths --film SEGMENTS:SECONDS:BUFFER SERVER:PORT /%.m4s LOCAL…` plays a DASH film of one rung: segments 0, 1, … of so many seconds,
+//! one after the other, while less than BUFFER seconds lie ahead; the line tells how long it waited for pictures.
 
 #![expect(clippy::disallowed_methods, reason = "a program on the wall clock")]
 
@@ -73,9 +76,52 @@ fn body(answer: &[u8]) -> Option<Vec<u8>> {
     Some(body)
 }
 
+/// What is played of it.
+struct Film {
+    segments: u32,
+    length: Duration,
+    most_ahead: Duration,
+    /// Whole ones that came, and when the last of them will have been shown.
+    came: u32,
+    empty_at: Option<Instant>,
+    waited: Duration,
+}
+
+impl Film {
+    fn parse(text: &str) -> Option<Film> {
+        let mut numbers = text.split(':').map(|number| number.parse::<f64>().ok());
+        let mut next = || numbers.next().flatten();
+        let (segments, length, most_ahead) = (next()? as u32, next()?, next()?);
+        let seconds = Duration::from_secs_f64;
+        let (length, most_ahead) = (seconds(length), seconds(most_ahead));
+        Some(Film { segments, length, most_ahead, came: 0, empty_at: None, waited: Duration::ZERO })
+    }
+    /// The next segment may be asked for.
+    fn asks_at(&self) -> Option<Instant> {
+        let empty_at = self.empty_at?;
+        Some(empty_at + self.length - self.most_ahead.max(self.length))
+    }
+    /// A segment is there; `true`: it was the last.
+    fn take(&mut self, now: Instant) -> bool {
+        self.came += 1;
+        let shown = self.empty_at.unwrap_or(now);
+        self.waited += now.saturating_duration_since(shown);
+        self.empty_at = Some(shown.max(now) + self.length);
+        self.came == self.segments
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
+    const USAGE: &str = "two_paths [--film SEGMENTS:SECONDS:BUFFER] SERVER:PORT /FILE LOCAL…";
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [server, file, locals @ ..] = &words[..] else { return Err("two_paths SERVER:PORT /FILE LOCAL…".into()) };
+    let (mut film, words) = match &words[..] {
+        [flag, film, rest @ ..] if flag == "--film" => (Some(Film::parse(film).ok_or(USAGE)?), rest),
+        rest => (None, rest),
+    };
+    let [server, file, locals @ ..] = words else { return Err(USAGE.into()) };
+    let patience = PATIENCE + film.as_ref().map_or(Duration::ZERO, |film| film.length * film.segments);
+    let named =
+        |film: &Option<Film>| film.as_ref().map_or(file.clone(), |film| file.replace('%', &film.came.to_string()));
     let server: SocketAddr = server.parse()?;
     let sockets = locals.iter().map(|local| bound(local)).collect::<Result<Vec<_>, _>>()?;
     let way = |index: usize| Ok::<_, std::io::Error>(FourTuple::new(server, Some(sockets[index].local_addr()?.ip())));
@@ -119,19 +165,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         while let Some(event) = connection.poll() {
             match event {
-                Event::Connected => stream = Some(ask(&mut connection, file)?),
+                Event::Connected => stream = Some(ask(&mut connection, &named(&film))?),
                 Event::ConnectionLost { reason } => return Err(reason.into()),
                 _ => {}
             }
         }
         // The server has to give ids first.
-        while stream.is_some()
+        while !connection.is_handshaking()
             && opened < sockets.len()
             && connection.open_path(way(opened)?, PathStatus::Available, now).is_ok()
         {
             opened += 1;
         }
-        let is_over = stream.is_some_and(|id| take(&mut connection, id, &mut answer));
+        let asks_at = film.as_ref().and_then(Film::asks_at).filter(|_| stream.is_none());
+        if asks_at.is_some_and(|at| at <= now) {
+            answer.clear();
+            stream = Some(ask(&mut connection, &named(&film))?);
+        }
+        let mut is_over = stream.is_some_and(|id| take(&mut connection, id, &mut answer));
+        if let Some(film) = film.as_mut().filter(|_| is_over) {
+            stream = None;
+            is_over = film.take(now);
+        }
         while let Some(transmit) = connection.poll_transmit(now, NonZeroUsize::MIN, &mut out) {
             let by = sockets.iter().position(|socket| socket.local_addr().ok().map(|own| own.ip()) == transmit.src_ip);
             // What a dead interface does not take is lost.
@@ -141,19 +196,22 @@ fn main() -> Result<(), Box<dyn Error>> {
         if is_over {
             break;
         }
-        if start.elapsed() > PATIENCE {
-            return Err(format!("{} bytes after {PATIENCE:?}, over {came:?}", answer.len()).into());
+        if start.elapsed() > patience {
+            return Err(format!("{} bytes after {patience:?}, over {came:?}", answer.len()).into());
         }
-        let wait = connection.poll_timeout().map_or(PATIENCE, |due| due.saturating_duration_since(now));
+        let due = [connection.poll_timeout(), film.as_ref().and_then(Film::asks_at).filter(|_| stream.is_none())];
+        let wait = due.into_iter().flatten().min().map_or(PATIENCE, |due| due.saturating_duration_since(now));
         let mut waiting: Vec<_> = sockets.iter().map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
         poll(&mut waiting, Some(&Timespec::try_from(wait)?))?;
     }
     let body = body(&answer).ok_or("the answer's frames cannot be read")?;
     let digest = ring::digest::digest(&ring::digest::SHA256, &body);
     let hash: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let waited = film.map(|film| film.waited.as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
     println!(
         "{}",
-        json!({ "bytes": body.len(), "sha256": hash, "seconds": start.elapsed().as_secs_f64(), "came": came })
+        json!({ "bytes": body.len(), "sha256": hash, "seconds": seconds, "came": came, "waited_s": waited })
     );
     Ok(())
 }

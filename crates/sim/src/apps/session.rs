@@ -472,8 +472,8 @@ impl VideoSession {
             if let Some(unread) = http.unread() {
                 let waiting = net.flows[*flow as usize].end(End::Client).readable();
                 let player = &self.player;
-                let own = || player.app_parameters(now).playout_buffer_bytes.max(player.buffer_bytes(now));
-                socket.note(waiting, unread, own);
+                let (holds, takes) = (|| player.buffer_bytes(now), || player.app_parameters(now).playout_buffer_bytes);
+                socket.note(waiting, unread, holds, takes);
             }
         }
         has_progress

@@ -13,12 +13,15 @@ pub struct SocketBuffer {
 }
 
 impl SocketBuffer {
-    /// So many bytes wait, and so many are still to be read in all; `own` is the larger of the player's buffer and what it
-    /// holds, asked for only while it could matter.
-    pub fn note(&mut self, waiting: u64, unread: u64, own: impl FnOnce() -> u64) {
+    /// So many bytes wait, and so many are still to be read in all. The player's buffer `holds` and `takes` so much; either is asked
+    /// for only while it could matter.
+    #[inline]
+    pub fn note(&mut self, waiting: u64, unread: u64, holds: impl FnOnce() -> u64, takes: impl FnOnce() -> u64) {
         self.most = self.most.max(waiting);
         let drained = self.most - waiting;
-        self.has_bridged |= !self.has_bridged && drained > 0 && unread > waiting && drained > own();
+        if !self.has_bridged && drained > 0 && unread > waiting {
+            self.has_bridged = drained > holds() && drained > takes();
+        }
     }
 
     /// It has bridged a gap that the player's buffer could not.

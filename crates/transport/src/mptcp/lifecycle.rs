@@ -63,6 +63,7 @@ impl MptcpConnection {
             is_alone: true,
             failure: Failure::None,
             is_aborted: false,
+            told: None,
             events: 0,
             bytes_delivered: 0,
             config,

@@ -105,6 +105,8 @@ pub struct MptcpConnection {
     failure: Failure,
     /// Ended by [`abort`](Self::abort).
     is_aborted: bool,
+    /// What the application told last, and when: a subflow that joins hears it, too.
+    told: Option<(Time, AppParameters)>,
     events: u8,
     bytes_delivered: u64,
 }
@@ -282,8 +284,9 @@ impl MptcpConnection {
         self.raise(Event::Reset);
     }
 
-    /// The application tells what it knows of the video; the scheduler and every subflow's control hear it.
+    /// The application tells what it knows of the video; the scheduler and every subflow's control hear it, now or when it joins.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.told = Some((now, parameters));
         self.level.set_app_parameters(now, parameters);
         for tcp in self.subflows.touch_all().filter_map(|s| s.tcp.as_mut()) {
             tcp.set_app_parameters(now, parameters);

@@ -11,6 +11,7 @@ use super::option::{CAPABLE_CHECKSUM, CAPABLE_SHA256, MptcpOption};
 use super::subflow::{Mapping, Received, Stage};
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Connection, Event};
+use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
 use std::net::IpAddr;
 
@@ -22,21 +23,28 @@ const MOST_ANNOUNCEMENTS: u32 = 20;
 impl MptcpConnection {
     /// Open the subflow of `path` as a client.
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
-        let Some((config, cc)) = self.subflows.touch(path).idle.take() else { return };
-        let mut tcp = Connection::connect(now, self.subflow_config(config, path), cc);
-        tcp.become_subflow(path, option_bytes(&config));
-        let subflow = self.subflows.touch(path);
-        subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x9e37_79b9);
-        (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
+        self.open(path, 0x9e37_79b9, |config, cc| Connection::connect(now, config, cc));
     }
 
     /// Be ready for the SYN of `path`.
     pub(super) fn open_passive(&mut self, path: usize) {
+        self.open(path, 0x85eb_ca6b, Connection::listen);
+    }
+
+    fn open(
+        &mut self,
+        path: usize,
+        salt: u32,
+        make: impl FnOnce(crate::Config, Box<dyn CongestionControl>) -> Connection,
+    ) {
         let Some((config, cc)) = self.subflows.touch(path).idle.take() else { return };
-        let mut tcp = Connection::listen(self.subflow_config(config, path), cc);
+        let mut tcp = make(self.subflow_config(config, path), cc);
         tcp.become_subflow(path, option_bytes(&config));
+        if let Some((then, told)) = self.told {
+            tcp.set_app_parameters(then, told);
+        }
         let subflow = self.subflows.touch(path);
-        subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x85eb_ca6b);
+        subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(salt);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
     }
 

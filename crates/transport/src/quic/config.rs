@@ -118,6 +118,26 @@ pub struct Pacing {
     /// An empty bucket waits until it holds a burst again, which then leaves at once (quinn, for segmentation offload); without, a
     /// datagram leaves as soon as there are tokens for it, as a leaky bucket does (§7.7).
     pub in_trains: bool,
+    /// At most what leaves in this time, however few datagrams that are.
+    pub longest_burst: Option<Duration>,
+    /// Of a control with a rate of its own.
+    pub own_rate: OwnRate,
+}
+
+/// What becomes of a control's own pacing rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OwnRate {
+    /// It stands for the window's, with the same bursts.
+    Taken,
+    /// Datagrams leave as soon as there are tokens; the bucket holds what the rate sends in `interval`, at least so many datagrams.
+    Bucket {
+        /// The rate's time.
+        interval: Duration,
+        /// Datagrams.
+        least: u32,
+    },
+    /// Nobody asks for it: the window paces (quinn).
+    Ignored,
 }
 
 impl Default for Config {
@@ -164,6 +184,8 @@ impl Default for Config {
                 min_burst: 10,
                 max_burst: 256,
                 in_trains: false,
+                longest_burst: None,
+                own_rate: OwnRate::Taken,
             },
             marking: Ecn::NotEct,
             initial_window: 10.0,

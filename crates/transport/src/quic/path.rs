@@ -15,7 +15,7 @@
 //!
 //! Units: bytes in flight, packets to the control. Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
 
-use super::config::{Config, LossConfig, Pacing};
+use super::config::{Config, LossConfig, OwnRate, Pacing};
 use super::ecn::Ecn;
 use super::rtt::Rtt;
 use super::sent::Sent;
@@ -206,12 +206,18 @@ impl Path {
     /// It may leave then by pacing.
     #[inline(always)]
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
-        let (rate, burst) = match self.control.pacing_rate() {
-            Some(rate) => (rate, self.burst(rate, pacing)),
-            None if self.paces_by_window(pacing) => self.pace_by_window(pacing),
+        let (rate, burst, in_trains) = match self.own_rate(pacing) {
+            Some(rate) => (rate, self.own_burst(rate, pacing), pacing.in_trains && pacing.own_rate == OwnRate::Taken),
+            None if self.paces_by_window(pacing) => {
+                let (rate, burst) = self.pace_by_window(pacing);
+                (rate, burst, pacing.in_trains)
+            }
             None => return now,
         };
-        self.pacer.departs_at(now, self.datagram_bytes, rate, burst, pacing.in_trains)
+        self.pacer.departs_at(now, self.datagram_bytes, rate, burst, in_trains)
+    }
+    fn own_rate(&self, pacing: &Pacing) -> Option<Rate> {
+        self.control.pacing_rate().filter(|_| pacing.own_rate != OwnRate::Ignored)
     }
     /// Rate and burst that follow from window and RTT; the same as long as these are.
     fn pace_by_window(&mut self, pacing: &Pacing) -> (Rate, u64) {
@@ -227,7 +233,7 @@ impl Path {
     pub fn pacing_rate(&self, pacing: &Pacing) -> Option<Rate> {
         // The control's rate is of payload; packets are paced whole, as §7.7 counts them.
         let by_window = || self.paces_by_window(pacing).then(|| self.rate_by_window(self.gain(pacing)));
-        self.control.pacing_rate().or_else(by_window)
+        self.own_rate(pacing).or_else(by_window)
     }
     fn gain(&self, pacing: &Pacing) -> f64 {
         let in_slow_start = || self.control.cwnd() < self.control.ssthresh();
@@ -256,8 +262,21 @@ impl Path {
             return bytes.clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram);
         }
         // By the window's rate without the gain.
-        let bytes = rate.bytes_in(pacing.burst_interval) as f64 / if pacing.gain > 0.0 { pacing.gain } else { 1.0 };
-        (bytes as u64).clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram)
+        let gain = if pacing.gain > 0.0 { pacing.gain } else { 1.0 };
+        let without_gain = |bytes: u64| (bytes as f64 / gain) as u64;
+        let most = pacing.longest_burst.map_or(u64::MAX, |longest| without_gain(rate.bytes_in(longest)).max(datagram));
+        let bytes = without_gain(rate.bytes_in(pacing.burst_interval));
+        bytes.clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram).min(most)
+    }
+    /// The same of the control's own rate.
+    fn own_burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
+        match pacing.own_rate {
+            OwnRate::Bucket { interval, least } => {
+                let own = Pacing { gain: 0.0, burst_interval: interval, min_burst: least, ..*pacing };
+                self.burst(rate, &own)
+            }
+            OwnRate::Taken | OwnRate::Ignored => self.burst(rate, pacing),
+        }
     }
 
     /// An event for the control, with what it may know.

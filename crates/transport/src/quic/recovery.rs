@@ -92,6 +92,9 @@ impl Connection {
         let Connection { handshake, streams, announcements, lane, .. } = self;
         let Lane { spaces, path, route, stats, .. } = &mut **lane;
         let Numbers { board, arrivals, .. } = &mut spaces[space as usize];
+        if let Some(largest) = ack.ranges().find_map(|(low, high)| board.acknowledge_forgotten(low, high)) {
+            arrivals.on_ack_acked(largest);
+        }
         let mut take = |sent: &Sent| {
             found.any = true;
             found.eliciting |= sent.is_eliciting;

@@ -5,6 +5,9 @@
 //! Differences from the reference:
 //! 1. A lost packet is remembered for a while: an ACK that comes late shows that the loss was none.
 //!
+//! A packet that asks for no ACK is forgotten while none that does is out, as at a client that only reads: of them only the last is known,
+//! for the ACK that it carried.
+//!
 //! Bounded by the congestion window: everything below what an ACK and the time threshold settle leaves the queue.
 //! Tested here and by `tests/quic_rules.rs`.
 
@@ -177,6 +180,8 @@ pub(crate) struct Scoreboard {
     pub given_up: GivenUp,
     /// Number of the first of the packets.
     base: u64,
+    /// The last packet that was forgotten without having been acknowledged, and one more than the largest that its ACK names.
+    forgotten: Option<(u64, u64)>,
     next: u64,
     /// All below are acknowledged or lost.
     settled: u64,
@@ -193,6 +198,7 @@ impl Default for Scoreboard {
             packets: Packets::default(),
             given_up: GivenUp::default(),
             base: 0,
+            forgotten: None,
             next: 0,
             settled: 0,
             largest_acked: None,
@@ -229,11 +235,14 @@ impl Scoreboard {
     #[inline]
     pub fn push(&mut self, sent: Sent, frames: &[Frame]) {
         debug_assert_eq!(sent.number, self.next);
+        self.next += 1;
         if sent.is_eliciting {
             self.last_eliciting_at = sent.stamp.sent_at;
             self.eliciting_in_flight += 1;
+        } else if self.packets.queue.is_empty() && !sent.is_in_flight {
+            (self.base, self.forgotten) = (self.next, Some((sent.number, sent.acked_below)));
+            return;
         }
-        self.next += 1;
         self.packets.push(sent, frames);
     }
 
@@ -253,6 +262,12 @@ impl Scoreboard {
     /// All packets below are settled.
     pub fn base(&self) -> u64 {
         self.base
+    }
+
+    /// The same, of the last packet that was forgotten: the largest that its ACK named.
+    pub fn acknowledge_forgotten(&mut self, low: u64, high: u64) -> Option<u64> {
+        let (_, acked_below) = self.forgotten.take_if(|(number, _)| (low..=high).contains(number))?;
+        acked_below.checked_sub(1)
     }
 
     /// An ACK names `low..=high`: each packet of them that is outstanding, and each of its frames.
@@ -326,7 +341,14 @@ impl Scoreboard {
 
     /// Forget what is settled, and lost packets that were sent before `horizon`.
     pub fn trim(&mut self, horizon: Time) {
-        while self.packets.queue.front().is_some_and(|front| front.fate != Fate::Outstanding) {
+        let is_all_silent = self.eliciting_in_flight == 0;
+        while let Some(front) = self.packets.queue.front() {
+            if front.fate == Fate::Outstanding {
+                if !is_all_silent || front.is_in_flight {
+                    break;
+                }
+                self.forgotten = Some((front.number, front.acked_below));
+            }
             self.packets.pop_front();
             self.base += 1;
         }

@@ -96,16 +96,18 @@ pub enum Payload {
 
 impl Default for Payload {
     fn default() -> Payload {
-        Payload::Segment(Segment::default())
+        Payload::EMPTY
     }
 }
 
 impl Payload {
+    const EMPTY: Payload = Payload::Segment(Segment::EMPTY);
+
     /// A place for a segment.
     #[inline]
     pub fn segment_mut(&mut self) -> &mut Segment {
         if !matches!(self, Payload::Segment(_)) {
-            *self = Payload::default();
+            *self = Payload::EMPTY;
         }
         match self {
             Payload::Segment(segment) => segment,

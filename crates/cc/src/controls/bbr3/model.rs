@@ -1,6 +1,6 @@
 //! The path model of the draft: bandwidth, aggregation, full pipe, and what losses do to it (§5.3.1, §5.5).
 
-use super::{Bbr3, CwndLimited, Recovery, State};
+use super::{Bbr3, CwndLimited, LawOf, Recovery, State};
 use crate::parts::estimators::{AppLimitedMark, packets_per_sec};
 use crate::{Ack, PacketLost, View};
 use playpath_units::Duration;
@@ -68,13 +68,15 @@ impl Bbr3 {
 
     /// §2.9.1.
     pub(super) fn max_bw(&self) -> f64 {
-        self.max_bw_filter[0].max(self.max_bw_filter[1])
+        self.max_bw_filter.into_iter().fold(0.0, f64::max)
     }
 
-    /// §5.5.6; a cycle without samples does not count, so the filter is never empty.
+    /// §5.5.6; a cycle without samples does not count, so the filter is never empty. The stacks' filters (Kathleen Nichols') hold a sample
+    /// until it is more than two cycles old, so three of them.
     pub(super) fn advance_max_bw_filter(&mut self) {
-        if self.max_bw_filter[1] > 0.0 {
-            self.max_bw_filter = [self.max_bw_filter[1], 0.0];
+        let [_, before, now] = self.max_bw_filter;
+        if now > 0.0 {
+            self.max_bw_filter = [if self.settings.law == LawOf::Draft { 0.0 } else { before }, now, 0.0];
         }
     }
 
@@ -136,7 +138,7 @@ impl Bbr3 {
         }
         let rate = self.sample.delivery_rate;
         if rate > 0.0 && (rate >= self.max_bw() || !self.sample.is_app_limited) {
-            self.max_bw_filter[1] = self.max_bw_filter[1].max(rate);
+            self.max_bw_filter[2] = self.max_bw_filter[2].max(rate);
         }
     }
 
@@ -187,11 +189,15 @@ impl Bbr3 {
 
     /// §5.3.1.2.
     pub(super) fn check_full_bw_reached(&mut self) {
-        if self.full_bw_now || !self.round_start || self.sample.is_app_limited {
+        if self.full_bw_now || self.sample.is_app_limited {
             return;
         }
-        if self.sample.delivery_rate >= self.full_bw * 1.25 {
+        let is_seen = self.round_start || self.settings.law == LawOf::Ngtcp2;
+        if is_seen && self.sample.delivery_rate >= self.full_bw * 1.25 {
             self.reset_full_bw(self.sample.delivery_rate);
+            return;
+        }
+        if !self.round_start {
             return;
         }
         self.full_bw_count += 1;
@@ -275,7 +281,7 @@ impl Bbr3 {
 
     /// §5.5.10.2.
     pub(super) fn handle_inflight_too_high(&mut self, view: &View, tx_in_flight: f64, is_app_limited: bool) {
-        self.probing.prev_probe_too_high = true;
+        self.probing.prev_probe_too_high = self.settings.law == LawOf::Draft;
         self.probing.is_bw_probe_sample = false;
         if !is_app_limited {
             self.inflight_longterm = tx_in_flight.max(self.target_inflight() * self.settings.beta);

@@ -1,6 +1,6 @@
 //! ProbeBW: the cycle of DOWN, CRUISE, REFILL and UP (§5.3.3).
 
-use super::{Bbr3, MIN_PIPE_CWND, State};
+use super::{Bbr3, LawOf, MIN_PIPE_CWND, State};
 use crate::View;
 use crate::parts::draws;
 use playpath_units::{Duration, Time};
@@ -136,8 +136,10 @@ impl Bbr3 {
     /// The last samples of a probe are in. Precautionary Bandwidth Probing, Acceleration (§5.3.3.6): a probe that stopped early
     /// and did no harm is repeated at once.
     fn end_probe_feedback(&mut self, view: &View) -> bool {
-        self.probing.is_bw_probe_sample = false;
-        self.probing.ack_phase = AckPhase::Init;
+        if self.settings.law == LawOf::Draft {
+            self.probing.is_bw_probe_sample = false;
+            self.probing.ack_phase = AckPhase::Init;
+        }
         if !self.is_in_probe_bw() {
             return false;
         }

@@ -417,6 +417,28 @@ fn precautionary_probing() {
     assert_eq!(control.state, State::ProbeBwRefill, "without a cruise");
 }
 
+/// A bandwidth of 1000/s that later round trips do not reach: by the draft it stays until the probe after the next, by the letter of older
+/// drafts, which noq and ngtcp2 follow, three round trips, and the probe's samples go on.
+#[test]
+fn stacks_forget_the_bandwidth_between_probes() {
+    for (law, after_four) in [("draft", 1000.0), ("noq", 800.0), ("ngtcp2", 800.0)] {
+        let mut control = probing_up();
+        control.settings.law = LawOf::from_params(&with_law(law));
+        control.start_probe_bw_down(&view(1000));
+        for delivered in [2000, 3000, 4000, 5000] {
+            control.on_ack(&View { delivered: delivered + 1, in_flight: 90, ..view(1000) }, &sampled(delivered, 80));
+        }
+        assert_eq!(control.max_bw(), after_four, "{law}");
+        assert_eq!(control.probing.is_bw_probe_sample, law != "draft");
+    }
+}
+
+fn with_law(law: &str) -> Params {
+    let mut params = Params::defaults(ENTRY.params);
+    params.set_word("law", law).unwrap();
+    params
+}
+
 /// 800/s and 80 packets in a round with loss: max(800, 0.7 * 1000), max(80, 0.7 * 200). The sample that ends a round begins the
 /// next one, so 800 and 80 count once more: 800, max(80, 98). Then 0.7 of each.
 #[test]
@@ -480,7 +502,7 @@ fn two_flows_share() {
 fn probing_up() -> Bbr3 {
     let mut control = bbr3();
     control.on_connection_start(&view(0));
-    control.max_bw_filter = [1000.0, 1000.0];
+    control.max_bw_filter = [0.0, 1000.0, 1000.0];
     (control.bw, control.cwnd, control.full_bw_reached) = (1000.0, 200.0, true);
     control.probing.is_bw_probe_sample = true;
     control.state = State::ProbeBwUp;

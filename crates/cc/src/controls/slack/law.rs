@@ -1,6 +1,6 @@
 //! The eBPF control's table (`bpf/law_slack.h`).
 
-use super::{ALARM, ALLOWANCE, CALM, EASE, ENOUGH, ENTRY, HASTE, PACE, RESERVE, TOLERANCE, WEIGHT};
+use super::{ALARM, ALLOWANCE, CALM, EASE, ENOUGH, ENTRY, HASTE, PACE, TOLERANCE, WEIGHT};
 use crate::ParamSpec;
 use crate::kernel::{Law, Slot};
 
@@ -29,13 +29,12 @@ const SETTINGS: &[Slot] = &[
     Slot::new(0, 1000, ALLOWANCE),
     Slot::new(1, 1000, CALM),
     Slot::new(2, 1000, ALARM),
-    Slot::new(3, 1000, RESERVE),
+    Slot::new(3, 1000, WEIGHT),
     Slot::new(4, 1000, HASTE),
     Slot::new(5, 1000, TOLERANCE),
     Slot::new(6, 1000, PACE),
     Slot::new(7, 1000, EASE),
     Slot::new(16, 1000, ENOUGH),
-    Slot::new(17, 1000, WEIGHT),
 ];
 
 /// What the application tells, a word each.

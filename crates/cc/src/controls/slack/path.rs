@@ -17,7 +17,7 @@ const MIN_RISE: Duration = Duration::from_millis(4);
 /// hold.
 const QUEUE_SHARE: f64 = 0.125;
 /// Rounds of the mean rate.
-const MEAN_ROUNDS: f64 = 4.0;
+pub(super) const MEAN_ROUNDS: f64 = 4.0;
 /// Packets over which the loss share is judged at least: 5 % are then five.
 const JUDGED_PACKETS: u64 = 100;
 

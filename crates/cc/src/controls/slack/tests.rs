@@ -38,6 +38,11 @@ fn told(level: f64) -> AppParameters {
     }
 }
 
+/// 1 Mbit/s, and a minute of it in a buffer of a minute: longer than any reserve here.
+fn full_minute() -> AppParameters {
+    AppParameters { playout_buffer_bytes: 7_500_000, playout_buffer_free_bytes: Some(0), ..told(10.0) }
+}
+
 /// A video that is far too fast for the link, so that only the buffer rules: its `level` hardly moves in a minute.
 fn vast(level: f64) -> AppParameters {
     let second = 125_000_000_000_u64;
@@ -91,12 +96,14 @@ fn a_player_that_starts_does_not_drain_and_has_no_time() {
 }
 
 /// Over several paths the level grows by what all of them deliver: 0.5 s of media over this path, 1 s in all, in a second. From 6.4 s
-/// the level stays, at an urgency of 0.4.
+/// the level stays, at an urgency of 0.4. What had come before the path joined, 40 s of media, is no part of it.
 #[test]
 fn the_level_counts_all_paths() {
-    let mut cc = with(&[("reserve", 0.0), ("enough", 0.0), ("haste", 1.0)]);
+    let mut cc = with(&[("enough", 0.0), ("haste", 1.0)]);
     cc.on_app_parameters(&view(0), &told(6.4));
-    let later = View { stream_acked: Some(125_000), ..view(1000) };
+    let at_first = View { stream_acked: Some(5_000_000), ..view(0) };
+    cc.on_ack(&at_first, &Ack { delivered: 10, may_grow: false, ..ack() });
+    let later = View { stream_acked: Some(5_125_000), ..view(1000) };
     cc.on_ack(&later, &Ack { delivered: 62_500 / MSS, may_grow: false, ..ack() });
     assert_near(cc.urgency(&later), 0.4, 1e-9);
 }
@@ -231,7 +238,7 @@ fn a_late_reduction_leaves_the_pipe() {
         assert_close(cc.cwnd(), 10.0);
         let later = View { delivered: 100, lost: 10, flight_size: 10, ..view(140) };
         cc.on_ack(&later, &Ack { round_start: true, may_grow: false, ..ack() });
-        assert_close(cc.cwnd(), after);
+        assert_near(cc.cwnd(), after, 1e-3);
     }
 }
 
@@ -239,7 +246,7 @@ fn a_late_reduction_leaves_the_pipe() {
 #[test]
 fn the_backlog_follows_the_urgency() {
     for (level, packets) in [(900.0, 8.0), (600.0, 16.0)] {
-        let mut network = Network::new(DEEP, with(&[("reserve", 0.0)]));
+        let mut network = Network::new(DEEP, with(&[("enough", 0.0)]));
         network.run_for(Duration::from_millis(500));
         let now = network.now;
         network.flows[0].cc.on_app_parameters(&view(now.as_nanos() / 1_000_000), &vast(level));
@@ -253,8 +260,8 @@ fn the_backlog_follows_the_urgency() {
 /// for urgencies 0.5 and 0. Both found the empty path.
 #[test]
 fn shares_follow_the_urgency() {
-    let mut network = Network::new(DEEP, with(&[("reserve", 0.0)]));
-    network.add_flow(with(&[("reserve", 0.0)]));
+    let mut network = Network::new(DEEP, with(&[("enough", 0.0)]));
+    network.add_flow(with(&[("enough", 0.0)]));
     network.run_for(Duration::from_millis(300));
     let at = view(network.now.as_nanos() / 1_000_000);
     network.flows[0].cc.on_app_parameters(&at, &vast(600.0));
@@ -291,8 +298,9 @@ fn a_hostile_claim_gains_nothing() {
 }
 
 /// Measured, then told of a player that waits, a loss with a queue (150 of 100 ms): CUBIC's cut leaves 0.7, of one that is short
-/// 1 - 0.3 / 3 = 0.9. Short is who waits for its picture, who gets 1.17 Mbit/s where 1.5 are enough, and who plays 1 of 5 Mbit/s with
-/// a full buffer; not who gets more than enough, and not who tells nothing.
+/// 1 - 0.3 / 3 = 0.9. Short is who waits for its picture, who gets 1.17 Mbit/s where 1.5 are enough, and whose flow gets 1.17 where the
+/// player could choose 5, full as its buffer may be. Not who gets more than enough, who plays 1 Mbit/s of 5 though 5.8 come in, and who
+/// tells nothing.
 #[test]
 fn a_short_viewer_counts_for_three() {
     let top = |mbps: u64| Some(Rate::from_bits_per_sec(mbps * 1_000_000));
@@ -302,7 +310,8 @@ fn a_short_viewer_counts_for_three() {
     for (rate, report, after) in [
         (1000, waits, 90.0),
         (100, dry(), 90.0),
-        (1000, low, 90.0),
+        (100, low, 90.0),
+        (500, low, 70.0),
         (1000, dry(), 70.0),
         (1000, told(10.0), 70.0),
         (100, silent, 70.0),
@@ -345,23 +354,23 @@ fn a_paced_flow_comes_back_from_an_outage() {
     assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, f64::INFINITY));
 }
 
-/// 100 packets in 100 ms are paced at 11.68 Mbit/s, at 1.2 times that for a viewer, at twice in slow start; with a full buffer of one rate at 1.5
-/// times 1 Mbit/s.
+/// 100 packets in 100 ms are paced at 11.68 Mbit/s, at 1.2 times that for a viewer that is short, at twice in slow start; with a full
+/// buffer of one rate at 1.5 times 1 Mbit/s.
 #[test]
 fn pacing_by_hand() {
     let rate = |report: Option<AppParameters>| pace_of(measured_at(100, 1000), report);
     let of_window = 100.0 * f64::from(MSS) * 8.0 / 0.1;
     assert_near(rate(None), of_window, 1e-6);
-    assert_near(rate(Some(dry())), 1.2 * of_window, 1e-6);
+    assert_near(rate(Some(dry())), of_window, 1e-6);
+    assert_near(pace_of(measured_at(100, 100), Some(dry())), 1.2 * of_window, 1e-6);
     let mut starting = measured_at(100, 1000);
     starting.on_window_change(&view(40), &WindowChange { cwnd: 100.0, ssthresh: 200.0 });
     assert_near(pace_of(starting, None), 2.0 * of_window, 1e-6);
     assert_near(rate(Some(told(9.8))), 1.5e6, 1e-6);
-    // Urgency (8 - 7) / (8 - 6.4) = 0.625 with a reserve of 12.8 s would be more than `haste`, which holds from 2 s on:
-    // 1.5 / 0.5.
-    let mut patient = measured_at(100, 1000);
-    patient.settings.reserve = 20.0;
-    assert_near(pace_of(patient, Some(told(4.5))), 1.5e6 / 0.5, 1e-6);
+    // Of 10 s between 8 and 4 the urgency of 5.95 s is 0.51, more than `haste`, which holds while the reserve lasts, 5.9 s: 1.5 / 0.5.
+    // That of 5 s is 0.75, and a little less with the packet of the ACK.
+    assert_near(rate(Some(told(5.95))), 1.5e6 / 0.5, 1e-6);
+    assert_near(rate(Some(told(5.0))), 1.5e6 / 0.25, 0.1e6);
 }
 
 fn pace_of(mut cc: Slack, report: Option<AppParameters>) -> f64 {
@@ -375,20 +384,20 @@ fn pace_of(mut cc: Slack, report: Option<AppParameters>) -> f64 {
 /// Fault 1 of issue 42: a full buffer at a low rung is no reason to yield. A player that plays 1 Mbit/s could play 5: it has time only
 /// while the flow gets 7.5 Mbit/s, 642 packets/s. Then it is paced at 1.5 times 5 Mbit/s, so that its measured throughput can climb to
 /// the top; no queue of its own is given back. With less, or at the top after it had asked for less, or without a top rate, it
-/// is one that says nothing.
+/// is one that says nothing; with less than 5 Mbit/s, 400 packets/s are 4.7, it is short.
 #[test]
 fn a_full_buffer_at_a_low_rung_is_no_reason_to_yield() {
     let top = Some(Rate::from_bits_per_sec(5_000_000));
-    let low = AppParameters { top_rate: top, ..told(10.0) };
+    let low = AppParameters { top_rate: top, ..full_minute() };
     let untold = pace_of(measured_at(100, 600), None);
-    let window = 1.2 * untold;
-    assert_near(pace_of(measured_at(100, 600), Some(low)), window, 1e-6);
+    assert_near(pace_of(measured_at(100, 600), Some(low)), untold, 1e-6);
+    assert_near(pace_of(measured_at(100, 400), Some(low)), 1.2 * untold, 1e-6);
     assert_near(pace_of(measured_at(100, 700), Some(low)), 7.5e6, 1e-6);
     assert_near(pace_of(measured_at(100, 700), Some(AppParameters { top_rate: None, ..low })), untold, 1e-6);
     let mut climbed = measured_at(100, 600);
     climbed.on_app_parameters(&view(40), &low);
     let at_the_top = AppParameters { video_rate: Rate::from_bits_per_sec(5_000_000), ..low };
-    assert_near(pace_of(climbed, Some(at_the_top)), window, 1e-6);
+    assert_near(pace_of(climbed, Some(at_the_top)), untold, 1e-6);
     let mut cc = measured_at(100, 700);
     cc.on_app_parameters(&view(40), &low);
     cc.on_ack(&view(40), &Ack { may_grow: false, ..ack() });
@@ -399,7 +408,7 @@ fn a_full_buffer_at_a_low_rung_is_no_reason_to_yield() {
 /// 7.0 Mbit/s, 550 are 6.4.
 #[test]
 fn a_flow_that_gets_its_pace_goes_on_yielding() {
-    let low = AppParameters { top_rate: Some(Rate::from_bits_per_sec(5_000_000)), ..told(10.0) };
+    let low = AppParameters { top_rate: Some(Rate::from_bits_per_sec(5_000_000)), ..full_minute() };
     for (before, after, phase) in
         [(700, 600, "yielding"), (700, 550, "congestion_avoidance"), (600, 600, "congestion_avoidance")]
     {
@@ -412,17 +421,35 @@ fn a_flow_that_gets_its_pace_goes_on_yielding() {
     }
 }
 
-/// Fault 3 of issue 42: the reserve is 64 round trips, 6.4 s; of a flow that gets less than 1.5 times the media's rate, as one that
-/// loses its share to another does, 128. Full with 10 s it has time in the one case and none in the other.
+/// Fault 3 of issue 42: how long a level must last. 1.5 Mbit/s are 128.4 packets/s and a window of 12.84; CUBIC regains 0.3 of that in
+/// 12.84 * 0.1 * 1.7 / 3 = 0.728 s (as Reno; as CUBIC in 2.1). A cut leaves 0.9 of whom is short and 0.7 of the other: 0.9 / 0.7 - 1 =
+/// 0.286 gained. A newcomer takes half, which 1 / 0.286 = 3.5 cuts win back: 2 (4 * 0.1 + 3.5 * 0.728) = 5.89 s. With 32 packets/s left
+/// of 128.4 it is (4.01 - 1) / 0.286 = 10.5 cuts, and 16.2 s. Beside a CUBIC that fills 300 ms of queue Reno's time is sixteenfold, 11.6, CUBIC's 3.37: 2 (1.6 + 3.5 * 3.37) = 26.8 s. A policer has no queue.
 #[test]
-fn a_flow_that_must_win_its_share_back_has_a_longer_reserve() {
-    for (rate, expected) in [(200, 0.0), (100, 1.0)] {
+fn a_level_is_calm_that_lasts_until_a_share_is_won_back() {
+    let reserve = |rate: u32, srtt_ms: u64| {
         let mut cc = measured_at(100, rate);
         cc.on_app_parameters(&view(40), &told(10.0));
-        // 12.8 s would be calm, and the alarm is at 6.4 s: (12.8 - 10) / (12.8 - 6.4).
-        let urgency = if expected > 0.0 { 2.8 / 6.4 } else { 0.0 };
-        assert_near(cc.urgency(&view(40)), urgency, 1e-9);
-    }
+        let (_, top) = cc.told().expect("told");
+        let at = View { srtt: Duration::from_millis(srtt_ms), ..view(40) };
+        cc.reserve(&at, top).as_secs_f64()
+    };
+    assert_near(reserve(200, 100), 5.89, 0.02);
+    assert_near(reserve(32, 100), 16.2, 0.1);
+    assert_near(reserve(200, 400), 26.8, 0.2);
+}
+
+/// More than 5 % lost without a queue is no rival, but a policer: the cut is CUBIC's, 0.7, also of whom is short, and the pipe it leaves
+/// is what the flow gets, 200 packets/s times 100 ms. 0.7 of 100 is more.
+#[test]
+fn a_policer_is_no_rival() {
+    let mut cc = measured_at(100, 100);
+    cc.on_app_parameters(&view(40), &dry());
+    cc.on_congestion(&view(40), &loss(100));
+    let later = View { delivered: 100, lost: 10, flight_size: 100, ..view(140) };
+    cc.on_ack(&later, &Ack { round_start: true, may_grow: false, ..ack() });
+    assert!(cc.is_short);
+    assert_close(cc.cwnd(), 70.0);
 }
 
 /// Fault 4 of issue 42: RTTs of 100 to 140 ms at random, no queue. Eight in a row above 114 ms come by chance, a whole round does not:

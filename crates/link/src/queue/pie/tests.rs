@@ -42,8 +42,8 @@ fn work_conserving_exceptions() {
         let mut pie = pie(PieConfig::default());
         pie.controller = controller(probability, old_delay_ms / 1e3);
         pie.controller.burst_allowance = Duration::from_millis(burst_ms);
-        pie.fifo.push(store.put(Time::ZERO, Plain(queue_bytes)));
-        let packet = store.put(Time::ZERO, Plain(1500));
+        pie.fifo.push(store.put(Time::ZERO, queue_bytes, || Plain(queue_bytes)));
+        let packet = store.put(Time::ZERO, 1500, || Plain(1500));
         let drops = (0..10_000).filter(|_| matches!(pie.judge(packet, &store), Verdict::Drop)).count();
         assert!((drops as f64 / 1e4 - expected).abs() < 0.02, "{probability} {old_delay_ms} {queue_bytes}: {drops}");
     }

@@ -47,10 +47,10 @@ fn the_average_decays_while_the_link_is_idle() {
 fn the_first_packet_above_the_threshold_only_starts_the_count() {
     let mut store = Store::new(crate::ledger::Drops::default());
     let mut red = red(RedConfig { max_p: 1.0, ..RedConfig::floyd_1993(QueueLimit::Packets(100)) });
-    (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, Plain(1000))));
+    (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, 1000, || Plain(1000))));
     red.average = 10.0;
     red.idle_since = None;
-    let packet = store.put(Time::ZERO, Plain(1000));
+    let packet = store.put(Time::ZERO, 1000, || Plain(1000));
     assert!(matches!(red.judge(Time::ZERO, packet, &store), Verdict::Accept));
     assert_eq!((red.count_packets, red.count_bytes), (1, 1000));
     assert!(matches!(red.judge(Time::ZERO, packet, &store), Verdict::Drop(DropCause::Aqm)));

@@ -55,3 +55,28 @@ fn a_late_ack_finds_the_packet_that_was_given_up() {
     assert!(board.given_up.is_empty());
     assert_eq!(acknowledged(&mut board, 0, 100), [2, 3, 5]);
 }
+
+/// A client that only reads: its ACKs ask for none, and of a thousand only the last is known, until something asks for an ACK; what follows
+/// that is known until it is acknowledged.
+#[test]
+fn acks_alone_are_forgotten() {
+    let mut board = Scoreboard::default();
+    let silent = |number: u64| {
+        let mut sent = Sent::eliciting(number, Stamp::at(Time::from_millis(number)), 40, 0);
+        (sent.is_eliciting, sent.is_in_flight) = (false, false);
+        sent.carry_ack(10 * number);
+        sent
+    };
+    (0..1000).for_each(|number| board.push(silent(number), &[]));
+    assert_eq!((board.base(), board.packets.queue.len(), board.next_number()), (1000, 0, 1000));
+    board.push(Sent::eliciting(1000, Stamp::at(Time::from_secs(1)), 50, 0), &[Frame::MaxData(0)]);
+    (1001..1004).for_each(|number| board.push(silent(number), &[]));
+    assert_eq!(board.packets.queue.len(), 4);
+    assert_eq!([board.acknowledge_forgotten(0, 1001), board.acknowledge_forgotten(0, 1001)], [Some(9990), None]);
+    board.acknowledge(0, 1001, |_| {}, |_| {});
+    board.trim(Time::ZERO);
+    assert_eq!(
+        (board.base(), board.packets.queue.len(), board.acknowledge_forgotten(0, 1003)),
+        (1004, 0, Some(10_030))
+    );
+}

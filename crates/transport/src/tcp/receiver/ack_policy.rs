@@ -2,7 +2,7 @@
 //!
 //! Reference: RFC 5681 §4.2 (at least every second full segment, at once on a gap), RFC 1122 §4.2.3.2 (under 0.5 s);
 //! Linux: up to 16 quick ACKs at the start and after a pause of the sender longer than the RTO, and one for each segment that lets
-//! the receive window grow (`autotuning.rs`); then 40 ms, but at once when the reader has taken all and a segment had PSH or was
+//! the receive window grow (`autotuning.rs`), but the one that finds the buffer more than half full is the last of them; then 40 ms, but at once when the reader has taken all and a segment had PSH or was
 //! smaller than the largest (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or when more comes in the last quarter of the delay
 //! (`tcp_send_delayed_ack`); behind a gap the first three segments at once, the others
 //! together after a twentieth of the RTT, at most a millisecond (`__tcp_ack_snd_check`, "compressed" SACKs).
@@ -94,6 +94,11 @@ impl AckPolicy {
     /// The receive window grew: Linux acknowledges this segment at once (`quick |= 1`).
     pub fn on_window_growth(&mut self) {
         self.quick_left |= 1;
+    }
+
+    /// More than half of the buffer is taken: no quick ACKs (`__tcp_select_window`).
+    pub fn on_crowded_buffer(&mut self) {
+        self.quick_left = 0;
     }
 
     /// The reader took something, or `all` that came: Linux acknowledges what the window held back, and does not let what the

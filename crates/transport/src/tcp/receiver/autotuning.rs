@@ -5,9 +5,8 @@
 //! Reference: behaviour of `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (Linux 6.18, `net/ipv4/tcp_input.c`) and
 //! `__tcp_select_window` (`tcp_output.c`).
 //! Differences from Linux:
-//! 1. Data out of order neither take room nor let the buffer grow: in Linux the one makes up for the other.
-//! 2. What is read counts at the time of the last arrival; a reader takes data as they come, or is not what limits the flow.
-//! 3. Memory per segment is that of a TUN device: payload takes 160/256 of it.
+//! 1. What is read counts at the time of the last arrival; a reader takes data as they come, or is not what limits the flow.
+//! 2. Memory per segment is that of a TUN device: payload takes 160/256 of it.
 //!
 //! Units: bytes of payload. Tested here; the packet scripts see it through `delayed_ack_*.pkt`.
 
@@ -107,22 +106,33 @@ impl AutoTuning {
         self.measured_at = self.now;
     }
 
+    /// Data came out of order, `span` bytes beyond what is expected next: Linux lets the buffer hold them beside what comes in a round
+    /// trip (`tcp_data_queue_ofo`).
+    pub fn on_gap(&mut self, span: u64) {
+        self.clamp = self.clamp.max((2 * self.space + span).min(self.most));
+    }
+
     /// Bytes that the sender may have outstanding beyond what was read, at most.
     pub fn capacity(&self) -> u64 {
         self.clamp
     }
 
-    /// The window to tell while `unread` bytes wait for the reader (`__tcp_select_window`): nothing while less than a sixteenth of
+    /// The window to tell while `unread` bytes, also out of order, take room (`__tcp_select_window`): nothing while less than a sixteenth of
     /// the buffer or a segment is free, so that a reader who is ahead is served in pieces worth the while.
     pub fn window(&self, unread: u64, segment: u32) -> u64 {
         let free = self.clamp.saturating_sub(unread);
-        if free < self.clamp / 2 && (free < self.clamp / 16 || free < u64::from(segment)) {
+        if self.is_crowded(unread) && (free < self.clamp / 16 || free < u64::from(segment)) {
             return 0;
         }
         free.min(self.threshold)
     }
 
-    /// Data arrived in order, `unread` bytes wait for the reader: does the window grow by it?
+    /// `unread` bytes take more than half of the buffer.
+    pub fn is_crowded(&self, unread: u64) -> bool {
+        self.clamp.saturating_sub(unread) < self.clamp / 2
+    }
+
+    /// Data arrived, `unread` bytes take room: does the window grow by it?
     pub fn grows_by(&mut self, payload: u32, unread: u64) -> bool {
         let raised = self.raised(self.threshold, payload, unread);
         std::mem::replace(&mut self.threshold, raised) < raised

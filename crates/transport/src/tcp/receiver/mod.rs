@@ -286,6 +286,11 @@ impl Receiver {
             }
             Placed::FilledGap => self.ack.on_filled(self.reassembly.next()),
             Placed::OutOfOrder => {
+                let (span, held) = (self.reassembly.highest() - self.reassembly.next(), self.held());
+                if let Some(tuning) = &mut self.tuning {
+                    tuning.on_gap(span);
+                    tuning.grows_by(segment.payload_len, held);
+                }
                 let rtt = sack_rtt.map(|own| self.least_rtt(own));
                 self.ack.on_gap(now, self.reassembly.next(), rtt, self.reassembly.is_crowded());
             }
@@ -316,9 +321,15 @@ impl Receiver {
             let unread = self.reassembly.next() - self.read;
             tuning.note_rtt(timestamps.echo, timestamp(now), unread <= u64::from(segment.payload_len));
         }
-        if tuning.grows_by(segment.payload_len, self.reassembly.next() - self.read) {
+        let held = self.reassembly.next() - self.read + self.reassembly.out_of_order_bytes();
+        if tuning.grows_by(segment.payload_len, held) {
             self.ack.on_window_growth();
         }
+    }
+
+    /// Bytes that take room: unread, or out of order.
+    fn held(&self) -> u64 {
+        self.next().saturating_sub(self.read) + self.reassembly.out_of_order_bytes()
     }
 
     /// The reader takes up to `max` bytes. May make an ACK due that opens the window.
@@ -360,6 +371,9 @@ impl Receiver {
             }
             segment.sack = blocks;
         }
+        if self.tuned_window(|tuning| tuning.is_crowded(self.held())) == Some(true) {
+            self.ack.on_crowded_buffer();
+        }
         self.last_ack_sent = next;
         self.told = edge - next.min(edge);
         self.ack.on_ack_sent();
@@ -383,7 +397,7 @@ impl Receiver {
     /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
     fn right_edge(&self) -> u64 {
         let next = self.next();
-        if let Some(window) = self.tuned_window(|tuning| tuning.window(next.saturating_sub(self.read), self.mss)) {
+        if let Some(window) = self.tuned_window(|tuning| tuning.window(self.held(), self.mss)) {
             return self.advertised.max(next + window);
         }
         let edge = self.read + self.buffer;
@@ -393,8 +407,7 @@ impl Receiver {
 
     /// A window as wide as the last one, at the present place.
     fn can_tell_as_much(&self) -> bool {
-        let unread = self.next().saturating_sub(self.read);
-        self.tuned_window(|tuning| tuning.window(unread, self.mss)).is_none_or(|window| window >= self.told)
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss)).is_none_or(|window| window >= self.told)
     }
 
     fn should_update_window(&self) -> bool {

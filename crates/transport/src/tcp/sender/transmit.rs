@@ -32,14 +32,15 @@ pub(crate) enum Probe {
 }
 
 /// The sender's part of a segment. Written where it is read: copied right after it was written in pieces, it would have to leave the
-/// store buffer first.
+/// store buffer first. In this order, so that what is written one by one is not read as one.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Outgoing {
     /// Stream offset of the first byte.
     pub start: u64,
-    pub len: u32,
     /// FIN, PSH and CWR.
     pub flags: Flags,
+    pub len: u32,
     pub ecn: Ecn,
 }
 

@@ -44,6 +44,21 @@ fn a_reader_that_is_ahead_acknowledges_by_reading() {
     assert!(policy.is_due);
 }
 
+#[test]
+fn a_crowded_buffer_ends_quick_acks() {
+    let mut policy = policy(DelayedAck::Linux);
+    for is_quick in [true, false] {
+        if is_quick {
+            policy.note_arrival(NOW, Duration::from_millis(200));
+        }
+        policy.on_in_order(MSS, false);
+        policy.schedule(NOW, false);
+        assert_eq!(policy.is_due, is_quick);
+        policy.on_crowded_buffer();
+        policy.on_ack_sent();
+    }
+}
+
 /// A full buffer is told to nobody, so its segments wait for 40 ms: up to 30, and what comes then brings the ACK.
 #[test]
 fn a_segment_in_the_last_quarter_of_the_delay_is_acknowledged() {

@@ -81,6 +81,18 @@ fn a_full_buffer_is_closed_until_a_sixteenth_is_free() {
     assert_eq!((small.window(6600, MSS), small.window(6500, MSS)), (0, 1500));
 }
 
+/// 100 000 bytes beyond a gap: twice 14 600 and as much. They take room, so what is left is 29 200; the largest buffer bounds it.
+#[test]
+fn data_out_of_order_take_room_and_let_the_buffer_grow() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    tuning.on_gap(100_000);
+    assert_eq!((tuning.capacity(), tuning.window(100_000, MSS)), (129_200, 29_200));
+    tuning.on_gap(50_000);
+    assert_eq!(tuning.capacity(), 129_200);
+    tuning.on_gap(7 << 20);
+    assert_eq!(tuning.capacity(), 6 << 20);
+}
+
 #[test]
 fn the_configured_buffer_bounds_it() {
     let mut tuning = AutoTuning::new(MSS, 50_000);
