@@ -122,7 +122,8 @@ pub struct PacketSent {
 /// and marking; `View::lost` and `View::in_flight` already tell of it.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
-    /// Stream offset of its first payload byte. Losses are discontiguous where it is not the end of the loss before.
+    /// Where its first payload byte lies: TCP's stream offset, or the payload bytes that a QUIC path had sent before it. Losses are
+    /// discontiguous where it is not the end of the loss before.
     pub offset: u64,
     /// Payload bytes.
     pub payload_bytes: u32,
@@ -218,7 +219,7 @@ impl Ack {
 
 /// A duplicate ACK outside recovery.
 #[derive(Clone, Copy, Debug)]
-pub struct DupAck {
+pub struct TcpDupAck {
     /// Consecutive duplicates so far, this one included; 0 for the new ACKs that Vegas checks after a retransmission.
     pub count: u32,
     /// When the first unacknowledged segment was sent last.
@@ -234,7 +235,7 @@ pub enum CongestionSignal {
     Loss,
     /// ECN-Echo (RFC 3168).
     Ecn,
-    /// [`CongestionControl::on_dup_ack`](crate::CongestionControl::on_dup_ack) asked for the retransmission.
+    /// [`CongestionControl::on_tcp_dup_ack`](crate::CongestionControl::on_tcp_dup_ack) asked for the retransmission.
     EarlyRetransmit,
 }
 

@@ -15,8 +15,8 @@ mod registry;
 mod testbed;
 
 pub use events::{
-    Ack, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost, PacketSent, RateSample, RecoveryExit, Rto,
-    Sibling, Undo, View, WindowChange,
+    Ack, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent, RateSample, RecoveryExit, Rto,
+    Sibling, TcpDupAck, Undo, View, WindowChange,
 };
 // Players, ABR rules and links declare theirs the same way.
 pub use playpath_units::{ParamSpec, ParamValue, Params};
@@ -91,9 +91,9 @@ pub trait CongestionControl: Send {
     /// An acknowledgement delivered data (cumulatively or by SACK).
     fn on_ack(&mut self, view: &View, event: &Ack);
 
-    /// A duplicate acknowledgement arrived and no recovery is under way. `true` asks the transport to retransmit the first
+    /// TCP only: a duplicate acknowledgement arrived and no recovery is under way. `true` asks the transport to retransmit the first
     /// unacknowledged segment now (Vegas's early retransmission); the transport then reports a [`CongestionEvent`].
-    fn on_dup_ack(&mut self, _view: &View, _event: &DupAck) -> bool {
+    fn on_tcp_dup_ack(&mut self, _view: &View, _event: &TcpDupAck) -> bool {
         false
     }
 

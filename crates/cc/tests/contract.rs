@@ -4,8 +4,8 @@
 mod support;
 
 use playpath_cc::{
-    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, DupAck, Entry, IdleRestart, PacketSent,
-    RateSample, RecoveryExit, Rto, Sibling, Undo, View, WindowChange, entries, find,
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, Entry, IdleRestart, PacketSent,
+    RateSample, RecoveryExit, Rto, Sibling, TcpDupAck, Undo, View, WindowChange, entries, find,
 };
 use playpath_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -281,7 +281,7 @@ fn same_events_same_answers() {
 #[derive(Clone, Debug)]
 enum Op {
     Ack { acked: u32, rtt_nanos: u64, may_grow: bool, round_start: bool },
-    DupAck,
+    TcpDupAck,
     Congestion { flight_size: u32, ecn: bool },
     RecoveryExit,
     Rto { flight_size: u32 },
@@ -298,7 +298,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         12 => (0..20_u32, rtt, any::<bool>(), any::<bool>())
             .prop_map(|(acked, rtt_nanos, may_grow, round_start)| Op::Ack { acked, rtt_nanos, may_grow, round_start }),
-        1 => Just(Op::DupAck),
+        1 => Just(Op::TcpDupAck),
         1 => (0..100_000_u32, any::<bool>()).prop_map(|(flight_size, ecn)| Op::Congestion { flight_size, ecn }),
         1 => Just(Op::RecoveryExit),
         1 => (0..100_000_u32).prop_map(|flight_size| Op::Rto { flight_size }),
@@ -412,9 +412,9 @@ impl<'a> Chaos<'a> {
     /// Events after which the window only has to be sane.
     fn apply_quiet(&mut self, op: &Op) {
         match *op {
-            Op::DupAck if !self.view.in_recovery => {
-                let event = DupAck { count: 1, head_sent_at: self.view.now, head_is_retransmitted: false };
-                self.cc.on_dup_ack(&self.view, &event);
+            Op::TcpDupAck if !self.view.in_recovery => {
+                let event = TcpDupAck { count: 1, head_sent_at: self.view.now, head_is_retransmitted: false };
+                self.cc.on_tcp_dup_ack(&self.view, &event);
             }
             Op::Undo => self.cc.on_undo(&self.view, &Undo { was_rto: self.consecutive_rtos > 0 }),
             Op::Idle { millis } => {

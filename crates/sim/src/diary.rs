@@ -2,8 +2,8 @@
 //! Only traced runs have one, and their results are those of untraced ones.
 
 use playpath_cc::{
-    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost,
-    PacketSent, RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
+    RecoveryExit, RecoveryWindow, Rto, TcpDupAck, Undo, View, WindowChange,
 };
 use playpath_record::WindowEvent;
 use playpath_units::Rate;
@@ -90,8 +90,8 @@ impl CongestionControl for Watched {
             self.write(view, "phase", before);
         }
     }
-    fn on_dup_ack(&mut self, view: &View, event: &DupAck) -> bool {
-        self.control.on_dup_ack(view, event)
+    fn on_tcp_dup_ack(&mut self, view: &View, event: &TcpDupAck) -> bool {
+        self.control.on_tcp_dup_ack(view, event)
     }
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
         let what = match event.signal {

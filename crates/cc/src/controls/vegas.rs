@@ -32,7 +32,7 @@ use crate::parts::round::{Position, scale};
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
 use crate::{
-    Ack, CongestionControl, CongestionEvent, CongestionSignal, DupAck, ParamSpec, Params, RecoveryExit, Rto, Undo,
+    Ack, CongestionControl, CongestionEvent, CongestionSignal, ParamSpec, Params, RecoveryExit, Rto, TcpDupAck, Undo,
     View, WindowChange,
 };
 
@@ -269,7 +269,7 @@ impl CongestionControl for Vegas {
         }
     }
 
-    fn on_dup_ack(&mut self, view: &View, event: &DupAck) -> bool {
+    fn on_tcp_dup_ack(&mut self, view: &View, event: &TcpDupAck) -> bool {
         let has_expired = self.fine_timeout.has_expired(view.now.saturating_since(event.head_sent_at));
         if event.count > 0 {
             return has_expired;

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, CongestionSignal, DupAck, Entry, PacketLost, PacketSent, Params,
-    RateSample, RecoveryExit, RecoveryWindow, Rto, View,
+    Ack, CongestionControl, CongestionEvent, CongestionSignal, Entry, PacketLost, PacketSent, Params, RateSample,
+    RecoveryExit, RecoveryWindow, Rto, TcpDupAck, View,
 };
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
@@ -276,9 +276,9 @@ impl Sender {
         };
         if self.recovery_point.is_none() {
             self.dup_acks += 1;
-            let event = DupAck { count: self.dup_acks, head_sent_at: head.sent_at, head_is_retransmitted: false };
+            let event = TcpDupAck { count: self.dup_acks, head_sent_at: head.sent_at, head_is_retransmitted: false };
             let view = self.view();
-            self.cc.on_dup_ack(&view, &event);
+            self.cc.on_tcp_dup_ack(&view, &event);
         }
         Step::default()
     }

@@ -222,7 +222,7 @@ fn early_retransmission_on_the_first_duplicate_ack() {
     let now = script.view.now;
     let mut duplicate = |age_millis: u64, count: u32| {
         let head_sent_at = now - Duration::from_millis(age_millis);
-        script.cc.on_dup_ack(&script.view, &DupAck { count, head_sent_at, head_is_retransmitted: false })
+        script.cc.on_tcp_dup_ack(&script.view, &TcpDupAck { count, head_sent_at, head_is_retransmitted: false })
     };
     // 20 samples: dev 25 * 0.75^20 = 0.079 ms; timeout (100 + 0.159) 17/16 = 106.4 ms.
     assert!(!duplicate(106, 1));
@@ -238,8 +238,8 @@ fn worried_about_two_new_acks() {
     script.lose(); // worried about 2; 15 packets
     let check = |script: &mut Script, age_millis: u64| {
         let head_sent_at = script.view.now - Duration::from_millis(age_millis);
-        let event = DupAck { count: 0, head_sent_at, head_is_retransmitted: false };
-        script.cc.on_dup_ack(&script.view, &event)
+        let event = TcpDupAck { count: 0, head_sent_at, head_is_retransmitted: false };
+        script.cc.on_tcp_dup_ack(&script.view, &event)
     };
     // The timeout has grown by an eighth: 106.4 * 1.125 = 119.7 ms.
     assert!(check(&mut script, 120));
@@ -259,7 +259,7 @@ fn not_expired_ends_the_worry() {
     let now = script.view.now;
     let mut check = |age_millis: u64| {
         let head_sent_at = now - Duration::from_millis(age_millis);
-        script.cc.on_dup_ack(&script.view, &DupAck { count: 0, head_sent_at, head_is_retransmitted: false })
+        script.cc.on_tcp_dup_ack(&script.view, &TcpDupAck { count: 0, head_sent_at, head_is_retransmitted: false })
     };
     assert!(!check(50));
     assert!(!check(500));

@@ -11,7 +11,7 @@ use super::timers::Purpose;
 use super::transmit::Probe;
 use super::validation::Use;
 use crate::tcp::moment::Moment;
-use playpath_cc::{CongestionEvent, CongestionSignal, DupAck, PacketLost, RecoveryExit, Rto, Undo, WindowChange};
+use playpath_cc::{CongestionEvent, CongestionSignal, PacketLost, RecoveryExit, Rto, TcpDupAck, Undo, WindowChange};
 use playpath_units::Time;
 
 impl Sender {
@@ -174,9 +174,9 @@ impl Sender {
     /// May the controller want the head retransmitted before the third duplicate (Vegas)?
     fn ask_about_head(&mut self, at: Moment<'_>, news: &News, count: u32) {
         let Some(head) = self.scoreboard.front().copied() else { return };
-        let event = DupAck { count, head_sent_at: head.sent_at, head_is_retransmitted: head.is(EVER_RETRANS) };
+        let event = TcpDupAck { count, head_sent_at: head.sent_at, head_is_retransmitted: head.is(EVER_RETRANS) };
         let view = self.view(at);
-        if self.control.on_dup_ack(&view, &event) {
+        if self.control.on_tcp_dup_ack(&view, &event) {
             let lost = self.scoreboard.mark_head_lost();
             self.rate.on_lost(lost);
             self.enter_recovery(at, news, CongestionSignal::EarlyRetransmit);
