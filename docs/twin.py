@@ -86,12 +86,12 @@ THREE = jitter("3 ms", "wifi1", "wifi2", "wired")
 WIRE = "Linux's MPTCP has none of these schedulers: the sender is ours in the world [wire](../manual/wire.md), the client Linux's."
 SCENARIOS = {
     "wireless": Shown(seeds=16, cut=40, cc=SIX),
-    "short-buffer": Shown(seeds=6, cut=30, cc=SIX),
+    "short-buffer": Shown(seeds=6, cut=30, cc=SIX, changes=jitter("0.3 ms", "cable")),
     "satellite": Shown(seeds=6, cut=30, cc=SIX, changes=jitter("1 ms", "satellite")),
     "mobile": Shown(seeds=10, cut=40, cc=SIX),
     "bufferbloat": Shown(seeds=6, cut=60, cc=SIX),
     "adaptive": Shown(
-        seeds=6,
+        seeds=12,
         cut=60,
         metrics=ADAPTIVE,
         figures=("mean_rate_kbps", "mean_rtt_ms", "retransmitted_packets"),
