@@ -2,10 +2,11 @@
 //!
 //! Reference: RFC 5681 §4.2 (at least every second full segment, at once on a gap), RFC 1122 §4.2.3.2 (under 0.5 s);
 //! Linux: up to 16 quick ACKs at the start and after a pause of the sender longer than the RTO, and one for each segment that lets
-//! the receive window grow (`autotuning.rs`), but the one that finds the buffer more than half full is the last of them; then 40 ms, but at once when the reader has taken all and a segment had PSH or was
-//! smaller than the largest (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`), or when more comes in the last quarter of the delay
-//! (`tcp_send_delayed_ack`); behind a gap the first three segments at once, the others
-//! together after a twentieth of the RTT, at most a millisecond (`__tcp_ack_snd_check`, "compressed" SACKs).
+//! the receive window grow (`autotuning.rs`), but the one that finds the buffer more than half full is the last of them; then 40
+//! ms, but at once when the reader has taken all and a segment had PSH or was smaller than the largest (`tcp_measure_rcv_mss`,
+//! `tcp_cleanup_rbuf`), or when more comes in the last quarter of the delay (`tcp_send_delayed_ack`); behind a gap the first three
+//! segments at once, the others together after a twentieth of the RTT, at most a millisecond (`__tcp_ack_snd_check`, "compressed"
+//! SACKs).
 //! Differences from Linux:
 //! 1. The timer of compressed SACKs always uses its slack of 100 us, as it does on a machine with nothing else to do.
 //! 2. While a segment that starts a third block or a later one finds SACKs waiting, one ACK tells both at once; Linux sends the
