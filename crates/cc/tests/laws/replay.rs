@@ -296,6 +296,7 @@ pub fn run(program: &Path, input: &str) -> Vec<String> {
         .unwrap_or_else(|e| panic!("{}: {e}", program.display()));
     let mut stdin = child.stdin.take().expect("piped");
     let input = input.to_owned();
+    #[expect(clippy::disallowed_methods, reason = "what the driver answers must be read while it is written to")]
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().expect("the program can be waited for");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
