@@ -11,7 +11,7 @@
 //! ```
 //!
 //! What the stack's interface cannot say is refused at start ([`QuicStack::refuses`](playpath_cc::QuicStack::refuses)). What the
-//! application knows of a viewer's buffer goes by [`Told`].
+//! application knows of a viewer's buffer goes by [`ViewerInfo`].
 //!
 //! `tests/` holds our endpoint to quinn-proto and noq-proto. A crate of its own, since these bring crates that nobody else should have
 //! to build.
