@@ -43,6 +43,7 @@ IN_COMPANY = {
     "quality",
     "source",
     "stop",
+    "too_big",
     "transport",
     "via",
     "paths",

@@ -31,7 +31,7 @@ fn packet_threshold() {
     assert!(lone.server.stats().retransmitted_bytes > 1000);
 }
 
-/// A lost packet whose bytes need two, as the first one has to carry an ACK as well, was sent again once, and its bytes once.
+/// RFC 9000 §13.3: a lost packet whose bytes need two, as the first one has to carry an ACK as well, was sent again once, and its bytes once.
 #[test]
 fn bytes_left_over_are_no_further_packet() {
     let mut lone = Lone::new(unpaced);
