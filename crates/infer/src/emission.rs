@@ -154,6 +154,11 @@ impl Emission {
         0.5 * (self.at[from].told + self.at[to].told) * self.counting(self.in_time(from, to))
     }
 
+    /// Of its density the square root counts.
+    pub fn counts_half(&self) -> bool {
+        self.count_half
+    }
+
     #[inline]
     fn counting(&self, density: f64) -> f64 {
         if self.count_half { libm::sqrt(density) } else { density }

@@ -98,8 +98,8 @@ impl<'a> Tables<'a> {
         let steps = self.steps(noise, &self.strays());
         let filtered = forward(&self.chain, &steps);
         // Readings and senders are weighed by the whole likelihood: half of it takes the changes of a mobile link for random losses.
-        let whole =
-            (!self.case.reading.is_plain()).then(|| forward(&self.chain, &self.steps(noise, &self.strays().whole())));
+        let is_halved = steps.iter().any(|step| step.emission.counts_half());
+        let whole = is_halved.then(|| forward(&self.chain, &self.steps(noise, &self.strays().whole())));
         let whole = whole.as_ref().unwrap_or(&filtered);
         let rates = 0..self.chain.rates.len();
         let overflows = (0..steps.len()).map(|index| rates.clone().map(|rate| self.overflow(index, rate)).collect());
