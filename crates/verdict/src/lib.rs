@@ -32,6 +32,7 @@ pub use stats::{Summary, summarise};
 pub use words::format_value;
 
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// A comparison judged, as JSON: `{decision, verdict, criteria, senders: {name: {metric: summary}}, differences: {name: difference}}`.
 /// `values` is `{sender: {metric: [one a seed]}}`, the seeds in the same order for every sender; a difference is from the best, at
@@ -62,8 +63,8 @@ pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) 
 /// Each of several senders has choices to compare: what is asked is what these do for each of them. A sender that is another one with
 /// each value, as the transport names them, has none.
 fn asks_for_whom(choices: &[Choice]) -> bool {
-    let has_two = |one: &Choice| choices.iter().filter(|other| other.sender == one.sender).count() > 1;
-    choices.iter().any(|choice| choice.sender != choices[0].sender) && choices.iter().any(has_two)
+    let senders: BTreeSet<&str> = choices.iter().map(|choice| choice.sender.as_str()).collect();
+    (2..choices.len()).contains(&senders.len())
 }
 
 fn summaries(runs: &Runs) -> Value {
