@@ -15,7 +15,7 @@ pub struct Stats {
     pub data_packets_sent: u64,
     /// Bytes of streams sent, again included.
     pub data_bytes_sent: u64,
-    /// Packets with more stream data sent before than new.
+    /// Packets with more stream data sent before than new, left-over bytes (fewer than 32) aside.
     pub retransmitted_packets: u64,
     /// Bytes of streams sent again.
     pub retransmitted_bytes: u64,
