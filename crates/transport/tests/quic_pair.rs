@@ -227,6 +227,26 @@ fn ecn_reduces_without_loss() {
     assert!(stats.congestion_events > 2 && stats.packets_lost == 0, "{stats:?}");
 }
 
+/// A lost ticket travels again beside new data: none of the streams' bytes were sent again.
+#[test]
+fn a_ticket_sent_again_is_no_data() {
+    let is_ticket = |frame: &Frame| matches!(frame, Frame::Crypto { .. });
+    let mut lost = 0;
+    let mut pair = pair(
+        |_| {},
+        |_, _, datagram| {
+            let carries =
+                datagram.packet.kind == Kind::OneRtt && datagram.packet.frames.as_slice().iter().any(is_ticket);
+            lost += u32::from(carries);
+            !carries || lost > 1
+        },
+    );
+    fetch(&mut pair, 200_000);
+    let stats = pair.server.stats();
+    assert!(lost >= 2, "it is sent again");
+    assert_eq!((stats.retransmitted_bytes, stats.retransmitted_packets), (0, 0), "{stats:?}");
+}
+
 /// Paced at 1.25 of the window's rate a round's packets spread over 4/5 of it; no more than a burst back to back. A control that wants
 /// packets to leave one by one, as Slack does, gets no burst: 2 x 72 kB / 100 ms, as it paces slow start, are 46 ms. A stack may have
 /// smaller bursts for a control's own rate, as ngtcp2 for BBR's, or not ask for it, as quinn. In debt six bursts of ten leave, a pause of
