@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,18 @@ def test_without_a_terminal_flags_and_defaults_answer(folder):
     assert "written: own.toml" in done.err
     assert (folder / "lte-like.mahi").exists()
     assert playpath.load(folder / "own.toml").senders == ["cubic", "bbr"]
+
+
+def test_a_path_like_a_shipped_one_comes_with_what_it_carries_and_begins_anywhere_in_its_trace(folder):
+    """The 5 Mbit/s of other paths would stall with everybody on the cell's 4.51 Mbit/s."""
+    assert init("own", "--like", "mobile").status == 0
+    assert init("ladder", "--like", "adaptive").status == 0
+    assert init("mine", "--like", "mobile", "--video", "1 Mbit/s").status == 0
+    own, ladder, mine = (tomllib.loads((folder / f"{name}.toml").read_text()) for name in ("own", "ladder", "mine"))
+    assert own["video"]["rate"] == "3 Mbit/s"
+    assert own["path"][0]["start"] == "random"
+    assert ladder["player"]["ladder"].endswith(", 6 Mbit/s")
+    assert mine["video"]["rate"] == "1 Mbit/s"
 
 
 def test_nothing_is_overwritten(folder):

@@ -272,5 +272,10 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     if found.ci95 is not None:
         low, high = (format_value(value) for value in found.ci95)
         interval = f"{low} to {high}"
-    p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [metric(name).label, f"{format_difference(found.middle)} {unit}".strip(), interval, p_value, word, *more]
+    # The p value on which the word beside it rests, if this criterion was tested for itself.
+    p = found.p if found.p_adjusted is None else found.p_adjusted
+    p_value = "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    difference = f"{format_difference(found.middle)} {unit}".strip()
+    if word == "worse" and found.ci95 is not None and found.ci95[0] <= 0 <= found.ci95[1]:
+        difference += f"\nmean {format_difference(found.mean)}"
+    return [metric(name).label, difference, interval, p_value, word, *more]

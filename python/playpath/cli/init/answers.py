@@ -70,19 +70,28 @@ def adapts(answers: Answers) -> bool:
 
 @cache
 def models() -> Mapping[str, Mapping[str, Any]]:
-    """Shipped scenarios with a video and one path, and that path."""
+    """Shipped scenarios with a video and one path."""
     documents = {name: read(name) for name in sorted(shipped.files())}
     return {
-        name: document["path"][0]
+        name: document
         for name, document in documents.items()
         if "video" in document and "population" not in document and len(document.get("path", [])) == 1
     }
 
 
+def usual_video(like: str) -> str:
+    """What the model's path can carry: the rate or the ladder of its own video, if it has one."""
+    document = models().get(like, {})
+    ladder = document.get("player", {}).get("ladder")
+    found = ladder if isinstance(ladder, str) else document.get("video", {}).get("rate")
+    return found or DEFAULTS["video"]
+
+
 def shipped_trace(answers: Answers) -> Path | None:
     """The file that has to lie beside a scenario whose path is like a shipped one's."""
     name = answers.get("like", "")
-    file = models().get(name, {}).get("trace")
+    document = models().get(name)
+    file = document and document["path"][0].get("trace")
     return None if file is None else shipped.files()[name].parent / file
 
 
@@ -158,10 +167,11 @@ def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
     if "like" in given:
         if given["like"] not in models():
             raise unknown_name("path", given["like"], models())
-        table = dict(models()[given["like"]])
+        table = dict(models()[given["like"]]["path"][0])
         note = f"as in the shipped scenario {given['like']}"
         if (trace := shipped_trace(given)) is not None:
             table["trace"] = str(beside) if beside else trace.name
+            table.setdefault("start", "random")
     elif "trace" in given:
         table |= {"trace": _from(folder, given["trace"]), "start": "random"}
     if "like" not in given:
