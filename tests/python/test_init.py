@@ -125,6 +125,22 @@ def test_a_path_like_a_shipped_one_comes_with_what_it_carries_and_begins_anywher
     assert mine["video"]["rate"] == "1 Mbit/s"
 
 
+@pytest.mark.parametrize(
+    ("flags", "rate"),
+    [
+        (["--rate", "20 Mbit/s"], "5 Mbit/s"),
+        (["--rate", "2 Mbit/s"], "1 Mbit/s"),
+        (["--rate", "100 kbit/s"], "0.2 Mbit/s"),
+        (["--trace", "slow.csv"], "0.5 Mbit/s"),
+    ],
+)
+def test_the_video_is_one_that_the_path_carries(folder, flags, rate):
+    (folder / "slow.csv").write_text("time_s,rate_mbps\n0,0.5\n10,1.5\n20,1.0\n")
+    done = init("own", *flags, "--defaults")
+    assert done.status == 0, done.err
+    assert tomllib.loads((folder / "own.toml").read_text())["video"]["rate"] == rate
+
+
 def test_nothing_is_overwritten(folder):
     (folder / "own.toml").write_text("mine")
     done = init("own.toml")

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from playpath.base.errors import unknown_name
+from playpath.base.quantity import MBPS, measure
 from playpath.scenario import parse_choice, parse_value, read, shipped, split_outside
+from playpath.scenario.traces import preview
 
 CLIP = "bigbuckbunny"
 ONE_RATE = "one"
@@ -32,6 +34,9 @@ DEFAULTS = {
     "seeds": "",
 }
 FIGURES = ("rate", "rtt", "loss", "queue")
+_RATES_MBPS = (5.0, 3.0, 2.0, 1.0, 0.5, 0.2)
+_CARRIED = 0.7
+"""Of a path's mean rate, that a video may take and every sender still has a chance."""
 MANIFESTS = (".mpd", ".m3u8")
 FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
@@ -79,19 +84,32 @@ def models() -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-def usual_video(like: str) -> str:
-    """What the model's path can carry: the rate or the ladder of its own video, if it has one."""
-    document = models().get(like, {})
+def usual_video(flags: Answers) -> str:
+    """A video that the path of these flags can carry: that of the shipped scenario that it is like, else a rate well below its own."""
+    document = models().get(flags.get("like", ""), {})
     ladder = document.get("player", {}).get("ladder")
     found = ladder if isinstance(ladder, str) else document.get("video", {}).get("rate")
+    mbps = _capacity_mbps(flags)
+    if found is None and mbps is not None:
+        carried = next((rate for rate in _RATES_MBPS if rate <= _CARRIED * mbps), _RATES_MBPS[-1])
+        found = f"{carried:g} Mbit/s"
     return found or DEFAULTS["video"]
+
+
+def _capacity_mbps(flags: Answers) -> float | None:
+    """The mean rate of the path; None where none is given, or it is not valid, which is said when its turn comes."""
+    if "trace" not in flags:
+        return measure(flags.get("rate"), MBPS)
+    try:
+        return preview(Path(flags["trace"]).read_text()).mean_mbps
+    except (OSError, ValueError):
+        return None
 
 
 def shipped_trace(answers: Answers) -> Path | None:
     """The file that has to lie beside a scenario whose path is like a shipped one's."""
     name = answers.get("like", "")
-    document = models().get(name)
-    file = document and document["path"][0].get("trace")
+    file = models()[name]["path"][0].get("trace") if name in models() else None
     return None if file is None else shipped.files()[name].parent / file
 
 

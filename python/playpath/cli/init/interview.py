@@ -92,7 +92,7 @@ class Interview:
         if "ladder" in self._flags and "video" not in self._flags:
             self._take("video", CLIP)
         else:
-            self._ask("video", usual_video(self._flags.get("like", "")))
+            self._ask("video", usual_video(self._flags))
         video = self._known["video"]
         if is_manifest(video):
             return
