@@ -45,8 +45,8 @@ def remedy(name: str, package: Path = _PACKAGE) -> str:
     'this package was built without the programs of the kernel world; install a wheel of `make wheel`'
     """
     if (_tree(package) / "bpf").is_dir():
-        if name != "playpath-bpf":
-            return f"`cargo build --release -p {name}` builds it, in {_tree(package)}"
+        if name == "playpath-serve":  # which is of use without the kernel world
+            return f"`cargo build --release -p {name}` in {_tree(package)} builds it, `make kernel` all of them"
         return "`make kernel` builds it (bpf/setup.sh installs what that needs)"
     return "this package was built without the programs of the kernel world; install a wheel of `make wheel`"
 
