@@ -4,7 +4,7 @@
 mod support;
 
 use playpath_cc::AppParameters;
-use playpath_transport::mptcp::option::DSS_SEQ8;
+use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Config, Event, Flags, MptcpOption, Pacing, Segment};
@@ -382,6 +382,25 @@ fn the_window_of_a_client_follows_what_it_reads() {
     assert_eq!(told(0, 90), 64_240, "before anything was read");
     assert!((340_000..6 << 20).contains(&told(10_000, 20_000)), "{}", told(10_000, 20_000));
     assert!(net.client.read.len() as f64 * 8.0 > 0.9 * 20.0 * 6e6 * 1424.0 / 1500.0, "{}", net.client.read.len());
+}
+
+/// Data sequence numbers of eight bytes are acknowledged with as many (RFC 8684 §3.3, Linux `use_64bit_ack`), so that beside twelve bytes
+/// of timestamps one SACK block fits, not two.
+#[test]
+fn wide_sequence_numbers_are_acknowledged_in_full_and_leave_room_for_one_sack_block() {
+    let mut links = [Link::new(2.0, 25); 2];
+    links[0].loss = 0.05;
+    let mut net = Net::new(&links, "dft", (0, 1_000_000), 1 << 20, 1);
+    net.records = true;
+    net.run_until(Time::from_secs(10));
+    let bare = net.seen.iter().filter(|(_, is_client, _, s)| *is_client && s.payload_len == 0);
+    let dss = bare.filter_map(|(.., s)| match s.mptcp {
+        MptcpOption::Dss { flags, .. } if flags & DSS_MAP == 0 => Some((flags, s.sack.len())),
+        _ => None,
+    });
+    let acks: Vec<_> = dss.skip_while(|(flags, _)| flags & DSS_ACK8 == 0).collect();
+    assert!(acks.len() > 200 && acks.iter().any(|(_, blocks)| *blocks == 1), "{}", acks.len());
+    assert!(acks.iter().all(|(flags, blocks)| *flags == DSS_ACK | DSS_ACK8 && *blocks <= 1));
 }
 
 /// Sized for ten packets, Linux's send buffer takes 2 · 10 · 4352 = 87 040 bytes of memory. With ten in the network, five heads of 896

@@ -50,6 +50,7 @@ impl MptcpConnection {
             peer_zero: 0,
             is_fallback: false,
             is_confirmed: false,
+            is_peer_wide: false,
             reads_backlog,
             level,
             subflows: Subflows::new(subflows, siblings),

@@ -87,6 +87,8 @@ pub struct MptcpConnection {
     is_fallback: bool,
     /// The peer has shown that it knows both keys (RFC 8684 §3.1).
     is_confirmed: bool,
+    /// Its data sequence numbers come in eight bytes.
+    is_peer_wide: bool,
     subflows: Subflows,
     level: DataLevel,
     reads_backlog: bool,
