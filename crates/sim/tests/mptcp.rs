@@ -77,14 +77,14 @@ fn redundancy_adds_nothing() {
     assert!(goodput > 0.9 * one && goodput <= 1.05 * one, "{goodput} of {one}");
 }
 
-/// Two subflows and one TCP through one link: their throughputs. `multi` are the keys of the first, `link` those of the link.
-fn shared_link(multi: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
+/// Two subflows and one TCP through one link: their throughputs. `multi` and `single` are their keys, `link` those of the link.
+fn shared_link(multi: &str, single: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
     let text = format!(
         "[[link]]\nname = \"shared\"\n{link}\n\
          [[path]]\nname = \"a\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[path]]\nname = \"b\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[traffic]]\nkind = \"bulk\"\nname = \"multi\"\n{multi}\n\
-         [[traffic]]\nkind = \"bulk\"\nname = \"single\"\ncc = \"newreno\"\npaths = [\"a\"]\n\
+         [[traffic]]\nkind = \"bulk\"\nname = \"single\"\ncc = \"newreno\"\npaths = [\"a\"]\n{single}\n\
          [run]\nduration = \"120 s\"\n"
     );
     let mut records: Vec<Record> = (1..=seeds).map(|seed| play(&text, seed)).collect();
@@ -105,7 +105,9 @@ fn shared_link(multi: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
 ///   and 1.06 (OLIA). Nothing is random there, but which window the overflow hits depends on the RTT: the standard deviation
 ///   of a run is 0.09, of the mean of four RTTs 0.045. Stated: 1.15 and three of these, 1.29.
 ///
-/// Two uncoupled NewRenos take twice as much as the one everywhere.
+/// Two uncoupled NewRenos take twice as much as the one everywhere, if all are acknowledged alike. Linux lets the ACK of an odd segment wait
+/// for the next one while anything lies behind a gap of the data, which over two subflows is always: the bursts that follow lose more
+/// of a full queue, and the two take 1.4 times as much.
 #[test]
 fn coupled_controls_do_no_harm() {
     let random = "rtt = \"60 ms\"\nrate = \"100 Mbit/s\"\nqueue = \"1000 packets\"\nloss = \"0.3 %\"";
@@ -114,17 +116,18 @@ fn coupled_controls_do_no_harm() {
         ["50", "56", "62", "68"].map(|rtt| format!("rtt = \"{rtt} ms\"\nrate = \"10 Mbit/s\"\nqueue = \"1 bdp\""));
     for (cc, share) in [("lia", 1.14), ("balia", 1.10), ("olia", 1.04)] {
         for link in [random, red] {
-            let (multi, single, _) = shared_link(&format!("cc = \"{cc}\""), link, 3);
+            let (multi, single, _) = shared_link(&format!("cc = \"{cc}\""), "", link, 3);
             assert!(multi <= (share + 0.10) * single, "{cc}, {link}: {multi} beside {single}");
             assert!(link == random || multi + single > 8.8, "{cc}, {link}: {multi} + {single} leave the link empty");
         }
-        let runs = tail_drop.each_ref().map(|link| shared_link(&format!("cc = \"{cc}\""), link, 1));
+        let runs = tail_drop.each_ref().map(|link| shared_link(&format!("cc = \"{cc}\""), "", link, 1));
         let mean = runs.iter().map(|(multi, single, _)| multi / single).sum::<f64>() / runs.len() as f64;
         assert!(mean <= 1.29, "{cc}, tail drop: {mean} of a TCP");
         assert!(runs.iter().all(|(multi, single, _)| multi + single > 9.0), "{cc}, tail drop: the link is left empty");
     }
+    let alike = "delayed_ack = \"off\"";
     for link in [random, red, &tail_drop[0]] {
-        let (multi, single, _) = shared_link("cc = \"newreno\"", link, 3);
+        let (multi, single, _) = shared_link(&format!("cc = \"newreno\"\n{alike}"), alike, link, 3);
         assert!(multi > 1.75 * single, "uncoupled, {link}: {multi} beside {single}");
     }
 }
@@ -139,6 +142,7 @@ fn wvegas_gets_its_share_of_the_queue() {
     for queue in ["1 bdp", "2 bdp"] {
         let (multi, single, record) = shared_link(
             "cc = \"wvegas\"\nwindow_tuning = false",
+            "",
             &format!("rtt = \"60 ms\"\nrate = \"10 Mbit/s\"\nqueue = \"{queue}\""),
             1,
         );

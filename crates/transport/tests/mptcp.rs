@@ -384,6 +384,30 @@ fn the_window_of_a_client_follows_what_it_reads() {
     assert!(net.client.read.len() as f64 * 8.0 > 0.9 * 20.0 * 6e6 * 1424.0 / 1500.0, "{}", net.client.read.len());
 }
 
+/// What comes behind a gap of its subflow raises the window, too, as in Linux (`tcp_data_queue_ofo`): while the DATA_ACK stands still,
+/// ten segments and more let the right edge move by two segments each.
+#[test]
+fn segments_behind_a_gap_raise_the_window() {
+    let mut link = Link::new(20.0, 25);
+    link.down = (Time::from_millis(230), Time::from_millis(232));
+    let mut net = Net::new(&[link], "dft", (0, 1_000_000), 1 << 20, 1);
+    let config = |key| MptcpConfig { has_tuned_window: true, ..mptcp_config(6 << 20, key) };
+    let all = || paths(&[link], Config::linux());
+    net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
+    net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
+    net.records = true;
+    net.run_until(Time::from_secs(1));
+    let told = |(_, is_client, _, s): &(Time, bool, usize, Segment)| match s.mptcp {
+        MptcpOption::Dss { data_ack, .. } if *is_client && !s.sack.is_empty() => Some((data_ack, s.window)),
+        _ => None,
+    };
+    let behind: Vec<_> = net.seen.iter().filter_map(told).collect();
+    let (ack, first) = behind[0];
+    let (count, last) =
+        behind.iter().filter(|(at, _)| *at == ack).fold((0, 0), |(count, _), (_, window)| (count + 1, *window));
+    assert!(count > 10 && last >= first + 20 * 1424, "{count} ACKs, {first} to {last}");
+}
+
 /// Data sequence numbers of eight bytes are acknowledged with as many (RFC 8684 §3.3, Linux `use_64bit_ack`), so that beside twelve bytes
 /// of timestamps one SACK block fits, not two.
 #[test]

@@ -107,7 +107,7 @@ impl MptcpConnection {
         }
     }
 
-    /// A segment came in order of its subflow: the window follows.
+    /// Data came, in order of its subflow or not: the window follows.
     #[inline(always)]
     pub(super) fn tune_window(&mut self, now: Time, path: usize) {
         if self.receiver.is_tuned()

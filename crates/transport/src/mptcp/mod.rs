@@ -175,8 +175,10 @@ impl MptcpConnection {
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
-            self.tune_window(now, path);
             self.ask_for_ack(path);
+        }
+        if segment.payload_len > 0 {
+            self.tune_window(now, path);
         }
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
