@@ -42,6 +42,7 @@ pub struct HyStartPlusPlus {
     current_round_min_rtt: Duration,
     rtt_sample_count: u32,
     conservative: Option<Conservative>,
+    css_rounds: u32,
 }
 
 /// Conservative slow start (CSS).
@@ -59,7 +60,13 @@ impl HyStartPlusPlus {
             current_round_min_rtt: Duration::MAX,
             rtt_sample_count: 0,
             conservative: None,
+            css_rounds: CSS_ROUNDS,
         }
+    }
+
+    /// Another CSS_ROUNDS.
+    pub fn set_css_rounds(&mut self, css_rounds: u32) {
+        self.css_rounds = css_rounds;
     }
 
     /// In conservative slow start.
@@ -87,7 +94,7 @@ impl HyStartPlusPlus {
         self.rtt_sample_count = 0;
         let Some(css) = &mut self.conservative else { return false };
         css.rounds += 1;
-        css.rounds >= CSS_ROUNDS
+        css.rounds >= self.css_rounds
     }
 
     fn judge(&mut self) {
