@@ -142,13 +142,13 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def _counter(series: Any, transport: str) -> Callable[[float], int]:
-    """How many packets were sent again until a moment."""
+    """How many packets were sent again until a moment, over all of the viewer's connections."""
     if transport == "":
-        moments = retransmissions(series["packets.video"])
+        moments = retransmissions(series)
         return lambda at: bisect(moments, at)
-    flow = series["flow.video"]
-    times, totals = list(flow["time_s"]), [0, *map(int, flow["total_retrans"])]
-    return lambda at: totals[bisect(times, at)]
+    flows = [flow for name, flow in series.items() if name.startswith("flow.video")]
+    counters = [(list(flow["time_s"]), [0, *map(int, flow["total_retrans"])]) for flow in flows]
+    return lambda at: sum(totals[bisect(times, at)] for times, totals in counters)
 
 
 def off(transfers: list[dict[str, Any]], draw: random.Random) -> None:

@@ -54,8 +54,11 @@ KINDS: dict[str, tuple[Rate, str]] = {
 }
 
 
-def scenario(link: str, traffic: str, users: Path) -> str:
-    return f'{SCENARIO.format(link=link, traffic=traffic)}{SENDERS}[population]\nusers = "{users.name}"\nsessions = 1\n'
+def scenario(link: str, traffic: str, users: Path, sessions: int = 1, first_seed: int = 1) -> str:
+    return (
+        f"{SCENARIO.format(link=link, traffic=traffic)}{SENDERS}[run]\nfirst_seed = {first_seed}\n"
+        f'[population]\nusers = "{users.name}"\nsessions = {sessions}\n'
+    )
 
 
 def walk(draw: random.Random, mean: float) -> str:
@@ -84,14 +87,18 @@ def viewers(folder: Path, kind: str, count: int, seed: str = "") -> tuple[str, s
     return (TRACE.format(first) if first else CONSTANT), KINDS[kind][1]
 
 
-def retransmissions(packets: Mapping[str, Sequence[float]]) -> list[float]:
-    """Moments at which something was sent that had been sent before."""
-    highest, moments = -1.0, []
-    for moment, offset in zip(packets["time_s"], packets["offset"], strict=True):
-        if offset <= highest:
-            moments.append(float(moment))
-        highest = max(highest, offset)
-    return moments
+def retransmissions(series: Mapping[str, Mapping[str, Sequence[float]]]) -> list[float]:
+    """Moments at which something was sent that had been sent before, over all of the viewer's connections: a player that gives up a
+    transfer may open another one (`packets.video.2`).
+    """
+    moments = []
+    for packets in (own for name, own in series.items() if name.startswith("packets.video")):
+        highest = -1.0
+        for moment, offset in zip(packets["time_s"], packets["offset"], strict=True):
+            if offset <= highest:
+                moments.append(float(moment))
+            highest = max(highest, offset)
+    return sorted(moments)
 
 
 def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic") -> Path:
@@ -104,9 +111,9 @@ def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic
     own = load_population(folder / "today.toml")
     for number in range(own.paths):
         path = own.path(number)
-        session = run(at_point(own.base, dict(path.settings)), cc=cc, seed=7 + number, trace=True)
+        session = run(at_point(own.base, dict(path.settings)), cc=cc, seed=own.base.seeds[0] + 6 + number, trace=True)
         flow = next(flow for flow in session.flows if flow["name"] == "video")
-        again = retransmissions(session.series["packets.video"])
+        again = retransmissions(session.series)
         asked: dict[int, float] = {}
         first: dict[int, float] = {}
         for event in session.events:
