@@ -81,6 +81,11 @@ const KEPT_PACKETS: f64 = 5.0;
 const UNTOLD: f64 = 1.6;
 /// Of sessions of more packets fewer are: what a longer session says leaves less open.
 const SHORT: f64 = 20_000.0;
+/// So many times that is long, and so many times as many packets are looked at next; the share of a reading of which one candidate is
+/// explained.
+const LONG: f64 = 2.0;
+const MORE: f64 = 3.0;
+const LEAST_SHARE: f64 = 1e-9;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
 const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
@@ -97,6 +102,7 @@ struct Session<'a> {
 }
 
 /// A reading, weighed.
+#[derive(Clone)]
 struct Weighed {
     reading: Reading,
     points: Vec<Point>,
@@ -116,10 +122,10 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         known_rtt: Known::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
     };
     let all = readings(transfers, settings.retransmitted);
-    let likely = likely_ones(session.weighed(&all), GIVEN_UP);
+    let likely = session.sifted(likely_ones(session.weighed(&all), GIVEN_UP));
     let of_reading = shares(likely.iter().map(|weighed| weighed.score));
-    let (mut found, scores): (Vec<Drawn>, Vec<f64>) =
-        likely.into_iter().zip(of_reading).map(|(weighed, share)| session.explained(weighed, share)).unzip();
+    let explained = |(weighed, share)| session.explained(transfers, weighed, share);
+    let (mut found, scores): (Vec<Drawn>, Vec<f64>) = likely.into_iter().zip(of_reading).map(explained).unzip();
     let shares = shares(scores.iter().copied());
     found.iter_mut().zip(&shares).for_each(|(drawn, share)| drawn.share = *share);
     let mut all = all;
@@ -224,13 +230,34 @@ impl Session<'_> {
         Weighed { reading, points: plain.to_vec(), score, factors: shared.factors, shown }
     }
 
-    /// The whole session on a fine grid, under the likeliest candidates of a reading with this share; and the reading's score then.
-    fn explained(&self, weighed: Weighed, share: f64) -> (Drawn, f64) {
+    /// Of a long session, the readings that its first packets leave, and then more of them: a reading that is explained has all packets
+    /// played at all rates.
+    fn sifted(&self, mut likely: Vec<Weighed>) -> Vec<Weighed> {
+        let mut first = SHORT;
+        while likely.len() > 1 && self.packets() >= LONG * first {
+            let transfers = self.tried(usize::MAX, first);
+            let score = |weighed: &Weighed| self.explained(transfers, weighed.clone(), LEAST_SHARE).1;
+            let scores: Vec<f64> = likely.iter().map(score).collect();
+            let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let mut scores = scores.into_iter();
+            likely.retain(|_| scores.next().is_some_and(|score| score >= best + libm::log(GIVEN_UP)));
+            first *= MORE;
+        }
+        likely
+    }
+
+    /// Of the session.
+    fn packets(&self) -> f64 {
+        self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum()
+    }
+
+    /// Transfers on a fine grid, under the likeliest candidates of a reading with this share; and the reading's score then.
+    fn explained(&self, transfers: &[Transfer], weighed: Weighed, share: f64) -> (Drawn, f64) {
         let Weighed { reading, points, score, factors, shown } = weighed;
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED_RTT);
         let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
-        let packets = self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum::<f64>();
+        let packets = self.packets();
         let kept = if is_cheap { KEPT } else { KEPT_PACKETS * share * libm::sqrt(SHORT / packets.max(SHORT)) }
             * if self.known_rtt.is_nothing() { UNTOLD } else { 1.0 };
         let mut explained: Vec<(usize, Explained)> = vec![];
@@ -238,7 +265,7 @@ impl Session<'_> {
         for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {
             let one = &candidates[index];
             let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
-                let case = self.case(self.transfers, one.rtt, of_link);
+                let case = self.case(transfers, one.rtt, of_link);
                 tables.push((one.rtt, Tables::new(case, &Grain::FINE)));
                 tables.len() - 1
             });
@@ -248,7 +275,7 @@ impl Session<'_> {
         let likeliest = |one: &&(usize, Explained)| candidates[one.0].share;
         let (first, whole) =
             explained.iter().max_by(|a, b| likeliest(a).total_cmp(&likeliest(b))).expect("one at least");
-        let (losses, more) = noise_of(self.transfers, self.deployed, &reading, (whole, shown), again);
+        let (losses, more) = noise_of(transfers, self.deployed, &reading, (whole, shown), again);
         let score = score + TEMPERED * (whole.evidence - candidates[*first].evidence + more);
         let is_exact = self.deployed.is_window_based();
         (Drawn { reading, share: 0.0, candidates, explained, losses, factors, shown, is_exact }, score)

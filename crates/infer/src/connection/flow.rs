@@ -163,7 +163,7 @@ impl<'a> Flow<'a> {
         if allowed.is_some_and(|allowed| allowed < 1.0 && !self.out.is_empty()) {
             return false;
         }
-        f64::from(self.out_packets) < libm::floor(self.control.cwnd()).max(1.0)
+        self.out_packets < (self.control.cwnd() as u32).max(1)
     }
 
     /// So many new packets are followed together.
