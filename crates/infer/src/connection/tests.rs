@@ -136,8 +136,6 @@ fn rates_are_the_application_s_while_a_transfer_s_end_is_repaired_so_that_bbr_st
     // own sessions of this kind send half of their packets again, in each of twenty transfers.
     let bbr = Deployed::linux("bbr").unwrap();
     let mut connection = Connection::new(&bbr, Link::new(100e6, 0.07).queueing(Some(45)));
-    let one =
-        Transfer { at_s: 0.0, took_s: 0.0, bytes: 1300.0 * bbr.mss, first_byte_s: None, again: None, socket: None };
-    let again: Vec<f64> = (0..20).map(|_| connection.serve(&one, 2.0).again / 1300.0).collect();
+    let again: Vec<f64> = (0..20).map(|_| connection.serve(&transfer(1300), 2.0).again / 1300.0).collect();
     assert!(again[10..].iter().all(|share| *share > 0.4), "{again:?}");
 }
