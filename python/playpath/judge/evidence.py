@@ -1,7 +1,5 @@
 """How many runs to look at, and how the rule by which they decide is described (`crates/verdict/src/evidence.rs`)."""
 
-from __future__ import annotations
-
 from playpath.base.errors import InputError
 from playpath.judge.stats import MOST_RUNS
 

@@ -1,7 +1,5 @@
 """When a race is looked at, and how its rule is described (`crates/verdict/src/race.rs`)."""
 
-from __future__ import annotations
-
 from playpath.base.errors import InputError
 
 MOST = 256

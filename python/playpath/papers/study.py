@@ -1,7 +1,5 @@
 """What a study is: cases (the grid), figures, claims, unstated parameters, and who is best today. `reading.py` reads one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

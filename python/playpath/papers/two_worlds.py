@@ -4,8 +4,6 @@ Both worlds draw the links' random losses from the same streams, but packets com
 table gives the mean over the seeds and the range. Nothing is judged here: the claims are the simulator's, at full length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -13,8 +13,6 @@ depends on nothing but the population's seed, the path's number and the quantity
 distribution (they do not pile up its tails at the bounds).
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math

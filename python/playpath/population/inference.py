@@ -4,8 +4,6 @@ The engine plays the deployed sender over every rate that a session's path may h
 the times in the log (`crates/infer`). Sessions are inferred as they are read, a few at a time, and written as they end.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import statistics

@@ -7,8 +7,6 @@ decides where it is better at all weights of the range. If nothing decides, the 
 viewers is the *net benefit* (Buyse, Statistics in Medicine 29, 2010): helped minus harmed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

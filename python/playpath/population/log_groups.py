@@ -4,8 +4,6 @@ A name is looked for among the columns of a row, then among what its request tel
 `hour` need no column of that name: they are read from the row's time, in the time zone that it is written in.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

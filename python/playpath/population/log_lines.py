@@ -1,7 +1,5 @@
 """Logs as rows: nginx's lines, W3C's columns, CSV, JSON objects, CMCD, dumps of `ss -ti`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

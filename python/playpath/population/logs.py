@@ -11,8 +11,6 @@ rows of a users' table of them. What a path can carry is inferred, with these ca
   left out.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The table of a population's paths: what was drawn for each, in figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

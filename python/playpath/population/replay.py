@@ -5,8 +5,6 @@ replayed times stand to the log's (`crates/infer/src/replay.rs`). Here that beco
 is none about tomorrow.
 """
 
-from __future__ import annotations
-
 import csv
 import statistics
 from collections.abc import Mapping, Sequence

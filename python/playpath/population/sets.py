@@ -5,8 +5,6 @@ header has the column `file`, and may have `weight` and columns to group by). Us
 row: the columns are settings of the scenario.
 """
 
-from __future__ import annotations
-
 import glob
 import math
 from collections.abc import Mapping, Sequence

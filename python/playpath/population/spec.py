@@ -23,8 +23,6 @@ The **unit of inference** is the link or user: paths that share a trace or a use
 drawn. Without such a set every path is a unit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -5,8 +5,6 @@ nothing of it came for half an hour, or when its file ends. A file without a col
 Rows that cannot be are counted by what is wrong with them (`Faults`) and reported.
 """
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """How two senders stand to one another over a population's viewers: what its figures prove, and at which level."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal

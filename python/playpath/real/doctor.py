@@ -1,7 +1,5 @@
 """What this machine can run, and what is missing and how to get it. Quick, and never fails."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

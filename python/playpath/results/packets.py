@@ -12,8 +12,6 @@ A traced session of the simulator has four series for its video's flow (without 
   dropped; `time_s` is when it came to the link.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare senders: the same seeds for each, run or resumed. `comparison` holds what comes out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache

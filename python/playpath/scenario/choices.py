@@ -4,8 +4,6 @@ A varied scenario is a `Scenario` whose senders are the compared choices: each n
 scenario. Who plays a session asks `Scenario.playing` for that variant, so a plain sender is the special case.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

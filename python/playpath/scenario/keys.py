@@ -1,7 +1,5 @@
 """The keys of scenarios, sweeps and populations, as the engine declares them: for `playpath help` and the reference page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

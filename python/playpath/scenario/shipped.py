@@ -3,8 +3,6 @@
 `scenarios` beside this file links to the repository's folder of that name; a wheel holds its files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib

@@ -1,7 +1,5 @@
 """Bandwidth traces: recognise, check, preview, convert between formats, and make from seeded generators."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The page is built by `make web` and comes with the wheel. It loads nothing from anywhere: a copy of the file is all there is to it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """Cells: one sender, one seed, one point of a design. Their ids depend on nothing but what decides the result."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -23,8 +23,6 @@ A design is a TOML file:
     seed = 1
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

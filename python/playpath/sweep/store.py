@@ -5,8 +5,6 @@ what was written. So a store survives SIGKILL at any moment, several sweeps may 
 merges them. Cells found twice are equal, because equal ids mean equal results.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections import defaultdict

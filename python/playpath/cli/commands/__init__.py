@@ -1,7 +1,5 @@
 """The commands: one module each, with a `register(app)`. A new command is a file here and a line in `COMMANDS`."""
 
-from __future__ import annotations
-
 import gc
 from importlib import import_module
 from typing import Any

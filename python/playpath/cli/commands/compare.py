@@ -1,7 +1,5 @@
 """`playpath compare`: rank senders on a scenario."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`playpath completions`: what makes a shell complete playpath's commands, options and names."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`playpath convert`: bandwidth traces in and out."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`playpath demo`: six senders on a lossy wireless path."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import typer

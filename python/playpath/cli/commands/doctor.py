@@ -1,7 +1,5 @@
 """`playpath doctor`: what this machine can run."""
 
-from __future__ import annotations
-
 import typer
 from rich.table import Table
 

@@ -1,7 +1,5 @@
 """`playpath explore`: play with a path in the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 from pathlib import Path
 from typing import Annotated

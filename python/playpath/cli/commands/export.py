@@ -1,7 +1,5 @@
 """`playpath export`: an experiment in one file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`playpath help KEY`: what a key of a scenario, sweep or population does."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`playpath init`: a scenario of one's own from a few answers, by flags or at a terminal."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import shutil

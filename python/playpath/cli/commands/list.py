@@ -1,7 +1,5 @@
 """`playpath list`: what there is, from the registries."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`playpath population`: which sender for which viewers."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`playpath report`: one HTML file from a folder of results."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`playpath reproduce`: a paper's grid, figures and claims, judged."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -4,8 +4,6 @@ A question is the resolved scenario with its senders, the world, and what a swee
 or sessions it is asked with is no part of it: the same question with more of them replaces the answer, another one never does.
 """
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import json

@@ -1,7 +1,5 @@
 """`playpath run`: one session, its flows and links, and its time series on request."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path

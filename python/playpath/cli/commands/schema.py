@@ -1,7 +1,5 @@
 """`playpath schema`: the JSON Schema of a scenario, sweep or population, for editors."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`playpath serve`: our own endpoint for stock clients. This process becomes `playpath-serve`."""
 
-from __future__ import annotations
-
 import typer
 
 from playpath.cli.commands.passing import AS_TYPED, become

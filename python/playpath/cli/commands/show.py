@@ -1,7 +1,5 @@
 """`playpath show`: a scenario or a population on one page, before anything runs."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any

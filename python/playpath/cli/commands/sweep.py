@@ -1,7 +1,5 @@
 """`playpath sweep`: many cells, on one machine or a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`playpath testbed`: clean up, show, calibrate, and run any program behind a scenario's path."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`playpath tune`: find parameters of a congestion control."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

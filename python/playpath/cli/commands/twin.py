@@ -1,7 +1,5 @@
 """`playpath twin`: the same scenario in the simulator and in a world of real time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated

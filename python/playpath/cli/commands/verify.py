@@ -1,7 +1,5 @@
 """`playpath verify`: an archive played again."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Annotated

@@ -3,8 +3,6 @@
 Nothing is checked here: the engine reads the text, and its message is shown to the user.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping

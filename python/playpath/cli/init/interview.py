@@ -1,7 +1,5 @@
 """The questions of `playpath init`: each is answered by its flag, at a terminal, or by its default, and checked at once."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The user's own link, measured by a few connections and one download: figures for a path to begin with."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import time

@@ -1,7 +1,5 @@
 """Congestion controls for a run: the kernel's own, or ours, loaded by `playpath-bpf` as long as the run lasts."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import subprocess

@@ -6,8 +6,6 @@ repeats its frame table. Files lie in the user's cache under a name made of what
 command lines. One thread and "bitexact", so the same name means the same bytes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Where the kernel world's own programs are: named by the user, in the package, in the source tree, on the PATH."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

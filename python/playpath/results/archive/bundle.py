@@ -1,7 +1,5 @@
 """Write an archive: equal results give equal bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Open an archive that anybody may have made: nothing leaves its folder, and its size is bounded."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

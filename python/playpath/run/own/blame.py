@@ -1,7 +1,5 @@
 """Errors in the user's own code, as one line that names its file and line."""
 
-from __future__ import annotations
-
 import os
 import traceback
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """From an object of Python to the name by which a scenario, and a worker, finds it again."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect

@@ -5,8 +5,6 @@ own file and the files beside it that it imports, found by reading the import st
 the code reads while it runs does not.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

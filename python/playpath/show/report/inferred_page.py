@@ -1,7 +1,5 @@
 """The page of an inference: what some sessions of a log got, against the capacity that their paths may have had."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
