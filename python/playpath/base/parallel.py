@@ -72,7 +72,6 @@ def run_all(
     ----------
     work : callable
         Must release the interpreter lock for its long part.
-    tasks : sequence
     jobs : int
         Number of threads.
     on_done : callable

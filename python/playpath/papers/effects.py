@@ -18,7 +18,6 @@ class Effect:
 
     Attributes
     ----------
-    parameters : tuple of Unstated
     explained : float
         Share of the variance between points, corrected for the number of levels (omega squared); of two, beyond the sum of
         each alone.

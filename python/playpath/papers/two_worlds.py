@@ -78,13 +78,7 @@ class SideBySide:
 
 
 def run_beside(study: Study, options: Options) -> SideBySide:
-    """Run what the store lacks, in the simulator and then in `options.world`.
-
-    Raises
-    ------
-    InputError
-        Nothing of this study runs in another world this way.
-    """
+    """Run what the store lacks, in the simulator and then in `options.world`."""
     if study.beside is None:
         raise InputError(f"study '{study.name}' has no part for the {options.world} world")
     seeds = options.seeds or SEEDS

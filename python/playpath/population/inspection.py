@@ -25,7 +25,6 @@ class Inspection:
 
     Attributes
     ----------
-    population : Population
     paths : polars.DataFrame
         A row for each path; see `playpath.population.paths`.
     """

@@ -45,7 +45,6 @@ class Estimate:
         95 % interval.
     p : float or None
         Two-sided test of "zero", by inverting the same interval; None where zero has no meaning.
-    units : int
     """
 
     value: float

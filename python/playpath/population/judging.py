@@ -31,7 +31,6 @@ class Judgement:
         +1 where the first served the viewer better than the second, -1 where worse, 0 alike.
     decided_by : array
         Number of the criterion that decided; -1 where the two are alike.
-    criteria : tuple of str
     """
 
     score: np.ndarray

@@ -37,11 +37,6 @@ class GroupColumns:
     ----------
     text : str
         `"country, Device Type, day"`.
-
-    Raises
-    ------
-    InputError
-        A name that means something else in a users' table, or is given twice.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -75,13 +70,7 @@ class GroupColumns:
         return {name: value for name, value in values if value}
 
     def check(self) -> None:
-        """Refuse names that no row had.
-
-        Raises
-        ------
-        InputError
-            One line, with the nearest name.
-        """
+        """Refuse names that no row had."""
         for name in self.names:
             if name not in self._there:
                 raise unknown_name("column to keep", name, sorted(self._there | set(_OF_TIME)))

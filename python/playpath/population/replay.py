@@ -93,13 +93,7 @@ class Replay:
 
 
 def judge(folder: Path) -> Replay:
-    """Judge what `infer` wrote.
-
-    Raises
-    ------
-    InputError
-        The folder has no sessions.
-    """
+    """Judge what `infer` wrote."""
     file = folder / "sessions.csv"
     if not file.is_file():
         raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")

@@ -42,7 +42,6 @@ class Unit:
 
     Attributes
     ----------
-    name : str
     weight : float
         How many of the population it stands for.
     settings : dict
@@ -77,13 +76,7 @@ def is_trace_set(value: Any, folder: Path) -> bool:
 
 
 def trace_set(value: str | Sequence[str], key: str, folder: Path) -> list[Unit]:
-    """The links that a glob, a folder, a list or an index names, in the order of their names or of the list.
-
-    Raises
-    ------
-    InputError
-        Nothing is found, or a trace cannot be read: one line.
-    """
+    """The links that a glob, a folder, a list or an index names, in the order of their names or of the list."""
     if isinstance(value, str) and (folder / value).suffix == ".csv" and _is_index(folder / value):
         return _indexed(folder / value, key)
     files = _files(value, key, folder)

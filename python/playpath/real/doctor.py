@@ -28,8 +28,6 @@ class Check:
     ----------
     area : str
         What it is needed for.
-    name : str
-    is_there : bool
     detail : str
         What was found.
     remedy : str

@@ -318,13 +318,7 @@ def run(
 
 
 def pick_sender(scenario: Scenario, sender: str | None) -> str:
-    """The label asked for, or the only one; empty for traffic alone.
-
-    Raises
-    ------
-    InputError
-        There is none of that name, or several and none was named.
-    """
+    """The label asked for, or the only one; empty for traffic alone."""
     names = scenario.senders
     if sender is None and len(names) <= 1:
         return names[0] if names else ""

@@ -40,11 +40,6 @@ class Choice:
 def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     """`plain` with every combination of the values of `vary` (key → values) as a choice for each of its senders; files that
     values name start from `folder`.
-
-    Raises
-    ------
-    InputError
-        A key or value that the scenario refuses, fewer than two values, one that stands twice, too many combinations.
     """
     axes = {key: _values(key, given) for key, given in vary.items()}
     _check_keys(plain, axes)

@@ -144,11 +144,6 @@ def find(text: str) -> list[Key]:
 
     >>> [key.place for key in find("loss")][0], find("run.seeds")[0].default
     ('path.loss', '10')
-
-    Raises
-    ------
-    InputError
-        There is none; one line with the nearest name.
     """
     asked = _TABLE.sub(r"\1", text.strip()).removeprefix("scenario.")
     found = [key for key in all_keys() if f".{key.place}".endswith(f".{asked}")]

@@ -18,7 +18,6 @@ class Variant:
 
     Attributes
     ----------
-    sender, cc : str
     text : str
         The resolved scenario with this sender alone, as canonical JSON; empty if the point is wrong.
     sha256 : str
@@ -59,7 +58,6 @@ def cells(
 
     Parameters
     ----------
-    design : Design
     seeds : sequence of int, optional
         Instead of the design's own.
     racing : mapping of int to names, optional

@@ -90,13 +90,7 @@ class Store:
                     path.unlink(missing_ok=True)
 
     def check_whole(self, ids: pl.Series, found: pl.DataFrame) -> None:
-        """Whether rows were found for all these cells.
-
-        Raises
-        ------
-        RunError
-            Some are missing: what was stored has been moved or deleted meanwhile.
-        """
+        """Whether rows were found for all these cells."""
         lost = ids.n_unique() - found.height
         if lost:
             raise RunError(

@@ -101,15 +101,7 @@ def _target(file: Path) -> Path:
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[TextIO]:
-    """A file that was not there before, and vanishes when the block does not end well.
-
-    Raises
-    ------
-    InputError
-        It has come into being since the questions began.
-    RunError
-        It cannot be written.
-    """
+    """A file that was not there before, and vanishes when the block does not end well."""
     try:
         with target.open("x", encoding="utf-8") as file:
             try:

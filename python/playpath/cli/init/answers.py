@@ -97,11 +97,6 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
         Where it will be: from there names of files start.
     beside : path, optional
         Where the trace of a shipped scenario lies as yet.
-
-    Raises
-    ------
-    InputError
-        There is no shipped scenario of the name in `like`.
     """
     given = {**DEFAULTS, **answers}
     run = (

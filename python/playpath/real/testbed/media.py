@@ -57,13 +57,7 @@ film.addEventListener("playing", () => {
 
 
 def progressive(rate_bps: float, duration_s: float) -> Path:
-    """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front.
-
-    Raises
-    ------
-    MissingToolError
-        Without ffmpeg, or without the clip.
-    """
+    """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front."""
     video_bps = round(rate_bps) - _AUDIO_BPS
     if video_bps < _AUDIO_BPS:
         raise UnsupportedError(

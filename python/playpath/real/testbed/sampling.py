@@ -54,7 +54,6 @@ class Sampler(threading.Thread):
 
     Parameters
     ----------
-    namespace : str
     ports : mapping of int to str
         Server ports to look at, and what their flows are called.
     paths : mapping of str to str

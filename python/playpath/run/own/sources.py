@@ -48,13 +48,7 @@ def folders() -> tuple[str, ...]:
 
 
 def module(name: str) -> ModuleType:
-    """The module, imported; again if its source changed since.
-
-    Raises
-    ------
-    InputError
-        There is none. What its code raises goes through.
-    """
+    """The module, imported; again if its source changed since."""
     with _IMPORTING:
         place = _place(name)
         now = digest(name)

@@ -23,7 +23,6 @@ class Shown:
 
     Attributes
     ----------
-    name : str
     step_s : float
         Length of the steps.
     steps : sequence of (mean, p05, p50, p95)

@@ -11,7 +11,6 @@ class Following:
 
     Parameters
     ----------
-    scene : Scene
     child : Child
         Whose standard error has the lines.
     grace_s : float
