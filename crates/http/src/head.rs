@@ -6,12 +6,10 @@ use std::fmt;
 pub const MOST_HEAD_BYTES: usize = 16 * 1024;
 const MOST_FIELDS: usize = 100;
 
-/// The head of a request or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Request line or status line.
     pub first: String,
-    /// Of a request, as its target.
     pub method: String,
     /// As it was sent: a path, or a whole address.
     pub target: String,
@@ -19,18 +17,15 @@ pub struct Head {
     pub minor: u8,
     /// Of a response; 0 of a request.
     pub status: u16,
-    /// Names and values.
     pub fields: Vec<(String, String)>,
     /// Bytes that it takes, up to its empty line and with it.
     pub length: usize,
 }
 
-/// A head that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// It has more than [`MOST_HEAD_BYTES`] or too many fields.
     TooLarge,
-    /// It speaks another version.
     Version,
     /// It is no HTTP/1.
     Syntax(httparse::Error),

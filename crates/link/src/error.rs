@@ -7,9 +7,7 @@ use std::fmt;
 pub struct LinkError {
     /// Name of the setting, such as "red.max_p".
     pub setting: String,
-    /// The value that was given.
     pub value: String,
-    /// The allowed range, in words.
     pub allowed: String,
 }
 

@@ -275,7 +275,6 @@ const QUIC: [Field; 15] = [
 const OF_STACK: &str = "the stack's";
 const OF_CLIENT: &str = "the client's";
 
-/// The declarations alone.
 pub const QUIC_KEYS: [ParamSpec; 2 + QUIC.len()] = {
     let mut keys = [STACK; 2 + QUIC.len()];
     keys[1] = CLIENT;

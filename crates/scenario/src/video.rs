@@ -11,10 +11,8 @@ use playpath_video::quality::QualityTable;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The built-in clip's name.
 const BUILT_IN: &str = "bigbuckbunny";
 
-/// `[video]`.
 pub const VIDEO: TableSpec = TableSpec::new(
     "video",
     "What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic alone.",
@@ -71,11 +69,9 @@ pub const VIDEO: TableSpec = TableSpec::new(
     ],
 );
 
-/// What is played.
 #[derive(Clone)]
 pub struct VideoSpec {
     source: Source,
-    /// Its frames.
     pub media: Arc<Media>,
     /// What a manifest offers, for adaptive players.
     pub presentation: Option<Presentation>,
@@ -87,7 +83,6 @@ pub struct VideoSpec {
 /// A table of scores, with its text: it travels with the scenario.
 #[derive(Clone)]
 pub struct QualitySpec {
-    /// As read.
     pub table: QualityTable,
     text: String,
 }
@@ -95,10 +90,16 @@ pub struct QualitySpec {
 #[derive(Clone)]
 enum Source {
     /// The committed clip, looped to a duration and scaled to a rate.
-    BuiltIn { rate: Option<Rate>, duration: Option<Duration> },
+    BuiltIn {
+        rate: Option<Rate>,
+        duration: Option<Duration>,
+    },
     /// A user's file. Its frame table travels with the scenario, so that a record is complete.
-    File { table: String, rate: Option<Rate>, duration: Option<Duration> },
-    /// A stated rate.
+    File {
+        table: String,
+        rate: Option<Rate>,
+        duration: Option<Duration>,
+    },
     Model(GopModel),
 }
 
@@ -148,7 +149,6 @@ impl VideoSpec {
         self.manifest.iter().flat_map(|manifest| &manifest.warnings).map(|warning| format!("manifest: {warning}"))
     }
 
-    /// The playing time.
     pub fn duration(&self) -> Duration {
         match &self.presentation {
             Some(presentation) => presentation.video.media_duration(),

@@ -20,7 +20,6 @@ use std::path::Path;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
-/// The largest IP packet.
 const MOST_PACKET: usize = 65_536;
 
 /// Serve until told to end.
@@ -86,7 +85,6 @@ impl Logs {
         self.accesses.iter_mut().for_each(|log| drop(writeln!(log, "{}", log_line(access))));
     }
 
-    /// A player has reported.
     pub fn write_report(&mut self, peer: SocketAddr, report: &str) {
         let line = |report| collected(since_epoch_s(), peer, report);
         self.reports.iter_mut().for_each(|log| drop(writeln!(log, "{}", line(report))));
@@ -109,13 +107,11 @@ impl Clock {
 
 /// A server with the device or socket that its packets come from.
 pub(crate) trait Serves {
-    /// What is waited for.
     fn source(&self) -> &impl AsFd;
     fn clock(&self) -> &Clock;
     /// Timers that are due, and what leaves then.
     fn handle_timeout(&mut self);
     fn poll_timeout(&self) -> Time;
-    /// Packets are there.
     fn read(&mut self) -> Result<(), Failure>;
 }
 
@@ -146,7 +142,6 @@ fn log_line(access: &Access) -> Value {
     })
 }
 
-/// What a wait came to.
 enum Woken {
     Packet,
     Time,

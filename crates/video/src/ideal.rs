@@ -23,10 +23,8 @@ pub const PROGRESS: Duration = Duration::from_millis(50);
 /// Bit-nanoseconds per second in a byte.
 const PER_BYTE: u128 = 8_000_000_000;
 
-/// A piece of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdealStep {
-    /// How long it lasts.
     pub duration: Duration,
     /// Rate of all connections together; zero is an outage.
     pub rate: Rate,
@@ -34,7 +32,6 @@ pub struct IdealStep {
     pub latency: Duration,
 }
 
-/// The trace and what counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdealLink {
     steps: Vec<IdealStep>,
@@ -52,10 +49,7 @@ pub enum IdealError {
     /// No step.
     Empty,
     /// A step without duration.
-    NoDuration {
-        /// Its number.
-        step: usize,
-    },
+    NoDuration { step: usize },
     /// No step has a rate.
     NoRate,
 }
@@ -87,12 +81,10 @@ impl IdealLink {
         Ok(IdealLink { steps, repeats: false, counts_headers: false, counts_handshake: false })
     }
 
-    /// One rate and latency for ever.
     pub fn constant(rate: Rate, latency: Duration) -> Result<IdealLink, IdealError> {
         IdealLink::new(vec![IdealStep { duration: Duration::from_secs(1), rate, latency }])
     }
 
-    /// The step at `now` and its end.
     fn at(&self, now: Time) -> (IdealStep, Time) {
         let total: u64 = self.steps.iter().map(|step| step.duration.as_nanos()).sum();
         let passed = now.as_nanos();

@@ -21,12 +21,10 @@ pub const MAX_REPRESENTATIONS: usize = 32;
 /// Most segments of a ladder (55 hours of 2 s); bounds what a malformed manifest can ask for.
 pub const MAX_SEGMENTS: usize = 100_000;
 
-/// One rung.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Representation {
     /// Its identifier in the manifest, or its rate.
     pub id: String,
-    /// Nominal rate.
     pub bitrate: Rate,
     /// Size of the initialisation segment; 0 if there is none to fetch.
     pub init_bytes: u64,
@@ -39,7 +37,6 @@ impl Representation {
     }
 }
 
-/// Representations of one kind of media.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder {
     kind: ObjectKind,
@@ -53,7 +50,6 @@ pub struct Ladder {
     scores: Vec<Scores>,
 }
 
-/// Why a ladder cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LadderError {
     /// The number of representations is not 1 to [`MAX_REPRESENTATIONS`].
@@ -61,27 +57,13 @@ pub enum LadderError {
     /// The number of segments is not 1 to [`MAX_SEGMENTS`].
     Segments(usize),
     /// Rates do not rise strictly from `index - 1` to `index`, or are zero.
-    Rates {
-        /// The representation.
-        index: usize,
-        /// Its rate.
-        rate: Rate,
-    },
+    Rates { index: usize, rate: Rate },
     /// A segment has no duration, or the sum is too long.
-    Duration {
-        /// The segment.
-        segment: usize,
-    },
+    Duration { segment: usize },
     /// A segment has no bytes.
-    Size {
-        /// The segment.
-        segment: usize,
-        /// The representation.
-        representation: usize,
-    },
+    Size { segment: usize, representation: usize },
     /// The table of sizes has a wrong length.
     Table {
-        /// Its length.
         got: usize,
         /// Segments times representations.
         expected: usize,
@@ -183,11 +165,9 @@ impl Ladder {
         Ladder { scores, ..self }
     }
 
-    /// Video or audio.
     pub fn kind(&self) -> ObjectKind {
         self.kind
     }
-    /// Number of representations.
     pub fn count(&self) -> usize {
         self.bitrates.len()
     }
@@ -203,7 +183,6 @@ impl Ladder {
     pub fn bits_per_sec(&self, representation: usize) -> f64 {
         self.bitrates[representation].as_bits_per_sec() as f64
     }
-    /// Number of segments.
     pub fn segments(&self) -> usize {
         self.starts.len() - 1
     }
@@ -211,7 +190,6 @@ impl Ladder {
     pub fn start_of(&self, segment: usize) -> Duration {
         self.starts[segment]
     }
-    /// Duration of a segment.
     pub fn duration_of(&self, segment: usize) -> Duration {
         self.starts[segment + 1] - self.starts[segment]
     }
@@ -219,11 +197,9 @@ impl Ladder {
     pub fn segment_duration(&self) -> Duration {
         self.duration_of(0)
     }
-    /// Duration of the media.
     pub fn media_duration(&self) -> Duration {
         self.starts[self.segments()]
     }
-    /// Size of a segment in one representation.
     pub fn bytes(&self, segment: usize, representation: usize) -> u64 {
         self.sizes[segment * self.count() + representation]
     }
@@ -294,10 +270,8 @@ impl SizeModel {
     }
 }
 
-/// What a client plays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Presentation {
-    /// The video.
     pub video: Ladder,
     /// The audio, if it is a set of its own.
     pub audio: Option<Ladder>,

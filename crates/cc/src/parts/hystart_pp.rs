@@ -34,7 +34,6 @@ impl Growth {
     pub const FULL: Growth = Growth { divisor: 1.0, is_over: false };
 }
 
-/// State of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HyStartPlusPlus {
     /// [`Duration::MAX`], the RFC's infinity, before the first sample.
@@ -44,7 +43,6 @@ pub struct HyStartPlusPlus {
     conservative: Option<Conservative>,
 }
 
-/// Conservative slow start (CSS).
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
     baseline_min_rtt: Duration,
@@ -62,12 +60,10 @@ impl HyStartPlusPlus {
         }
     }
 
-    /// In conservative slow start.
     pub fn is_conservative(&self) -> bool {
         self.conservative.is_some()
     }
 
-    /// Take an ACK.
     pub fn on_ack(&mut self, ack: &Ack) -> Growth {
         if ack.round_start && self.start_round() {
             return Growth { divisor: CSS_GROWTH_DIVISOR, is_over: true };

@@ -8,7 +8,6 @@ use httlib_huffman::DecoderSpeed;
 /// Most bytes of names and values of a field section, each counted with 32 more (RFC 9114 §4.2.2).
 pub(crate) const MOST_BYTES: usize = 32 * 1024;
 
-/// A name and its value.
 pub type Field = (String, String);
 
 /// Decode a field section. `None`: it is malformed, too large, or refers to a dynamic table, of which there is none.

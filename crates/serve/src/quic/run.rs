@@ -23,7 +23,6 @@ use std::path::Path;
 
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
-/// Bytes of one call.
 const MOST_BYTES: usize = 65_535;
 /// What is asked of the kernel for a socket's buffers: several round trips of a fast client.
 const SOCKET_BUFFER: usize = 4 << 20;

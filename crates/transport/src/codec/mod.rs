@@ -43,12 +43,10 @@ pub struct Envelope {
     pub identification: u16,
 }
 
-/// What stands for the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// Real bytes, as many as the segment says.
     Bytes(&'a [u8]),
-    /// Zeros.
     Zeros,
     /// Nothing: a capture with headers only.
     Omitted,
@@ -82,13 +80,11 @@ impl std::error::Error for EncodeError {}
 pub enum DecodeError {
     /// The IP headers do not hold together, or are cut short.
     BadIp,
-    /// A fragment of a packet.
     Fragment,
     /// Neither TCP nor UDP, or not the one that is asked for.
     OtherProtocol,
     /// The TCP or UDP header or its options do not hold together.
     BadHeader,
-    /// A checksum is wrong.
     BadChecksum,
 }
 
@@ -171,17 +167,13 @@ pub struct Packet<'a> {
     pub source: SocketAddr,
     /// Receiver's address and port.
     pub destination: SocketAddr,
-    /// Protocol number.
     pub protocol: u8,
-    /// Bytes of all headers.
     pub header_bytes: usize,
-    /// What follows the headers.
     pub payload: &'a [u8],
     ip: IpSlice<'a>,
     tcp: Option<TcpSlice<'a>>,
 }
 
-/// Protocol number of TCP.
 pub const TCP: u8 = ip_number::TCP.0;
 
 impl<'a> Packet<'a> {

@@ -24,7 +24,6 @@ pub(crate) struct DataReceiver {
     advertised: u64,
     mss: u32,
     tuning: Option<AutoTuning>,
-    /// Of each path's subflow.
     thresholds: Vec<u64>,
 }
 

@@ -48,12 +48,10 @@ use std::sync::Arc;
 /// Downloads that the player remembers for [`Context::downloads`].
 pub const HISTORY: usize = 20;
 
-/// What the viewer sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayState {
     /// Before the first picture.
     StartingUp,
-    /// Pictures move.
     Playing,
     /// The buffer ran empty.
     Stalled,
@@ -62,7 +60,6 @@ pub enum PlayState {
 /// What a rule may know when it is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Time of the question.
     pub now: Time,
     /// Segment that is asked for next; `ladder.segments()` when there is none left.
     pub segment: usize,
@@ -72,7 +69,6 @@ pub struct Context<'a> {
     pub buffer_capacity: Duration,
     /// Rates, durations and sizes, of this and of all other segments.
     pub ladder: &'a Ladder,
-    /// What the viewer sees.
     pub state: PlayState,
     /// Representation of the segment before; `None` for the first.
     pub previous: Option<usize>,
@@ -80,14 +76,11 @@ pub struct Context<'a> {
     pub downloads: &'a [Download],
     /// Time up to now for which nothing was under way: the buffer was full, or a rule had said to wait.
     pub idle: Duration,
-    /// Of a live stream.
     pub live: Option<LiveState>,
 }
 
-/// Where a live player stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveState {
-    /// Behind the live edge.
     pub latency: Duration,
     /// What it aims at.
     pub target: Duration,
@@ -107,21 +100,15 @@ impl Context<'_> {
 /// A finished or abandoned download of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Download {
-    /// Which segment.
     pub segment: usize,
-    /// In which representation.
     pub representation: usize,
-    /// When it was asked for.
     pub requested_at: Time,
     /// When it had the connection to itself: `requested_at`, or the end of the response before it (pipelining).
     pub started_at: Time,
-    /// When the first body byte was read.
     pub first_byte_at: Time,
     /// When the last byte was read, or when it was abandoned.
     pub completed_at: Time,
-    /// Body bytes read.
     pub bytes: u64,
-    /// Buffer level when it was asked for.
     pub level_at_request: Duration,
     /// Buffer level, as the player knew it, before the last bytes were in it.
     pub level_before: Duration,
@@ -174,13 +161,11 @@ impl Download {
 pub struct Progress {
     /// The download so far; `completed_at` is the time of this report.
     pub so_far: Download,
-    /// Bytes of the whole segment.
     pub total_bytes: u64,
     /// Reports of this download so far, this one included.
     pub reports: u32,
 }
 
-/// What a rule wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Ask for the segment in this representation now.
@@ -189,10 +174,8 @@ pub enum Choice {
     WaitUntil(Time),
 }
 
-/// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What is wanted.
     pub choice: Choice,
     /// Throughput that the rule counts on, if it has an estimate.
     pub estimate: Option<Rate>,
@@ -212,13 +195,11 @@ impl Decision {
             Choice::WaitUntil(_) => None,
         }
     }
-    /// The same with the estimate it rests on.
     pub fn with_estimate(self, bits_per_sec: f64) -> Decision {
         Decision { estimate: Some(Rate::from_bits_per_sec_f64(bits_per_sec)), ..self }
     }
 }
 
-/// A download is to be given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandonment {
     /// Representation in which the segment is asked for instead.
@@ -232,7 +213,6 @@ pub type Prototype = Arc<dyn Fn() -> Box<dyn Abr> + Send + Sync>;
 
 /// An adaptation rule. See the module's contract.
 pub trait Abr: Send {
-    /// Registry name.
     fn name(&self) -> &'static str;
 
     /// The next segment is due to be asked for.

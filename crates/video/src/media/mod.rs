@@ -48,22 +48,17 @@ impl fmt::Display for MediaError {
 }
 impl std::error::Error for MediaError {}
 
-/// One picture, in presentation order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// When it is due, from the first picture.
     pub presentation: Duration,
-    /// How long it is shown.
     pub duration: Duration,
     /// File offset after its last byte: it is complete when so many bytes have been read.
     pub end_offset: u64,
     /// Bytes from the end of the picture before it in the file (or the start) to its own end: its own, and what is interleaved.
     pub held_bytes: u64,
-    /// Place in decode order.
     pub decode_index: u32,
     /// First place in decode order that it can depend on.
     pub depends_from: u32,
-    /// Other pictures may depend on it.
     pub is_reference: bool,
 }
 
@@ -111,7 +106,6 @@ impl Media {
         Ok(Media { pictures, marks: decode.marks(duration), total_bytes, duration, mean_rate })
     }
 
-    /// Pictures in presentation order.
     pub fn pictures(&self) -> &[Picture] {
         &self.pictures
     }
@@ -121,12 +115,10 @@ impl Media {
         &self.marks
     }
 
-    /// Size of the file.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// Playing time.
     pub fn duration(&self) -> Duration {
         self.duration
     }

@@ -265,7 +265,6 @@ fn switch_side(view: &SubflowView) -> SwitchSide {
     SwitchSide { path: view.path, srtt: view.srtt, cwnd: view.cwnd }
 }
 
-/// What the scheduler sees.
 fn context<'a>(
     now: Time,
     subflows: &'a [SubflowView],

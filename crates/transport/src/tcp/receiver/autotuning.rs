@@ -64,7 +64,6 @@ impl AutoTuning {
         self.rtt
     }
 
-    /// Data arrived.
     pub fn note_arrival(&mut self, now: Time) {
         self.now = now;
     }

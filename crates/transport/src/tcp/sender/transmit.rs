@@ -27,7 +27,6 @@ use playpath_units::{Duration, Time};
 pub(crate) enum Probe {
     /// Tail loss probe: new data, else the last packet again.
     TailLoss,
-    /// Zero-window probe.
     Window,
 }
 

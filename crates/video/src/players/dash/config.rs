@@ -39,7 +39,6 @@ pub struct DashConfig {
     /// Media at the end of the buffer that the decoder cannot show before more comes: the picture stands still so much earlier, in
     /// the segment before. Of the media's last segment all is shown.
     pub decoder_delay: Duration,
-    /// Whose connections they are.
     pub protocol: Protocol,
     /// How connections are used, for each of video and audio, unless they are shared.
     pub connections: Connections,
@@ -53,7 +52,6 @@ pub struct DashConfig {
     pub origin: Option<Origin>,
     /// What follows when they do not come.
     pub retries: Retries,
-    /// Bytes that HTTP adds.
     pub http: HttpSizes,
     /// Client data sent with each request.
     pub cmcd: CmcdMode,
@@ -67,7 +65,6 @@ pub struct DashConfig {
     pub cmcd_events: Vec<Event>,
     /// Between reports by the clock.
     pub cmcd_interval: Duration,
-    /// Play a live stream.
     pub live: Option<Live>,
     /// Pictures per second; only for the counts of pictures in the log.
     pub pictures_per_second: u32,
@@ -78,7 +75,6 @@ pub struct DashConfig {
 /// How much is buffered at a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// `full_level` at each.
     FullLevel,
     /// More at the highest rung: `usual`, or `long` for media of `long_from` and more (dash.js).
     MoreAtTop {
@@ -86,20 +82,16 @@ pub enum Goal {
         usual: Duration,
         /// At the highest rung of long media.
         long: Duration,
-        /// What is long.
         long_from: Duration,
     },
     /// `full_level`, or as much as fits into `bytes` at the rung's rate, at most `most` (hls.js).
     Bytes {
-        /// Size of the buffer.
         bytes: u64,
-        /// Longest buffer.
         most: Duration,
     },
 }
 
 impl Goal {
-    /// The level at which requests stop.
     pub fn level(self, full_level: Duration, ladder: &Ladder, rung: usize) -> Duration {
         match self {
             Goal::FullLevel => full_level,
@@ -117,13 +109,11 @@ impl Goal {
 /// What a client keeps behind the playhead. A seek to media that is there goes on at once; another one drops everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// So much.
     Keeps(Duration),
     /// All, and a seek drops nothing (hls.js: `backBufferLength` is infinite).
     KeepsAll,
 }
 
-/// Whether there is room for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// When the whole segment fits below the level: it is never exceeded. A segment longer than the level needs an empty place.
@@ -135,13 +125,11 @@ pub enum Room {
 /// When a client looks for room again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// How often.
     pub every: Duration,
     /// Counted from the last arrival; otherwise from the start of the session.
     pub from_arrival: bool,
 }
 
-/// When the rule is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// Once there is room at the rung of the segment before; its answer holds until there is room at the new one.
@@ -202,9 +190,7 @@ fn exoplayer(base: DashConfig) -> DashConfig {
 /// Sizes of what HTTP adds, and of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSizes {
-    /// Request line and headers.
     pub request_header_bytes: u32,
-    /// Status line and headers.
     pub response_header_bytes: u32,
     /// Manifest that is fetched first; 0: none.
     pub manifest_bytes: u64,
@@ -235,7 +221,6 @@ pub struct ServerData {
 /// What the client data says of the buffer, for study of senders that believe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The truth.
     Honest,
     /// Always that it has run dry.
     Empty,
@@ -269,7 +254,6 @@ impl Live {
 /// Low latency: media is had before its segment is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowLatency {
-    /// How.
     pub way: LiveDelivery,
     /// Duration of a piece: a CMAF chunk, a part. Segments are divided evenly into pieces of about this length.
     pub piece: Duration,
@@ -435,23 +419,18 @@ impl DashConfig {
     }
 }
 
-/// What is wrong with the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ConfigError {
     /// A buffer level is zero or above its bound.
     Level {
-        /// Which.
         name: &'static str,
-        /// Its value.
         value: Duration,
         /// Largest value allowed.
         max: Duration,
     },
-    /// Number of parallel connections.
     Parallel(u8),
     /// Connections for no request.
     RequestsEach,
-    /// Pipelining threshold.
     PipelineAt(f64),
     /// Low latency together with several responses at once.
     LowLatency,
@@ -459,7 +438,6 @@ pub enum ConfigError {
     Origin,
     /// Shared connections together with a use that only those of one's own can have.
     Shared,
-    /// Picture rate.
     PicturesPerSecond(u32),
 }
 
