@@ -30,11 +30,6 @@ _MOST_CAUSES = 3
 """From the best on; the last is shown in any case."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(command)
-
-
 def command(
     scenario: options.ScenarioFile,
     cc: options.Cc = None,

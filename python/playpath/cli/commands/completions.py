@@ -10,11 +10,6 @@ from playpath.cli.commands import completing
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("completions")(command)
-
-
 def command(
     shell: Annotated[
         str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", autocompletion=completing.words(*_SHELLS))

@@ -15,11 +15,6 @@ from playpath.scenario import traces
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("convert")(command)
-
-
 def command(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A trace; none with --generate.")] = None,
     to: Annotated[

@@ -11,11 +11,6 @@ from playpath.cli.commands import completing
 from playpath.show import console, explorer
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explore")(command)
-
-
 def command(
     scenario: Annotated[
         Path | None,

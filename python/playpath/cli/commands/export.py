@@ -14,11 +14,6 @@ from playpath.results.archive.question import question_of
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("export")(command)
-
-
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What compare, sweep or population wrote.")],
     out: Annotated[

@@ -17,11 +17,6 @@ from playpath.show import console
 _BETTER = {"lower": "less is better", "higher": "more is better", "neither": "neither way is better"}
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("help")(command)
-
-
 def command(
     key: Annotated[
         str | None, typer.Argument(metavar="KEY", help="A key (path.queue, loss, run.seeds), or a metric (stall time).")

@@ -20,11 +20,6 @@ from playpath.results.record import slug
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("init")(command)
-
-
 def command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What to write.")] = Path("my-scenario.toml"),
     video: Annotated[

@@ -29,11 +29,6 @@ KINDS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("list")(command)
-
-
 def command(
     kind: Annotated[
         str | None,

@@ -15,11 +15,6 @@ from playpath.show import console
 from playpath.sweep import SweepResult
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(command)
-
-
 def command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What compare, run --trace, sweep or population wrote.")

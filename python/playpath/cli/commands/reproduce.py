@@ -45,11 +45,6 @@ class _Interruptible(Protocol):
 _Found = TypeVar("_Found", bound=_Interruptible)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(command)
-
-
 def command(
     name: Annotated[str, typer.Argument(metavar="STUDY", help=f"One of: {', '.join(NAMES)}, all.")] = "all",
     seeds: options.Seeds = None,

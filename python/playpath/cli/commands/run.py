@@ -24,11 +24,6 @@ from playpath.scenario import LAST_SEED, load
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("run")(command)
-
-
 def command(
     scenario: options.ScenarioFile,
     sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="The sender to play.")] = None,

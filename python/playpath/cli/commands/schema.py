@@ -7,11 +7,6 @@ import typer
 from playpath.base import engine
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("schema")(command)
-
-
 def command(
     document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="scenario, sweep or population.")] = "scenario",
 ) -> None:

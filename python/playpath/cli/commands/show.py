@@ -4,7 +4,6 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -16,11 +15,6 @@ from playpath.run.sanity import doubts
 from playpath.scenario import load, read
 from playpath.show import console
 from playpath.show.overview import Block, blocks, understood
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("show")(command)
 
 
 def command(scenario: options.ScenarioFile, setting: options.Set = None, json: options.Json = False) -> None:

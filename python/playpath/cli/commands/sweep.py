@@ -21,11 +21,6 @@ _MOST_ROWS = 60
 _MOST_MEANS = 5
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep")(command)
-
-
 def command(
     design: Annotated[
         Path,

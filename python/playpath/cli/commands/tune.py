@@ -12,11 +12,6 @@ from playpath.scenario import load
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("tune")(command)
-
-
 def command(
     train: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenarios to find parameters on.")],
     param: Annotated[

@@ -21,11 +21,6 @@ from playpath.scenario import load
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("twin")(command)
-
-
 def command(
     scenario: options.ScenarioFile,
     cc: options.Cc = None,

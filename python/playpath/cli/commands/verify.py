@@ -14,11 +14,6 @@ from playpath.results.archive.verify import Finding, other_version, verify
 from playpath.show import console
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(command)
-
-
 def command(
     archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What `playpath export` wrote.")],
     jobs: options.Jobs = None,
