@@ -20,7 +20,7 @@ pub const VIDEO: TableSpec = TableSpec::new(
         ParamSpec::new(
             "source",
             Kind::File,
-            "The built-in clip \"bigbuckbunny\", an MP4 file, a frame table (.csv), ffprobe's packets (.json), or a manifest.",
+            "The built-in clip \"bigbuckbunny\", an MP4 file, a frame table (.csv), or a manifest.",
         )
         .or(BUILT_IN)
         .otherwise("frames of a modelled video of `rate` and `duration`")
@@ -210,7 +210,7 @@ fn model(table: &Table, rate: Option<Rate>, duration: Option<Duration>) -> Resul
     Ok((Source::Model(model), frames))
 }
 
-/// A file by its name's ending: a frame table (.csv), ffprobe's packets (.json), or an MP4 file.
+/// A file by its name's ending: a frame table (.csv), or an MP4 file.
 fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, ScenarioError> {
     if let Some(content) = table.value("source").and_then(|source| source.get("content")) {
         return FrameTable::parse(content.as_str().expect("checked")).map_err(|e| table.error("source", e));
@@ -219,12 +219,16 @@ fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, Scenari
     let bytes =
         read_file(name).map_err(|e| table.error("source", format!("{e}; the built-in clip is \"{BUILT_IN}\"")))?;
     let failed = |e: media::MediaError| table.error("source", format!("\"{name}\": {e}"));
-    if !name.ends_with(".csv") && !name.ends_with(".json") {
+    if name.ends_with(".json") {
+        let remedy = "no MP4 file; `ffmpeg -i VIDEO -c copy VIDEO.mp4` makes one of what ffprobe reads";
+        return Err(table.error("source", format!("\"{name}\" is {remedy}")));
+    }
+    if !name.ends_with(".csv") {
         return media::parse_mp4(&bytes).map_err(failed);
     }
     let text =
         std::str::from_utf8(&bytes).map_err(|_| table.error("source", format!("\"{name}\" is not a text file")))?;
-    if name.ends_with(".json") { media::parse_ffprobe(text) } else { FrameTable::parse(text) }.map_err(failed)
+    FrameTable::parse(text).map_err(failed)
 }
 
 /// Looped to the duration, scaled to the rate.

@@ -1,7 +1,7 @@
 //! Media: which bytes of a file make up which picture, and when each picture is due.
 //!
-//! A [`FrameTable`] is the plain list of a file's samples in file order, read from a committed table, from `ffprobe`'s
-//! output, from an MP4 file, or drawn from a [`GopModel`]; it can be looped and scaled. A [`Media`] is the index that players
+//! A [`FrameTable`] is the plain list of a file's samples in file order, read from a committed table, from an
+//! MP4 file, or drawn from a [`GopModel`]; it can be looped and scaled. A [`Media`] is the index that players
 //! work with: per picture in presentation order the offset at which it is complete.
 //!
 //! Differences from a real file:
@@ -16,12 +16,10 @@
 //! last one is at most `total_bytes`; presentation times never fall; durations add up to the media's duration.
 //! Tested by hand-made tables, by the committed clip, and by property tests over random tables.
 
-mod ffprobe;
 mod gop_model;
 mod mp4;
 mod table;
 
-pub use ffprobe::parse_ffprobe;
 pub use gop_model::GopModel;
 pub use mp4::parse_mp4;
 pub use table::{FrameTable, Sample, SampleKind};
