@@ -129,7 +129,7 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 15] = [
+const QUIC: [Field; 14] = [
     Field {
         spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
         read: |t, key, c| c.datagram_bytes = t.get(key),
@@ -253,14 +253,6 @@ const QUIC: [Field; 15] = [
             .since("0.3"),
         read: |t, key, c| set_bytes(t, key, &mut c.flow.connection),
         write: |c| json!(Bytes(c.flow.connection).to_string()),
-    },
-    Field {
-        spec: ParamSpec::new("max_connection_window", Kind::Size, "Up to where that one doubles.")
-            .otherwise(OF_CLIENT)
-            .example("\"2 MiB\"")
-            .since("0.3"),
-        read: |t, key, c| set_bytes(t, key, &mut c.flow.max_connection),
-        write: |c| json!(Bytes(c.flow.max_connection).to_string()),
     },
     Field {
         spec: ParamSpec::new("send_buffer", Kind::Size, "What the server holds of each stream, sent or not.")
