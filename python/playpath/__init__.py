@@ -114,6 +114,9 @@ def __getattr__(name: str) -> Any:
 
         return package_version()
     if name == "plots":
+        from playpath.base.optional import need_drawing
+
+        need_drawing("playpath.plots")
         return import_module("playpath.plots")
     if name not in _HOME:
         raise AttributeError(f"module 'playpath' has no attribute '{name}'")

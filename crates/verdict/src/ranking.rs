@@ -329,22 +329,29 @@ impl Ranker {
         let (order, ranks) = self.rank_all(senders, &proofs);
         let best = order[0];
         let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new());
+        let (mut against, mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for &other in &order[1..] {
             let (relation, metric) = self.first_difference(other, best);
+            // It has left the race: somebody else than the best is better, too.
+            let left_to = order.iter().copied().find(|by| self.proof == Proof::Bets && proofs[other][*by]);
+            let (by, metric) = match (relation, left_to) {
+                (Relation::Open, Some(by)) => (by, self.first_difference(other, by).1),
+                _ => (best, metric),
+            };
             match relation {
                 Relation::Apart => beaten.push(other),
-                // It has left the race: somebody else than the best is better, too.
-                Relation::Open if self.proof == Proof::Bets && proofs[other].contains(&true) => beaten.push(other),
+                Relation::Open if by != best => beaten.push(other),
                 Relation::Alike => tied.push(other),
                 Relation::Open => open.push(other),
             }
             if let Some(metric) = metric {
-                if let Some(weight) = (metric.name == MIDDLE).then(|| self.exchange(other, best)).flatten() {
-                    depends.insert(self.sender(other).to_string(), weight);
+                let sender = self.sender(other).to_string();
+                if let Some(weight) = (metric.name == MIDDLE).then(|| self.exchange(other, by)).flatten() {
+                    depends.insert(sender.clone(), weight);
                 }
-                let criterion = if metric.name == MIDDLE { self.largest_part(other, best) } else { metric.name };
-                deciding.insert(self.sender(other).to_string(), criterion.to_string());
+                let criterion = if metric.name == MIDDLE { self.largest_part(other, by) } else { metric.name };
+                against.insert(sender.clone(), self.sender(by).to_string());
+                deciding.insert(sender, criterion.to_string());
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
@@ -359,6 +366,7 @@ impl Ranker {
             places: self.places(senders, &proofs),
             criteria: self.judge_each(&order),
             weighed: self.weighed(&order),
+            against,
             deciding,
             depends,
         }

@@ -28,7 +28,7 @@ def command(
     ] = None,
 ) -> None:
     """Draw one self-contained HTML file from stored results."""
-    from playpath.show.report import write_report  # matplotlib takes its time
+    from playpath.show.report import write_report
 
     target = out or folder / "report.html"
     if target.is_dir():

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.metrics import format_value, metric
+from playpath.base.optional import need_drawing
 from playpath.base.tabular import Named
 from playpath.base.worlds import DEFAULT, REAL, is_exact
 from playpath.cli.commands import options
@@ -83,6 +84,7 @@ def command(
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
+    need_drawing("reproduce")
     root = out or Path("out/reproduce")
     studies = NAMES if name == "all" else (name,)
     own = _settings(studies, settings or [], world)
@@ -213,7 +215,7 @@ def _stop_if(interrupted: bool) -> None:
 
 
 def _write(ran: _Ran, folder: Path, figures: bool) -> None:
-    from playpath.papers.results import save, save_figures  # matplotlib takes its time
+    from playpath.papers.results import save, save_figures
 
     console.message(f"report: {save(ran.result, folder, ran.swept, ran.joint)}")
     if figures:

@@ -56,7 +56,7 @@ def _tell_interrupt() -> None:
 
 
 def _finish(result: Result, folder: Path, show: Callable[[Result], None], *, unit: str, json: bool) -> None:
-    from playpath.show.report import write_report  # matplotlib takes its time
+    from playpath.show.report import write_report
 
     result.save(folder)
     console.message(f"report: {write_report(result, folder / 'report.html')}")

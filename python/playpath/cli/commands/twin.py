@@ -87,7 +87,7 @@ def _tell_interrupt(running: int) -> None:
 
 
 def _write(result: Twin, folder: Path) -> None:
-    from playpath.show.report.twin_page import twin_page  # matplotlib takes its time
+    from playpath.show.report.twin_page import twin_page
 
     result.save(folder)
     write_text(folder / "report.html", twin_page(result))

@@ -23,6 +23,7 @@ from playpath.cli.init.answers import (
     models,
     shipped_trace,
     text,
+    usual_video,
 )
 from playpath.scenario import load
 from playpath.show import console
@@ -83,7 +84,7 @@ class Interview:
         if "ladder" in self._flags and "video" not in self._flags:
             self._take("video", CLIP)
         else:
-            self._ask("video")
+            self._ask("video", usual_video(self._flags))
         video = self._known["video"]
         if is_manifest(video):
             return
