@@ -59,10 +59,10 @@ use playpath_video::ideal::IdealLink;
 use reader::Table;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// What is wrong with a scenario: one line with what, where, what is allowed, and the nearest name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ScenarioError(String);
 
 impl ScenarioError {
@@ -70,14 +70,6 @@ impl ScenarioError {
         ScenarioError(message)
     }
 }
-
-impl fmt::Display for ScenarioError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for ScenarioError {}
-
 /// Reads a file that a scenario names; the pure crate does no IO itself. Error: one line.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 

@@ -15,7 +15,6 @@
 use crate::{Action, ConnectionId, Delivery, Player, Request, RequestId};
 use playpath_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
-use std::fmt;
 
 /// Longest time between two deliveries to the player while data flows (Sabre: `min_progress_time`).
 pub const PROGRESS: Duration = Duration::from_millis(50);
@@ -44,27 +43,15 @@ pub struct IdealLink {
 }
 
 /// Why a trace cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdealError {
-    /// No step.
+    #[error("the trace has no steps; at least one is needed")]
     Empty,
-    /// A step without duration.
+    #[error("step {step} of the trace has no duration")]
     NoDuration { step: usize },
-    /// No step has a rate.
+    #[error("the trace has rate zero throughout")]
     NoRate,
 }
-
-impl fmt::Display for IdealError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            IdealError::Empty => f.write_str("the trace has no steps; at least one is needed"),
-            IdealError::NoDuration { step } => write!(f, "step {step} of the trace has no duration"),
-            IdealError::NoRate => f.write_str("the trace has rate zero throughout"),
-        }
-    }
-}
-
-impl std::error::Error for IdealError {}
 
 impl IdealLink {
     /// A trace; the last step lasts.

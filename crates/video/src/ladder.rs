@@ -14,7 +14,6 @@ use crate::ObjectKind;
 use crate::quality::Scores;
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Rate};
-use std::fmt;
 
 /// Most representations of a ladder: rules keep fixed arrays of this length.
 pub const MAX_REPRESENTATIONS: usize = 32;
@@ -50,48 +49,21 @@ pub struct Ladder {
     scores: Vec<Scores>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
-    /// The number of representations is not 1 to [`MAX_REPRESENTATIONS`].
+    #[error("{0} representations; allowed: 1 to {MAX_REPRESENTATIONS}")]
     Representations(usize),
-    /// The number of segments is not 1 to [`MAX_SEGMENTS`].
+    #[error("{0} segments; allowed: 1 to {MAX_SEGMENTS}")]
     Segments(usize),
-    /// Rates do not rise strictly from `index - 1` to `index`, or are zero.
+    #[error("rate {rate} of representation {index}: rates must be positive and rise strictly")]
     Rates { index: usize, rate: Rate },
-    /// A segment has no duration, or the sum is too long.
+    #[error("segment {segment} has no duration, or the presentation is longer than 500 years")]
     Duration { segment: usize },
-    /// A segment has no bytes.
+    #[error("segment {segment} of representation {representation} has no bytes")]
     Size { segment: usize, representation: usize },
-    /// The table of sizes has a wrong length.
-    Table {
-        got: usize,
-        /// Segments times representations.
-        expected: usize,
-    },
+    #[error("{got} segment sizes; expected segments × representations = {expected}")]
+    Table { got: usize, expected: usize },
 }
-
-impl fmt::Display for LadderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LadderError::Representations(n) => write!(f, "{n} representations; allowed: 1 to {MAX_REPRESENTATIONS}"),
-            LadderError::Segments(n) => write!(f, "{n} segments; allowed: 1 to {MAX_SEGMENTS}"),
-            LadderError::Rates { index, rate } => {
-                write!(f, "rate {rate} of representation {index}: rates must be positive and rise strictly")
-            }
-            LadderError::Duration { segment } => {
-                write!(f, "segment {segment} has no duration, or the presentation is longer than 500 years")
-            }
-            LadderError::Size { segment, representation } => {
-                write!(f, "segment {segment} of representation {representation} has no bytes")
-            }
-            LadderError::Table { got, expected } => {
-                write!(f, "{got} segment sizes; expected segments × representations = {expected}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LadderError {}
 
 impl Ladder {
     /// A ladder with every size given: `sizes[segment * representations.len() + representation]`.

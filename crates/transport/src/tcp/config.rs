@@ -3,7 +3,6 @@
 use crate::tls::Tls;
 use playpath_cc::EcnUse;
 use playpath_units::Duration;
-use std::fmt;
 
 /// All settings of a [`Connection`](crate::Connection). Start from a profile, change fields, then use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -236,22 +235,14 @@ pub enum FlowControl {
 }
 
 /// A setting that cannot work.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("`{field}` = {value} is out of range; allowed: {} to {}", allowed.0, allowed.1)]
 pub struct ConfigError {
     pub field: &'static str,
     pub value: f64,
     /// Smallest and largest allowed value.
     pub allowed: (f64, f64),
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConfigError { field, value, allowed } = self;
-        write!(f, "`{field}` = {value} is out of range; allowed: {} to {}", allowed.0, allowed.1)
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 impl Config {
     /// Can this configuration work? An endpoint must not be made with one that cannot.

@@ -25,7 +25,6 @@ pub use mp4::parse_mp4;
 pub use table::{FrameTable, Sample, SampleKind};
 
 use playpath_units::{Duration, Rate};
-use std::fmt;
 
 const BIG_BUCK_BUNNY: &str = include_str!("../../../../media/bigbuckbunny.frames.csv");
 
@@ -36,16 +35,9 @@ pub fn big_buck_bunny() -> FrameTable {
 }
 
 /// Why a media description cannot be used: one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct MediaError(pub(crate) String);
-
-impl fmt::Display for MediaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for MediaError {}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     pub presentation: Duration,

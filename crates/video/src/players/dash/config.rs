@@ -7,7 +7,6 @@ use crate::cmcd::Event;
 use crate::ladder::Ladder;
 use crate::origin::Origin;
 use playpath_units::Duration;
-use std::fmt;
 
 /// What a client does beside its adaptation rule. Defaults: DASH-JS's buffer over one persistent connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -404,51 +403,29 @@ impl DashConfig {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// A buffer level is zero or above its bound.
-    Level {
-        name: &'static str,
-        value: Duration,
-        /// Largest value allowed.
-        max: Duration,
-    },
+    #[error("`{name}` = \"{value}\"; allowed: more than 0 s, at most \"{max}\"")]
+    Level { name: &'static str, value: Duration, max: Duration },
+    #[error("`parallel` = {0}; allowed: 1 to 16 connections")]
     Parallel(u8),
-    /// Connections for no request.
+    #[error("`requests_each` = 0; allowed: 1 or more")]
     RequestsEach,
+    #[error("`pipeline_at` = {0}; allowed: 0 to below 1")]
     PipelineAt(f64),
-    /// Low latency together with several responses at once.
+    #[error(
+        "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`"
+    )]
     LowLatency,
-    /// An origin together with several responses at once, or with low latency.
+    #[error(
+        "[origin] needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`, no `low_latency`"
+    )]
     Origin,
-    /// Shared connections together with a use that only those of one's own can have.
+    #[error(
+        "`http` shares connections; allowed beside it: `connections` = \"persistent\", no `pipeline_at`, so none of the clients \
+         dash-js, vlc, vlc-2.1"
+    )]
     Shared,
+    #[error("`pictures_per_second` = {0}; allowed: 1 to 1000")]
     PicturesPerSecond(u32),
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConfigError::Level { name, value, max } => {
-                write!(f, "`{name}` = \"{value}\"; allowed: more than 0 s, at most \"{max}\"")
-            }
-            ConfigError::Parallel(n) => write!(f, "`parallel` = {n}; allowed: 1 to 16 connections"),
-            ConfigError::RequestsEach => f.write_str("`requests_each` = 0; allowed: 1 or more"),
-            ConfigError::PipelineAt(share) => write!(f, "`pipeline_at` = {share}; allowed: 0 to below 1"),
-            ConfigError::LowLatency => f.write_str(
-                "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`",
-            ),
-            ConfigError::Shared => f.write_str(
-                "`http` shares connections; allowed beside it: `connections` = \"persistent\", no `pipeline_at`, so none of the \
-                 clients dash-js, vlc, vlc-2.1",
-            ),
-            ConfigError::Origin => f.write_str(
-                "[origin] needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`, no \
-                 `low_latency`",
-            ),
-            ConfigError::PicturesPerSecond(n) => write!(f, "`pictures_per_second` = {n}; allowed: 1 to 1000"),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
