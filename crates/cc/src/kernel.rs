@@ -4,6 +4,10 @@
 //! A law has a block of [`SLOTS`] words of 32 bits. A [`Slot`] holds a parameter as a whole number of steps, so not every value:
 //! one that it does not hold is refused by name, never rounded.
 
+mod header;
+
+pub use header::header;
+
 use crate::registry::{Entry, Stack};
 use crate::{ParamSpec, ParamValue, Params};
 use std::fmt;
