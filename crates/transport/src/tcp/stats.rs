@@ -25,9 +25,7 @@ pub struct Stats {
     pub packets_marked: u64,
     /// Tail loss probes sent.
     pub tlp_probes: u64,
-    pub window_probes: u64,
     pub spurious_undos: u64,
-    pub dup_acks_received: u64,
     pub dsacks_received: u64,
     pub segments_received: u64,
     pub data_segments_received: u64,
@@ -131,8 +129,6 @@ pub struct TcpInfo {
     pub in_flight: u32,
     /// Bytes written and never sent.
     pub notsent_bytes: u64,
-    /// Peer's receive window in bytes.
-    pub snd_wnd: u64,
     /// Own advertised window in bytes.
     pub rcv_wnd: u64,
     pub rcv_ooo_bytes: u64,

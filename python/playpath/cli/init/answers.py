@@ -36,7 +36,7 @@ _RATES_MBPS = (5.0, 3.0, 2.0, 1.0, 0.5, 0.2)
 _CARRIED = 0.7
 """Of a path's mean rate, that a video may take and every sender still has a chance."""
 MANIFESTS = (".mpd", ".m3u8")
-FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
+FILES = (".csv", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
     "rate": "what the narrowest link carries",
     "rtt": "there and back, without waiting in queues",

@@ -59,10 +59,6 @@ pub struct LevelStats {
     pub opportunistic_retransmissions: u64,
     /// Windows halved because they held up the connection.
     pub penalisations: u64,
-    /// Times that the scheduler wanted a window halved which the owner of the paths could not halve.
-    pub penalties_refused: u64,
-    /// Times that nothing was acknowledged for a whole timeout.
-    pub data_timeouts: u64,
     /// Times that new data waited: no path had room, or the scheduler waited for a better one.
     pub waits: u64,
     /// Two segments with payload in a row on different paths, whatever they carried.
@@ -344,7 +340,6 @@ impl DataLevel {
     #[cold]
     pub fn handle_timeout(&mut self, now: Time, longest_rto: Duration) -> bool {
         self.backoff += 1;
-        self.stats.data_timeouts += 1;
         if self.watch >= Watch::Reinjections {
             self.events.push_back(Event::DataTimeout { at: now, una: self.chunks.una });
         }

@@ -127,9 +127,6 @@ impl Sender {
             && segment.payload_len == 0
             && (!opened || self.config.counts_window_updates)
             && !segment.flags.contains(Flags::FIN);
-        if is_duplicate {
-            self.counters.note().dup_acks_received += 1;
-        }
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
         let head_sent_at = self.scoreboard.front().map_or(Time::ZERO, |head| head.sent_at);
         let mut news = News {

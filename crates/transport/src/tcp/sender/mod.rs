@@ -312,7 +312,6 @@ impl Sender {
             total_retrans: self.counters.mishaps().retransmitted_packets,
             in_flight: self.in_flight(),
             notsent_bytes: self.stream.unsent(),
-            snd_wnd: self.stream.window(),
             rcv_wnd: 0,
             rcv_ooo_bytes: 0,
             ca_state: self.recovery.phase().name(),

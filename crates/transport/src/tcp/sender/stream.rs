@@ -72,9 +72,6 @@ impl Stream {
     pub fn window_left(&self) -> u64 {
         self.peer_edge.saturating_sub(self.nxt)
     }
-    pub fn window(&self) -> u64 {
-        self.peer_edge.saturating_sub(self.una)
-    }
     /// New data waits, and the peer's window takes some.
     pub fn can_send_new(&self) -> bool {
         self.unsent() > 0 && self.peer_edge > self.nxt
