@@ -7,8 +7,6 @@
 Names are imported when they are first used: the command line answers `--help` without numpy and polars.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from types import ModuleType

@@ -9,41 +9,32 @@ use std::net::{SocketAddr, TcpStream};
 
 use playpath_http::{Head, delivery_line};
 use playpath_units::Time;
-use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
 
 use crate::clock::Clock;
 use crate::plan::Place;
 use crate::socket;
 
-/// A response that is awaited.
 struct Awaited {
     id: RequestId,
     body_left: u64,
     is_abandoned: bool,
 }
 
-/// What a read brought.
 pub enum Progress {
     /// Body bytes of a response that is wanted.
     Body(RequestId, u64),
-    /// The header of a response that is wanted, and what the server tells of itself in it (CTA-5006).
-    ServerData(RequestId, Cmsd),
-    /// Bytes that the player does not see: other headers, abandoned bodies.
+    /// Bytes that the player does not see: headers, abandoned bodies.
     Other,
     /// Nothing there now.
     Nothing,
 }
 
-/// A connection to the server.
 pub struct HttpConnection {
     /// The socket; not blocking.
     pub stream: TcpStream,
-    /// The handshake is done.
     pub is_connected: bool,
-    /// Bytes read, headers too.
     pub read_bytes: u64,
-    /// When it was opened.
     pub opened: Time,
     host: String,
     path: String,
@@ -54,7 +45,6 @@ pub struct HttpConnection {
 }
 
 impl HttpConnection {
-    /// Begin to connect.
     pub fn open(place: &Place, now: Time) -> io::Result<HttpConnection> {
         let stream = socket::begin_connect(place.server, place.protocol)?;
         stream.set_nodelay(true)?;
@@ -80,7 +70,6 @@ impl HttpConnection {
         Ok(())
     }
 
-    /// The client's port.
     pub fn port(&self) -> u16 {
         self.stream.local_addr().map_or(0, |address: SocketAddr| address.port())
     }
@@ -137,12 +126,10 @@ impl HttpConnection {
             }
         }
         let next = self.awaited.front().expect("a header belongs to a request");
-        let head = read_head(&self.header)?;
-        check_head(&head, next.body_left.max(1))?;
-        let found = server_data(&head).filter(|_| !next.is_abandoned).map(|cmsd| (next.id, cmsd));
+        check_head(&read_head(&self.header)?, next.body_left.max(1))?;
         self.header.clear();
         self.is_in_body = true;
-        Ok(found.map_or(Progress::Other, |(id, cmsd)| Progress::ServerData(id, cmsd)))
+        Ok(Progress::Other)
     }
 
     fn read_body(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {
@@ -177,11 +164,6 @@ fn closed() -> io::Error {
 
 fn read_head(text: &[u8]) -> io::Result<Head> {
     Head::of_response(text).map_err(io::Error::other)?.ok_or_else(|| io::Error::other("a head without its first line"))
-}
-
-/// What the server tells of itself in the header of a response.
-fn server_data(head: &Head) -> Option<Cmsd> {
-    head.field("cmsd-dynamic").map(Cmsd::parse).filter(|cmsd| *cmsd != Cmsd::default())
 }
 
 /// 206 with the length that was asked for.

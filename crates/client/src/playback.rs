@@ -23,7 +23,6 @@ use crate::reports::Reports;
 pub struct Span {
     /// The viewer presses play.
     pub start: Time,
-    /// The session is cut.
     pub until: Time,
     /// Interval of the time series; `None`: none.
     pub sampling: Option<Duration>,
@@ -184,10 +183,6 @@ impl<'a> Playback<'a> {
             match progress {
                 Progress::Nothing => continue,
                 Progress::Other => {}
-                Progress::ServerData(id, cmsd) => {
-                    let now = self.clock.now();
-                    self.player.handle_server_data(now, id, &cmsd);
-                }
                 Progress::Body(id, bytes) => {
                     self.body_bytes += bytes;
                     let now = self.clock.now();

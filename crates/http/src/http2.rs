@@ -17,13 +17,10 @@ mod server;
 
 pub use server::Server;
 
-use crate::Received;
 use playpath_units::Time;
-use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Of each frame.
 pub const FRAME_HEADER: u64 = 9;
 /// Most body bytes of a frame (`SETTINGS_MAX_FRAME_SIZE`, by default).
 pub const MAX_FRAME: u64 = 16_384;
@@ -39,16 +36,13 @@ const SERVER_PREFACE: u64 = FRAME_HEADER + 3 * 6 + CONTROL;
 /// A frame of four bytes: `WINDOW_UPDATE`, `RST_STREAM`.
 const CONTROL: u64 = FRAME_HEADER + 4;
 
-/// A frame from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Whose; `None`: of the connection.
     pub stream: Option<RequestId>,
     /// All bytes but those of a body.
     pub overhead: u64,
-    /// Bytes of the body.
     pub body: u64,
-    /// The stream ends with it.
     pub is_last: bool,
 }
 
@@ -58,7 +52,6 @@ impl Frame {
     }
 }
 
-/// A frame from the client, or its preface.
 #[derive(Debug)]
 enum ClientFrame {
     Preface,
@@ -95,8 +88,6 @@ pub struct Http2Connection {
     awaited: BTreeMap<RequestId, u64>,
     consumed: u64,
     has_settings: bool,
-    /// What the server tells in headers that were not read yet.
-    cmsd: BTreeMap<RequestId, Cmsd>,
 }
 
 impl Default for Http2Connection {
@@ -111,7 +102,6 @@ impl Default for Http2Connection {
             awaited: BTreeMap::new(),
             consumed: 0,
             has_settings: false,
-            cmsd: BTreeMap::new(),
         }
     }
 }
@@ -157,11 +147,9 @@ impl Http2Connection {
         requests
     }
 
-    /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
-        let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
-        self.server.handle_request(now, request, cmsd_bytes);
-        self.cmsd.extend(cmsd.map(|cmsd| (request.id, cmsd)));
+    /// The server answers.
+    pub fn respond(&mut self, now: Time, request: &Request) {
+        self.server.handle_request(now, request);
     }
 
     /// Bytes that the server wants to write now: the rest of a frame. Followed by [`wrote`](Self::wrote).
@@ -186,7 +174,7 @@ impl Http2Connection {
     }
 
     /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client writes.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) -> u64 {
+    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, u64)) -> u64 {
         let mut answer = 0;
         while bytes > 0 {
             let frame = *self.down.front().expect("bytes are of frames");
@@ -202,20 +190,14 @@ impl Http2Connection {
             match frame.stream {
                 Some(stream) if body > 0 => {
                     if self.awaited.contains_key(&stream) {
-                        take(stream, Received::Body(body));
+                        take(stream, body);
                     }
                     answer += self.consume(stream, body, is_whole && frame.is_last);
-                }
-                Some(stream) => {
-                    let cmsd = if is_whole { self.cmsd.remove(&stream) } else { None };
-                    cmsd.filter(|_| self.awaited.contains_key(&stream))
-                        .into_iter()
-                        .for_each(|cmsd| take(stream, Received::ServerData(cmsd)));
                 }
                 None if is_whole && !std::mem::replace(&mut self.has_settings, true) => {
                     answer += self.say(ClientFrame::Acknowledgement);
                 }
-                None => {}
+                _ => {}
             }
             if is_whole && frame.is_last {
                 self.awaited.retain(|id, _| Some(*id) != frame.stream);

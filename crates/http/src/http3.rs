@@ -11,11 +11,10 @@
 //!
 //! Units: bytes. Tested by the simulator's `tests/quic.rs`.
 
-use crate::{Carrier, Received};
+use crate::Carrier;
 use playpath_transport::quic::varint;
 use playpath_transport::transports::Streams;
 use playpath_units::Time;
-use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Priority, Request, RequestId};
 
 /// Both ends of a connection, and what is under way between them.
@@ -25,7 +24,6 @@ pub struct Http3 {
     exchanges: Vec<Exchange>,
 }
 
-/// A request and its response.
 struct Exchange {
     request: Request,
     /// Its stream; `None`: the client may not open one yet.
@@ -36,32 +34,29 @@ struct Exchange {
     /// What the client has not read of the response.
     header_left: u64,
     body_left: u64,
-    /// What the server tells in the header.
-    cmsd: Option<Cmsd>,
     is_abandoned: bool,
 }
 
-/// The server's side of a response.
 enum Response {
     /// The request is not complete.
     Awaited,
-    /// Being written.
-    Open { header: u64, began: Time, taken: u64 },
-    /// Written, or given up.
+    Open {
+        header: u64,
+        began: Time,
+        taken: u64,
+    },
     Over,
 }
 
 impl Http3 {
-    /// The client asks.
     pub fn send(&mut self, carrier: &mut impl Carrier, request: Request) {
         self.exchanges.push(Exchange {
-            header_left: header_bytes(&request, None),
+            header_left: header_bytes(&request),
             body_left: request.body_bytes,
             request,
             stream: None,
             arrived: 0,
             response: Response::Awaited,
-            cmsd: None,
             is_abandoned: false,
         });
         self.open_streams(carrier);
@@ -116,12 +111,11 @@ impl Http3 {
         complete
     }
 
-    /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
-        let header = header_bytes(request, cmsd.as_ref());
+    /// The server answers.
+    pub fn respond(&mut self, now: Time, request: &Request) {
+        let header = header_bytes(request);
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == request.id) {
             exchange.response = Response::Open { header, began: now, taken: 0 };
-            (exchange.cmsd, exchange.header_left) = (cmsd, header);
         }
     }
 
@@ -151,7 +145,7 @@ impl Http3 {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, u64)) -> bool {
         let exchanges = &mut self.exchanges;
         let read = carrier.at_client(|streams, now| {
             exchanges.iter_mut().map(|exchange| exchange.read(streams, now, limit, &mut take)).sum()
@@ -216,13 +210,7 @@ impl Exchange {
     }
 
     /// The client reads; how many bytes.
-    fn read(
-        &mut self,
-        streams: &mut dyn Streams,
-        now: Time,
-        limit: u64,
-        take: &mut impl FnMut(RequestId, Received),
-    ) -> u64 {
+    fn read(&mut self, streams: &mut dyn Streams, now: Time, limit: u64, take: &mut impl FnMut(RequestId, u64)) -> u64 {
         let Some(stream) = self.stream else { return 0 };
         let is_limited = self.request.priority.is_none() && !self.is_abandoned;
         let most = if is_limited { limit.saturating_add(self.header_left) } else { u64::MAX };
@@ -235,13 +223,8 @@ impl Exchange {
         let header = bytes.min(self.header_left);
         self.header_left -= header;
         self.body_left -= bytes - header;
-        if self.header_left == 0
-            && let Some(cmsd) = self.cmsd.take()
-        {
-            take(self.request.id, Received::ServerData(cmsd));
-        }
         if bytes > header {
-            take(self.request.id, Received::Body(bytes - header));
+            take(self.request.id, bytes - header);
         }
         bytes
     }
@@ -261,15 +244,14 @@ fn frame_header(payload: u64) -> u64 {
     1 + u64::from(varint::size(payload))
 }
 
-/// A HEADERS frame.
 fn request_bytes(request: &Request) -> u64 {
     let fields = u64::from(request.request_header_bytes);
     frame_header(fields) + fields
 }
 
 /// Of a response, all but the body: a HEADERS frame, and what is before the body in its DATA frame.
-fn header_bytes(request: &Request, cmsd: Option<&Cmsd>) -> u64 {
-    let fields = u64::from(request.response_header_bytes) + cmsd.map_or(0, Cmsd::header_bytes);
+fn header_bytes(request: &Request) -> u64 {
+    let fields = u64::from(request.response_header_bytes);
     let data = if request.body_bytes > 0 { frame_header(request.body_bytes) } else { 0 };
     frame_header(fields) + fields + data
 }

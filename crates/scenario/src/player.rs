@@ -14,7 +14,6 @@ use playpath_video::{Player, abr};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// `[player]`.
 pub const PLAYER: TableSpec =
     TableSpec::new("player", "What plays the video, with its parameters (`playpath list player`). Needs [video].", &[])
         .choosing(Choice {
@@ -43,7 +42,6 @@ pub struct PlayerSpec {
     own_rule: Option<RuleSpec>,
     /// Instead of both: a prototype that is not named in the scenario.
     rule: Option<abr::Prototype>,
-    /// Where its segments come from.
     origin: Option<OriginSpec>,
 }
 
@@ -97,12 +95,8 @@ impl PlayerSpec {
 
     /// A setting by which player and server tell one another more than requests and responses.
     pub(crate) fn tells_beyond_requests(&self) -> Option<&'static str> {
-        if self.entry.name != "dash" {
-            return None;
-        }
-        let is_set =
-            [("cmcd_events", self.settings.word("cmcd_events") != "none"), ("cmsd", self.settings.flag("cmsd"))];
-        is_set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
+        let reports = self.entry.name == "dash" && self.settings.word("cmcd_events") != "none";
+        reports.then_some("cmcd_events")
     }
 
     pub(crate) fn origin(&self) -> Option<&OriginSpec> {

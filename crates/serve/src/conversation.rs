@@ -14,9 +14,7 @@ use playpath_transport::mptcp::PathConfig;
 use playpath_transport::transports::Segments;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
-use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning};
-use playpath_video::cmsd::Cmsd;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -24,13 +22,9 @@ use std::time::SystemTime;
 /// An answer that has arrived in whole.
 #[derive(Debug)]
 pub struct Access {
-    /// The client.
     pub remote: SocketAddr,
-    /// First line of the request.
     pub request: String,
-    /// Status code.
     pub status: u16,
-    /// Bytes of the body.
     pub body_bytes: u64,
     /// From the first byte of the request to the acknowledgement of the last one of the answer.
     pub took: Duration,
@@ -46,15 +40,12 @@ impl Access {
         Access { remote, request, status, body_bytes, took: Duration::ZERO, clear_end: 0, end: 0, asked }
     }
 
-    /// It has arrived.
     pub(crate) fn arrived(self, now: Time) -> Access {
         Access { took: now.saturating_since(self.asked), ..self }
     }
 }
 
-/// See the module.
 pub struct Conversation {
-    /// What carries the bytes.
     pub transport: Box<dyn Segments>,
     /// Its paths, by index.
     pub paths: Vec<AddressPair>,
@@ -75,13 +66,10 @@ pub struct Conversation {
     doubt: Option<Warning>,
     /// The session that the client says it is of.
     session: Option<String>,
-    /// Server data (CMSD) sent with each file.
-    policy: Option<ServerPolicy>,
     /// What the client has reported and nobody has taken yet.
     reports: Vec<String>,
     /// The response on its way is written as its client asked.
     paced: Option<Paced>,
-    /// When more of it may be.
     next_write: Time,
     /// Bytes of the stream handed to the transport.
     written: u64,
@@ -94,7 +82,6 @@ pub struct Conversation {
     /// When the first byte of the request at hand came.
     asked: Option<Time>,
     buffer: Vec<u8>,
-    /// Answers on their way.
     answers: VecDeque<Access>,
 }
 
@@ -103,7 +90,6 @@ const MOST_UNSENT: u64 = 32 * 1024;
 /// Answers on their way that are kept for the log.
 const MOST_ANSWERS: usize = 64;
 
-/// How far the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Serving,
@@ -132,7 +118,6 @@ impl Conversation {
             viewer: ServerView::new(Believed::default()),
             doubt: None,
             session: None,
-            policy: None,
             reports: Vec::new(),
             paced: None,
             next_write: Time::MAX,
@@ -163,11 +148,6 @@ impl Conversation {
         self.answers.drain(..arrived).map(|access| access.arrived(now)).collect()
     }
 
-    /// Tell of the server with each file from now on.
-    pub fn tell_client(&mut self, policy: ServerPolicy) {
-        self.policy = Some(policy);
-    }
-
     /// What the client has reported since the last call, a dictionary in each line.
     pub fn take_reports(&mut self) -> Vec<String> {
         std::mem::take(&mut self.reports)
@@ -189,7 +169,6 @@ impl Conversation {
         self.doubt.as_ref()
     }
 
-    /// A segment has come, with its payload.
     pub fn handle_segment(
         &mut self,
         now: Time,
@@ -329,7 +308,6 @@ impl Conversation {
             || (self.asked.is_none() && self.acked == self.outgoing.end() && self.has_written_all())
     }
 
-    /// Requests answered.
     pub fn requests(&self) -> u64 {
         self.http.requests + self.two.as_ref().map_or(0, |two| two.requests)
     }
@@ -342,7 +320,6 @@ impl Conversation {
         self.incoming.footprint() + unchecked + opened + two + 64 * self.outgoing.pieces()
     }
 
-    /// End it now, with a reset.
     pub fn abort(&mut self, now: Time) {
         self.transport.abort(now);
         self.take_events();
@@ -384,7 +361,6 @@ impl Conversation {
         readable > 0
     }
 
-    /// Whether something was read.
     fn read_request(&mut self, now: Time, store: &Store) -> bool {
         let has_opened = self.open(now);
         if self.secure.as_ref().is_some_and(Secure::is_http2) {
@@ -432,13 +408,12 @@ impl Conversation {
         true
     }
 
-    /// Takes the client data of a request, and adds the server data to the answer.
+    /// Takes the client data of a request.
     fn complete(&mut self, now: Time, answer: &mut Answer) {
         if let Some((cmcd, body_bytes)) = &answer.cmcd {
             self.take_client_data(now, cmcd, *body_bytes);
         }
         self.reports.extend(answer.reports.take());
-        self.add_server_data(answer);
         self.alt_svc.iter().for_each(|alternative| answer.add("Alt-Svc", alternative));
     }
 
@@ -559,17 +534,6 @@ impl Conversation {
         self.doubt = self.doubt.take().or(doubts.into_iter().next());
         if let Some(viewer) = viewer {
             self.tell(now, viewer);
-        }
-    }
-
-    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
-    fn add_server_data(&self, answer: &mut Answer) {
-        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
-        let paths = (0..self.paths.len()).filter_map(|path| self.transport.subflow(path)).map(Connection::info);
-        let value = Cmsd::of_server(paths.map(|info| (info.delivery_rate, info.rtt)), policy).dynamic();
-        if !value.is_empty() {
-            answer.add("CMSD-Dynamic", &value);
-            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
         }
     }
 

@@ -20,7 +20,6 @@ use std::path::Path;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
-/// The largest IP packet.
 const MOST_PACKET: usize = 65_536;
 
 /// Serve until told to end.
@@ -46,7 +45,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
     arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if logs.reports.is_some() {
         server.log_reports();
     }
@@ -98,7 +96,6 @@ impl Logs {
         self.accesses.iter_mut().for_each(|log| drop(writeln!(log, "{}", log_line(access))));
     }
 
-    /// A player has reported.
     pub fn write_report(&mut self, peer: SocketAddr, report: &str) {
         let line = |report| collected(since_epoch_s(), peer, report);
         self.reports.iter_mut().for_each(|log| drop(writeln!(log, "{}", line(report))));
@@ -121,13 +118,11 @@ impl Clock {
 
 /// A server with the device or socket that its packets come from.
 pub(crate) trait Serves {
-    /// What is waited for.
     fn source(&self) -> &impl AsFd;
     fn clock(&self) -> &Clock;
     /// Timers that are due, and what leaves then.
     fn handle_timeout(&mut self);
     fn poll_timeout(&self) -> Time;
-    /// Packets are there.
     fn read(&mut self) -> Result<(), Failure>;
 }
 
@@ -158,7 +153,6 @@ fn log_line(access: &Access) -> Value {
     })
 }
 
-/// What a wait came to.
 enum Woken {
     Packet,
     Time,

@@ -32,7 +32,6 @@ const LATER: f64 = 0.4;
 
 /// A sender and its values of each metric, one a seed.
 pub struct Runs {
-    /// Its name.
     pub sender: String,
     /// Metric → values; the seeds in the same order for every sender. What left a race has fewer than the others.
     pub columns: BTreeMap<String, Vec<Option<f64>>>,
@@ -44,7 +43,6 @@ impl Runs {
     }
 }
 
-/// What proves something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// Tests whose levels depend on the number of runs: `evidence`.
@@ -61,7 +59,6 @@ pub struct Ranker {
     runs: Vec<Runs>,
     /// Criteria that some sender has, most important first.
     pub criteria: Vec<&'static Metric>,
-    /// Number of seeds.
     pub seeds: usize,
     /// False where all replicas of a run are identical.
     pub is_random: bool,
@@ -114,7 +111,6 @@ impl Ranker {
         ranker
     }
 
-    /// Criteria as they are looked at.
     pub(crate) fn steps(&self) -> &[&'static Metric] {
         &self.steps
     }
@@ -124,7 +120,6 @@ impl Ranker {
         &self.runs[index].sender
     }
 
-    /// The place of a sender.
     pub fn index(&self, sender: &str) -> usize {
         self.position(sender).expect("a sender of this comparison")
     }
@@ -139,7 +134,6 @@ impl Ranker {
         self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.runs[sender].played()])
     }
 
-    /// What a sender has in one session.
     pub(crate) fn value(&self, sender: usize, name: &str, session: usize) -> Option<f64> {
         self.runs[sender].columns.get(name)?[session]
     }
@@ -149,7 +143,6 @@ impl Ranker {
         self.runs[one].played().min(self.runs[other].played())
     }
 
-    /// What two have in these.
     pub(crate) fn sessions(
         &self,
         one: usize,

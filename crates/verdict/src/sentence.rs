@@ -73,7 +73,6 @@ struct Teller<'a> {
     ranker: &'a Ranker,
     decision: &'a Decision,
     best: &'a String,
-    /// Of what figures are.
     of: &'static str,
     /// Senders and the criteria of which the headline has their figures.
     described: RefCell<Vec<(String, &'static str)>>,

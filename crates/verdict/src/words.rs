@@ -37,7 +37,6 @@ impl Shown {
     }
 }
 
-/// Of what the figures are.
 pub(crate) fn quantity(ranker: &Ranker) -> &'static str {
     match (ranker.is_random, ranker.seeds >= stats::FEWEST_FOR_INTERVAL) {
         (false, _) => "",

@@ -6,7 +6,6 @@
 //! time that `poll_timeout` gave. `now` never goes back.
 
 use crate::Priority;
-use crate::cmsd::Cmsd;
 use crate::{Cmcd, PlaybackEvent};
 use playpath_units::{Duration, Rate, Time};
 
@@ -21,13 +20,10 @@ pub struct ConnectionId(pub u32);
 /// How the server writes the response into its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// As fast as the socket takes it.
     AsFastAsPossible,
     /// `bytes` every `every`, the first at once: the server agent of the Vegas paper.
     Chunks {
-        /// Bytes written at each heartbeat.
         bytes: u64,
-        /// The heartbeat.
         every: Duration,
     },
     /// A live object that is being encoded: pieces of equal size, each written when it exists. A response begins with its first
@@ -35,9 +31,7 @@ pub enum Delivery {
     AsEncoded {
         /// Number of pieces of the whole body.
         pieces: u32,
-        /// Those that exist already.
         encoded: u32,
-        /// When the next one exists.
         next_at: Time,
         /// And the others, one after the other.
         every: Duration,
@@ -91,27 +85,19 @@ fn nth_beat(from: Time, every: Duration, number: u64) -> Time {
     from + Duration::from_nanos(every.as_nanos().max(1).saturating_mul(number))
 }
 
-/// What kind of object is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectKind {
-    /// A whole multiplexed file.
     File,
-    /// A manifest or playlist.
     Manifest,
-    /// An initialisation segment.
     Init,
-    /// A video segment.
     Video,
-    /// An audio segment.
     Audio,
     /// Nothing is asked for: client data are told ([`Cmcd`], event mode), and answered without a body.
     Report,
 }
 
-/// Names the object of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// Kind of object.
     pub kind: ObjectKind,
     /// Segment number from 0; 0 where there are no segments.
     pub segment: u32,
@@ -120,40 +106,24 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// The one file of a progressive session.
     pub const FILE: ObjectRef = ObjectRef { kind: ObjectKind::File, segment: 0, representation: 0 };
 }
 
-/// An HTTP request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Connection it is sent on.
     pub connection: ConnectionId,
-    /// Its number.
     pub id: RequestId,
-    /// Bytes of the request line and headers.
     pub request_header_bytes: u32,
     /// Bytes of the response's status line and headers, before the body.
     pub response_header_bytes: u32,
-    /// Bytes of the response's body.
     pub body_bytes: u64,
     /// How the server writes the response.
     pub delivery: Delivery,
     /// Of its stream, on a connection that speaks HTTP/2; `None`: HTTP/1.1. A connection speaks one of them only.
     pub priority: Option<Priority>,
-    /// What is asked for.
     pub object: ObjectRef,
     /// Client data sent along (CTA-5004).
     pub cmcd: Option<Box<Cmcd>>,
-    /// The server tells of itself with the response (CTA-5006).
-    pub cmsd: Option<ServerPolicy>,
-}
-
-/// What a server tells besides what it measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerPolicy {
-    /// Highest rate that a session should choose (`mb`).
-    pub max_rate: Option<Rate>,
 }
 
 impl Request {
@@ -169,7 +139,6 @@ impl Request {
             priority: None,
             object: ObjectRef::FILE,
             cmcd: None,
-            cmsd: None,
         }
     }
 }
@@ -185,7 +154,6 @@ pub enum Action {
     /// The rest of this response is not wanted: the connection is reset, or the response read and ignored; under HTTP/2 its
     /// stream is reset. No [`Player::handle_body`] follows for it.
     Abandon(RequestId),
-    /// Close a connection.
     Close(ConnectionId),
 }
 
@@ -194,11 +162,9 @@ pub enum Action {
 pub struct AppReport {
     /// Size of the playout buffer in payload bytes.
     pub playout_buffer_bytes: u64,
-    /// Free space of the playout buffer now.
     pub playout_buffer_free_bytes: u64,
     /// Mean rate of the video.
     pub video_rate: Rate,
-    /// Starting up or starved.
     pub is_urgent: bool,
     /// The whole video as one object, in payload bytes and media time; none where it comes in pieces.
     pub whole: Option<(u64, Duration)>,
@@ -215,9 +181,6 @@ pub trait Player: Send {
     /// `bytes` more in-order body bytes of the response to `request` were read.
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64);
 
-    /// The header of the response to `request` was read, and the server tells of itself in it.
-    fn handle_server_data(&mut self, _now: Time, _request: RequestId, _cmsd: &Cmsd) {}
-
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Harmless if called early.
     fn handle_timeout(&mut self, now: Time);
 
@@ -228,7 +191,6 @@ pub trait Player: Send {
     /// The viewer wants to go on at `to`. Players that cannot seek go on where they are; a scenario refuses seeks for them.
     fn handle_seek(&mut self, _now: Time, _to: Duration) {}
 
-    /// Next thing to do.
     fn poll_action(&mut self) -> Option<Action>;
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called; [`Time::MAX`] if never. A player whose reading is

@@ -25,7 +25,6 @@ class Difference:
 
     Attributes
     ----------
-    sender, best, metric : str
     mean : float
         Mean of sender minus best, in the metric's unit.
     median : float or None
@@ -40,7 +39,6 @@ class Difference:
         The relation is "apart": `p_adjusted` is at most the level that this number of runs and this criterion have.
     n, noticed : int
         Pairs, and those that differ by more than the margin.
-    relation : {"alike", "apart", "open"}
     more_runs : int or None
         Estimate of the further runs that would settle an open difference.
     """

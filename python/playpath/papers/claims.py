@@ -18,8 +18,6 @@ stand still for longer nor show less of what was due, beyond what one notices. A
 there is *reproduced by count only*: fewer frames are discarded, for instance, because the picture stands still.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

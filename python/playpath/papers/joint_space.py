@@ -9,8 +9,6 @@ the base. What runs in both lengths tells how far the short one can be trusted (
 That such a set exists says that the paper's setting allows its claims. It does not say that the authors had it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

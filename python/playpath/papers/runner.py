@@ -5,8 +5,6 @@ scenario share its cells. A finished cell is written at once, so a killed run go
 the same table.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """What this machine can run, and what is missing and how to get it. Quick, and never fails."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform
@@ -30,8 +28,6 @@ class Check:
     ----------
     area : str
         What it is needed for.
-    name : str
-    is_there : bool
     detail : str
         What was found.
     remedy : str

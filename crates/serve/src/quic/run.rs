@@ -23,7 +23,6 @@ use std::path::Path;
 
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
-/// Bytes of one call.
 const MOST_BYTES: usize = 65_535;
 /// What is asked of the kernel for a socket's buffers: several round trips of a fast client.
 const SOCKET_BUFFER: usize = 4 << 20;
@@ -57,7 +56,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store, tls, Box::new(Random));
     arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
-    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if arguments.record.is_some() {
         server.record(Recorder::new(arguments.sample), address);
     }

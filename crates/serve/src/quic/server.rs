@@ -23,7 +23,6 @@ use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Kind;
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
 use playpath_units::{Duration, Time};
-use playpath_video::ServerPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -39,15 +38,12 @@ pub const HEADERS: u32 = 48;
 /// Answers to strangers that wait to leave; more are not sent.
 const MOST_REFUSALS: usize = 64;
 
-/// Settings of a server.
 pub struct Settings {
-    /// Congestion control.
     pub sender: SenderSpec,
     /// Settings of its endpoint, as a scenario has them.
     pub endpoint: Config,
     /// UDP payload that the way to every client carries.
     pub largest_datagram: u32,
-    /// What strangers may take.
     pub limits: Limits,
 }
 
@@ -71,14 +67,12 @@ impl Settings {
     }
 }
 
-/// See the module.
 pub struct Server {
     settings: Settings,
     store: Store,
     tls: Tls,
     tokens: Tokens,
     secrets: Box<dyn Secrets>,
-    /// By age.
     sessions: BTreeMap<u64, Session>,
     half_open: BTreeSet<u64>,
     /// Own connection ids, and those that clients chose for their first packets.
@@ -91,7 +85,6 @@ pub struct Server {
     next_id: u64,
     accesses: VecDeque<Access>,
     parameters: Option<AppParameters>,
-    policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
     /// What is kept of the connections, and the address that stands for this end in it.
     recorder: Option<(Recorder, SocketAddr)>,
@@ -100,7 +93,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serve `store`.
     pub fn new(settings: Settings, store: Store, tls: Tls, secrets: Box<dyn Secrets>) -> Server {
         Server {
             settings,
@@ -119,7 +111,6 @@ impl Server {
             next_id: 0,
             accesses: VecDeque::new(),
             parameters: None,
-            policy: None,
             reports: VecDeque::new(),
             recorder: None,
             qlogs: None,
@@ -136,7 +127,6 @@ impl Server {
         self.recorder = Some((recorder, local));
     }
 
-    /// What was recorded, with a last look.
     pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
         self.sample(now);
         self.recorder.take().map(|(recorder, _)| recorder)
@@ -155,11 +145,6 @@ impl Server {
         self.parameters = Some(parameters);
     }
 
-    /// Tell players of the server with each file (CTA-5006).
-    pub fn tell_players(&mut self, policy: ServerPolicy) {
-        self.policy = Some(policy);
-    }
-
     /// The oldest answer that has arrived and was not taken.
     pub fn poll_access(&mut self) -> Option<Access> {
         self.accesses.pop_front()
@@ -170,7 +155,6 @@ impl Server {
         self.reports.pop_front()
     }
 
-    /// Clients at the moment.
     pub fn clients(&self) -> usize {
         self.sessions.len()
     }
@@ -274,7 +258,6 @@ impl Server {
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.parameters.into_iter().for_each(|parameters| session.tell(now, parameters));
-        self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
         self.cids.extend(cids.iter().map(|cid| (cid.clone(), id)));
@@ -310,7 +293,6 @@ impl Server {
         }
     }
 
-    /// Timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
             self.sample(now);

@@ -75,7 +75,6 @@ impl MptcpConnection {
         self.events |= 1 << event as u8;
     }
 
-    /// TCP settings of a subflow.
     pub(super) fn subflow_config(&self, config: Config, path: usize) -> Config {
         Config {
             mss: config.mss.saturating_sub(option_bytes(&config)).max(1),
@@ -168,7 +167,6 @@ impl MptcpConnection {
         self.level.reinject_held(path, self.subflows.usable(), |start| held.binary_search(&start).is_ok());
     }
 
-    /// The path is gone for good.
     #[cold]
     pub(super) fn bury(&mut self, path: usize) {
         self.subflows.touch(path).stage = Stage::Dead;

@@ -11,20 +11,17 @@ mod seek;
 
 pub use seek::{Seek, Target, When};
 
-use crate::cmsd::Cmsd;
 use crate::{Action, AppReport, ConnectionId, EventKind, EventLog, FinishReason, PlaybackEvent, Player, RequestId};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a viewer means to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Habits {
     /// Leaves so long after pressing play.
     pub leaves_after: Option<Duration>,
     /// Leaves when nothing has moved for so long: start-up, stall or seek.
     pub patience: Option<Duration>,
-    /// Leaves when stalls add up to this.
     pub stall_limit: Option<Duration>,
     /// The first two are means of exponential draws.
     pub is_drawn: bool,
@@ -51,13 +48,11 @@ impl Habits {
         *self != Habits { is_drawn: self.is_drawn, ..Habits::default() }
     }
 
-    /// Whether the player must be able to seek.
     pub fn has_seeks(&self) -> bool {
         !self.seeks.is_empty() || self.restless.is_some()
     }
 }
 
-/// A player and who watches it.
 pub struct Viewer {
     player: Box<dyn Player>,
     log: EventLog,
@@ -227,10 +222,6 @@ impl Player for Viewer {
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         self.player.handle_connected(now, connection);
         self.follow();
-    }
-
-    fn handle_server_data(&mut self, now: Time, request: RequestId, cmsd: &Cmsd) {
-        self.player.handle_server_data(now, request, cmsd);
     }
 
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {

@@ -1,7 +1,5 @@
 """`playpath report`: one HTML file from a folder of results."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated
@@ -15,11 +13,6 @@ from playpath.results.comparison import Comparison
 from playpath.results.record import Session
 from playpath.show import console
 from playpath.sweep import SweepResult
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(command)
 
 
 def command(

@@ -1,7 +1,5 @@
 """`playpath reproduce`: a paper's grid, figures and claims, judged."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -46,11 +44,6 @@ class _Interruptible(Protocol):
 
 
 _Found = TypeVar("_Found", bound=_Interruptible)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(command)
 
 
 def command(

@@ -1,7 +1,5 @@
 """What `population compare` and `sweep` share: a store, executors, progress, Ctrl-C, the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar

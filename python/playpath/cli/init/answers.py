@@ -3,8 +3,6 @@
 Nothing is checked here: the engine reads the text, and its message is shown to the user.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -38,7 +36,7 @@ _RATES_MBPS = (5.0, 3.0, 2.0, 1.0, 0.5, 0.2)
 _CARRIED = 0.7
 """Of a path's mean rate, that a video may take and every sender still has a chance."""
 MANIFESTS = (".mpd", ".m3u8")
-FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
+FILES = (".csv", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
     "rate": "what the narrowest link carries",
     "rtt": "there and back, without waiting in queues",
@@ -126,11 +124,6 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
         Where it will be: from there names of files start.
     beside : path, optional
         Where the trace of a shipped scenario lies as yet.
-
-    Raises
-    ------
-    InputError
-        There is no shipped scenario of the name in `like`.
     """
     given = {**DEFAULTS, **answers}
     run = (

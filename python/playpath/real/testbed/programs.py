@@ -1,7 +1,5 @@
 """Where the kernel world's own programs are: named by the user, in the package, in the source tree, on the PATH."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,13 +16,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def find(name: str, package: Path = _PACKAGE) -> str:
-    """Path of one of our programs; `PLAYPATH_EMULATOR` and its like name another file.
-
-    Raises
-    ------
-    MissingToolError
-        It is nowhere, or what was named is no program; one line with the remedy.
-    """
+    """Path of one of our programs; `PLAYPATH_EMULATOR` and its like name another file."""
     variable = name.upper().replace("-", "_")
     if own := os.environ.get(variable):
         if os.access(own, os.X_OK):

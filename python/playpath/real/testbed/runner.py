@@ -125,11 +125,6 @@ def run_kernel(
     Returns
     -------
     RealRecord
-
-    Raises
-    ------
-    TestbedError
-        The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
@@ -257,7 +252,7 @@ class _Session:
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if WORLDS[world].has_own_endpoint else self._default_carrier())
-        signalling.check(scenario, player, self._carrier.world, len(self.used))
+        signalling.check(scenario, player)
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
             raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
         self._carrier.check(scenario, sender)

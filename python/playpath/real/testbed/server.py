@@ -1,7 +1,5 @@
 """The HTTP server of a run: nginx in the server's namespace, with its own configuration and the run's folder."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil
@@ -56,7 +54,7 @@ http {{
 # its way.
 _BRIDGE = """
         auth_request /_playpath;
-{server_data}        location / {{
+        location / {{
             set $playpath_file $request_filename;
         }}
         location = /_playpath {{
@@ -65,7 +63,6 @@ _BRIDGE = """
             proxy_pass_request_body off;
             proxy_set_header Content-Length "";
             proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
-            proxy_set_header X-Playpath-Local $server_addr:$server_port;
             proxy_set_header X-Playpath-Uri $request_uri;
             proxy_set_header X-Playpath-File $playpath_file;
             proxy_connect_timeout 100ms;
@@ -78,12 +75,6 @@ _BRIDGE = """
             internal;
             return 204;
         }}
-"""
-
-# The bridge's answer carries the header (CTA-5006); nginx leaves out one without a value.
-_SERVER_DATA = """        auth_request_set $playpath_cmsd $upstream_http_cmsd_dynamic;
-        add_header CMSD-Dynamic $playpath_cmsd;
-        add_header Access-Control-Expose-Headers CMSD-Dynamic;
 """
 
 # Reports are handed on whole; what the bridge has taken is answered 204.
@@ -174,7 +165,7 @@ class WebServer:
 
 
 def _asking(bridge: Path, signalling: Signalling) -> str:
-    return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if signalling.server_data else "")
+    return _BRIDGE.format(socket=bridge)
 
 
 def _run_listeners_under(control: str, pid: int) -> None:

@@ -1,7 +1,5 @@
 """The page of a comparison."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from html import escape

@@ -22,7 +22,6 @@ pub(super) struct Track {
     abr: Box<dyn Abr>,
     lines: Lines,
     transfers: Vec<Transfer>,
-    /// Next segment to ask for.
     next_segment: usize,
     /// First segment of what is fetched without a gap.
     began_at: usize,
@@ -59,8 +58,6 @@ pub(super) struct Track {
     pub claims: VecDeque<ReportedBuffer>,
     pub urgent: bool,
     pub last_estimate: Option<playpath_units::Rate>,
-    /// Highest representation that the server suggests.
-    most: usize,
 }
 
 impl Track {
@@ -95,7 +92,6 @@ impl Track {
             claims: VecDeque::new(),
             urgent: true,
             last_estimate: None,
-            most: ladder.count() - 1,
             ladder,
         }
     }
@@ -136,26 +132,11 @@ impl Track {
         self.lines.close_all(io);
         self.transfers.clear();
     }
-    /// A connection that is established.
     pub fn ready_connection(&self) -> Option<ConnectionId> {
         self.lines.ready()
     }
     pub fn handle_connected(&mut self, now: Time, connection: ConnectionId, io: &mut Io) -> bool {
         self.lines.handle_connected(now, connection, io)
-    }
-
-    /// The server's estimate for the response to `request`.
-    pub fn note_estimate(&mut self, request: RequestId, bits_per_sec: f64, weight: f64) {
-        if let Some(transfer) = self.transfers.iter_mut().find(|transfer| transfer.request == request) {
-            transfer.estimate = Some((bits_per_sec, weight));
-        }
-    }
-
-    /// The server suggests no rate above this one; a suggestion below the lowest is none, as in dash.js.
-    pub fn suggest_at_most(&mut self, bits_per_sec: f64) {
-        let rungs = 0..self.ladder.count();
-        let highest = rungs.rev().find(|&rung| self.ladder.bits_per_sec(rung) <= bits_per_sec);
-        self.most = highest.unwrap_or(self.ladder.count() - 1);
     }
 
     /// Body bytes of `request` arrived. Cheap unless something follows from it.
@@ -250,7 +231,6 @@ impl Track {
         transfer.notify_at = arrivals.next_mark(transfer.total);
     }
 
-    /// The response to `request` is complete.
     pub fn finish(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> Option<Finished> {
         let index = self.transfers.iter().position(|transfer| transfer.request == request)?;
         self.note_first_byte(now, index, at.config, io);
@@ -290,7 +270,6 @@ impl Track {
         Some(Finished { what: transfer.what, download })
     }
 
-    /// A segment is there.
     fn complete(&mut self, download: &Download, request: RequestId, at: &Moment, io: &mut Io) {
         let (now, config) = (at.now, at.config);
         let Download { segment, representation, .. } = *download;
@@ -427,7 +406,6 @@ impl Track {
         at.playback.position(looked_at)
     }
 
-    /// The level as the client knows it.
     fn known_level(&self, at: &Moment) -> Duration {
         self.appended_end().saturating_sub(self.known_position(at))
     }

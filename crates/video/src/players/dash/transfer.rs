@@ -60,17 +60,13 @@ pub(super) struct Transfer {
     pub reports: u32,
     pub level_at_request: Duration,
     pub is_replacement: bool,
-    /// The response is an error's.
     pub is_error: bool,
     /// Until when its first byte must be here.
     pub deadline: Time,
-    /// The server's estimate of the throughput in bit/s, and its share in the sample.
-    pub estimate: Option<(f64, f64)>,
     /// Of a response that is encoded while it is sent.
     pub arrivals: Option<Arrivals>,
 }
 
-/// What the arrival of bytes led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// Not a request of this track.
@@ -79,11 +75,9 @@ pub(super) enum Arrival {
     Quiet,
     /// First byte, progress report, or enough for the next request.
     Progress,
-    /// The response is complete.
     Complete,
 }
 
-/// A response that is complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Finished {
     pub what: What,
@@ -95,15 +89,6 @@ impl Transfer {
     /// Its first byte should have been here.
     pub fn is_late(&self, now: Time) -> bool {
         self.first_byte_at.is_none() && self.deadline <= now
-    }
-
-    /// Rate of the bursts, or as the server's estimate has a share in it; `None`: as the times tell.
-    fn rate(&self, now: Time) -> Option<f64> {
-        let bursts = self.arrivals.and_then(|arrivals| arrivals.bits_per_sec());
-        let Some((etp, weight)) = self.estimate else { return bursts };
-        let seconds = now.saturating_since(self.first_byte_at.unwrap_or(now)).as_secs_f64();
-        let own = bursts.or((seconds > 0.0).then(|| self.received as f64 * 8.0 / seconds));
-        Some(own.map_or(etp, |own| own * (1.0 - weight) + etp * weight))
     }
 
     /// `level` as the client knows it before it has the last bytes.
@@ -123,7 +108,7 @@ impl Transfer {
             level_before: level,
             is_abandoned,
             is_replacement: self.is_replacement,
-            burst_bits_per_sec: self.rate(now),
+            burst_bits_per_sec: self.arrivals.and_then(|arrivals| arrivals.bits_per_sec()),
         })
     }
 }

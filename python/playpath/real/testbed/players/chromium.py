@@ -66,7 +66,7 @@ class InChromium:
     library: Library
     ports: tuple[int, ...] = ()
     sends_cmcd = True
-    reads_server_data = False
+    sends_reports = False
     manifest = media.MANIFEST
 
     def check(self, scenario: resolved.Document) -> None:

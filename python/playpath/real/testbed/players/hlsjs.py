@@ -1,9 +1,7 @@
 """hls.js in Chromium without a window, with CMCD in the query: playlists and fragments of the same ladder that `dashjs` plays.
 
-As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests and reads no server data.
+As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests.
 """
-
-from __future__ import annotations
 
 from playpath.real.testbed import media
 from playpath.real.testbed.players.chromium import InChromium

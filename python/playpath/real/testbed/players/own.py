@@ -23,7 +23,7 @@ class Own:
     name = "own"
     ports: tuple[int, ...] = ()
     sends_cmcd = False
-    reads_server_data = True
+    sends_reports = True
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs its program."""

@@ -53,7 +53,7 @@ class Vlc:
     name = "vlc"
     ports: tuple[int, ...] = ()
     sends_cmcd = False
-    reads_server_data = False
+    sends_reports = False
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs VLC; plays `progressive` and `dash`."""

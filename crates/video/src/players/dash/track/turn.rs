@@ -72,7 +72,6 @@ impl Track {
         let decision = self.answer.take().unwrap_or_else(|| self.ask(at));
         match decision.choice {
             Choice::Fetch(choice) => {
-                let choice = choice.min(self.most);
                 if self.current != Some(choice) {
                     self.change_rung(at, choice);
                 }
@@ -106,7 +105,6 @@ impl Track {
         self.ladder.start_of(before).max(self.appended_end())
     }
 
-    /// The segment that is asked for next.
     pub(super) fn next_in_turn(&self) -> usize {
         self.retry.map_or(self.next_segment, |(segment, _)| segment)
     }
