@@ -135,7 +135,7 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 15] = [
+const QUIC: [Field; 14] = [
     Field {
         spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
         read: |t, key, c| c.datagram_bytes = t.get(key),
@@ -261,14 +261,6 @@ const QUIC: [Field; 15] = [
         write: |c| json!(Bytes(c.flow.connection).to_string()),
     },
     Field {
-        spec: ParamSpec::new("max_connection_window", Kind::Size, "Up to where that one doubles.")
-            .otherwise(OF_CLIENT)
-            .example("\"2 MiB\"")
-            .since("0.3"),
-        read: |t, key, c| set_bytes(t, key, &mut c.flow.max_connection),
-        write: |c| json!(Bytes(c.flow.max_connection).to_string()),
-    },
-    Field {
         spec: ParamSpec::new("send_buffer", Kind::Size, "What the server holds of each stream, sent or not.")
             .otherwise(OF_STACK)
             .example("\"1 MB\"")
@@ -281,7 +273,6 @@ const QUIC: [Field; 15] = [
 const OF_STACK: &str = "the stack's";
 const OF_CLIENT: &str = "the client's";
 
-/// The declarations alone.
 pub const QUIC_KEYS: [ParamSpec; 2 + QUIC.len()] = {
     let mut keys = [STACK; 2 + QUIC.len()];
     keys[1] = CLIENT;

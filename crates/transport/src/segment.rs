@@ -21,17 +21,13 @@ impl Flags {
     pub const FIN: Flags = Flags(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Flags = Flags(0x02);
-    /// Reset the connection.
     pub const RST: Flags = Flags(0x04);
-    /// Push.
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgement field is significant.
     pub const ACK: Flags = Flags(0x10);
-    /// ECN-Echo.
     pub const ECE: Flags = Flags(0x40);
     /// Congestion Window Reduced.
     pub const CWR: Flags = Flags(0x80);
-    /// Accurate ECN.
     pub const AE: Flags = Flags(0x100);
 
     /// The counter in AE, CWR and ECE (RFC 9768 §3.2.2), 0 to 7.
@@ -43,15 +39,12 @@ impl Flags {
         Flags(self.0 & !(7 << 6) | (counter as u16 & 7) << 6)
     }
 
-    /// All flags of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Any flag of `other` is set.
     pub const fn intersects(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
-    /// `self` and `other` together.
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
@@ -74,9 +67,7 @@ pub enum Ecn {
 /// Timestamps option (RFC 7323 §3). Clock: microseconds, modulo 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timestamps {
-    /// TSval.
     pub value: u32,
-    /// TSecr.
     pub echo: u32,
 }
 
@@ -98,7 +89,6 @@ impl SackBlocks {
         self.count += 1;
         true
     }
-    /// Drop the last block.
     pub fn pop(&mut self) {
         self.count = self.count.saturating_sub(1);
         self.blocks[usize::from(self.count)] = (0, 0);
@@ -107,7 +97,6 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count.min(4))]
     }
-    /// Number of blocks.
     pub const fn len(&self) -> usize {
         self.count as usize
     }
@@ -183,32 +172,23 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
-/// One TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// Sequence number of the first payload byte (or of SYN or FIN).
     pub seq: u32,
-    /// Acknowledgement number.
     pub ack: u32,
-    /// Payload bytes.
     pub payload_len: u32,
     /// Receive window in bytes, unscaled.
     pub window: u32,
-    /// Header flags.
     pub flags: Flags,
-    /// IP codepoint.
     pub ecn: Ecn,
     /// Header bytes by the sender's profile; zero: computed from the options.
     pub fixed_header_bytes: u8,
-    /// Options of a SYN.
     pub syn_options: SynOptions,
-    /// Timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks.
     pub sack: SackBlocks,
     /// Bytes under each ECN codepoint.
     pub accecn: Option<AccEcn>,
-    /// MPTCP option.
     pub mptcp: MptcpOption,
 }
 

@@ -1,7 +1,5 @@
 """How the sessions of all seeds lie around each other in time: of each sender's series the middle 80 %, second by second."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 
@@ -73,12 +71,7 @@ def at_seconds(columns: Columns, name: str) -> np.ndarray:
 
 
 def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
-    """A row for each sender, series, column and second at which at least two seeds have a value.
-
-    Parameters
-    ----------
-    outlines : mapping of (sender, seed) to outline
-    """
+    """A row for each sender, series, column and second at which at least two seeds have a value."""
     senders = list(dict.fromkeys(sender for sender, _ in outlines))
     rows = [
         row

@@ -1,7 +1,5 @@
 """What an hour of video costs a sender: bytes sent, those sent again, and money."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 from playpath.base.frames import pl
@@ -20,7 +18,6 @@ class HourlyCost:
 
     Attributes
     ----------
-    sender : str
     sent_gb, retransmitted_gb : float
         Gigabytes (10^9) that left the server in data packets, headers included; those of them that were sent again.
     price : float or None

@@ -1,7 +1,5 @@
 """A comparison made of finished sessions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

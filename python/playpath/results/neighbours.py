@@ -1,7 +1,5 @@
 """What a sender leaves to the others on its path: the traffic of the scenario."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 from playpath.base.frames import pl
@@ -14,7 +12,6 @@ class Neighbours:
 
     Attributes
     ----------
-    sender : str
     goodput_mbps : float
         Of all of them in a session, on average.
     loss_ratio : float

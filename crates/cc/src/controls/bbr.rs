@@ -39,7 +39,6 @@ use playpath_units::{Duration, Rate, Time};
 use policer::Policer;
 use quinn::QuinnBbr;
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "bbr",
     aliases: &["bbr1"],
@@ -76,7 +75,6 @@ const CWND_GAIN: ParamSpec = ParamSpec::number(
 );
 const PROBE_RTT: ParamSpec =
     ParamSpec::flag("probe_rtt", true, "drain the queue for 200 ms when min_rtt is 10 s old; off only for study");
-/// Parameter `quantum`.
 pub(crate) const QUANTUM: ParamSpec = ParamSpec::word(
     "quantum",
     "linux",

@@ -46,7 +46,6 @@ use playpath_units::{Duration, Rate, Time};
 use probe_bw::Probing;
 use probe_rtt::MinRtt;
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "bbr3",
     aliases: &[],

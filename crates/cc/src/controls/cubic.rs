@@ -31,7 +31,6 @@ use crate::parts::windows::{ECN_BETA, REDUCE_FROM, remaining_after};
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, CongestionEvent, IdleRestart, ParamSpec, Params, Rto, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "cubic",
     aliases: &[],
@@ -65,7 +64,6 @@ pub(crate) const GROWTH: ParamSpec = ParamSpec::word(
     "by RFC 9438 with c and beta; or with its own constants as Linux's tcp_cubic.c, in whole packets, or as a QUIC stack",
 );
 
-/// CUBIC's state.
 pub struct Cubic {
     c: f64,
     beta: f64,

@@ -34,7 +34,6 @@ impl Growth {
     pub const FULL: Growth = Growth { divisor: 1.0, is_over: false };
 }
 
-/// State of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HyStartPlusPlus {
     /// [`Duration::MAX`], the RFC's infinity, before the first sample.
@@ -45,7 +44,6 @@ pub struct HyStartPlusPlus {
     css_rounds: u32,
 }
 
-/// Conservative slow start (CSS).
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
     baseline_min_rtt: Duration,
@@ -64,17 +62,14 @@ impl HyStartPlusPlus {
         }
     }
 
-    /// Another CSS_ROUNDS.
     pub fn set_css_rounds(&mut self, css_rounds: u32) {
         self.css_rounds = css_rounds;
     }
 
-    /// In conservative slow start.
     pub fn is_conservative(&self) -> bool {
         self.conservative.is_some()
     }
 
-    /// Take an ACK.
     pub fn on_ack(&mut self, ack: &Ack) -> Growth {
         if ack.round_start && self.start_round() {
             return Growth { divisor: CSS_GROWTH_DIVISOR, is_over: true };

@@ -64,11 +64,6 @@ def check_machine(
     -------
     float
         99th percentile of lateness of the worst direction of a path, in milliseconds.
-
-    Raises
-    ------
-    TestbedError
-        It does not: one line with how late, what takes the cores, and what to do.
     """
     paths = [
         _plain(path, figures)

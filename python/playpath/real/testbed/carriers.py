@@ -69,7 +69,6 @@ class Carried:
         How the connections used the paths, as far as the carrier sees it.
     subflows : list of Subflow
         What was measured of each path; empty: the sampled sockets tell.
-    warnings : list of str
     flows : list of Flow
         Connections, or subflows, that it has sampled itself.
     """

@@ -91,7 +91,6 @@ class CrossTraffic:
         Server ports of the TCP sources, and their names.
     datagram_ports : dict of str to int
         Names of the datagram sources, and their server ports.
-    warnings : list of str
     """
 
     def __init__(self, bed: Testbed, scenario: resolved.Document, sources: Sequence[Source]) -> None:

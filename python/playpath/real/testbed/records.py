@@ -45,7 +45,6 @@ class Measured:
     ----------
     played : Played or None
         None without a video.
-    sampled : list of Flow
     traffic : list of dict
         As CrossTraffic.stop gives it.
     report : dict

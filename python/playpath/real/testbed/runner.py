@@ -125,11 +125,6 @@ def run_kernel(
     Returns
     -------
     RealRecord
-
-    Raises
-    ------
-    TestbedError
-        The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)

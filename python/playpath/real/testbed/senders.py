@@ -57,13 +57,7 @@ class Sending:
 
 
 def translate(sender: resolved.Sender) -> Sending:
-    """The kernel control, its parameters and the namespace's sysctls for a resolved sender.
-
-    Raises
-    ------
-    UnsupportedError
-        The kernel has no such control, or does not take a value of its parameters.
-    """
+    """The kernel control, its parameters and the namespace's sysctls for a resolved sender."""
     validation = sender.get("validation", "rfc2861")
     try:
         found = engine.kernel_control(sender["cc"], validation)

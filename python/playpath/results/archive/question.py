@@ -120,14 +120,8 @@ def question_of(result: Result, source: Path | None) -> Question:
 
     Parameters
     ----------
-    result : Comparison, SweepResult or PopulationResult
     source : path, optional
         The population's file, which the results do not hold; without it the shipped one of its name.
-
-    Raises
-    ------
-    InputError
-        The files that the result was made from are not there, or have changed since.
     """
     if isinstance(result, Comparison):
         scenario = result.scenario

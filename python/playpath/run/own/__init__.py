@@ -43,11 +43,6 @@ def complete(resolved: Document, base: str) -> None:
         Changed in place: names of files become names of modules.
     base : str
         Folder of the scenario.
-
-    Raises
-    ------
-    InputError
-        It cannot be found or made, or is not what an earlier hash was of: one line.
     """
     for where, kind, entry in _entries(resolved):
         _into_search(entry, base)
@@ -60,13 +55,7 @@ def complete(resolved: Document, base: str) -> None:
 
 
 def require_importable(scenario: Scenario) -> None:
-    """Whether workers can load it: not where it was defined in a notebook, a prompt or a function.
-
-    Raises
-    ------
-    InputError
-        With the remedy.
-    """
+    """Whether workers can load it: not where it was defined in a notebook, a prompt or a function."""
     for name in own_code(scenario.resolved):
         if name.startswith(HERE):
             raise InputError(
@@ -91,18 +80,12 @@ def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callabl
 
     Parameters
     ----------
-    kind : {"control", "rule"}
     reference : str
         `module:Name`.
     params_json : str
         Keyword arguments.
     sha256 : str
         What the source must hash to.
-
-    Raises
-    ------
-    InputError
-        One line.
     """
     params = json.loads(params_json)
     if _digest(reference) != sha256:

@@ -1,7 +1,5 @@
 """Playback events of a real player, in the words and with the fields of a record: figures follow from them in the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
