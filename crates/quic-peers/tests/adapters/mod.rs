@@ -1,10 +1,10 @@
 //! Controls of the registry under quinn's and noq's interfaces: the same control on the same link in three independent stacks.
 
 use crate::bed::laws::Reno;
-use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, habits, noq_s_pacer, play, play_over, stock};
-use crate::{cells, is_close, length};
+use crate::bed::{Cell, Noq, Ours, Outcome, Quinn, cubic, habits, noq_s_pacer, play, play_over, stock};
+use crate::{Make, cells, cubic_of, is_close, length};
 use noq_proto::congestion::ControllerFactory;
-use playpath_cc::{CongestionControl, QuicStack, entries};
+use playpath_cc::{CongestionControl, QuicStack, Stack, entries};
 use playpath_quic_peers::{AppParameters, Choice, Duration, Rate, noq, quinn};
 use playpath_transport::quic::config::{Config, Pacing};
 use std::sync::Arc;
@@ -100,8 +100,13 @@ fn agree_over_two_paths(cells: &[Cell], pacer: fn(Duration) -> Pacing) -> usize 
     let is_alike = |cell: &&Cell| {
         let paths = [**cell; 2];
         let seeds = if cell.loss > 0.0 { SEEDS } else { 1 };
-        let theirs = |seed| play_over(Noq::new(seed, 2), &paths, seed, length(cell));
-        let ours = |seed| play_over(Ours::over(law, 2, pacer(cell.rtt)), &paths, seed, length(cell));
+        let (theirs, ours): (fn(u64) -> Noq, Make) = if cell.control == "cubic" {
+            (|seed| Noq::with(cubic(), seed, 2), noq_s_cubic)
+        } else {
+            (|seed| Noq::new(seed, 2), law)
+        };
+        let theirs = |seed| play_over(theirs(seed), &paths, seed, length(cell));
+        let ours = |seed| play_over(Ours::over(ours, 2, pacer(cell.rtt)), &paths, seed, length(cell));
         let later = |outcome: Outcome| Outcome { packets_lost: outcome.lost_later, ..outcome };
         let [ours, theirs] = [Outcome::mean((0..seeds).flat_map(ours)), Outcome::mean((0..seeds).flat_map(theirs))];
         is_close(cell.control, cell, later(ours), ("noq", later(theirs)))
@@ -112,6 +117,10 @@ fn agree_over_two_paths(cells: &[Cell], pacer: fn(Duration) -> Pacing) -> usize 
 /// noq's NewReno is quinn's.
 fn law() -> Box<dyn CongestionControl> {
     Box::new(Reno::new())
+}
+
+fn noq_s_cubic() -> Box<dyn CongestionControl> {
+    cubic_of(Stack::Noq)
 }
 
 /// The pacer makes the difference that there was: noq lets no more go at once than 10 ms hold, one to three packets here, where quinn lets
@@ -130,6 +139,16 @@ fn over_two_paths_ours_and_noq_agree_in_some_cells() {
 fn over_two_paths_ours_and_noq_agree() {
     let cells = cells("newreno", &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]);
     assert!(agree_over_two_paths(&cells, noq_s_pacer) >= 22);
+}
+
+/// The same with noq's CUBIC, goodput within 2 % in all. Two cells more cannot be compared: at 150 ms with 2 BDP of queue and at most 0.1 %
+/// of loss noq stands still, nothing being due at either end; why was not found. Without loss ours gets 18.9 Mbit/s of each path there.
+#[test]
+#[ignore = "22 cells: minutes in release"]
+fn over_two_paths_ours_and_noq_agree_with_cubic() {
+    let mut cells = cells("cubic", &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]);
+    cells.retain(|cell| cell.rtt < Duration::from_millis(150) || cell.queue < 2.0 || cell.loss > 0.001);
+    assert_eq!(agree_over_two_paths(&cells, noq_s_pacer), 22);
 }
 
 /// Beside a path of 60 ms one of 120 is acknowledged over the first: it carries in noq what one of 60 + 30 = 90 ms carries in ours, which

@@ -6,7 +6,7 @@ mod noq;
 mod ours;
 mod quinn;
 
-pub use noq::{Noq, noq_s_pacer};
+pub use noq::{Noq, cubic, noq_s_pacer};
 pub use ours::{Ours, habits, stock};
 pub use quinn::Quinn;
 

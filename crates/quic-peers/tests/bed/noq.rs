@@ -4,7 +4,7 @@ use super::both::ends;
 use super::{DATAGRAM, Ends};
 use crate::trusting;
 use bytes::BytesMut;
-use noq_proto::congestion::{ControllerFactory, NewRenoConfig};
+use noq_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, FourTuple, PathId,
@@ -44,11 +44,18 @@ fn open_paths(connection: &mut Connection, at: Instant) {
     }
 }
 
-type Control = Arc<dyn ControllerFactory + Send + Sync>;
+pub type Control = Arc<dyn ControllerFactory + Send + Sync>;
 
 /// noq's own NewReno.
 fn newreno() -> Control {
     let mut config = NewRenoConfig::default();
+    config.initial_window(10 * u64::from(DATAGRAM));
+    Arc::new(config)
+}
+
+/// noq's own CUBIC.
+pub fn cubic() -> Control {
+    let mut config = CubicConfig::default();
     config.initial_window(10 * u64::from(DATAGRAM));
     Arc::new(config)
 }
