@@ -6,8 +6,8 @@
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
- *     lost without are, but not below what the flow gets in a min_rtt; others of a viewer are nothing; while the viewer is short no
- *     other cut falls below P, and each takes a `weight`th of CUBIC's;
+ *     lost without are, but not below what the flow gets in a min_rtt; others of a viewer are nothing; no other cut of a viewer who has
+ *     no time falls below P, and while it is short each takes a `weight`th of CUBIC's; after a timeout slow start is a first one;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
  * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
@@ -209,21 +209,25 @@ LAW_INLINE u64 slack_between_cuts_us(u64 window_q16, u64 srtt_us, u64 zero)
 }
 
 /* How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
- * cuts until `enough` is won back. Rates in packets a second / 2^10, ratios / 2^20. */
+ * cuts until `enough` is won back, none where half of what the flow gets is enough. Rates in packets a second / 2^10, ratios / 2^20. */
 LAW_INLINE u64 slack_reserve_ns(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US), weight = LAW_PARAM(param, SLACK_WEIGHT);
 	u64 needed = (LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS) << 7) / law_max(view->mss, 1);
-	u64 window, ratio, cuts;
+	u64 window, ratio, cuts = 0;
 
-	if (!s->mean_rate || weight <= SLACK_WEIGHT_SCALE)
+	if (!s->mean_rate)
 		return SLACK_MAX_NS;
 	needed = law_min(needed, 1ULL << 34);
 	window = law_min(needed * srtt / 1000000 << 6, LAW_MAX_WINDOW * Q16);
 	/* 2^32 / 10^6 = 4295 */
-	ratio = law_clamp((needed * 4295 << 10) / s->mean_rate, SLACK_NEWCOMER * SLACK_ONE_Q20, SLACK_ONE_Q20 << 10);
+	ratio = law_min((needed * 4295 << 10) / s->mean_rate, SLACK_ONE_Q20 << 10);
+	ratio = law_max(ratio, SLACK_NEWCOMER * law_min(ratio, SLACK_ONE_Q20));
+	if (ratio > SLACK_ONE_Q20 && weight <= SLACK_WEIGHT_SCALE)
+		return SLACK_MAX_NS;
 	/* A cut of whom is short leaves 1 - 3 / (10 weight), the other's 7/10. */
-	cuts = law_min((ratio - SLACK_ONE_Q20) * 7 * weight / (3 * (weight - SLACK_WEIGHT_SCALE)), SLACK_MAX_EASE_Q20);
+	if (ratio > SLACK_ONE_Q20)
+		cuts = law_min((ratio - SLACK_ONE_Q20) * 7 * weight / (3 * (weight - SLACK_WEIGHT_SCALE)), SLACK_MAX_EASE_Q20);
 	cuts = slack_between_cuts_us(window, srtt, s->cubic.zero) * cuts >> 20;
 	return law_min(2000 * (SLACK_MEAN_ROUNDS * srtt + law_min(cuts, SLACK_MAX_NS / 1000)), SLACK_MAX_NS);
 }
@@ -293,12 +297,6 @@ LAW_INLINE bool slack_has_queue(const struct slack_state *s)
 LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
 {
 	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
-}
-
-/* What no cut of whom is short falls below. */
-LAW_INLINE u64 slack_floor(const struct slack_state *s, const struct law_view *view)
-{
-	return s->is_short ? law_min(slack_pipe(s, view), s->cubic.cwnd) : 0;
 }
 
 /* Rule 2. */
@@ -456,21 +454,21 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 /* A congestion episode begins. */
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
+	bool keeps_pipe = slack_is_told(s, param) && !s->ease_q20;
+
 	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
-		slack_reduce(s, view, is_ecn, slack_floor(s, view));
+		slack_reduce(s, view, is_ecn, keeps_pipe ? law_min(slack_pipe(s, view), s->cubic.cwnd) : 0);
 	else
 		s->has_ignored = true;
 }
 
-LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
+/* What was in flight under a pace, or before an outage, says nothing of the path: then slow start is a first one. */
+LAW_INLINE void slack_on_rto(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_first)
 {
-	/* What was in flight under a pace says nothing of the path: then it is a first slow start. */
-	u64 least = s->ease_q20 ? CUBIC_INFINITE : slack_floor(s, view);
-
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);
-	if (is_first && s->cubic.ssthresh < least)
-		cubic_set(&s->cubic, s->cubic.cwnd, least);
+	if (is_first && slack_is_told(s, param))
+		cubic_set(&s->cubic, s->cubic.cwnd, CUBIC_INFINITE);
 }
 
 LAW_INLINE void slack_on_undo(struct slack_state *s, const struct law_view *view)

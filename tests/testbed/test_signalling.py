@@ -1,4 +1,4 @@
-"""Client data over real connections: CMCD version 2 with reports, in both real worlds and with dash.js."""
+"""Client data and server data over real connections: CMCD version 2 with reports, CMSD, in both real worlds and with dash.js."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from playpath.real.testbed.signalling import COLLECTOR_PATH, COLLECTOR_PORT, REP
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
 LADDER = {"kind": "dash", "ladder": "400 kbit/s, 1 Mbit/s, 2 Mbit/s", "segment": "1 s", "audio": "96 kbit/s"}
+SUGGESTED = {"cmsd": True, "cmsd_mb": "1.2 Mbit/s", "apply_mb": True}
 TELLING = {"cmcd": "v2", "cmcd_events": "ps, t, rr", "cmcd_interval": "1 s"}
 
 
@@ -72,9 +73,12 @@ def with_event(found: list[dict[str, Any]], event: str) -> list[str]:
 
 
 @pytest.mark.parametrize("world", ["kernel", "wire"])
-def test_the_own_player_reports(world: str, tmp_path: Path) -> None:
-    record = play(world, "own", tmp_path, **TELLING)
-    simulated = playpath.run(loaded(**TELLING)).to_dict()
+def test_the_own_player_reports_and_follows_the_servers_suggestion(world: str, tmp_path: Path) -> None:
+    record = play(world, "own", tmp_path, **TELLING, **SUGGESTED)
+    simulated = playpath.run(loaded(**TELLING, **SUGGESTED)).to_dict()
+    # 1.2 Mbit/s less the audio's 96 kbit/s leave 1 Mbit/s; without a suggestion 20 Mbit/s carry the 2.
+    assert set(rungs(record)) == {1} == set(rungs(simulated))
+    assert 2 in rungs(play(world, "own", tmp_path / "free", **(SUGGESTED | {"apply_mb": False})))
     assert record["warnings"] == []
     assert record["metrics"].keys() == simulated["metrics"].keys()
     # The reports' connection carries no media: it is no flow.
@@ -88,8 +92,10 @@ def test_the_own_player_reports(world: str, tmp_path: Path) -> None:
     assert 5 <= len(with_event(found, "t")) <= 6
 
 
-def test_dash_js_reports_in_version_2(tmp_path: Path) -> None:
-    record = play("kernel", "dashjs", tmp_path, **TELLING)
+def test_dash_js_reports_in_version_2_and_follows_the_servers_suggestion(tmp_path: Path) -> None:
+    record = play("kernel", "dashjs", tmp_path, **TELLING, **SUGGESTED)
+    # Its first segment is asked for before a header has come; from then on 1 Mbit/s is the best that it knows.
+    assert max(rungs(record)) == 1
     assert record["metrics"]["played_s"] == pytest.approx(5, abs=0.3)
     found = reports(tmp_path)
     with_level = [report for report in found if report.get("bl_ms")]
@@ -100,6 +106,7 @@ def test_dash_js_reports_in_version_2(tmp_path: Path) -> None:
     assert all("v=2" in report["text"] and "sid=" in report["text"] for report in found)
     asked = [json.loads(line)["request"] for line in (tmp_path / "access.log").read_text().splitlines()]
     assert any("CMCD=" in line and "v%3D2" in line for line in asked), "and so do its requests"
+    assert max(rungs(play("kernel", "dashjs", tmp_path / "free", **(SUGGESTED | {"apply_mb": False})))) == 2
 
 
 def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
@@ -137,35 +144,65 @@ def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
         assert ['sid="b"' in line for line in kept] == [True, False]
 
 
+def test_nginx_tells_what_the_kernels_tcp_has_measured_under_any_control() -> None:
+    with Testbed(network([FAST])) as bed:
+        bed.use_control("cubic")
+        server = bed.start_server(signalling=Signalling(server_data=True, max_rate="3 Mbit/s"))
+        server.serve_zeros("zeros", 1_000_000)
+        url = f"http://{bed.ends[0].server_address}:{server.port}/zeros"
+        child = bed.start("curl", "client", ["curl", "-s", "-D", "-", "-o", "/dev/null", url, url])
+        assert child.process.wait(timeout=20) == 0
+        heads = [line for line in child.output.read_text().splitlines() if line.lower().startswith("cmsd-dynamic: ")]
+        lines = [dict(part.split("=") for part in head.split(";")[1:]) for head in heads]
+        assert [row["mb"] for row in lines] == ["3000", "3000"]
+        # The base RTT is 20 ms; at the second request the first megabyte has filled the queue of 50 kB (20 ms more) at 20 Mbit/s.
+        assert 20 <= int(lines[0]["rtt"]) < 40
+        assert "etp" not in lines[0]
+        assert 5_000 < int(lines[1]["etp"]) < 40_000
+
+
 def test_dash_js_is_set_as_the_scenario_says() -> None:
-    described = loaded(**TELLING).resolved
+    described = loaded(**TELLING, **SUGGESTED, etp_weight="25 %").resolved
     found = settings_of(described, "http://10.0.0.1:8082")
     (target,) = found["cmcd"].pop("eventTargets")  # type: ignore[attr-defined]
-    assert found == {"cmcd": {"enabled": True, "version": 2, "mode": "query"}}
+    assert found == {
+        "cmcd": {"enabled": True, "version": 2, "mode": "query"},
+        "cmsd": {"enabled": True, "abr": {"applyMb": True, "etpWeightRatio": 0.25}},
+    }
     assert (target["url"], target["events"], target["interval"]) == (
         "http://10.0.0.1:8082/cmcd",
         ["ps", "t", "rr"],
         1.0,
     )
-    assert settings_of(loaded().resolved, "") == {"cmcd": {"enabled": True, "version": 1, "mode": "query"}}
+    plain = settings_of(loaded().resolved, "")
+    assert plain["cmcd"] == {"enabled": True, "version": 1, "mode": "query"}
+    assert plain["cmsd"] == {"enabled": False, "abr": {"applyMb": False, "etpWeightRatio": 0.0}}
 
 
 def test_what_cannot_be_told_is_refused() -> None:
     own, vlc, dashjs = (players.player(name) for name in ("own", "vlc", "dashjs"))
-    shown: dict[str, Any] = {"kind": "dash", "cmcd": "v2", "cmcd_events": "ps, bc"}
-    for described, player, words in (
-        ({"player": shown}, vlc, '`player.cmcd_events` = "ps, bc": vlc sends no reports; own and dashjs do'),
-        ({"player": shown | {"low_latency": "chunks"}}, own, "allowed: without `low_latency`"),
-        ({"player": shown, "origin": {"miss": "10 %"}}, own, r"allowed: without \[origin\]"),
-        ({"player": shown, "traffic": [{"kind": "video"}]}, own, r"allowed: \[\[traffic\]\] of other kinds"),
-        ({"player": shown | {"cmcd": "off"}}, own, 'allowed here: with `cmcd` = "v2"'),
+    shown: dict[str, Any] = {"kind": "dash", "cmcd": "v2", "cmcd_events": "ps, bc", "cmsd": True}
+    for described, player, paths, words in (
+        (
+            {"player": shown},
+            vlc,
+            1,
+            "`player.cmsd` = true: vlc neither reports nor reads server data; own and dashjs do",
+        ),
+        ({"player": shown}, own, 2, "over several paths: .*; allowed: one path, or the world wire"),
+        ({"player": shown | {"low_latency": "chunks"}}, own, 1, "allowed: without `low_latency`"),
+        ({"player": shown, "origin": {"miss": "10 %"}}, own, 1, r"allowed: without \[origin\]"),
+        ({"player": shown, "traffic": [{"kind": "video"}]}, own, 1, r"allowed: \[\[traffic\]\] of other kinds"),
+        ({"player": shown | {"cmcd": "off", "cmsd": False}}, own, 1, 'allowed here: with `cmcd` = "v2"'),
     ):
         with pytest.raises(UnsupportedError, match=words):
-            check(described, player)
-    check({"player": shown}, own)
-    check({"player": {"kind": "dash"}}, vlc)
+            check(described, player, "kernel", paths)
+    check({"player": shown}, own, "wire", 2)
+    check({"player": {"kind": "dash"}}, vlc, "kernel", 2)
     with pytest.raises(UnsupportedError, match=r"dash.js 5.2.1 reports no bc; allowed with it: ps, t, e, rr"):
         dashjs.check(scenario(player=LADDER | {"cmcd_events": "ps, bc"}))
+    with pytest.raises(UnsupportedError, match=r"drops the suggestion where there is no audio; give `audio`"):
+        dashjs.check(scenario(player=LADDER | SUGGESTED | {"audio": "none"}))
 
 
 def test_client_data_that_the_own_origin_does_not_hand_on_are_named() -> None:

@@ -5,7 +5,8 @@
 //! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/manual/kernel-cmcd.md`). All values are
 //! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
 //!
-//! It takes reports of players, too (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
+//! Its answer can carry what the kernel knows of the connection (CMSD, CTA-5006), for nginx to pass on. And it takes reports of
+//! players (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
 //! connections of the session whose `sid` they bear.
 
 use std::collections::HashMap;
@@ -19,16 +20,19 @@ use std::time::{Duration, Instant};
 
 use playpath_http::{Head, MOST_HEAD_BYTES, Range};
 use playpath_shell::{clap, since_epoch_s};
-use playpath_units::AppParameters;
+use playpath_units::{AppParameters, Rate};
+use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{
     Limits, Parsed, ServerView, Warning, collected, parse, parse_headers, parse_query, report_lines,
 };
+use playpath_video::cmsd::Cmsd;
 use rustix::fs::Mode;
 use rustix::process::umask;
 
 use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Law, Slot};
 
+use crate::diag::Diag;
 use crate::live::{LiveError, Registered};
 
 /// Longer bodies of reports nginx refuses (`client_max_body_size`).
@@ -59,8 +63,15 @@ pub enum BufferMode {
 pub struct CmcdBridge {
     registered: Option<Registered>,
     mode: BufferMode,
+    telling: Option<Telling>,
     reports: Option<File>,
     sessions: HashMap<String, CmcdSession>,
+}
+
+/// What the answers tell of the server.
+struct Telling {
+    diag: Diag,
+    policy: ServerPolicy,
 }
 
 /// What the player of a session has reported so far.
@@ -97,7 +108,12 @@ impl CmcdSession {
 impl CmcdBridge {
     /// A bridge to a registered control, if there is one.
     pub fn new(registered: Option<Registered>, mode: BufferMode) -> CmcdBridge {
-        CmcdBridge { registered, mode, reports: None, sessions: HashMap::new() }
+        CmcdBridge { registered, mode, telling: None, reports: None, sessions: HashMap::new() }
+    }
+
+    /// The same, whose answers tell what the kernel knows, and `max_rate` as the highest rate that a session should choose.
+    pub fn telling(self, diag: Diag, max_rate: Option<Rate>) -> CmcdBridge {
+        CmcdBridge { telling: Some(Telling { diag, policy: ServerPolicy { max_rate } }), ..self }
     }
 
     /// The same, which keeps players' reports in a file.
@@ -129,7 +145,19 @@ impl CmcdBridge {
         if let Err(message) = taken {
             eprintln!("playpath-bpf agent: {message}");
         }
-        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        let header = question.map_or(String::new(), |question| self.server_data(&question));
+        stream.write_all(format!("HTTP/1.1 204 No Content\r\n{header}Connection: close\r\n\r\n").as_bytes())
+    }
+
+    /// The header that tells of the server; empty if there is nothing to tell.
+    fn server_data(&self, question: &Question) -> String {
+        let Some(Telling { diag, policy }) = &self.telling else { return String::new() };
+        let known = question.local.and_then(|local| diag.of(local, question.peer)).unwrap_or_default();
+        let rate = Rate::from_bits_per_sec(known.delivery_rate.saturating_mul(8));
+        let rtt = playpath_units::Duration::from_micros(known.rtt.into());
+        let cmsd = Cmsd::of_server([(rate, rtt)], *policy);
+        let value = cmsd.dynamic();
+        if value.is_empty() { value } else { format!("CMSD-Dynamic: {value}\r\n") }
     }
 
     /// What a request tells.
@@ -246,6 +274,8 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
 /// What nginx passed on.
 struct Question<'a> {
     peer: SocketAddr,
+    /// The server's end of the connection.
+    local: Option<SocketAddr>,
     /// Query of the original request, if it carries client data.
     query: Option<&'a str>,
     head: &'a Head,
@@ -258,7 +288,8 @@ impl<'a> Question<'a> {
         let peer = peer(head.field("X-Playpath-Peer")?)?;
         let query = head.field("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
         let query = query.filter(|q| q.split('&').any(|part| part.starts_with("CMCD=")));
-        Some(Question { peer, query, head, body })
+        let local = head.field("X-Playpath-Local").and_then(self::peer);
+        Some(Question { peer, local, query, head, body })
     }
 
     /// Size of what was asked for: the file that nginx will serve, or a part of it. A range is a word of the client's: of a file of

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod controls;
+mod diag;
 mod live;
 mod load;
 mod objects;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use playpath_cc::kernel::{Slot, laws};
 use playpath_shell::{Failure, clap, say};
+use playpath_units::Rate;
 use serde_json::{Map, Value, json};
 
 use crate::controls::InputError;
@@ -49,7 +51,7 @@ enum Command {
     },
     /// Change parameters: of all connections, of those to one peer, or of one socket.
     Set(Set),
-    /// CMCD for nginx: what players tell becomes parameters.
+    /// CMCD and CMSD for nginx: what players tell becomes parameters, and what the kernel knows a header.
     Agent(Bridge),
 }
 
@@ -89,7 +91,7 @@ struct Set {
 #[derive(clap::Args)]
 struct Bridge {
     /// The registered control that gets the hints, if any.
-    #[arg(required_unless_present = "reports")]
+    #[arg(required_unless_present_any = ["cmsd", "reports"])]
     name: Option<String>,
     /// Unix socket to listen on.
     #[arg(long, value_name = "PATH")]
@@ -97,6 +99,12 @@ struct Bridge {
     /// What a player's buffer report means to the control.
     #[arg(long, default_value = "size")]
     buffer: bridge::BufferMode,
+    /// Answer each question with the header CMSD-Dynamic: throughput (etp) and RTT of the connection's TCP.
+    #[arg(long)]
+    cmsd: bool,
+    /// And with this as the highest rate that a session should choose (mb).
+    #[arg(long, value_name = "RATE", requires = "cmsd")]
+    cmsd_mb: Option<Rate>,
     /// Keep players' reports (CMCD's event mode) in this file, a JSON line each.
     #[arg(long, value_name = "FILE")]
     reports: Option<PathBuf>,
@@ -263,6 +271,10 @@ fn set_command(options: &Set) -> Result<(), Failure> {
 fn agent(options: &Bridge) -> Result<(), Failure> {
     let registered = options.name.as_deref().map(find).transpose()?;
     let mut bridge = bridge::CmcdBridge::new(registered, options.buffer);
+    if options.cmsd {
+        let diag = diag::Diag::open().map_err(|e| Failure::Run(format!("sock_diag: {e}")))?;
+        bridge = bridge.telling(diag, options.cmsd_mb);
+    }
     if let Some(path) = &options.reports {
         let file = std::fs::File::options().create(true).append(true).open(path);
         bridge = bridge.collecting(file.map_err(|e| Failure::Input(format!("{}: {e}", path.display())))?);

@@ -9,6 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use playpath_http::{Head, delivery_line};
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
 
 use crate::clock::Clock;
@@ -24,7 +25,9 @@ struct Awaited {
 pub enum Progress {
     /// Body bytes of a response that is wanted.
     Body(RequestId, u64),
-    /// Bytes that the player does not see: headers, abandoned bodies.
+    /// The header of a response that is wanted, and what the server tells of itself in it (CTA-5006).
+    ServerData(RequestId, Cmsd),
+    /// Bytes that the player does not see: other headers, abandoned bodies.
     Other,
     /// Nothing there now.
     Nothing,
@@ -126,10 +129,12 @@ impl HttpConnection {
             }
         }
         let next = self.awaited.front().expect("a header belongs to a request");
-        check_head(&read_head(&self.header)?, next.body_left.max(1))?;
+        let head = read_head(&self.header)?;
+        check_head(&head, next.body_left.max(1))?;
+        let found = server_data(&head).filter(|_| !next.is_abandoned).map(|cmsd| (next.id, cmsd));
         self.header.clear();
         self.is_in_body = true;
-        Ok(Progress::Other)
+        Ok(found.map_or(Progress::Other, |(id, cmsd)| Progress::ServerData(id, cmsd)))
     }
 
     fn read_body(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {
@@ -164,6 +169,11 @@ fn closed() -> io::Error {
 
 fn read_head(text: &[u8]) -> io::Result<Head> {
     Head::of_response(text).map_err(io::Error::other)?.ok_or_else(|| io::Error::other("a head without its first line"))
+}
+
+/// What the server tells of itself in the header of a response.
+fn server_data(head: &Head) -> Option<Cmsd> {
+    head.field("cmsd-dynamic").map(Cmsd::parse).filter(|cmsd| *cmsd != Cmsd::default())
 }
 
 /// 206 with the length that was asked for.

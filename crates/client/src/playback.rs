@@ -183,6 +183,10 @@ impl<'a> Playback<'a> {
             match progress {
                 Progress::Nothing => continue,
                 Progress::Other => {}
+                Progress::ServerData(id, cmsd) => {
+                    let now = self.clock.now();
+                    self.player.handle_server_data(now, id, &cmsd);
+                }
                 Progress::Body(id, bytes) => {
                     self.body_bytes += bytes;
                     let now = self.clock.now();

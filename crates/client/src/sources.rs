@@ -202,7 +202,7 @@ impl Worker {
             }
             match connection.read(u64::MAX, &mut buffer)? {
                 Progress::Body(_, count) => left -= count,
-                Progress::Other => {}
+                Progress::ServerData(..) | Progress::Other => {}
                 Progress::Nothing => drop(ready(connection, PollFlags::IN)?),
             }
             self.received.store(connection.read_bytes, Ordering::Relaxed);

@@ -1,6 +1,8 @@
 //! HTTP/1.1 over one connection, by its bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
 
+use crate::Received;
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Request, RequestId};
 use std::collections::VecDeque;
 
@@ -24,6 +26,8 @@ struct Awaited {
     header_left: u64,
     body_left: u64,
     is_abandoned: bool,
+    /// What the server tells in the header.
+    cmsd: Option<Cmsd>,
 }
 
 struct Response {
@@ -46,6 +50,7 @@ impl Http1 {
             header_left: u64::from(request.response_header_bytes),
             body_left: request.body_bytes,
             is_abandoned: false,
+            cmsd: None,
         });
         self.unread += u64::from(request.response_header_bytes) + request.body_bytes;
         let bytes = u64::from(request.request_header_bytes);
@@ -71,10 +76,15 @@ impl Http1 {
         std::iter::from_fn(|| self.next_request()).collect()
     }
 
-    /// The server answers.
-    pub fn respond(&mut self, now: Time, request: &Request) {
+    /// The server answers, and tells of itself in the header.
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+        let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
+        if let Some(awaited) = self.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
+            (awaited.cmsd, awaited.header_left) = (cmsd, awaited.header_left + cmsd_bytes);
+            self.unread += cmsd_bytes;
+        }
         self.responding.push_back(Response {
-            header: u64::from(request.response_header_bytes),
+            header: u64::from(request.response_header_bytes) + cmsd_bytes,
             body: request.body_bytes,
             delivery: request.delivery,
             began: now,
@@ -130,7 +140,7 @@ impl Http1 {
     }
 
     /// `bytes` were read at the client: `take` gets what of it is wanted.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, u64)) {
+    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) {
         while bytes > 0 {
             let Some(awaited) = self.awaited.front_mut() else {
                 unreachable!("{bytes} bytes without a request");
@@ -139,14 +149,18 @@ impl Http1 {
             awaited.header_left -= header;
             let body = (bytes - header).min(awaited.body_left);
             awaited.body_left -= body;
+            let cmsd = if awaited.header_left == 0 { awaited.cmsd.take() } else { None };
             bytes -= header + body;
             self.unread -= header + body;
             let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
             if awaited.header_left == 0 && awaited.body_left == 0 {
                 self.awaited.pop_front();
             }
+            if let Some(cmsd) = cmsd.filter(|_| is_wanted) {
+                take(id, Received::ServerData(cmsd));
+            }
             if body > 0 && is_wanted {
-                take(id, body);
+                take(id, Received::Body(body));
             }
         }
     }

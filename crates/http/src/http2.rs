@@ -17,7 +17,9 @@ mod server;
 
 pub use server::Server;
 
+use crate::Received;
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -88,6 +90,8 @@ pub struct Http2Connection {
     awaited: BTreeMap<RequestId, u64>,
     consumed: u64,
     has_settings: bool,
+    /// What the server tells in headers that were not read yet.
+    cmsd: BTreeMap<RequestId, Cmsd>,
 }
 
 impl Default for Http2Connection {
@@ -102,6 +106,7 @@ impl Default for Http2Connection {
             awaited: BTreeMap::new(),
             consumed: 0,
             has_settings: false,
+            cmsd: BTreeMap::new(),
         }
     }
 }
@@ -147,9 +152,11 @@ impl Http2Connection {
         requests
     }
 
-    /// The server answers.
-    pub fn respond(&mut self, now: Time, request: &Request) {
-        self.server.handle_request(now, request);
+    /// The server answers, and tells of itself in the header.
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+        let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
+        self.server.handle_request(now, request, cmsd_bytes);
+        self.cmsd.extend(cmsd.map(|cmsd| (request.id, cmsd)));
     }
 
     /// Bytes that the server wants to write now: the rest of a frame. Followed by [`wrote`](Self::wrote).
@@ -174,7 +181,7 @@ impl Http2Connection {
     }
 
     /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client writes.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, u64)) -> u64 {
+    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) -> u64 {
         let mut answer = 0;
         while bytes > 0 {
             let frame = *self.down.front().expect("bytes are of frames");
@@ -190,14 +197,20 @@ impl Http2Connection {
             match frame.stream {
                 Some(stream) if body > 0 => {
                     if self.awaited.contains_key(&stream) {
-                        take(stream, body);
+                        take(stream, Received::Body(body));
                     }
                     answer += self.consume(stream, body, is_whole && frame.is_last);
+                }
+                Some(stream) => {
+                    let cmsd = if is_whole { self.cmsd.remove(&stream) } else { None };
+                    cmsd.filter(|_| self.awaited.contains_key(&stream))
+                        .into_iter()
+                        .for_each(|cmsd| take(stream, Received::ServerData(cmsd)));
                 }
                 None if is_whole && !std::mem::replace(&mut self.has_settings, true) => {
                     answer += self.say(ClientFrame::Acknowledgement);
                 }
-                _ => {}
+                None => {}
             }
             if is_whole && frame.is_last {
                 self.awaited.retain(|id, _| Some(*id) != frame.stream);

@@ -11,10 +11,11 @@
 //!
 //! Units: bytes. Tested by the simulator's `tests/quic.rs`.
 
-use crate::Carrier;
+use crate::{Carrier, Received};
 use playpath_transport::quic::varint;
 use playpath_transport::transports::Streams;
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Priority, Request, RequestId};
 
 /// Both ends of a connection, and what is under way between them.
@@ -34,6 +35,8 @@ struct Exchange {
     /// What the client has not read of the response.
     header_left: u64,
     body_left: u64,
+    /// What the server tells in the header.
+    cmsd: Option<Cmsd>,
     is_abandoned: bool,
 }
 
@@ -51,12 +54,13 @@ enum Response {
 impl Http3 {
     pub fn send(&mut self, carrier: &mut impl Carrier, request: Request) {
         self.exchanges.push(Exchange {
-            header_left: header_bytes(&request),
+            header_left: header_bytes(&request, None),
             body_left: request.body_bytes,
             request,
             stream: None,
             arrived: 0,
             response: Response::Awaited,
+            cmsd: None,
             is_abandoned: false,
         });
         self.open_streams(carrier);
@@ -111,11 +115,12 @@ impl Http3 {
         complete
     }
 
-    /// The server answers.
-    pub fn respond(&mut self, now: Time, request: &Request) {
-        let header = header_bytes(request);
+    /// The server answers, and tells of itself in the header.
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+        let header = header_bytes(request, cmsd.as_ref());
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == request.id) {
             exchange.response = Response::Open { header, began: now, taken: 0 };
+            (exchange.cmsd, exchange.header_left) = (cmsd, header);
         }
     }
 
@@ -145,7 +150,7 @@ impl Http3 {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, u64)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
         let exchanges = &mut self.exchanges;
         let read = carrier.at_client(|streams, now| {
             exchanges.iter_mut().map(|exchange| exchange.read(streams, now, limit, &mut take)).sum()
@@ -210,7 +215,13 @@ impl Exchange {
     }
 
     /// The client reads; how many bytes.
-    fn read(&mut self, streams: &mut dyn Streams, now: Time, limit: u64, take: &mut impl FnMut(RequestId, u64)) -> u64 {
+    fn read(
+        &mut self,
+        streams: &mut dyn Streams,
+        now: Time,
+        limit: u64,
+        take: &mut impl FnMut(RequestId, Received),
+    ) -> u64 {
         let Some(stream) = self.stream else { return 0 };
         let is_limited = self.request.priority.is_none() && !self.is_abandoned;
         let most = if is_limited { limit.saturating_add(self.header_left) } else { u64::MAX };
@@ -223,8 +234,13 @@ impl Exchange {
         let header = bytes.min(self.header_left);
         self.header_left -= header;
         self.body_left -= bytes - header;
+        if self.header_left == 0
+            && let Some(cmsd) = self.cmsd.take()
+        {
+            take(self.request.id, Received::ServerData(cmsd));
+        }
         if bytes > header {
-            take(self.request.id, bytes - header);
+            take(self.request.id, Received::Body(bytes - header));
         }
         bytes
     }
@@ -250,8 +266,8 @@ fn request_bytes(request: &Request) -> u64 {
 }
 
 /// Of a response, all but the body: a HEADERS frame, and what is before the body in its DATA frame.
-fn header_bytes(request: &Request) -> u64 {
-    let fields = u64::from(request.response_header_bytes);
+fn header_bytes(request: &Request, cmsd: Option<&Cmsd>) -> u64 {
+    let fields = u64::from(request.response_header_bytes) + cmsd.map_or(0, Cmsd::header_bytes);
     let data = if request.body_bytes > 0 { frame_header(request.body_bytes) } else { 0 };
     frame_header(fields) + fields + data
 }

@@ -18,3 +18,14 @@ pub use carrier::Carrier;
 pub use head::{Broken, Head, MOST_HEAD_BYTES};
 pub use request::{Asked, Range};
 pub use version::Http;
+
+use playpath_video::cmsd::Cmsd;
+
+/// What a client has read of a response.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Received {
+    /// Its header, in which the server tells of itself.
+    ServerData(Cmsd),
+    /// So many bytes more of its body.
+    Body(u64),
+}

@@ -1,10 +1,11 @@
 //! A connection, whichever version of HTTP it speaks.
 
-use crate::Carrier;
 use crate::http1::Http1;
 use crate::http2::Http2Connection;
 use crate::http3::Http3;
+use crate::{Carrier, Received};
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
 
 /// Both ends of a connection, over one ordered stream or over several.
@@ -79,11 +80,11 @@ impl Http {
         }
     }
 
-    /// The server answers.
-    pub fn respond(&mut self, now: Time, request: &Request) {
+    /// The server answers, and tells of itself in the header.
+    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         match &mut self.0 {
-            Version::Ordered(http) => http.respond(now, request),
-            Version::Streams(http3) => http3.respond(now, request),
+            Version::Ordered(http) => http.respond(now, request, cmsd),
+            Version::Streams(http3) => http3.respond(now, request, cmsd),
         }
     }
 
@@ -117,7 +118,7 @@ impl Http {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, take: impl FnMut(RequestId, u64)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, take: impl FnMut(RequestId, Received)) -> bool {
         let http = match &mut self.0 {
             Version::Streams(http3) => return http3.read(carrier, limit, take),
             Version::Ordered(http) => http,
@@ -194,10 +195,11 @@ impl Ordered {
         }
     }
 
-    fn respond(&mut self, now: Time, request: &Request) {
+    /// The server answers, and tells of itself in the header.
+    fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         match self {
-            Ordered::One(http1) => http1.respond(now, request),
-            Ordered::Two(http2) => http2.respond(now, request),
+            Ordered::One(http1) => http1.respond(now, request, cmsd),
+            Ordered::Two(http2) => http2.respond(now, request, cmsd),
         }
     }
 
@@ -235,7 +237,7 @@ impl Ordered {
 
     /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client
     /// writes.
-    fn handle_at_client(&mut self, bytes: u64, take: impl FnMut(RequestId, u64)) -> u64 {
+    fn handle_at_client(&mut self, bytes: u64, take: impl FnMut(RequestId, Received)) -> u64 {
         match self {
             Ordered::One(http1) => {
                 http1.handle_at_client(bytes, take);

@@ -1,5 +1,6 @@
 //! HTTP/2 by hand and at random: which frame comes next, what windows hold back, what a reset costs, and that every byte comes once.
 
+use playpath_http::Received;
 use playpath_http::http2::{CONNECTION_WINDOW, FRAME_HEADER, Frame, Http2Connection, MAX_FRAME, STREAM_WINDOW, Server};
 use playpath_units::Time;
 use playpath_video::{ConnectionId, Delivery, Request, RequestId};
@@ -20,7 +21,7 @@ fn request(id: u32, body_bytes: u64, priority: &str) -> Request {
 
 fn server(requests: &[Request]) -> Server {
     let mut server = Server::new([]);
-    requests.iter().for_each(|request| server.handle_request(Time::ZERO, request));
+    requests.iter().for_each(|request| server.handle_request(Time::ZERO, request, 0));
     server
 }
 
@@ -44,7 +45,7 @@ fn urgency_holds_from_the_next_frame_on() {
     let mut server = server(&[request(0, 40_000, "u=3")]);
     let first: Vec<_> = (0..2).map(|_| server.next_frame(Time::ZERO).unwrap().body).collect();
     assert_eq!(first, [0, 16_384]);
-    server.handle_request(Time::ZERO, &request(1, 5000, "u=2"));
+    server.handle_request(Time::ZERO, &request(1, 5000, "u=2"), 0);
     assert_eq!(schedule(&mut server), [(1, 0), (1, 5000), (0, 16_384), (0, 7232)]);
 }
 
@@ -68,7 +69,7 @@ fn who_joins_has_no_claim_to_what_others_had() {
     let mut server = server(&[request(0, 5 * MAX_FRAME, "i")]);
     let first: Vec<_> = (0..3).map(|_| server.next_frame(Time::ZERO).unwrap().body).collect();
     assert_eq!(first, [0, MAX_FRAME, MAX_FRAME]);
-    server.handle_request(Time::ZERO, &request(1, 2 * MAX_FRAME, "i"));
+    server.handle_request(Time::ZERO, &request(1, 2 * MAX_FRAME, "i"), 0);
     let streams: Vec<u32> = schedule(&mut server).iter().map(|(stream, _)| *stream).collect();
     assert_eq!(streams, [1, 0, 1, 0, 1, 0]);
 }
@@ -105,7 +106,7 @@ fn frames_come_in_the_order_of_nghttp2() {
         loop {
             while let Some((asked, id)) = requests.next_if(|(asked, _)| number(&asked["after"]) <= sent.len() as u64) {
                 let priority = asked["priority"].as_str().unwrap();
-                server.handle_request(Time::ZERO, &request(id, number(&asked["bytes"]), priority));
+                server.handle_request(Time::ZERO, &request(id, number(&asked["bytes"]), priority), 0);
             }
             let Some(frame) = server.next_frame(Time::ZERO) else { break };
             if frame.body > 0 {
@@ -160,7 +161,7 @@ impl Wire {
         let bytes = most.min(self.to_server);
         self.to_server -= bytes;
         for request in self.connection.handle_at_server(bytes) {
-            self.connection.respond(Time::ZERO, &request);
+            self.connection.respond(Time::ZERO, &request, None);
         }
     }
 
@@ -181,7 +182,10 @@ impl Wire {
         let bytes = most.min(self.to_client);
         self.to_client -= bytes;
         let bodies = &mut self.bodies;
-        self.to_server += self.connection.handle_at_client(bytes, |id, body| *bodies.entry(id).or_default() += body);
+        self.to_server += self.connection.handle_at_client(bytes, |id, came| match came {
+            Received::Body(body) => *bodies.entry(id).or_default() += body,
+            Received::ServerData(shown) => panic!("nobody told {shown:?}"),
+        });
     }
 
     fn settle(&mut self) {

@@ -95,8 +95,12 @@ impl PlayerSpec {
 
     /// A setting by which player and server tell one another more than requests and responses.
     pub(crate) fn tells_beyond_requests(&self) -> Option<&'static str> {
-        let reports = self.entry.name == "dash" && self.settings.word("cmcd_events") != "none";
-        reports.then_some("cmcd_events")
+        if self.entry.name != "dash" {
+            return None;
+        }
+        let is_set =
+            [("cmcd_events", self.settings.word("cmcd_events") != "none"), ("cmsd", self.settings.flag("cmsd"))];
+        is_set.into_iter().find(|(_, is_set)| *is_set).map(|(key, _)| key)
     }
 
     pub(crate) fn origin(&self) -> Option<&OriginSpec> {

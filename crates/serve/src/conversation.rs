@@ -14,7 +14,9 @@ use playpath_transport::mptcp::PathConfig;
 use playpath_transport::transports::Segments;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
+use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning};
+use playpath_video::cmsd::Cmsd;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -66,6 +68,8 @@ pub struct Conversation {
     doubt: Option<Warning>,
     /// The session that the client says it is of.
     session: Option<String>,
+    /// Server data (CMSD) sent with each file.
+    policy: Option<ServerPolicy>,
     /// What the client has reported and nobody has taken yet.
     reports: Vec<String>,
     /// The response on its way is written as its client asked.
@@ -118,6 +122,7 @@ impl Conversation {
             viewer: ServerView::new(Believed::default()),
             doubt: None,
             session: None,
+            policy: None,
             reports: Vec::new(),
             paced: None,
             next_write: Time::MAX,
@@ -146,6 +151,11 @@ impl Conversation {
     pub fn take_accesses(&mut self, now: Time) -> Vec<Access> {
         let arrived = self.answers.iter().take_while(|access| access.end <= self.acked).count();
         self.answers.drain(..arrived).map(|access| access.arrived(now)).collect()
+    }
+
+    /// Tell of the server with each file from now on.
+    pub fn tell_client(&mut self, policy: ServerPolicy) {
+        self.policy = Some(policy);
     }
 
     /// What the client has reported since the last call, a dictionary in each line.
@@ -408,12 +418,13 @@ impl Conversation {
         true
     }
 
-    /// Takes the client data of a request.
+    /// Takes the client data of a request, and adds the server data to the answer.
     fn complete(&mut self, now: Time, answer: &mut Answer) {
         if let Some((cmcd, body_bytes)) = &answer.cmcd {
             self.take_client_data(now, cmcd, *body_bytes);
         }
         self.reports.extend(answer.reports.take());
+        self.add_server_data(answer);
         self.alt_svc.iter().for_each(|alternative| answer.add("Alt-Svc", alternative));
     }
 
@@ -534,6 +545,17 @@ impl Conversation {
         self.doubt = self.doubt.take().or(doubts.into_iter().next());
         if let Some(viewer) = viewer {
             self.tell(now, viewer);
+        }
+    }
+
+    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
+    fn add_server_data(&self, answer: &mut Answer) {
+        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
+        let paths = (0..self.paths.len()).filter_map(|path| self.transport.subflow(path)).map(Connection::info);
+        let value = Cmsd::of_server(paths.map(|info| (info.delivery_rate, info.rtt)), policy).dynamic();
+        if !value.is_empty() {
+            answer.add("CMSD-Dynamic", &value);
+            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
         }
     }
 

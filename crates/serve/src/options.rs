@@ -7,6 +7,7 @@ use playpath_cc::AppParameters;
 use playpath_scenario::SenderSpec;
 use playpath_shell::clap;
 use playpath_units::{Bytes, Duration, Rate};
+use playpath_video::ServerPolicy;
 use serde_json::{Value, json};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -93,6 +94,12 @@ pub struct Arguments {
     /// Mean rate of the video, likewise.
     #[arg(long, value_name = "RATE", requires = "playout_buffer")]
     pub video_rate: Option<Rate>,
+    /// Tell players of the server with each file, in the header CMSD-Dynamic: throughput (etp) and RTT.
+    #[arg(long)]
+    pub cmsd: bool,
+    /// And this as the highest rate that a session should choose (mb).
+    #[arg(long, value_name = "RATE", requires = "cmsd")]
+    pub cmsd_mb: Option<Rate>,
     /// A JSON line for each report of a player (CMCD's event mode, POSTs of application/cmcd).
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
@@ -144,6 +151,11 @@ impl Arguments {
     pub fn app_parameters(&self) -> Option<AppParameters> {
         let (Bytes(playout_buffer_bytes), video_rate) = self.playout_buffer.zip(self.video_rate)?;
         Some(AppParameters { playout_buffer_bytes, video_rate, ..AppParameters::default() })
+    }
+
+    /// What players are told.
+    pub fn policy(&self) -> Option<ServerPolicy> {
+        self.cmsd.then_some(ServerPolicy { max_rate: self.cmsd_mb })
     }
 
     /// Who the server says it is, with TLS. Errors: one line.

@@ -45,6 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
     arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
+    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if logs.reports.is_some() {
         server.log_reports();
     }

@@ -20,6 +20,7 @@ use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::transports::Segments;
 use playpath_transport::{Config, Connection, Flags, Handshake, MptcpOption, Segment};
 use playpath_units::Time;
+use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{parse, report_lines};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -60,6 +61,7 @@ pub struct Server {
     /// What the control learns of the video at the start, where the player does not tell.
     parameters: Option<AppParameters>,
     /// What players learn of the server, if anything.
+    policy: Option<ServerPolicy>,
     /// What players have reported, by whom, if somebody wants to hear of it.
     reports: VecDeque<(SocketAddr, String)>,
     keeps_reports: bool,
@@ -95,6 +97,7 @@ impl Server {
             accesses: VecDeque::new(),
             keeps_accesses: false,
             parameters: None,
+            policy: None,
             reports: VecDeque::new(),
             keeps_reports: false,
         }
@@ -107,6 +110,11 @@ impl Server {
     /// Tell the control of every new connection of the video.
     pub fn tell(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
+    }
+
+    /// Tell players of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
+    pub fn tell_players(&mut self, policy: ServerPolicy) {
+        self.policy = Some(policy);
     }
 
     /// Keep reports for [`poll_report`](Self::poll_report).
@@ -272,6 +280,7 @@ impl Server {
         }
         let mut conversation = Conversation::new(now, transport, path);
         self.parameters.iter().for_each(|parameters| conversation.tell(now, *parameters));
+        self.policy.into_iter().for_each(|policy| conversation.tell_client(policy));
         let secure = self.settings.tls.as_ref().and_then(Secure::new);
         secure.into_iter().for_each(|secure| conversation.secure(secure));
         self.settings.alt_svc.iter().for_each(|place| conversation.tell_alternative(place.clone()));

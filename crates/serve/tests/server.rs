@@ -7,7 +7,9 @@ use playpath_serve::settings::{Limits, Settings};
 use playpath_transport::codec::Packet;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::{Config, Event, Flags, MptcpOption, Segment, SynOptions};
-use playpath_units::{Duration, Time};
+use playpath_units::{Duration, Rate, Time};
+use playpath_video::ServerPolicy;
+use playpath_video::cmsd::Cmsd;
 use proptest::prelude::*;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -55,15 +57,34 @@ fn a_sender_under_the_profile_ns2_is_served() {
     assert!(clients[0].body() == site.clip);
 }
 
+/// What the server's TCP has measured by then: of 20 ms, and more than the first window (10 packets) in each.
 #[test]
-fn every_answer_tells_of_http3() {
-    let mut site = Site::new("alternative", 1000, Limits::default());
+fn a_file_comes_with_what_the_server_knows_of_the_way() {
+    let mut site = Site::new("cmsd", 300_000, Limits::default());
+    site.server.tell_players(ServerPolicy { max_rate: Some(Rate::from_bits_per_sec(3_000_000)) });
     let missing = "GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    let mut clients = [client(1, GET), client(2, missing)];
-    converse(&mut site, &mut clients, Time::from_secs(20), || false);
-    for client in &clients {
-        assert!(String::from_utf8_lossy(&client.received).contains("\r\nAlt-Svc: h3=\":4433\"\r\n"));
-    }
+    let mut clients = [client(1, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n"), client(2, missing)];
+    let now = converse(&mut site, &mut clients, Time::from_secs(2), || false);
+    clients[0].ask(GET);
+    support::converse_from(&mut site, &mut clients, (now, Time::from_secs(20)), || false);
+    let told: Vec<Cmsd> = fields(&clients[0].received, "CMSD-Dynamic").iter().map(|value| Cmsd::parse(value)).collect();
+    assert_eq!(
+        told[0],
+        Cmsd { etp_kbps: None, mb_kbps: Some(3000), rtt_ms: Some(20) },
+        "only the handshake was measured"
+    );
+    assert_eq!((told.len(), told[1].mb_kbps), (2, Some(3000)));
+    // 10 packets of 1448 B in 20 ms are 5.8 Mbit/s; the whole clip in as long would be 120.
+    assert!(told[1].etp_kbps.is_some_and(|etp| (5_800..120_000).contains(&etp)), "{told:?}");
+    assert_eq!(fields(&clients[0].received, "Access-Control-Expose-Headers"), ["CMSD-Dynamic"; 2]);
+    assert!(fields(&clients[1].received, "CMSD-Dynamic").is_empty(), "of what is not there nothing is told");
+    assert_eq!(fields(&clients[0].received, "Alt-Svc"), ["h3=\":4433\""; 2]);
+}
+
+fn fields(received: &[u8], name: &str) -> Vec<String> {
+    let text = String::from_utf8_lossy(received);
+    let values = text.lines().filter_map(|line| line.split_once(": ")).filter(|(found, _)| *found == name);
+    values.map(|(_, value)| value.to_string()).collect()
 }
 
 #[test]

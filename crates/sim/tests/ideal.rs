@@ -115,9 +115,10 @@ fn what_does_not_apply_is_refused() {
         let error = parse(&fine.replace("[run]", text), "").map(drop).unwrap_err();
         assert!(error.contains(what) && error.contains("ideal") && error.lines().count() == 1, "{error}");
     }
-    let reporting = fine.replace("[[path]]", "cmcd = \"v2\"\ncmcd_events = \"t\"\n[[path]]");
-    let error = parse(&reporting, "").map(drop).unwrap_err();
-    assert!(error.contains("`player.cmcd_events`"), "{error}");
+    for (setting, key) in [("cmcd = \"v2\"\ncmcd_events = \"t\"", "cmcd_events"), ("cmsd = true", "cmsd")] {
+        let error = parse(&fine.replace("[[path]]", &format!("{setting}\n[[path]]")), "").map(drop).unwrap_err();
+        assert!(error.contains(&format!("`player.{key}`")), "{error}");
+    }
     let unlimited = parse(&scenario("bba", "rate = \"unlimited\"\nrtt = \"20 ms\""), "").map(drop).unwrap_err();
     assert!(unlimited.contains("needs a rate or a trace"), "{unlimited}");
 }

@@ -410,6 +410,41 @@ fn reports_reach_ccplb_between_requests() {
     assert!(uploads("cmcd_events = \"t\"") > uploads("") + 50, "60 reports are packets of their own");
 }
 
+/// A ladder of 200, 400 and 700 kbit/s on 4 Mbit/s: everybody plays the top, unless the server suggests 500 kbit/s and the player
+/// follows. No rung fits below 100 kbit/s: no suggestion, as in dash.js.
+#[test]
+fn a_suggested_rate_caps_who_follows() {
+    let top = |settings: &str| {
+        let ladder = "ladder = \"200 kbit/s, 400 kbit/s, 700 kbit/s\"\nabr = \"throughput\"\n";
+        let record = play(40, &format!("{ladder}{settings}"), FAST);
+        requested(&record.events).iter().map(|(_, _, rung, _)| *rung).max().unwrap()
+    };
+    let suggested = "cmsd = true\ncmsd_mb = \"500 kbit/s\"\n";
+    assert_eq!([top("cmsd = true"), top(suggested)], [2, 2]);
+    assert_eq!(top(&format!("{suggested}apply_mb = true")), 1);
+    assert_eq!(top("cmsd = true\ncmsd_mb = \"100 kbit/s\"\napply_mb = true"), 2);
+}
+
+/// At the start, when a first segment has been fetched in slow start, the server's delivery rate is nearer to the link's than what the
+/// player measured: with its estimate the next decision knows more. The header costs bytes.
+#[test]
+fn the_servers_estimate_has_its_share() {
+    let estimates = |settings: &str| {
+        let ladder = "ladder = \"200 kbit/s, 700 kbit/s\"\nabr = \"throughput\"\n";
+        let record = play(40, &format!("{ladder}{settings}"), FAST);
+        let estimate = |event: &PlaybackEvent| match event.kind {
+            EventKind::SegmentDecision { estimate, .. } => estimate.map(|rate| rate.as_mbps()),
+            _ => None,
+        };
+        record.events.iter().filter_map(estimate).collect::<Vec<f64>>()
+    };
+    let own = estimates("cmsd = true");
+    let told = estimates("cmsd = true\netp_weight = \"100 %\"");
+    assert!(own != told, "the estimate changes nothing");
+    // FAST carries no more; nothing in what was told lies above it.
+    assert!(told.iter().all(|&mbps| mbps <= 4.05), "{told:?}");
+}
+
 /// CCPLCA's window is at least rate × RTT. With a weak law (Kp 0.1, no floor) that bound rules: the reported 1 Mbit/s at 100 ms are 9 packets,
 /// the 200 kbit/s that the scenario tells at the start 2.
 #[test]

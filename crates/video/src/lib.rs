@@ -7,6 +7,7 @@
 pub mod abr;
 pub mod buffer;
 pub mod cmcd;
+pub mod cmsd;
 pub mod events;
 pub mod ideal;
 pub mod ladder;
@@ -28,7 +29,9 @@ pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent,
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use origin::Origin;
 use player::piece_end;
-pub use player::{Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId};
+pub use player::{
+    Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, ServerPolicy,
+};
 pub use players::{agent, dash, progressive};
 pub use playpath_units::Priority;
 pub use viewer::{Habits, Viewer};

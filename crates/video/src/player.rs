@@ -6,6 +6,7 @@
 //! time that `poll_timeout` gave. `now` never goes back.
 
 use crate::Priority;
+use crate::cmsd::Cmsd;
 use crate::{Cmcd, PlaybackEvent};
 use playpath_units::{Duration, Rate, Time};
 
@@ -124,6 +125,15 @@ pub struct Request {
     pub object: ObjectRef,
     /// Client data sent along (CTA-5004).
     pub cmcd: Option<Box<Cmcd>>,
+    /// The server tells of itself with the response (CTA-5006).
+    pub cmsd: Option<ServerPolicy>,
+}
+
+/// What a server tells besides what it measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerPolicy {
+    /// Highest rate that a session should choose (`mb`).
+    pub max_rate: Option<Rate>,
 }
 
 impl Request {
@@ -139,6 +149,7 @@ impl Request {
             priority: None,
             object: ObjectRef::FILE,
             cmcd: None,
+            cmsd: None,
         }
     }
 }
@@ -180,6 +191,9 @@ pub trait Player: Send {
 
     /// `bytes` more in-order body bytes of the response to `request` were read.
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64);
+
+    /// The header of the response to `request` was read, and the server tells of itself in it.
+    fn handle_server_data(&mut self, _now: Time, _request: RequestId, _cmsd: &Cmsd) {}
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Harmless if called early.
     fn handle_timeout(&mut self, now: Time);

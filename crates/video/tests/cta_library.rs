@@ -1,7 +1,8 @@
-//! What we write of CTA-5004, through the SVTA's library that dash.js uses: it reads it, and writes it alike. Skipped where
+//! What we write of CTA-5004 and CTA-5006, through the SVTA's library that dash.js uses: it reads it, and writes it alike. Skipped where
 //! Node.js or the packages of `tests/players` are not installed.
 
 use playpath_video::cmcd::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
+use playpath_video::cmsd::Cmsd;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -49,13 +50,16 @@ fn lines() -> Vec<String> {
         lines.extend(Event::ALL.iter().map(|&event| format!("event {}", report(event, cmcd).dictionary())));
     }
     lines.push(format!("event {}", response.dictionary()));
+    for (etp, mb, rtt) in [(Some(5200), Some(3000), Some(48)), (Some(0), None, None), (None, Some(1), Some(0))] {
+        lines.push(format!("cmsd {}", Cmsd { etp_kbps: etp, mb_kbps: mb, rtt_ms: rtt }.dynamic()));
+    }
     lines
 }
 
 #[test]
 fn the_library_writes_what_we_write() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/players");
-    if !folder.join("node_modules/@svta/cml-cmcd").exists() {
+    if !folder.join("node_modules/@svta/cml-cmsd").exists() {
         return eprintln!("skipped: npm ci in tests/players");
     }
     let program =

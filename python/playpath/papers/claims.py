@@ -114,7 +114,7 @@ class ClaimResult:
     Attributes
     ----------
     unguarded : CheckResult, optional
-        The check that fails without what we added to the paper's algorithm.
+        The check of a claim that holds which fails without what we added to the paper's algorithm.
     viewing : sequence of CheckResult
         The checks' comparisons of counts, by what the viewer sees.
     seen : str

@@ -30,6 +30,7 @@ from playpath.papers.runner import (
     Options,
     Ran,
     StudyResult,
+    holding,
     run_cases,
     without_guards,
 )
@@ -324,9 +325,10 @@ def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, l
     """A set's cases and verdicts, those that rest on our guards told; None if interrupted."""
     study, seeds = found.study, found.result.seeds
     full = _judged(study, study.claims, settings, options.share, seeds, options)
-    if full is None or all(settings[knob] == value for knob, value in study.guards.items()):
+    held = [] if full is None else holding(full[1])
+    if full is None or not held or all(settings[knob] == value for knob, value in study.guards.items()):
         return full
-    bare = _judged(study, study.claims, {**settings, **study.guards}, options.share, seeds, options)
+    bare = _judged(study, held, {**settings, **study.guards}, options.share, seeds, options)
     return None if bare is None else (full[0], without_guards(full[1], bare[1]))
 
 

@@ -112,11 +112,11 @@ fn a_post_is_read_with_its_body_and_what_is_too_long_is_dropped() {
         found
     };
     let body = "e=ps,sid=\"a\"\ne=t,sid=\"a\"\n";
-    let head = "POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\n";
+    let head = "POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Local: 10.0.0.1:80\r\n";
     let (post, read_body) = read(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).unwrap();
     let question = Question::of(&post, &read_body).unwrap();
     assert_eq!((&*post.method, &*post.target), OF_PLAYER);
-    assert_eq!(question.body, body);
+    assert_eq!((question.body, question.local), (body, Some("10.0.0.1:80".parse().unwrap())));
     assert_eq!(report_lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
     let long = "x".repeat(MAX_BODY + MOST_HEAD_BYTES);
     for (text, error) in [
@@ -162,6 +162,28 @@ fn a_session_has_its_latest_connections_only() {
     let peer = |port: u16| SocketAddr::new([10, 0, 0, 2].into(), port);
     (0..100).chain([90]).for_each(|port| shown.note(peer(port)));
     assert_eq!((shown.peers.len(), shown.peers[0], shown.peers[MAX_PEERS - 1]), (MAX_PEERS, peer(84), peer(90)));
+}
+
+#[test]
+fn an_answer_tells_what_the_kernel_knows_and_the_suggestion() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (server, peer) = listener.accept().unwrap();
+    let local = server.local_addr().unwrap();
+    let ask = |bridge: &CmcdBridge, peer: SocketAddr| {
+        let text = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: {peer}\r\nX-Playpath-Local: {local}\r\n\r\n");
+        bridge.server_data(&Question::of(&read(&text).0, "").unwrap())
+    };
+    let silent = CmcdBridge::new(None, BufferMode::Size);
+    assert_eq!(ask(&silent, peer), "");
+    let bridge = silent.telling(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
+    let header = ask(&bridge, peer);
+    let shown = Cmsd::parse(header.strip_prefix("CMSD-Dynamic: ").unwrap().trim());
+    assert_eq!(shown.mb_kbps, Some(3000));
+    assert!(shown.rtt_ms.is_some_and(|rtt| rtt < 1000), "{header}");
+    // Nobody's connection: the suggestion holds all the same.
+    assert_eq!(ask(&bridge, "203.0.113.9:1".parse().unwrap()), "CMSD-Dynamic: \"origin\";mb=3000\r\n");
+    drop(client);
 }
 
 #[test]

@@ -20,7 +20,9 @@ fn settings_are_read_checked_and_read_back() {
     let shown = "`kp` = 9 is nothing that the kernel's ccplb takes; allowed: 0.1 to 8 in steps of 0.001";
     assert_eq!(set("kp=9"), Err(shown.into()));
     assert!(set("kp=2.00001").unwrap_err().ends_with("in steps of 0.001"));
-    assert!(set("kq=2").unwrap_err().starts_with("unknown parameter of ccplb \"kq\"; did you mean \"kp\"? allowed: "));
+    assert!(
+        set("kq=2").unwrap_err().starts_with("unknown parameter of ccplb \"kq\"; did you mean \"kp\"? allowed: ")
+    );
     assert_eq!(set("kp=two").unwrap_err(), "`kp=two`: write kp=VALUE, 0.1 to 8 in steps of 0.001");
     assert_eq!(set("recovery=thaw").unwrap_err(), "`recovery=thaw`: write recovery=VALUE, follow, freeze, hold");
     assert_eq!(set("urgent").unwrap_err(), "`urgent`: write NAME=VALUE");

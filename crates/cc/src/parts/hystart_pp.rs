@@ -41,6 +41,7 @@ pub struct HyStartPlusPlus {
     current_round_min_rtt: Duration,
     rtt_sample_count: u32,
     conservative: Option<Conservative>,
+    css_rounds: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +58,12 @@ impl HyStartPlusPlus {
             current_round_min_rtt: Duration::MAX,
             rtt_sample_count: 0,
             conservative: None,
+            css_rounds: CSS_ROUNDS,
         }
+    }
+
+    pub fn set_css_rounds(&mut self, css_rounds: u32) {
+        self.css_rounds = css_rounds;
     }
 
     pub fn is_conservative(&self) -> bool {
@@ -83,7 +89,7 @@ impl HyStartPlusPlus {
         self.rtt_sample_count = 0;
         let Some(css) = &mut self.conservative else { return false };
         css.rounds += 1;
-        css.rounds >= CSS_ROUNDS
+        css.rounds >= self.css_rounds
     }
 
     fn judge(&mut self) {

@@ -66,6 +66,13 @@ impl SlowStart {
         SlowStart { detector, limit: if paced { f64::INFINITY } else { params.number("abc_limit") } }
     }
 
+    /// HyStart++ with another CSS_ROUNDS.
+    pub fn set_css_rounds(&mut self, css_rounds: u32) {
+        if let Detector::HyStartPlusPlus(hystart) = &mut self.detector {
+            hystart.set_css_rounds(css_rounds);
+        }
+    }
+
     /// Take an ACK: measure, grow `windows` while they are in slow start, end slow start if the detector says so. Returns
     /// the acknowledged packets that congestion avoidance may count; 0 when the window may not grow.
     pub fn on_ack(&mut self, windows: &mut Windows, view: &View, ack: &Ack) -> f64 {

@@ -42,12 +42,12 @@ impl Server {
         self.control.push_back(frame);
     }
 
-    /// A request has arrived.
-    pub fn handle_request(&mut self, now: Time, request: &Request) {
+    /// A request has arrived; its response's header has so many bytes more than it states.
+    pub fn handle_request(&mut self, now: Time, request: &Request, cmsd_bytes: u64) {
         self.streams.push(Stream {
             id: request.id,
             priority: request.priority.unwrap_or(Priority::UNSAID),
-            header: u64::from(request.response_header_bytes),
+            header: u64::from(request.response_header_bytes) + cmsd_bytes,
             body: request.body_bytes,
             delivery: request.delivery,
             began: now,

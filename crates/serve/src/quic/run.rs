@@ -56,6 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store, tls, Box::new(Random));
     arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
+    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if arguments.record.is_some() {
         server.record(Recorder::new(arguments.sample), address);
     }

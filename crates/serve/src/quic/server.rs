@@ -23,6 +23,7 @@ use playpath_transport::quic::config::{Config, FlowWindows};
 use playpath_transport::quic::packet::Kind;
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
 use playpath_units::{Duration, Time};
+use playpath_video::ServerPolicy;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -85,6 +86,7 @@ pub struct Server {
     next_id: u64,
     accesses: VecDeque<Access>,
     parameters: Option<AppParameters>,
+    policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
     /// What is kept of the connections, and the address that stands for this end in it.
     recorder: Option<(Recorder, SocketAddr)>,
@@ -111,6 +113,7 @@ impl Server {
             next_id: 0,
             accesses: VecDeque::new(),
             parameters: None,
+            policy: None,
             reports: VecDeque::new(),
             recorder: None,
             qlogs: None,
@@ -143,6 +146,11 @@ impl Server {
     /// Tell the control of every new connection of the video.
     pub fn tell(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
+    }
+
+    /// Tell players of the server with each file (CTA-5006).
+    pub fn tell_players(&mut self, policy: ServerPolicy) {
+        self.policy = Some(policy);
     }
 
     /// The oldest answer that has arrived and was not taken.
@@ -258,6 +266,7 @@ impl Server {
         let place = self.qlogs.as_mut().and_then(|make| make(&name));
         place.into_iter().for_each(|place| session.log(Qlog::new(now, head(&name), place)));
         self.parameters.into_iter().for_each(|parameters| session.tell(now, parameters));
+        self.policy.into_iter().for_each(|policy| session.streams.policy = Some(policy));
         let id = self.next_id;
         self.next_id += 1;
         self.cids.extend(cids.iter().map(|cid| (cid.clone(), id)));

@@ -12,7 +12,9 @@ use playpath_transport::codec::quic::OfClient;
 use playpath_transport::quic::packet::Address;
 use playpath_transport::quic::{Connection, Event, Reason};
 use playpath_units::Time;
+use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning, parse, report_lines};
+use playpath_video::cmsd::Cmsd;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -38,6 +40,8 @@ pub struct Streams {
     control: Control,
     view: ServerView,
     session: Option<String>,
+    /// Server data (CMSD) sent with each file.
+    pub policy: Option<ServerPolicy>,
     /// What the client has reported and nobody has taken yet.
     pub reports: Vec<String>,
     /// Answers that have arrived and nobody has taken yet.
@@ -57,6 +61,7 @@ impl Default for Streams {
             control: Control::default(),
             view: ServerView::new(Believed::default()),
             session: None,
+            policy: None,
             reports: Vec::new(),
             accesses: Vec::new(),
             requests: 0,
@@ -199,6 +204,7 @@ impl Streams {
         if let Some(reports) = answer.reports.take() {
             self.take_reports_of(now, endpoint, reports);
         }
+        self.add_server_data(endpoint, &mut answer);
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(priority) = stream.request.priority {
             endpoint.set_priority(id, priority);
@@ -232,6 +238,17 @@ impl Streams {
     ) {
         self.doubt = self.doubt.take().or(doubts.into_iter().next());
         parameters.into_iter().for_each(|parameters| endpoint.set_app_parameters(now, parameters));
+    }
+
+    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
+    fn add_server_data(&self, endpoint: &Connection, answer: &mut Answer) {
+        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
+        let paths = (0..endpoint.path_count()).filter_map(|path| endpoint.path_info(path));
+        let value = Cmsd::of_server(paths.map(|info| (info.delivery_rate, info.rtt)), policy).dynamic();
+        if !value.is_empty() {
+            answer.add("CMSD-Dynamic", &value);
+            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
+        }
     }
 
     /// Answers go to the endpoint as it takes them; what has arrived is let go.

@@ -6,15 +6,16 @@ use super::socket_buffer::SocketBuffer;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, Routes, What};
 use playpath_cc::AppParameters;
-use playpath_http::{Carrier, Http};
+use playpath_http::{Carrier, Http, Received};
 use playpath_scenario::{Handover, SenderSpec};
 use playpath_transport::Transport;
 use playpath_transport::transports::Streams;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
+use playpath_video::cmsd::Cmsd;
 use playpath_video::media::Media;
-use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request, RequestId};
+use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request, RequestId, ServerPolicy};
 use std::sync::Arc;
 
 /// A player, its connections, and the server's side of them.
@@ -433,10 +434,12 @@ impl VideoSession {
 
     /// The server reads; every complete request is answered.
     fn receive_requests(&mut self, net: &mut Network, index: usize) {
+        let flow = self.connections[index].flow;
         let (http, mut port) = self.connections[index].port(net, &self.sender, Network::write);
         for request in http.receive(&mut port) {
             self.take_client_data(net, index, &request);
-            self.connections[index].http.respond(net.now, &request);
+            let told = request.cmsd.map(|policy| server_data(net, flow, policy));
+            self.connections[index].http.respond(net.now, &request, told);
         }
         self.serve(net, index, Network::write);
     }
@@ -457,9 +460,12 @@ impl VideoSession {
             let HttpConnection { flow, http, socket, asked, .. } = &mut self.connections[index];
             let (now, player) = (net.now, &mut self.player);
             let limit = player.read_limit(now, ConnectionId(index as u32));
-            let take = |id, body| {
-                note_body(asked, id, body);
-                player.handle_body(now, id, body);
+            let take = |id, came| match came {
+                Received::ServerData(told) => player.handle_server_data(now, id, &told),
+                Received::Body(body) => {
+                    note_body(asked, id, body);
+                    player.handle_body(now, id, body);
+                }
             };
             let lowat = self.sender.notsent_lowat;
             has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
@@ -515,4 +521,11 @@ fn note_body(asked: &mut Vec<Request>, id: RequestId, bytes: u64) {
     if asked[place].body_bytes == 0 {
         asked.remove(place);
     }
+}
+
+/// What the server's transport knows when the response begins: its latest delivery rate, over all paths, and the smoothed RTT.
+fn server_data(net: &Network, flow: FlowId, policy: ServerPolicy) -> Cmsd {
+    let server = net.flows[flow as usize].server();
+    let measured = (0..server.path_count()).filter_map(|path| server.path_info(path));
+    Cmsd::of_server(measured.map(|info| (info.delivery_rate, info.rtt)), policy)
 }

@@ -84,6 +84,8 @@ pub struct MptcpConnection {
     is_fallback: bool,
     /// The peer has shown that it knows both keys (RFC 8684 §3.1).
     is_confirmed: bool,
+    /// Its data sequence numbers come in eight bytes.
+    is_peer_wide: bool,
     subflows: Subflows,
     level: DataLevel,
     reads_backlog: bool,
@@ -162,13 +164,18 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
+        let is_open = self.receiver.can_tell_as_much(path, segment.payload_len);
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
+        tcp.set_window_open(is_open);
         tcp.handle_segment(at, segment);
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
-            self.tune_window(now, path, segment.payload_len);
+            self.ask_for_ack(path);
+        }
+        if segment.payload_len > 0 {
+            self.tune_window(now, path);
         }
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
@@ -247,10 +254,18 @@ impl MptcpConnection {
 
     /// Take up to `max` bytes in order. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
-        let (taken, tell) = self.receiver.read(max);
+        let subflows = &mut self.subflows;
+        let (taken, tell) = self.receiver.read(max, |copied| {
+            subflows
+                .touch_all()
+                .filter_map(|subflow| subflow.tcp.as_mut())
+                .for_each(|tcp| tcp.grow_receive_buffer(copied));
+        });
         self.bytes_delivered += taken;
         if tell {
             self.request_acks();
+        } else if taken > 0 {
+            self.release_acks();
         }
         taken
     }

@@ -127,7 +127,7 @@ impl MptcpConnection {
     /// The option of an outgoing segment of `path`; `likely` is the mapping that probably holds its payload.
     #[inline(always)]
     pub(super) fn decorate(&mut self, path: usize, segment: &mut Segment, likely: Option<Mapping>) {
-        segment.window = self.receiver.window();
+        segment.window = self.receiver.window(path);
         let subflow = &self.subflows[path];
         let is_control = segment.flags.intersects(Flags::SYN.with(Flags::RST));
         let is_settled = self.is_confirmed || !self.is_client;

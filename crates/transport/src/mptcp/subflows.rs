@@ -121,6 +121,11 @@ impl Subflows {
         rtts.max().unwrap_or(Duration::ZERO)
     }
 
+    /// One that is open, or being opened, has not brought data yet.
+    pub fn is_one_silent(&self) -> bool {
+        self.list.iter().filter_map(|subflow| subflow.tcp.as_ref()).any(|tcp| !tcp.has_brought_data())
+    }
+
     /// Paths that are usable, a bit each.
     pub fn usable(&self) -> u32 {
         self.list.iter().enumerate().map(|(path, subflow)| u32::from(subflow.is_usable()) << path).sum()

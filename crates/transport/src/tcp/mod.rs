@@ -348,7 +348,7 @@ impl Connection {
         if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
             self.handle_payload(at.now, segment);
         } else if segment.timestamps.is_some() || self.sender.features().ecn {
-            self.receiver.handle_header(at.now, segment);
+            self.receiver.handle_bare(at.now, segment);
         }
         self.finish_if_closed(at.now);
     }

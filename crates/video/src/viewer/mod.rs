@@ -11,6 +11,7 @@ mod seek;
 
 pub use seek::{Seek, Target, When};
 
+use crate::cmsd::Cmsd;
 use crate::{Action, AppReport, ConnectionId, EventKind, EventLog, FinishReason, PlaybackEvent, Player, RequestId};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
@@ -222,6 +223,10 @@ impl Player for Viewer {
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         self.player.handle_connected(now, connection);
         self.follow();
+    }
+
+    fn handle_server_data(&mut self, now: Time, request: RequestId, cmsd: &Cmsd) {
+        self.player.handle_server_data(now, request, cmsd);
     }
 
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {

@@ -268,7 +268,7 @@ class Testbed:
         signalling = signalling or Signalling(requests=bridge_to is not None)
         if signalling:
             self.bridge = self.folder / "agent.sock"
-            options = ["--socket", str(self.bridge)]
+            options = ["--socket", str(self.bridge), *signalling.server_data_options]
             if signalling.reports:
                 options += ["--reports", str(self.folder / REPORTS)]
             control = [] if bridge_to is None else [bridge_to.name]

@@ -252,7 +252,7 @@ class _Session:
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if WORLDS[world].has_own_endpoint else self._default_carrier())
-        signalling.check(scenario, player)
+        signalling.check(scenario, player, self._carrier.world, len(self.used))
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
             raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
         self._carrier.check(scenario, sender)

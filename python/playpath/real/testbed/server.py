@@ -54,7 +54,7 @@ http {{
 # its way.
 _BRIDGE = """
         auth_request /_playpath;
-        location / {{
+{server_data}        location / {{
             set $playpath_file $request_filename;
         }}
         location = /_playpath {{
@@ -63,6 +63,7 @@ _BRIDGE = """
             proxy_pass_request_body off;
             proxy_set_header Content-Length "";
             proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
+            proxy_set_header X-Playpath-Local $server_addr:$server_port;
             proxy_set_header X-Playpath-Uri $request_uri;
             proxy_set_header X-Playpath-File $playpath_file;
             proxy_connect_timeout 100ms;
@@ -75,6 +76,12 @@ _BRIDGE = """
             internal;
             return 204;
         }}
+"""
+
+# The bridge's answer carries the header (CTA-5006); nginx leaves out one without a value.
+_SERVER_DATA = """        auth_request_set $playpath_cmsd $upstream_http_cmsd_dynamic;
+        add_header CMSD-Dynamic $playpath_cmsd;
+        add_header Access-Control-Expose-Headers CMSD-Dynamic;
 """
 
 # Reports are handed on whole; what the bridge has taken is answered 204.
@@ -165,7 +172,7 @@ class WebServer:
 
 
 def _asking(bridge: Path, signalling: Signalling) -> str:
-    return _BRIDGE.format(socket=bridge)
+    return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if signalling.server_data else "")
 
 
 def _run_listeners_under(control: str, pid: int) -> None:

@@ -1,10 +1,11 @@
-"""What a player tells beside its requests: client data (CMCD), and reports of its own."""
+"""What player and server tell one another beside requests and responses: client data (CMCD) and server data (CMSD)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from playpath.base.worlds import WORLDS
 from playpath.real.testbed.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -30,22 +31,37 @@ class Signalling:
         The player tells of itself with each request (CMCD), and the congestion control takes it.
     reports : bool
         And with reports of their own (event mode).
+    server_data : bool
+        The server tells of itself with each response (CMSD).
+    max_rate : str, optional
+        And this as the highest rate that a session should choose.
     """
 
     requests: bool = False
     reports: bool = False
+    server_data: bool = False
+    max_rate: str | None = None
+
+    @property
+    def server_data_options(self) -> list[str]:
+        """Of the programs that write the header."""
+        suggestion = [] if self.max_rate is None else ["--cmsd-mb", self.max_rate]
+        return ["--cmsd", *suggestion] if self.server_data else []
 
     def __bool__(self) -> bool:
         """Whether there is anything."""
-        return self.requests or self.reports
+        return self.requests or self.reports or self.server_data
 
 
 def signalling_of(scenario: resolved.Document, player: Player, *, listens: bool) -> Signalling:
     """What a scenario wants told; `listens`: the congestion control takes what a player tells."""
     wanted = scenario.get("player") or {}
+    max_rate = wanted.get("cmsd_mb", "none")
     return Signalling(
         requests=listens and (player.sends_cmcd or wanted.get("cmcd", "off") != "off"),
         reports=wanted.get("cmcd_events", "none") != "none",
+        server_data=bool(wanted.get("cmsd")),
+        max_rate=None if max_rate == "none" else max_rate,
     )
 
 
@@ -59,25 +75,34 @@ def unheard(scenario: resolved.Document, player: Player) -> str:
     )
 
 
-def check(scenario: resolved.Document, player: Player) -> None:
+def check(scenario: resolved.Document, player: Player, world: str, paths: int) -> None:
     """Refuse what cannot be told here."""
     wanted = scenario.get("player") or {}
     events = wanted.get("cmcd_events", "none")
-    if events == "none":
+    stated = f'`player.cmcd_events` = "{events}"' if events != "none" else ""
+    stated = "`player.cmsd` = true" if wanted.get("cmsd") else stated
+    if not stated:
         return
-    stated = f'`player.cmcd_events` = "{events}"'
-    if not player.sends_reports:
-        raise UnsupportedError(f"{stated}: {player.name} sends no reports; own and dashjs do")
+    if not player.reads_server_data:
+        raise UnsupportedError(f"{stated}: {player.name} neither reports nor reads server data; own and dashjs do")
     if player.name == "own" and (what := beyond_nginx(scenario)):
-        raise UnsupportedError(f"{stated}: the server that {what} needs takes no reports; allowed: without {what}")
+        raise UnsupportedError(
+            f"{stated}: the server that {what} needs takes no reports and tells nothing; allowed: without {what}"
+        )
     if any(group["kind"] == "video" for group in scenario.get("traffic") or []):
         raise UnsupportedError(
-            f"{stated}: competing sessions have a server that takes no reports; allowed: [[traffic]] of other kinds"
+            f"{stated}: competing sessions have a server that takes no reports and tells nothing; allowed: [[traffic]] of "
+            "other kinds"
         )
-    if wanted.get("cmcd", "off") == "off":
+    if events != "none" and wanted.get("cmcd", "off") == "off":
         raise UnsupportedError(
             f'`player.cmcd_events` = "{events}": a server knows by the session id of the requests whose connections a report is '
             'about; allowed here: with `cmcd` = "v2"'
+        )
+    if wanted.get("cmsd") and not WORLDS[world].has_own_endpoint and paths > 1:
+        raise UnsupportedError(
+            "`player.cmsd` = true over several paths: nginx knows the rate of one connection, not of the paths; allowed: one "
+            "path, or the world wire"
         )
 
 

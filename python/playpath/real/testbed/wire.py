@@ -119,7 +119,7 @@ class _Own:
         file = bed.folder / "sender.json"
         file.write_text(json.dumps({key: value for key, value in self._sender.items() if key != "paths"}))
         arguments = ["--sender", str(file), "--sample", f"{round(self._interval * 1e9)} ns"]
-        arguments += ["--idle-timeout", "600 s", *where]
+        arguments += ["--idle-timeout", "600 s", *where, *signalling.server_data_options]
         if signalling.reports:
             arguments += ["--reports", str(bed.folder / REPORTS)]
         if not signalling.requests and described.get("video_kbps"):

@@ -181,6 +181,7 @@ fn a_loss_counts_if_it_comes_with_a_queue() {
 fn a_loss_counts_if_a_short_queue_is_full() {
     for (rtt_ms, after) in [(103, 70.0), (102, 100.0)] {
         let mut cc = measured_at(105, 1000);
+        cc.settings.floor = 0.0;
         cc.on_app_parameters(&view(40), &dry());
         for at in 0..20 {
             cc.on_ack(&view(40 + at), &sampled(rtt_ms, 1000));
@@ -325,11 +326,20 @@ fn a_short_viewer_counts_for_three() {
     }
 }
 
-/// While the viewer is short no cut empties the pipe, here 1000 packets/s times 100 ms, and after a timeout slow start leads back to it.
+/// While the viewer has no time no cut empties the pipe, here 1000 packets/s times 100 ms: not of who is short (11.6 of 50 Mbit/s), nor
+/// of who gets more than its best rate and less than `enough` (of 8; until 0.2.0 it fell to 70, and from there took seconds to grow);
+/// of who yields, it does. After a timeout slow start is a first one.
 #[test]
-fn a_short_viewer_keeps_its_pipe() {
-    let low = AppParameters { top_rate: Some(Rate::from_bits_per_sec(50_000_000)), ..told(10.0) };
-    for (report, cut, threshold) in [(Some(low), 100.0, 100.0), (None, 70.0, 49.0)] {
+fn a_viewer_without_time_keeps_its_pipe() {
+    let of_top = |mbps: u64| AppParameters { top_rate: Some(Rate::from_bits_per_sec(mbps * 1_000_000)), ..told(10.0) };
+    let first = f64::INFINITY;
+    let cases = [
+        (Some(of_top(50)), 100.0, first),
+        (Some(of_top(8)), 100.0, first),
+        (Some(full_minute()), 70.0, first),
+        (None, 70.0, 49.0),
+    ];
+    for (report, cut, threshold) in cases {
         let mut cc = measured_at(150, 1000);
         if let Some(report) = &report {
             cc.on_app_parameters(&view(40), report);
@@ -338,7 +348,7 @@ fn a_short_viewer_keeps_its_pipe() {
         cc.on_congestion(&view(41), &loss(100));
         assert_close(cc.cwnd(), cut);
         cc.on_rto(&view(300), &Rto { flight_size: 70, consecutive: 1 });
-        assert_close(cc.ssthresh(), threshold);
+        assert!(cc.ssthresh() == threshold || (cc.ssthresh() - threshold).abs() < 1e-9, "{}", cc.ssthresh());
         assert_close(cc.cwnd(), 1.0);
     }
 }
@@ -424,7 +434,8 @@ fn a_flow_that_gets_its_pace_goes_on_yielding() {
 /// Fault 3 of issue 42: how long a level must last. 1.5 Mbit/s are 128.4 packets/s and a window of 12.84; CUBIC regains 0.3 of that in
 /// 12.84 * 0.1 * 1.7 / 3 = 0.728 s (as Reno; as CUBIC in 2.1). A cut leaves 0.9 of whom is short and 0.7 of the other: 0.9 / 0.7 - 1 =
 /// 0.286 gained. A newcomer takes half, which 1 / 0.286 = 3.5 cuts win back: 2 (4 * 0.1 + 3.5 * 0.728) = 5.89 s. With 32 packets/s left
-/// of 128.4 it is (4.01 - 1) / 0.286 = 10.5 cuts, and 16.2 s. Beside a CUBIC that fills 300 ms of queue Reno's time is sixteenfold, 11.6, CUBIC's 3.37: 2 (1.6 + 3.5 * 3.37) = 26.8 s. A policer has no queue.
+/// of 128.4 it is (4.01 - 1) / 0.286 = 10.5 cuts, and 16.2 s. Of 200, half is 100: (1.284 - 1) / 0.286 = 0.99 cuts, and 2.25 s; half of
+/// 257 is enough, and only the rounds of the mean are left, 0.8 s (until 0.2.0 5.89, so that an ample link was filled for as long). Beside a CUBIC that fills 300 ms of queue Reno's time is sixteenfold, 11.6, CUBIC's 3.37: 2 (1.6 + 3.5 * 3.37) = 26.8 s. A policer has no queue.
 #[test]
 fn a_level_is_calm_that_lasts_until_a_share_is_won_back() {
     let reserve = |rate: u32, srtt_ms: u64| {
@@ -434,9 +445,11 @@ fn a_level_is_calm_that_lasts_until_a_share_is_won_back() {
         let at = View { srtt: Duration::from_millis(srtt_ms), ..view(40) };
         cc.reserve(&at, top).as_secs_f64()
     };
-    assert_near(reserve(200, 100), 5.89, 0.02);
+    assert_near(reserve(128, 100), 5.89, 0.02);
+    assert_near(reserve(200, 100), 2.25, 0.02);
+    assert_near(reserve(257, 100), 0.8, 1e-3);
     assert_near(reserve(32, 100), 16.2, 0.1);
-    assert_near(reserve(200, 400), 26.8, 0.2);
+    assert_near(reserve(128, 400), 26.8, 0.2);
 }
 
 /// More than 5 % lost without a queue is no rival, but a policer: the cut is CUBIC's, 0.7, also of whom is short, and the pipe it leaves

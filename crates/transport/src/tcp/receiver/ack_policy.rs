@@ -100,8 +100,13 @@ impl AckPolicy {
     /// The reader took something, or `all` that came: Linux acknowledges what the window held back, and does not let what the
     /// sender pushed, or a small segment, wait (`tcp_cleanup_rbuf`).
     pub fn on_read(&mut self, all: bool) {
+        self.is_due |= self.waits_for_reader(all);
+    }
+
+    /// See [`on_read`](Self::on_read).
+    pub fn waits_for_reader(&self, all: bool) -> bool {
         let is_held_back = self.is_linux && self.waiting_bytes > self.full_segment;
-        self.is_due |= is_held_back || (all && self.is_pushed);
+        is_held_back || (all && self.is_pushed)
     }
 
     /// Data arrived in order; [`schedule`](Self::schedule) comes next.

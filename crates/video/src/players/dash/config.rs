@@ -3,6 +3,7 @@
 use super::catch_up::CatchUp;
 use super::connections::{Connections, Protocol};
 use super::retry::Retries;
+use crate::ServerPolicy;
 use crate::cmcd::Event;
 use crate::ladder::Ladder;
 use crate::origin::Origin;
@@ -57,6 +58,8 @@ pub struct DashConfig {
     pub cmcd_claim: Claim,
     /// How late a report is of the buffer: the client data has the level that was there so long before.
     pub cmcd_lag: Duration,
+    /// The server tells of itself with each response (CTA-5006), and what becomes of it.
+    pub cmsd: Option<ServerData>,
     /// What is reported beside the requests (CTA-5004-B, event mode).
     pub cmcd_events: Vec<Event>,
     /// Between reports by the clock.
@@ -203,6 +206,17 @@ pub enum CmcdMode {
     V2,
 }
 
+/// Server data: what is sent, and how the player uses it (dash.js: `applyMb`, `etpWeightRatio`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerData {
+    /// What the server tells besides what it measures.
+    pub policy: ServerPolicy,
+    /// No video rate above the server's suggestion is chosen.
+    pub apply_mb: bool,
+    /// Share of the server's estimate in each throughput sample, 0 to 1.
+    pub etp_weight: f64,
+}
+
 /// What the client data says of the buffer, for study of senders that believe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
@@ -284,6 +298,7 @@ impl Default for DashConfig {
             cmcd: CmcdMode::Off,
             cmcd_claim: Claim::Honest,
             cmcd_lag: Duration::ZERO,
+            cmsd: None,
             cmcd_events: Vec::new(),
             cmcd_interval: Duration::from_secs(30),
             live: None,

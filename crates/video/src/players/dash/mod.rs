@@ -39,6 +39,7 @@ pub use connections::{Connections, Protocol};
 pub use retry::{Backoff, Retries};
 
 use crate::abr::{Abr, PlayState};
+use crate::cmsd::Cmsd;
 use crate::ladder::Presentation;
 use crate::registry::PlayerEntry;
 use crate::{Action, AppReport, ConnectionId, EventKind, FinishReason, PlaybackEvent, Player, RequestId};
@@ -405,6 +406,19 @@ impl Player for DashPlayer {
                 }
             }
             return self.drive(now);
+        }
+    }
+
+    fn handle_server_data(&mut self, _now: Time, request: RequestId, cmsd: &Cmsd) {
+        let Some(use_of) = self.config.cmsd else { return };
+        if let Some(etp) = cmsd.etp_kbps.filter(|&etp| etp > 0 && use_of.etp_weight > 0.0) {
+            self.tracks.iter_mut().for_each(|track| track.note_estimate(request, etp as f64 * 1e3, use_of.etp_weight));
+        }
+        if let Some(mb) = cmsd.mb_kbps.filter(|&mb| mb > 0 && use_of.apply_mb) {
+            // The suggestion is for the whole session: what the audio takes is not the video's.
+            let audio =
+                self.tracks.get(1).map_or(0.0, |track| track.ladder().bits_per_sec(track.last_chosen().unwrap_or(0)));
+            self.tracks[0].suggest_at_most(mb as f64 * 1e3 - audio);
         }
     }
 

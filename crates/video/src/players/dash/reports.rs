@@ -103,6 +103,7 @@ pub(super) fn request(cmcd: Cmcd, connection: ConnectionId, id: RequestId, confi
         priority: config.protocol.priority(ObjectKind::Report),
         object: ObjectRef { kind: ObjectKind::Report, segment: 0, representation: 0 },
         cmcd: Some(Box::new(cmcd)),
+        cmsd: None,
     }
 }
 

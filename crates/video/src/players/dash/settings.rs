@@ -2,10 +2,11 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LiveDelivery, LowLatency, PRESETS, Room};
+use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LiveDelivery, LowLatency, PRESETS, Room, ServerData};
 use super::connections::{Connections, Protocol};
 use super::retry::Retries;
 use crate::Priority;
+use crate::ServerPolicy;
 use crate::abr;
 use crate::cmcd::Event;
 use crate::ladder::{Ladder, Presentation, SizeModel};
@@ -173,6 +174,20 @@ pub(super) const PARAMS: &[ParamSpec] = &[
          not with low latency, [origin], `kind` = \"agent\" or competing sessions; dash.js has no bc",
     ),
     ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "between reports by the clock (dash.js: 30 s)").since("0.2"),
+    ParamSpec::flag("cmsd", false, "the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)")
+        .since("0.2")
+        .in_kernel(
+            "of the kernel's TCP (sock_diag), over one path; in the world wire of the endpoint's, over all; not with low latency, \
+             [origin], `kind` = \"agent\" or competing sessions",
+        ),
+    ParamSpec::text("cmsd_mb", "none", Kind::Rate, "with cmsd: the server suggests no rate above this to a session (mb)")
+        .or("none")
+        .since("0.2"),
+    ParamSpec::flag("apply_mb", false, "the player chooses no rate above the suggested one (dash.js applyMb)")
+        .since("0.2")
+        .in_kernel("with the player dashjs it needs `audio`, without which dash.js drops the suggestion"),
+    ParamSpec::text("etp_weight", "0 %", Kind::Share, "share of etp in each throughput sample (dash.js etpWeightRatio)")
+        .since("0.2"),
     ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
     ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
     ParamSpec::word(
@@ -264,6 +279,14 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
         return Err(
             "`cmcd_events` are of CMCD v2; allowed with them: `cmcd` = \"v2\", or \"off\" for reports alone".into()
         );
+    }
+    let needs_cmsd = [
+        ("cmsd_mb", settings.word("cmsd_mb") != "none"),
+        ("apply_mb", settings.flag("apply_mb")),
+        ("etp_weight", settings.quantity::<Ratio>("etp_weight").get() > 0.0),
+    ];
+    if let (None, Some((key, _))) = (config.cmsd, needs_cmsd.iter().find(|(_, is_set)| *is_set)) {
+        return Err(format!("`{key}` needs `cmsd` = true: the server tells nothing"));
     }
     config.live = live(context, settings, &presentation.video)?;
     config.origin = context.origin.clone();
@@ -360,6 +383,11 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             _ => Claim::Honest,
         },
         cmcd_lag: settings.quantity("cmcd_lag"),
+        cmsd: settings.flag("cmsd").then(|| ServerData {
+            policy: ServerPolicy { max_rate: settings.optional("cmsd_mb") },
+            apply_mb: settings.flag("apply_mb"),
+            etp_weight: settings.quantity::<Ratio>("etp_weight").get(),
+        }),
         // Checked when it was typed.
         cmcd_events: parse_events(settings.word("cmcd_events")).unwrap_or_default(),
         cmcd_interval: settings.quantity("cmcd_interval"),

@@ -58,6 +58,8 @@ pub(super) struct Track {
     pub claims: VecDeque<ReportedBuffer>,
     pub urgent: bool,
     pub last_estimate: Option<playpath_units::Rate>,
+    /// Highest representation that the server suggests.
+    most: usize,
 }
 
 impl Track {
@@ -92,6 +94,7 @@ impl Track {
             claims: VecDeque::new(),
             urgent: true,
             last_estimate: None,
+            most: ladder.count() - 1,
             ladder,
         }
     }
@@ -137,6 +140,20 @@ impl Track {
     }
     pub fn handle_connected(&mut self, now: Time, connection: ConnectionId, io: &mut Io) -> bool {
         self.lines.handle_connected(now, connection, io)
+    }
+
+    /// The server's estimate for the response to `request`.
+    pub fn note_estimate(&mut self, request: RequestId, bits_per_sec: f64, weight: f64) {
+        if let Some(transfer) = self.transfers.iter_mut().find(|transfer| transfer.request == request) {
+            transfer.estimate = Some((bits_per_sec, weight));
+        }
+    }
+
+    /// The server suggests no rate above this one; a suggestion below the lowest is none, as in dash.js.
+    pub fn suggest_at_most(&mut self, bits_per_sec: f64) {
+        let rungs = 0..self.ladder.count();
+        let highest = rungs.rev().find(|&rung| self.ladder.bits_per_sec(rung) <= bits_per_sec);
+        self.most = highest.unwrap_or(self.ladder.count() - 1);
     }
 
     /// Body bytes of `request` arrived. Cheap unless something follows from it.

@@ -63,6 +63,8 @@ pub(super) struct Transfer {
     pub is_error: bool,
     /// Until when its first byte must be here.
     pub deadline: Time,
+    /// The server's estimate of the throughput in bit/s, and its share in the sample.
+    pub estimate: Option<(f64, f64)>,
     /// Of a response that is encoded while it is sent.
     pub arrivals: Option<Arrivals>,
 }
@@ -91,6 +93,15 @@ impl Transfer {
         self.first_byte_at.is_none() && self.deadline <= now
     }
 
+    /// Rate of the bursts, or as the server's estimate has a share in it; `None`: as the times tell.
+    fn rate(&self, now: Time) -> Option<f64> {
+        let bursts = self.arrivals.and_then(|arrivals| arrivals.bits_per_sec());
+        let Some((etp, weight)) = self.estimate else { return bursts };
+        let seconds = now.saturating_since(self.first_byte_at.unwrap_or(now)).as_secs_f64();
+        let own = bursts.or((seconds > 0.0).then(|| self.received as f64 * 8.0 / seconds));
+        Some(own.map_or(etp, |own| own * (1.0 - weight) + etp * weight))
+    }
+
     /// `level` as the client knows it before it has the last bytes.
     pub fn download(&self, now: Time, is_abandoned: bool, level: Duration) -> Option<Download> {
         let (What::Segment { segment, representation } | What::Part { segment, representation, .. }) = self.what else {
@@ -108,7 +119,7 @@ impl Transfer {
             level_before: level,
             is_abandoned,
             is_replacement: self.is_replacement,
-            burst_bits_per_sec: self.arrivals.and_then(|arrivals| arrivals.bits_per_sec()),
+            burst_bits_per_sec: self.rate(now),
         })
     }
 }

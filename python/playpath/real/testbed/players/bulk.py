@@ -23,7 +23,7 @@ class Bulk:
     package: str
     ports: tuple[int, ...] = ()
     sends_cmcd = False
-    sends_reports = False
+    reads_server_data = False
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs the program, and a video or `run.duration`."""

@@ -66,7 +66,7 @@ class InChromium:
     library: Library
     ports: tuple[int, ...] = ()
     sends_cmcd = True
-    sends_reports = False
+    reads_server_data = False
     manifest = media.MANIFEST
 
     def check(self, scenario: resolved.Document) -> None:

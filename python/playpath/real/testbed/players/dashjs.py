@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from playpath.base.engine import number
 from playpath.real.testbed.errors import UnsupportedError
-from playpath.real.testbed.players.chromium import InChromium
+from playpath.real.testbed.players.chromium import InChromium, audio_bps
 from playpath.real.testbed.players.library import Library
 from playpath.real.testbed.players.scene import Scene
 from playpath.real.testbed.signalling import COLLECTOR_PATH
@@ -35,24 +35,24 @@ _REPORT_KEYS = [
 
 
 class DashJs(InChromium):
-    """As `InChromium`; it reports beside its requests."""
+    """As `InChromium`; it reports beside its requests, and reads server data."""
 
     name = "dashjs"
     library = LIBRARY
-    sends_reports = True
+    reads_server_data = True
 
     def refuse(self, scenario: resolved.Document) -> None:
         """What it does not tell, or not take."""
         check_settings(scenario)
 
     def settings(self, scene: Scene) -> dict[str, Any]:
-        """Client data as the scenario has them."""
+        """Client data and server data as the scenario has them."""
         settings = settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")
         return {"streaming": {"gaps": {"jumpGaps": False}, **settings}}
 
 
 def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
-    """What a scenario sets of dash.js's `settings.streaming`: client data.
+    """What a scenario sets of dash.js's `settings.streaming`: client data and server data.
 
     Without a word of it in the scenario: version 1 in the query, as the CMCD bridge wants it of this player.
     """
@@ -66,7 +66,8 @@ def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object
         }
         target |= {"interval": number(wanted["cmcd_interval"]), "batchSize": 1, "enabledKeys": _REPORT_KEYS}
         cmcd["eventTargets"] = [target]
-    return {"cmcd": cmcd}
+    abr = {"applyMb": bool(wanted.get("apply_mb")), "etpWeightRatio": _share(wanted.get("etp_weight", "0 %"))}
+    return {"cmcd": cmcd, "cmsd": {"enabled": bool(wanted.get("cmsd")), "abr": abr}}
 
 
 def check_settings(scenario: resolved.Document) -> None:
@@ -77,7 +78,16 @@ def check_settings(scenario: resolved.Document) -> None:
         raise UnsupportedError(
             f"`player.cmcd_events`: dash.js {LIBRARY.version} reports no {strange[0]}; allowed with it: {', '.join(_EVENTS)}"
         )
+    if wanted.get("apply_mb") and not audio_bps(scenario):
+        raise UnsupportedError(
+            f"`player.apply_mb` = true: dash.js {LIBRARY.version} takes the audio's rate off the suggested one, and drops the suggestion "
+            'where there is no audio; give `audio`, such as "96 kbit/s"'
+        )
 
 
 def _words(events: str) -> list[str]:
     return [event.strip() for event in events.split(",")]
+
+
+def _share(percent: str) -> float:
+    return float(percent.removesuffix("%")) / 100

@@ -1,6 +1,6 @@
 """hls.js in Chromium without a window, with CMCD in the query: playlists and fragments of the same ladder that `dashjs` plays.
 
-As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests.
+As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests and reads no server data.
 """
 
 from playpath.real.testbed import media

@@ -23,7 +23,7 @@ class Own:
     name = "own"
     ports: tuple[int, ...] = ()
     sends_cmcd = False
-    sends_reports = True
+    reads_server_data = True
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs its program."""

@@ -137,8 +137,8 @@ class Player(Protocol):
     """Server ports that it uses besides the web server's."""
     sends_cmcd: bool
     """Whether it reports its buffer with every request."""
-    sends_reports: bool
-    """Whether it can send reports beside its requests."""
+    reads_server_data: bool
+    """Whether it reads what a server tells of itself (CMSD), and can send reports beside its requests."""
 
     def check(self, scenario: resolved.Document) -> None:
         """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""

@@ -1,6 +1,6 @@
 """Shaka Player in Chromium without a window, with CMCD in the query: the ladder and the manifest that `dashjs` plays.
 
-As the others in Chromium, but for the page (`shaka.html`). It reports nothing beside its requests.
+As the others in Chromium, but for the page (`shaka.html`). It reports nothing beside its requests and reads no server data.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Vlc:
     name = "vlc"
     ports: tuple[int, ...] = ()
     sends_cmcd = False
-    sends_reports = False
+    reads_server_data = False
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs VLC; plays `progressive` and `dash`."""

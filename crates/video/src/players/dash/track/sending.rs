@@ -43,6 +43,7 @@ impl Track {
             delivery: fate.map_or_else(|| self.delivery(what, at), |fate| fate.delivery),
             object: self.object(what),
             cmcd,
+            cmsd: config.cmsd.map(|cmsd| cmsd.policy),
         };
         self.transfers.push(Transfer {
             request: id,
@@ -63,6 +64,7 @@ impl Track {
             level_at_request: self.level(at),
             is_error,
             deadline: fate.map_or(Time::MAX, |_| at.now + config.retries.timeout),
+            estimate: None,
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
             arrivals: match what {
                 What::Segment { segment, .. } => {

@@ -72,6 +72,7 @@ impl Track {
         let decision = self.answer.take().unwrap_or_else(|| self.ask(at));
         match decision.choice {
             Choice::Fetch(choice) => {
+                let choice = choice.min(self.most);
                 if self.current != Some(choice) {
                     self.change_rung(at, choice);
                 }
