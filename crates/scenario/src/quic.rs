@@ -65,7 +65,8 @@ const STACKS: Words<Habits, 5> = [
             // kilobyte that the handshake's ACKs add); lib/ngtcp2_conn.c,
             // conn_reset_conn_stat_cc (send_quantum of 64 kB: 45 packets of 1452), ngtcp2_conn_update_pkt_tx_time.
             c.initial_window = 9.0;
-            c.pacing.in_debt = true;
+            // examples/server.cc, Handler::update_timer: libev's.
+            c.pacing.in_debt = Some(Duration::from_millis(1));
             (c.pacing.min_burst, c.pacing.max_burst) = (45, 45);
             // lib/ngtcp2_rtb.c: rtb_detect_lost_pkt (pkt_thres), ngtcp2_rtb_detect_lost_pkt (the timer's, which tells nobody how much).
             (c.loss.most_by_flight, c.loss.counts_timed) = (256, false);

@@ -123,8 +123,8 @@ pub struct Pacing {
     /// datagram leaves as soon as there are tokens for it, as a leaky bucket does (§7.7).
     pub in_trains: bool,
     /// No bucket: what the window lets go leaves at once, up to the greatest burst, and then the pause follows that this owes (ngtcp2). A
-    /// sender that the window has held up gets nothing for it.
-    pub in_debt: bool,
+    /// sender that the window has held up gets nothing for it. Timers go off in whole units of this, as libev's do in milliseconds.
+    pub in_debt: Option<Duration>,
     /// At most what leaves in this time, however few datagrams that are.
     pub longest_burst: Option<Duration>,
     /// Of a control with a rate of its own.
@@ -193,7 +193,7 @@ impl Default for Config {
                 min_burst: 10,
                 max_burst: 256,
                 in_trains: false,
-                in_debt: false,
+                in_debt: None,
                 longest_burst: None,
                 own_rate: OwnRate::Taken,
             },

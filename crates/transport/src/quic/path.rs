@@ -217,8 +217,8 @@ impl Path {
             }
             None => return now,
         };
-        if pacing.in_debt {
-            return self.pacer.departs_in_debt(now, self.datagram_bytes, rate, burst);
+        if let Some(unit) = pacing.in_debt {
+            return self.pacer.departs_in_debt(now, self.datagram_bytes, rate, burst, unit);
         }
         self.pacer.departs_at(now, self.datagram_bytes, rate, burst, in_trains)
     }
@@ -628,6 +628,9 @@ struct Pacer {
     tokens: f64,
     filled_at: Option<Time>,
     next: Time,
+    /// In debt: what comes off this pause, and by how much timers were late.
+    waived: Option<Duration>,
+    late: Duration,
 }
 
 impl Pacer {
@@ -652,18 +655,25 @@ impl Pacer {
         self.next
     }
 
-    /// Without credit: see [`Pacing::in_debt`]. The tokens are what the burst that began at `filled_at` owes.
-    fn departs_in_debt(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64) -> Time {
+    /// Without credit: see [`Pacing::in_debt`]. The tokens are what the burst that began at `filled_at` owes; timers go off in whole `unit`s, and
+    /// by how much they were late comes off the next pauses.
+    fn departs_in_debt(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, unit: Duration) -> Time {
         let (began, sent) = (self.filled_at.unwrap_or(now), -self.tokens as u64);
-        let is_paid_at = began + rate.time_to_send(sent);
-        self.next = if is_paid_at <= now {
-            (self.filled_at, self.tokens) = (Some(now), 0.0);
-            now
-        } else if began == now && sent + u64::from(bytes) <= burst {
-            now
+        let owed = rate.time_to_send(sent);
+        if began == now && sent > 0 && sent + u64::from(bytes) <= burst {
+            self.next = now;
+            return now;
+        }
+        let waived = *self.waived.get_or_insert(if self.late >= unit { owed.min(self.late) } else { Duration::ZERO });
+        let is_paid_at = began + owed.saturating_sub(waived);
+        if is_paid_at <= now {
+            self.late = self.late.saturating_sub(waived) + now.saturating_since(is_paid_at).min(unit);
+            (self.filled_at, self.tokens, self.waived) = (Some(now), 0.0, None);
+            self.next = now;
         } else {
-            is_paid_at
-        };
+            let units = is_paid_at.saturating_since(now).as_nanos().div_ceil(unit.as_nanos().max(1));
+            self.next = now + unit * units;
+        }
         self.next
     }
 
