@@ -7,7 +7,6 @@ use playpath_infer::{Beliefs, Deployed, Reading, infer, steps};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What is asked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -30,7 +29,6 @@ struct Question {
     held_out: Vec<usize>,
 }
 
-/// Draws that a session is replayed on.
 const REPLAYED: usize = 20;
 
 /// The path behind a session: JSON in and out. Errors: one line.

@@ -5,8 +5,6 @@ replayed times stand to the log's (`crates/infer/src/replay.rs`). Here that beco
 is none about tomorrow.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import statistics
@@ -98,13 +96,7 @@ class Replay:
 
 
 def judge(folder: Path) -> Replay:
-    """Judge what `infer` wrote.
-
-    Raises
-    ------
-    InputError
-        The folder has no sessions.
-    """
+    """Judge what `infer` wrote."""
     file = folder / "sessions.csv"
     if not file.is_file():
         raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
