@@ -77,14 +77,14 @@ fn redundancy_adds_nothing() {
     assert!(goodput > 0.9 * one && goodput <= 1.05 * one, "{goodput} of {one}");
 }
 
-/// Two subflows and one TCP through one link: their throughputs. `link` are its keys.
-fn shared_link(cc: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
+/// Two subflows and one TCP through one link: their throughputs. `multi` and `single` are their keys, `link` those of the link.
+fn shared_link(multi: &str, single: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
     let text = format!(
         "[[link]]\nname = \"shared\"\n{link}\n\
          [[path]]\nname = \"a\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[path]]\nname = \"b\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
-         [[traffic]]\nkind = \"bulk\"\nname = \"multi\"\ncc = \"{cc}\"\n\
-         [[traffic]]\nkind = \"bulk\"\nname = \"single\"\ncc = \"newreno\"\npaths = [\"a\"]\n\
+         [[traffic]]\nkind = \"bulk\"\nname = \"multi\"\n{multi}\n\
+         [[traffic]]\nkind = \"bulk\"\nname = \"single\"\ncc = \"newreno\"\npaths = [\"a\"]\n{single}\n\
          [run]\nduration = \"120 s\"\n"
     );
     let mut records: Vec<Record> = (1..=seeds).map(|seed| play(&text, seed)).collect();
@@ -96,15 +96,18 @@ fn shared_link(cc: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
 /// theory leaves of it (`crates/cc/tests/comparisons.rs` derives the shares):
 /// - Losses that hit packets at random: LIA at most 1.14 of a TCP, BALIA 1.10, OLIA 1.04. Stated with 0.10 for chance: the
 ///   standard deviation of a run's share is 0.08 here, of the mean of three 0.046, and twice that.
-/// - RED comes near to that, and leaves a tenth of the link: 9.0 Mbit/s in the mean of eight seeds, with a deviation of 0.17, 0.1 of
-///   a mean of three. Stated: two of these below.
+/// - RED comes near to that, and leaves a tenth of the link. The less a law takes, the more: in the mean of eight seeds LIA and the
+///   TCP have 9.20 Mbit/s, BALIA 9.02, OLIA 8.94, with deviations of 0.05 to 0.10. Stated: 8.94 less two deviations of a mean of
+///   three. (9.0 lay amid OLIA's seeds.)
 /// - A tail-drop queue is full, and what overflows is the packet that a window has just gained. Then a subflow that grows by a
 ///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows lie between, and
 ///   nearer to random ones, since they hit bursts: over twelve RTTs from 50 to 72 ms the means are 1.13 (LIA), 1.15 (BALIA)
 ///   and 1.06 (OLIA). Nothing is random there, but which window the overflow hits depends on the RTT: the standard deviation
 ///   of a run is 0.09, of the mean of four RTTs 0.045. Stated: 1.15 and three of these, 1.29.
 ///
-/// Two uncoupled NewRenos take twice as much as the one everywhere.
+/// Two uncoupled NewRenos take twice as much as the one everywhere, if all are acknowledged alike. Linux lets the ACK of an odd segment wait
+/// for the next one while anything lies behind a gap of the data, which over two subflows is always: the bursts that follow lose more
+/// of a full queue, and the two take 1.4 times as much.
 #[test]
 fn coupled_controls_do_no_harm() {
     let random = "rtt = \"60 ms\"\nrate = \"100 Mbit/s\"\nqueue = \"1000 packets\"\nloss = \"0.3 %\"";
@@ -113,29 +116,36 @@ fn coupled_controls_do_no_harm() {
         ["50", "56", "62", "68"].map(|rtt| format!("rtt = \"{rtt} ms\"\nrate = \"10 Mbit/s\"\nqueue = \"1 bdp\""));
     for (cc, share) in [("lia", 1.14), ("balia", 1.10), ("olia", 1.04)] {
         for link in [random, red] {
-            let (multi, single, _) = shared_link(cc, link, 3);
+            let (multi, single, _) = shared_link(&format!("cc = \"{cc}\""), "", link, 3);
             assert!(multi <= (share + 0.10) * single, "{cc}, {link}: {multi} beside {single}");
             assert!(link == random || multi + single > 8.8, "{cc}, {link}: {multi} + {single} leave the link empty");
         }
-        let runs = tail_drop.each_ref().map(|link| shared_link(cc, link, 1));
+        let runs = tail_drop.each_ref().map(|link| shared_link(&format!("cc = \"{cc}\""), "", link, 1));
         let mean = runs.iter().map(|(multi, single, _)| multi / single).sum::<f64>() / runs.len() as f64;
         assert!(mean <= 1.29, "{cc}, tail drop: {mean} of a TCP");
         assert!(runs.iter().all(|(multi, single, _)| multi + single > 9.0), "{cc}, tail drop: the link is left empty");
     }
+    let alike = "delayed_ack = \"off\"";
     for link in [random, red, &tail_drop[0]] {
-        let (multi, single, _) = shared_link("newreno", link, 3);
+        let (multi, single, _) = shared_link(&format!("cc = \"newreno\"\n{alike}"), alike, link, 3);
         assert!(multi > 1.75 * single, "uncoupled, {link}: {multi} beside {single}");
     }
 }
 
 /// wVegas holds a backlog of `total_alpha` = 10 packets, NewReno fills the queue, and a FIFO link serves flows as their packets
 /// stand in it: wVegas gets 10 / mean queue of the link. Its Diff and its windows are whole packets: one more or less for each of
-/// the two subflows.
+/// the two subflows. The receive window is wide from the start: while it grows the first subflow gets ahead and keeps the lead, and a
+/// subflow with four fifths of the rate holds three packets more (at six RTTs from 56 to 72 ms and 2 BDP 10.7 to 13.6 packets; 10.0 to
+/// 10.7 with a wide one).
 #[test]
 fn wvegas_gets_its_share_of_the_queue() {
     for queue in ["1 bdp", "2 bdp"] {
-        let (multi, single, record) =
-            shared_link("wvegas", &format!("rtt = \"60 ms\"\nrate = \"10 Mbit/s\"\nqueue = \"{queue}\""), 1);
+        let (multi, single, record) = shared_link(
+            "cc = \"wvegas\"\nwindow_tuning = false",
+            "",
+            &format!("rtt = \"60 ms\"\nrate = \"10 Mbit/s\"\nqueue = \"{queue}\""),
+            1,
+        );
         let link = record.links.iter().max_by(|a, b| a.mean_queue_packets.total_cmp(&b.mean_queue_packets)).unwrap();
         let backlog = multi / (multi + single) * link.mean_queue_packets;
         assert!((8.0..=12.0).contains(&backlog), "{queue}: {backlog} packets");
@@ -354,7 +364,7 @@ fn the_sticky_scenarios_run() {
 /// order what is done at a choice, so the share of choices is compared, not the number of switches: two schedulers do not meet
 /// the same choices. A third of the film, means of six seeds under CUBIC and Compound: throughput sticky 0.039 and 0.043,
 /// throughput and RTT sticky 0.042 and 0.024, lowest RTT 0.067 and 0.045. Stated for the mean of three, under CUBIC: at most 0.8 of
-/// lowest RTT's, and throughput and RTT sticky's at least 0.85 of throughput sticky's (three seeds: 0.033, 0.037 and 0.058). Under Compound, whose windows lie so that
+/// lowest RTT's, and throughput and RTT sticky's at least 0.95 of throughput sticky's. Under Compound, whose windows lie so that
 /// throughput sticky meets half as many choices again as the other two, only that both leave at fewer than lowest RTT does. For
 /// controls that fill the paths: the others have hardly a choice.
 #[test]
@@ -371,7 +381,7 @@ fn switches_of_ones_own_will_are_ordered_as_defined() {
         let [dft, gr, tp, tr] = ["dft", "gr-sty", "tp-sty", "tr-sty"].map(share);
         assert_eq!(gr, 0.0, "{cc}");
         assert!(0.0 < tp && tp < dft && 0.0 < tr && tr < 0.8 * dft, "{cc}: {tp:.4} {tr:.4} {dft:.4}");
-        assert!(cc != "cubic" || (tp < 0.8 * dft && tr > 0.85 * tp), "{cc}: {tp:.4} {tr:.4} {dft:.4}");
+        assert!(cc != "cubic" || (tp < 0.8 * dft && tr > 0.95 * tp), "{cc}: {tp:.4} {tr:.4} {dft:.4}");
     }
 }
 

@@ -4,7 +4,7 @@
 mod support;
 
 use playpath_cc::AppParameters;
-use playpath_transport::mptcp::option::DSS_SEQ8;
+use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Config, Event, Flags, MptcpOption, Pacing, Segment};
@@ -382,6 +382,49 @@ fn the_window_of_a_client_follows_what_it_reads() {
     assert_eq!(told(0, 90), 64_240, "before anything was read");
     assert!((340_000..6 << 20).contains(&told(10_000, 20_000)), "{}", told(10_000, 20_000));
     assert!(net.client.read.len() as f64 * 8.0 > 0.9 * 20.0 * 6e6 * 1424.0 / 1500.0, "{}", net.client.read.len());
+}
+
+/// What comes behind a gap of its subflow raises the window, too, as in Linux (`tcp_data_queue_ofo`): while the DATA_ACK stands still,
+/// ten segments and more let the right edge move by two segments each.
+#[test]
+fn segments_behind_a_gap_raise_the_window() {
+    let mut link = Link::new(20.0, 25);
+    link.down = (Time::from_millis(230), Time::from_millis(232));
+    let mut net = Net::new(&[link], "dft", (0, 1_000_000), 1 << 20, 1);
+    let config = |key| MptcpConfig { has_tuned_window: true, ..mptcp_config(6 << 20, key) };
+    let all = || paths(&[link], Config::linux());
+    net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
+    net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
+    net.records = true;
+    net.run_until(Time::from_secs(1));
+    let told = |(_, is_client, _, s): &(Time, bool, usize, Segment)| match s.mptcp {
+        MptcpOption::Dss { data_ack, .. } if *is_client && !s.sack.is_empty() => Some((data_ack, s.window)),
+        _ => None,
+    };
+    let behind: Vec<_> = net.seen.iter().filter_map(told).collect();
+    let (ack, first) = behind[0];
+    let (count, last) =
+        behind.iter().filter(|(at, _)| *at == ack).fold((0, 0), |(count, _), (_, window)| (count + 1, *window));
+    assert!(count > 10 && last >= first + 20 * 1424, "{count} ACKs, {first} to {last}");
+}
+
+/// Data sequence numbers of eight bytes are acknowledged with as many (RFC 8684 §3.3, Linux `use_64bit_ack`), so that beside twelve bytes
+/// of timestamps one SACK block fits, not two.
+#[test]
+fn wide_sequence_numbers_are_acknowledged_in_full_and_leave_room_for_one_sack_block() {
+    let mut links = [Link::new(2.0, 25); 2];
+    links[0].loss = 0.05;
+    let mut net = Net::new(&links, "dft", (0, 1_000_000), 1 << 20, 1);
+    net.records = true;
+    net.run_until(Time::from_secs(10));
+    let bare = net.seen.iter().filter(|(_, is_client, _, s)| *is_client && s.payload_len == 0);
+    let dss = bare.filter_map(|(.., s)| match s.mptcp {
+        MptcpOption::Dss { flags, .. } if flags & DSS_MAP == 0 => Some((flags, s.sack.len())),
+        _ => None,
+    });
+    let acks: Vec<_> = dss.skip_while(|(flags, _)| flags & DSS_ACK8 == 0).collect();
+    assert!(acks.len() > 200 && acks.iter().any(|(_, blocks)| *blocks == 1), "{}", acks.len());
+    assert!(acks.iter().all(|(flags, blocks)| *flags == DSS_ACK | DSS_ACK8 && *blocks <= 1));
 }
 
 /// Sized for ten packets, Linux's send buffer takes 2 · 10 · 4352 = 87 040 bytes of memory. With ten in the network, five heads of 896

@@ -5,7 +5,7 @@
 
 use super::MptcpConnection;
 use super::checksums::mapped;
-use super::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
+use super::option::{DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
 use super::subflow::{Mapping, Received, Stage};
 use crate::segment::Segment;
 use crate::tcp::{Event, unwrap_near};
@@ -37,6 +37,7 @@ impl MptcpConnection {
         if flags & DSS_MAP == 0 || self.is_fallback {
             return true;
         }
+        self.is_peer_wide = flags & DSS_SEQ8 != 0;
         if len == 0 {
             self.take_infinite_mapping(now, path);
             return true;
@@ -123,7 +124,9 @@ impl MptcpConnection {
     pub(super) fn dss(&self, len: u32, place: Option<(u64, u64)>) -> MptcpOption {
         let data_ack = self.data_ack_field();
         let Some((offset, data)) = place else {
-            return MptcpOption::Dss { flags: DSS_ACK, data_ack, data_seq: 0, subflow_seq: 0, len: 0, checksum: None };
+            // Sequence numbers of eight bytes ask for as many, which leave room for one SACK block less (Linux `use_64bit_ack`).
+            let flags = if self.is_peer_wide { DSS_ACK | DSS_ACK8 } else { DSS_ACK };
+            return MptcpOption::Dss { flags, data_ack, data_seq: 0, subflow_seq: 0, len: 0, checksum: None };
         };
         MptcpOption::Dss {
             flags: DSS_ACK | DSS_MAP | DSS_SEQ8,

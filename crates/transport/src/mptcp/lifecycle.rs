@@ -50,6 +50,7 @@ impl MptcpConnection {
             peer_zero: 0,
             is_fallback: false,
             is_confirmed: false,
+            is_peer_wide: false,
             reads_backlog,
             level,
             subflows: Subflows::new(subflows, siblings),
@@ -74,7 +75,6 @@ impl MptcpConnection {
         self.events |= 1 << event as u8;
     }
 
-    /// TCP settings of a subflow.
     pub(super) fn subflow_config(&self, config: Config, path: usize) -> Config {
         Config {
             mss: config.mss.saturating_sub(option_bytes(&config)).max(1),
@@ -106,15 +106,14 @@ impl MptcpConnection {
         }
     }
 
-    /// A segment brought `payload` in order of its subflow: the window follows what comes, and Linux acknowledges at once what lets
-    /// it grow.
+    /// Data came, in order of its subflow or not: the window follows.
     #[inline(always)]
-    pub(super) fn tune_window(&mut self, now: Time, path: usize, payload: u32) {
+    pub(super) fn tune_window(&mut self, now: Time, path: usize) {
         if self.receiver.is_tuned()
-            && self.receiver.tune(now, path, payload, self.subflows.receiver_rtt())
-            && let Some(tcp) = &mut self.subflows.touch(path).tcp
+            && let Some(tcp) = &self.subflows[path].tcp
         {
-            tcp.request_ack();
+            let (rtt, is_one_silent) = (self.subflows.receiver_rtt(), self.subflows.is_one_silent());
+            self.receiver.tune(now, tcp.receive_threshold(), rtt, is_one_silent);
         }
     }
 
@@ -132,11 +131,11 @@ impl MptcpConnection {
         if subflow.failed_at.is_some_and(|at| una > at) {
             subflow.failed_at = None;
         }
+        subflow.sent.forget_acknowledged(una);
         if rto_count > subflow.rto_count {
             subflow.rto_count = rto_count;
             self.suspect(path, una);
         }
-        self.subflows.touch(path).sent.forget_acknowledged(una);
     }
 
     /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
@@ -168,7 +167,6 @@ impl MptcpConnection {
         self.level.reinject_held(path, self.subflows.usable(), |start| held.binary_search(&start).is_ok());
     }
 
-    /// The path is gone for good.
     #[cold]
     pub(super) fn bury(&mut self, path: usize) {
         self.subflows.touch(path).stage = Stage::Dead;
@@ -194,6 +192,28 @@ impl MptcpConnection {
         self.level.disarm();
         self.announce_at = Time::MAX;
         self.raise(Event::Closed);
+    }
+
+    /// Data came of which the reader has nothing to read: Linux does not let an ACK of more than a segment wait for him
+    /// (`subflow_data_ready`).
+    #[inline(always)]
+    pub(super) fn ask_for_ack(&mut self, path: usize) {
+        if self.receiver.readable() == 0
+            && let Some(tcp) = self.subflows.touch(path).tcp.as_mut().filter(|tcp| tcp.waits_for_reader(false))
+        {
+            tcp.request_ack();
+        }
+    }
+
+    /// The reader took something: Linux sends the ACKs that waited for it (`mptcp_cleanup_rbuf`).
+    #[inline]
+    pub(super) fn release_acks(&mut self) {
+        let all = self.receiver.is_empty();
+        for path in 0..self.subflows.len() {
+            if self.subflows[path].tcp.as_ref().is_some_and(|tcp| tcp.waits_for_reader(all)) {
+                self.subflows.touch(path).tcp.iter_mut().for_each(Connection::request_ack);
+            }
+        }
     }
 
     /// Have every ready subflow send an ACK: the window has opened.

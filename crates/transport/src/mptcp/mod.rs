@@ -56,10 +56,8 @@ use subflows::Subflows;
 /// tcp_wmem\[0\], what a connection's send buffer holds beside its subflows' (`__mptcp_sync_sndbuf`).
 const LEAST_BUFFER: u64 = 4096;
 
-/// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MptcpConfig {
-    /// Own key (random).
     pub key: u64,
     /// Where the nonces of joins come from (random).
     pub nonce: u32,
@@ -75,7 +73,6 @@ pub struct MptcpConfig {
     pub requires_checksums: bool,
 }
 
-/// One end of an MPTCP connection.
 pub struct MptcpConnection {
     config: MptcpConfig,
     is_client: bool,
@@ -87,6 +84,8 @@ pub struct MptcpConnection {
     is_fallback: bool,
     /// The peer has shown that it knows both keys (RFC 8684 §3.1).
     is_confirmed: bool,
+    /// Its data sequence numbers come in eight bytes.
+    is_peer_wide: bool,
     subflows: Subflows,
     level: DataLevel,
     reads_backlog: bool,
@@ -165,13 +164,18 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
+        let is_open = self.receiver.can_tell_as_much(path, segment.payload_len);
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
+        tcp.set_window_open(is_open);
         tcp.handle_segment(at, segment);
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
-            self.tune_window(now, path, segment.payload_len);
+            self.ask_for_ack(path);
+        }
+        if segment.payload_len > 0 {
+            self.tune_window(now, path);
         }
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
@@ -199,7 +203,6 @@ impl MptcpConnection {
         self.subflows.due().min(self.announce_at).min(self.fail_due()).min(self.level.timer())
     }
 
-    /// Next event for the owner.
     pub fn poll_event(&mut self) -> Option<Event> {
         let event = Event::from_bits(self.events)?;
         self.events &= self.events - 1;
@@ -251,10 +254,18 @@ impl MptcpConnection {
 
     /// Take up to `max` bytes in order. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
-        let (taken, tell) = self.receiver.read(max);
+        let subflows = &mut self.subflows;
+        let (taken, tell) = self.receiver.read(max, |copied| {
+            subflows
+                .touch_all()
+                .filter_map(|subflow| subflow.tcp.as_mut())
+                .for_each(|tcp| tcp.grow_receive_buffer(copied));
+        });
         self.bytes_delivered += taken;
         if tell {
             self.request_acks();
+        } else if taken > 0 {
+            self.release_acks();
         }
         taken
     }
@@ -311,7 +322,6 @@ impl MptcpConnection {
     pub fn subflow(&self, path: usize) -> Option<&Connection> {
         self.subflows[path].tcp.as_ref()
     }
-    /// Counters of a path.
     pub fn subflow_stats(&self, path: usize) -> &PathStats {
         self.level.path_stats(path)
     }
@@ -319,11 +329,9 @@ impl MptcpConnection {
     pub fn is_path_usable(&self, path: usize) -> bool {
         self.subflows[path].is_usable()
     }
-    /// Number of paths.
     pub fn path_count(&self) -> usize {
         self.subflows.len()
     }
-    /// Counters of the connection.
     pub fn stats(&self) -> &LevelStats {
         self.level.stats()
     }
@@ -374,7 +382,6 @@ impl MptcpConnection {
     pub fn is_fallback(&self) -> bool {
         self.is_fallback
     }
-    /// The first subflow is established.
     pub fn is_established(&self) -> bool {
         self.subflows.iter().any(Subflow::is_ready)
     }
@@ -383,7 +390,6 @@ impl MptcpConnection {
         (self.level.is_fin_acked() && self.receiver.arrivals.is_finished())
             || self.subflows.iter().all(|s| s.stage == Stage::Dead)
     }
-    /// The packet scheduler.
     pub fn scheduler(&self) -> &dyn Scheduler {
         self.level.scheduler()
     }

@@ -6,13 +6,15 @@
 //! 2. The right edge of the window never moves back.
 //!
 //! Linux's auto-tuning (`mptcp_rcv_space_adjust`, 6.18) is TCP's (`tcp/receiver/autotuning.rs`) over the longest round trip of the
-//! subflows, with this difference: data out of order neither take room nor let the buffer grow. The threshold that segments raise
-//! (`rcv_ssthresh`) is one of each subflow, and the right edge is the farthest that any of them tells (`mptcp_set_rwin`).
+//! subflows, with these differences: all that is read counts, also while more waits; data out of order take room, but do not let the
+//! buffer grow; a subflow that has not brought data yet halves what payload takes of the memory. The threshold that segments raise
+//! (`rcv_ssthresh`) is one of each subflow, within a buffer of its own, and the right edge is the farthest that any of them tells
+//! (`mptcp_set_rwin`).
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
-use super::MptcpConfig;
 use super::level::Arrivals;
+use super::{MOST_PATHS, MptcpConfig};
 use crate::tcp::receiver::AutoTuning;
 use playpath_units::{Duration, Time};
 
@@ -24,16 +26,30 @@ pub(crate) struct DataReceiver {
     advertised: u64,
     mss: u32,
     tuning: Option<AutoTuning>,
-    /// Of each path's subflow.
-    thresholds: Vec<u64>,
+    /// The longest round trip of the subflows, and whether one of them has not brought data yet.
+    rtt: Duration,
+    is_one_silent: bool,
+    /// The window as told last, over each path.
+    told: [u32; MOST_PATHS],
 }
 
 impl DataReceiver {
     pub fn new(config: &MptcpConfig, mss: u32) -> DataReceiver {
         let buffer = config.receive_buffer;
-        let tuning = config.has_tuned_window.then(|| AutoTuning::new(mss, buffer));
+        let mut tuning = config.has_tuned_window.then(|| AutoTuning::new(mss, buffer));
+        tuning.iter_mut().for_each(|tuning| tuning.follow(Duration::ZERO, true));
         let advertised = tuning.as_ref().map_or(buffer, |tuning| tuning.window(0, 0));
-        DataReceiver { arrivals: Arrivals::default(), read: 0, buffer, advertised, mss, tuning, thresholds: Vec::new() }
+        DataReceiver {
+            arrivals: Arrivals::default(),
+            read: 0,
+            buffer,
+            advertised,
+            mss,
+            tuning,
+            rtt: Duration::ZERO,
+            is_one_silent: true,
+            told: [0; MOST_PATHS],
+        }
     }
 
     /// The window follows what is read.
@@ -41,15 +57,13 @@ impl DataReceiver {
         self.tuning.is_some()
     }
 
-    /// A segment brought `payload` over `path`; `rtt` is the longest of the subflows. Did the subflow's window grow?
-    pub fn tune(&mut self, now: Time, path: usize, payload: u32, rtt: Duration) -> bool {
-        let Some(tuning) = &mut self.tuning else { return false };
-        tuning.note_arrival(now);
-        tuning.set_rtt(rtt);
-        if self.thresholds.len() <= path {
-            self.thresholds.resize(path + 1, tuning.first_threshold());
+    /// Data arrived: the subflow's threshold, the longest round trip of all, and whether one has not brought data yet.
+    pub fn tune(&mut self, now: Time, threshold: u64, rtt: Duration, is_one_silent: bool) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.note_arrival(now);
+            tuning.raise_threshold(threshold);
+            (self.rtt, self.is_one_silent) = (rtt, is_one_silent);
         }
-        tuning.grows_subflow(&mut self.thresholds[path], payload)
     }
 
     /// Payload of a full segment.
@@ -72,16 +86,25 @@ impl DataReceiver {
         self.arrivals.insert(now, start, end.min(self.advertised).min(stream_end));
     }
 
-    /// Take up to `max` bytes. The second value: whether the window has opened far enough for an update to the peer.
+    /// Bytes that take room: unread, or out of order.
+    fn held(&self) -> u64 {
+        self.readable() + self.arrivals.out_of_order_bytes()
+    }
+
+    /// Take up to `max` bytes. The second value: whether the window has opened far enough for an update to the peer. `on_growth` is told
+    /// what was read in a round trip, if the buffer grew by it.
     #[inline(always)]
-    pub fn read(&mut self, max: u64) -> (u64, bool) {
+    pub fn read(&mut self, max: u64, on_growth: impl FnOnce(u64)) -> (u64, bool) {
         let taken = self.readable().min(max);
         let offered = self.advertised - self.arrivals.next().min(self.advertised);
         self.read += taken;
+        let held = self.held();
         if let Some(tuning) = &mut self.tuning {
-            let next = self.arrivals.in_order().max(self.read);
-            tuning.on_read(self.read, next);
-            let could = tuning.window(next - self.read, self.mss);
+            if taken > 0 {
+                tuning.follow(self.rtt, self.is_one_silent);
+                tuning.on_read(self.read, 0).map(on_growth);
+            }
+            let could = tuning.window(held, self.mss);
             return (taken, taken > 0 && 2 * offered <= tuning.capacity() && could > 0 && could >= 2 * offered);
         }
         let could = (self.read + self.buffer) - self.arrivals.next().min(self.read + self.buffer);
@@ -89,12 +112,29 @@ impl DataReceiver {
         (taken, taken > 0 && could >= offered + step && could >= 2 * offered)
     }
 
-    /// Window to tell with an ACK; moves the right edge in steps of a segment.
+    /// With `payload` more in the buffer, is as wide a window as last told over `path` still to be told?
     #[inline(always)]
-    pub fn window(&mut self) -> u32 {
+    pub fn can_tell_as_much(&self, path: usize, payload: u32) -> bool {
+        let window = |tuning: &AutoTuning| tuning.window(self.held() + u64::from(payload), self.mss);
+        self.tuning.as_ref().is_none_or(|tuning| window(tuning) >= self.told[path].into())
+    }
+
+    /// Nothing that came waits, be it for the reader or behind a gap.
+    pub fn is_empty(&self) -> bool {
+        self.held() == 0
+    }
+
+    /// Window to tell with an ACK over `path`; moves the right edge in steps of a segment.
+    #[inline(always)]
+    pub fn window(&mut self, path: usize) -> u32 {
+        self.told[path] = self.window_now();
+        self.told[path]
+    }
+
+    fn window_now(&mut self) -> u32 {
         if let Some(tuning) = &self.tuning {
             let next = self.arrivals.next();
-            self.advertised = self.advertised.max(next + tuning.window(self.readable(), self.mss));
+            self.advertised = self.advertised.max(next + tuning.window(self.held(), self.mss));
             return (self.advertised - next.min(self.advertised)).min(u64::from(u32::MAX)) as u32;
         }
         let edge = self.read + self.buffer;
@@ -104,3 +144,6 @@ impl DataReceiver {
         (self.advertised - self.arrivals.next().min(self.advertised)).min(u64::from(u32::MAX)) as u32
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,14 @@ impl Connection {
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();
     }
+    /// The connection's window can be told as wide as with this subflow's last ACK, or cannot: Linux then waits for the reader.
+    pub(crate) fn set_window_open(&mut self, is_open: bool) {
+        self.receiver.set_above_open(is_open);
+    }
+    /// An ACK waits for the reader, who took something, or `all` that came.
+    pub(crate) fn waits_for_reader(&self, all: bool) -> bool {
+        self.receiver.waits_for_reader(all)
+    }
     /// Send a segment that the peer must acknowledge.
     pub(crate) fn probe_window(&mut self) {
         self.sender.probe_window();
@@ -51,11 +59,13 @@ impl Connection {
     pub(crate) fn next_offset(&self) -> u64 {
         self.sender.stream().nxt()
     }
-    /// Windows as the controller has them.
     pub(crate) fn windows(&self) -> WindowChange {
         self.sender.windows()
     }
-    /// Set the controller's windows.
+    /// Slow start threshold as the controller has it, in packets.
+    pub(crate) fn ssthresh(&self) -> f64 {
+        self.sender.control().ssthresh()
+    }
     pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
         self.sender.change_windows(at, change);
     }
@@ -73,6 +83,18 @@ impl Connection {
     /// Round-trip time that the receiver has seen; zero before it has one.
     pub(crate) fn receiver_rtt(&self) -> Duration {
         self.receiver.rtt()
+    }
+    /// What the receive window may be as far as the segments of this subflow have raised it.
+    pub(crate) fn receive_threshold(&self) -> u64 {
+        self.receiver.threshold()
+    }
+    /// `copied` bytes of the connection were read in a round trip, and its receive buffer grew.
+    pub(crate) fn grow_receive_buffer(&mut self, copied: u64) {
+        self.receiver.follow(copied);
+    }
+    /// It has brought data.
+    pub(crate) fn has_brought_data(&self) -> bool {
+        self.receiver.data_segments() > 0
     }
     pub(crate) fn phase(&self) -> Phase {
         self.sender.phase()

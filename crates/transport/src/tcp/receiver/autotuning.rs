@@ -27,6 +27,8 @@ pub(crate) struct AutoTuning {
     /// `window_clamp`: grows with what is read in a round trip.
     clamp: u64,
     most: u64,
+    /// A half of the memory counts as payload, not 160/256 of it.
+    is_halved: bool,
     /// Read in the best round trip so far.
     space: u64,
     measured_from: u64,
@@ -45,6 +47,7 @@ impl AutoTuning {
             threshold: FIRST_WINDOW.min(most),
             clamp: FIRST_CLAMP.min(most),
             most,
+            is_halved: false,
             space: 10 * (u64::from(mss) + TIMESTAMPS),
             measured_from: 0,
             measured_at: Time::ZERO,
@@ -54,9 +57,27 @@ impl AutoTuning {
         }
     }
 
-    /// The round-trip time is measured elsewhere.
-    pub fn set_rtt(&mut self, rtt: Duration) {
+    /// Over several subflows: `rtt` is the longest of them, asked for when the last one that was asked for has passed; until each has
+    /// brought data (`is_halved`), half of the memory counts as payload.
+    pub fn follow(&mut self, rtt: Duration, is_halved: bool) {
+        if !self.rtt.is_zero() && !self.is_round_over() {
+            return;
+        }
         self.rtt = rtt;
+        match (std::mem::replace(&mut self.is_halved, is_halved), is_halved) {
+            (false, true) => self.clamp = self.clamp * 4 / 5,
+            (true, false) => self.clamp = (self.clamp * 5 / 4).min(self.most),
+            _ => {}
+        }
+    }
+
+    /// The threshold is at least that of a subflow.
+    pub fn raise_threshold(&mut self, threshold: u64) {
+        self.threshold = self.threshold.max(threshold);
+    }
+
+    pub fn threshold(&self) -> u64 {
+        self.threshold
     }
 
     /// Round-trip time by echoed timestamps; zero before the first.
@@ -64,7 +85,6 @@ impl AutoTuning {
         self.rtt
     }
 
-    /// Data arrived.
     pub fn note_arrival(&mut self, now: Time) {
         self.now = now;
     }
@@ -88,22 +108,35 @@ impl AutoTuning {
         }
     }
 
-    /// The reader has taken all up to `read`; `next` is expected next. Once per round trip the window follows.
-    pub fn on_read(&mut self, read: u64, next: u64) {
-        if self.rtt.is_zero() || self.now.saturating_since(self.measured_at) < self.rtt {
-            return;
+    /// The reader has taken all up to `read`; `uncounted` bytes of it do not count. Once per round trip the buffer follows: by how much
+    /// was read, if it grew.
+    pub fn on_read(&mut self, read: u64, uncounted: u64) -> Option<u64> {
+        if !self.is_round_over() {
+            return None;
         }
-        let copied = (read - self.measured_from).saturating_sub(next - read);
-        if copied > self.space {
-            // Twice what came, and more while the sender still speeds up.
-            let window = 2 * copied;
-            let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
-            let wanted = u128::from(window) + 2 * growth;
-            self.clamp = self.clamp.max(wanted.min(u128::from(self.most)) as u64);
-            self.space = copied;
-        }
+        let copied = (read - self.measured_from).saturating_sub(uncounted);
         self.measured_from = read;
         self.measured_at = self.now;
+        self.grow(copied).then_some(copied)
+    }
+
+    /// A round trip has passed since the buffer followed.
+    fn is_round_over(&self) -> bool {
+        !self.rtt.is_zero() && self.now.saturating_since(self.measured_at) >= self.rtt
+    }
+
+    /// `copied` bytes were read in a round trip: does the buffer grow?
+    pub fn grow(&mut self, copied: u64) -> bool {
+        if copied <= self.space {
+            return false;
+        }
+        // Twice what came, and more while the sender still speeds up.
+        let window = 2 * copied;
+        let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
+        let wanted = u128::from(window) + 2 * growth;
+        let grown = self.clamp.max(wanted.min(u128::from(self.most)) as u64);
+        self.space = copied;
+        std::mem::replace(&mut self.clamp, grown) < grown
     }
 
     /// Data came out of order, `span` bytes beyond what is expected next: Linux lets the buffer hold them beside what comes in a round
@@ -120,6 +153,7 @@ impl AutoTuning {
     /// The window to tell while `unread` bytes, also out of order, take room (`__tcp_select_window`): nothing while less than a sixteenth of
     /// the buffer or a segment is free, so that a reader who is ahead is served in pieces worth the while.
     pub fn window(&self, unread: u64, segment: u32) -> u64 {
+        let unread = if self.is_halved { unread * 4 / 5 } else { unread };
         let free = self.clamp.saturating_sub(unread);
         if self.is_crowded(unread) && (free < self.clamp / 16 || free < u64::from(segment)) {
             return 0;
@@ -134,26 +168,12 @@ impl AutoTuning {
 
     /// Data arrived, `unread` bytes take room: does the window grow by it?
     pub fn grows_by(&mut self, payload: u32, unread: u64) -> bool {
-        let raised = self.raised(self.threshold, payload, unread);
-        std::mem::replace(&mut self.threshold, raised) < raised
-    }
-
-    /// The threshold of a subflow without data yet.
-    pub fn first_threshold(&self) -> u64 {
-        FIRST_WINDOW.min(self.most)
-    }
-
-    /// Data arrived in order of a subflow: is its threshold raised by it? What is unread is the connection's; the largest threshold
-    /// counts.
-    pub fn grows_subflow(&mut self, threshold: &mut u64, payload: u32) -> bool {
-        let raised = self.raised(*threshold, payload, 0);
-        self.threshold = self.threshold.max(raised);
-        std::mem::replace(threshold, raised) < raised
-    }
-
-    fn raised(&self, threshold: u64, payload: u32, unread: u64) -> u64 {
-        let room = self.clamp.saturating_sub(unread).saturating_sub(threshold);
-        if payload < 128 { threshold } else { threshold + room.min(2 * u64::from(self.mss.max(payload))) }
+        let room = self.clamp.saturating_sub(unread).saturating_sub(self.threshold);
+        if payload < 128 || room == 0 {
+            return false;
+        }
+        self.threshold += room.min(2 * u64::from(self.mss.max(payload)));
+        true
     }
 }
 

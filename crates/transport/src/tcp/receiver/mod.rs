@@ -63,9 +63,12 @@ pub(crate) struct Receiver {
     marks: Option<Box<Marks>>,
     duplicate_bytes: u64,
     data_segments: u64,
+    /// Milliseconds of the timestamp that the last segment without data echoed.
+    bare_echo: u32,
+    /// The window of the connection over all subflows is as wide as it was told last.
+    is_above_open: bool,
 }
 
-/// What a segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
     /// New bytes can be read.
@@ -98,16 +101,16 @@ impl Receiver {
             marks: None,
             duplicate_bytes: 0,
             data_segments: 0,
+            bare_echo: 0,
+            is_above_open: true,
         }
     }
 
-    /// The peer's SYN.
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
         self.advertised = self.first_window();
     }
 
-    /// What the SYN tells.
     pub fn first_window(&self) -> u64 {
         self.tuned_window(|tuning| tuning.window(0, 0)).unwrap_or(self.buffer)
     }
@@ -127,7 +130,6 @@ impl Receiver {
     pub fn rtt(&self) -> Duration {
         self.tuning.as_ref().map_or(Duration::ZERO, |tuning| tuning.rtt())
     }
-    /// Next offset expected.
     pub fn next(&self) -> u64 {
         self.reassembly.next()
     }
@@ -135,11 +137,9 @@ impl Receiver {
     pub fn readable(&self) -> u64 {
         self.next().min(self.fin) - self.read
     }
-    /// Bytes handed to the reader.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }
-    /// Segments with payload or FIN received.
     pub fn data_segments(&self) -> u64 {
         self.data_segments
     }
@@ -151,7 +151,6 @@ impl Receiver {
     pub fn is_finished(&self) -> bool {
         self.next() > self.fin
     }
-    /// Bytes held out of order.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
@@ -163,17 +162,19 @@ impl Receiver {
     pub fn window(&self) -> u64 {
         self.advertised - self.next().min(self.advertised)
     }
-    /// An ACK must leave now.
     pub fn must_ack(&self) -> bool {
         self.ack.is_due
     }
-    /// When a delayed ACK must leave.
     pub fn ack_deadline(&self) -> Time {
         self.ack.deadline()
     }
     /// The delayed-ACK timer may have expired.
     pub fn handle_timeout(&mut self, now: Time) {
         self.ack.handle_timeout(now);
+    }
+    /// The window that counts, not this subflow's own, can be told as wide as with its last ACK, or cannot.
+    pub fn set_above_open(&mut self, is_open: bool) {
+        self.is_above_open = is_open;
     }
     /// Send an ACK with the next poll.
     pub fn request_ack(&mut self) {
@@ -246,6 +247,12 @@ impl Receiver {
         self.note_ecn(segment);
     }
 
+    /// Take the header of a segment that has nothing else.
+    pub fn handle_bare(&mut self, now: Time, segment: &Segment) {
+        self.handle_header(now, segment);
+        self.bare_echo = segment.timestamps.map_or(0, |timestamps| timestamps.echo / 1000);
+    }
+
     /// As [`handle_data`](Self::handle_data), of what does not come in the middle of a transfer.
     #[cold]
     pub fn handle_rare(&mut self, now: Time, segment: &Segment) {
@@ -315,15 +322,36 @@ impl Receiver {
         if !self.is_tuned {
             return;
         }
-        let tuning = self.tuning.get_or_insert_with(|| Box::new(AutoTuning::new(self.mss, self.buffer)));
+        let unread = self.reassembly.next() - self.read;
+        let held = unread + self.reassembly.out_of_order_bytes();
+        // A subflow's segments all take Linux's slow path, where one without data takes its echo from those after it.
+        let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
+        let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
+        let tuning = self.tuning();
         tuning.note_arrival(now);
-        if let Some(timestamps) = segment.timestamps.filter(|t| t.echo != 0 && segment.payload_len >= self.mss) {
-            let unread = self.reassembly.next() - self.read;
+        if let Some(timestamps) =
+            segment.timestamps.filter(|t| t.echo != 0 && !is_known(t) && segment.payload_len >= mss)
+        {
             tuning.note_rtt(timestamps.echo, timestamp(now), unread <= u64::from(segment.payload_len));
         }
-        let held = self.reassembly.next() - self.read + self.reassembly.out_of_order_bytes();
         if tuning.grows_by(segment.payload_len, held) {
             self.ack.on_window_growth();
+        }
+    }
+
+    fn tuning(&mut self) -> &mut AutoTuning {
+        self.tuning.get_or_insert_with(|| Box::new(AutoTuning::new(self.mss, self.buffer)))
+    }
+
+    /// The threshold of Linux's receive window; none before it has been looked at.
+    pub fn threshold(&self) -> u64 {
+        self.tuning.as_ref().map_or(0, |tuning| tuning.threshold())
+    }
+
+    /// `copied` bytes of the connection, over all subflows, were read in a round trip: Linux lets their buffers follow.
+    pub fn follow(&mut self, copied: u64) {
+        if self.is_tuned {
+            self.tuning().grow(copied);
         }
     }
 
@@ -336,16 +364,21 @@ impl Receiver {
     pub fn read(&mut self, max: u64) -> u64 {
         let taken = self.readable().min(max);
         self.read += taken;
-        if let Some(tuning) = &mut self.tuning {
-            tuning.on_read(self.read, self.reassembly.next().max(self.read));
+        if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_own_window) {
+            tuning.on_read(self.read, self.reassembly.next().saturating_sub(self.read));
         }
         if taken > 0 && self.should_update_window() {
             self.ack.is_due = true;
         }
-        if taken > 0 {
+        if taken > 0 && self.is_own_window {
             self.ack.on_read(self.readable() == 0 && self.reassembly.is_in_order());
         }
         taken
+    }
+
+    /// The reader of the connection over all subflows took something, or `all` that came: does an ACK wait for that?
+    pub fn waits_for_reader(&self, all: bool) -> bool {
+        self.ack.waits_for_reader(all)
     }
 
     /// Fill in the receiver's fields of an outgoing segment. Ends the wait of a delayed ACK.
@@ -407,7 +440,8 @@ impl Receiver {
 
     /// A window as wide as the last one, at the present place.
     fn can_tell_as_much(&self) -> bool {
-        self.tuned_window(|tuning| tuning.window(self.held(), self.mss)).is_none_or(|window| window >= self.told)
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
+            .map_or(self.is_above_open, |window| window >= self.told)
     }
 
     fn should_update_window(&self) -> bool {
@@ -461,3 +495,6 @@ pub(crate) fn unwrap_near(seq: u32, zero: u32, near: u64) -> u64 {
     let distance = seq.wrapping_sub(zero.wrapping_add(near as u32)) as i32;
     near.saturating_add_signed(i64::from(distance))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ const MSS: u32 = 1448;
 
 fn read_at(tuning: &mut AutoTuning, millis: u64, read: u64) {
     tuning.note_arrival(Time::from_millis(millis));
-    tuning.on_read(read, read);
+    tuning.on_read(read, 0);
 }
 
 /// 81 920 - 64 240 = 17 680 bytes of room, 2896 per segment: 7 segments, the last one for the rest.
@@ -62,7 +62,7 @@ fn a_slow_reader_and_small_segments_do_not() {
     let mut tuning = AutoTuning::new(MSS, 6 << 20);
     tuning.note_rtt(1, 100_001, true);
     tuning.note_arrival(Time::from_millis(100));
-    tuning.on_read(40_000, 80_000); // as much waits as was read
+    tuning.on_read(40_000, 40_000); // as much waits as was read
     assert_eq!(tuning.clamp, FIRST_CLAMP);
     assert!(!tuning.grows_by(100, 0));
 }
@@ -101,13 +101,33 @@ fn the_configured_buffer_bounds_it() {
     read_at(&mut tuning, 100, 1 << 20);
     assert!(!tuning.grows_by(MSS, 0));
 }
-/// Two subflows of three segments each: 64 240 + 3 · 2896 = 72 928 in both, and that is the window, not 81 616.
+
+/// Two subflows of three segments each: 64 240 + 3 · 2896 = 72 928 in both, and that is the window, not 81 616. Half of 131 072 bytes is
+/// 65 536, less by 4/5 of 14 240 out of order; it is 81 920 again when both have brought data.
 #[test]
-fn each_subflow_raises_its_own_threshold() {
+fn over_subflows_the_largest_threshold_counts_and_at_first_half_of_the_memory() {
     let mut tuning = AutoTuning::new(MSS, 6 << 20);
-    let mut own = [tuning.first_threshold(); 2];
-    for i in 0..6 {
-        assert!(tuning.grows_subflow(&mut own[i % 2], MSS));
+    tuning.follow(Duration::ZERO, true);
+    for _ in 0..2 {
+        let mut subflow = AutoTuning::new(MSS, 6 << 20);
+        assert!((0..3).all(|_| subflow.grows_by(MSS, 0)));
+        tuning.raise_threshold(subflow.threshold());
     }
-    assert_eq!((own, tuning.window(0, MSS)), ([72_928; 2], 72_928));
+    assert_eq!((tuning.threshold, tuning.window(0, MSS), tuning.window(14_240, MSS)), (72_928, 65_536, 54_144));
+    tuning.follow(Duration::from_millis(50), false);
+    assert_eq!((tuning.window(0, MSS), tuning.window(14_240, MSS)), (72_928, 67_680));
+}
+
+/// A longer round trip is asked for when the shorter one is over, and counts from then on.
+#[test]
+fn the_round_trip_of_subflows_is_asked_for_once_it_is_over() {
+    let mut tuning = AutoTuning::new(MSS, 6 << 20);
+    tuning.follow(Duration::from_millis(50), false);
+    for (millis, rtt, read, grown) in
+        [(40, 90, 20_000, None), (60, 90, 40_000, None), (89, 10, 60_000, None), (95, 10, 80_000, Some(80_000))]
+    {
+        tuning.note_arrival(Time::from_millis(millis));
+        tuning.follow(Duration::from_millis(rtt), false);
+        assert_eq!(tuning.on_read(read, 0), grown, "{millis}");
+    }
 }
