@@ -209,25 +209,21 @@ LAW_INLINE u64 slack_between_cuts_us(u64 window_q16, u64 srtt_us, u64 zero)
 }
 
 /* How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
- * cuts until `enough` is won back, none where half of what the flow gets is enough. Rates in packets a second / 2^10, ratios / 2^20. */
+ * cuts until `enough` is won back. Rates in packets a second / 2^10, ratios / 2^20. */
 LAW_INLINE u64 slack_reserve_ns(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US), weight = LAW_PARAM(param, SLACK_WEIGHT);
 	u64 needed = (LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS) << 7) / law_max(view->mss, 1);
-	u64 window, ratio, cuts = 0;
+	u64 window, ratio, cuts;
 
-	if (!s->mean_rate)
+	if (!s->mean_rate || weight <= SLACK_WEIGHT_SCALE)
 		return SLACK_MAX_NS;
 	needed = law_min(needed, 1ULL << 34);
 	window = law_min(needed * srtt / 1000000 << 6, LAW_MAX_WINDOW * Q16);
 	/* 2^32 / 10^6 = 4295 */
-	ratio = law_min((needed * 4295 << 10) / s->mean_rate, SLACK_ONE_Q20 << 10);
-	ratio = law_max(ratio, SLACK_NEWCOMER * law_min(ratio, SLACK_ONE_Q20));
-	if (ratio > SLACK_ONE_Q20 && weight <= SLACK_WEIGHT_SCALE)
-		return SLACK_MAX_NS;
+	ratio = law_clamp((needed * 4295 << 10) / s->mean_rate, SLACK_NEWCOMER * SLACK_ONE_Q20, SLACK_ONE_Q20 << 10);
 	/* A cut of whom is short leaves 1 - 3 / (10 weight), the other's 7/10. */
-	if (ratio > SLACK_ONE_Q20)
-		cuts = law_min((ratio - SLACK_ONE_Q20) * 7 * weight / (3 * (weight - SLACK_WEIGHT_SCALE)), SLACK_MAX_EASE_Q20);
+	cuts = law_min((ratio - SLACK_ONE_Q20) * 7 * weight / (3 * (weight - SLACK_WEIGHT_SCALE)), SLACK_MAX_EASE_Q20);
 	cuts = slack_between_cuts_us(window, srtt, s->cubic.zero) * cuts >> 20;
 	return law_min(2000 * (SLACK_MEAN_ROUNDS * srtt + law_min(cuts, SLACK_MAX_NS / 1000)), SLACK_MAX_NS);
 }

@@ -163,7 +163,7 @@ def test_nothing_is_overwritten(folder):
         (["--like", "mobile", "--trace", "trace.mahi"], "--trace and --like: give one of them"),
         (["--trace", "trace.mahi", "--rate", "1 Mbit/s"], "--rate '1 Mbit/s': does not go with --trace"),
         (["--video", "stream.mpd", "--duration", "3 s"], "--duration '3 s': does not go with --video 'stream.mpd'"),
-        (["--video", "film.avi"], "--video 'film.avi': a film's file ends in .csv, .json, .mp4"),
+        (["--video", "film.avi"], "--video 'film.avi': a film's file ends in .csv, .mp4"),
         (["--video", "no.mpd"], 'cannot read "no.mpd": no such file or directory'),
         (["--buffer", "2 kg"], '--buffer \'2 kg\': `player.buffer`: "2 kg": unknown unit "kg" (allowed: '),
         (["--trace", "stream.mpd"], "--trace 'stream.mpd': `path[0].trace`: \"stream.mpd\": trace, line 1: "),

@@ -31,7 +31,8 @@ fn packet_threshold() {
     assert!(lone.server.stats().retransmitted_bytes > 1000);
 }
 
-/// ngtcp2 waits until half of what is in flight came after it: of twelve packets, with eight left in flight, four.
+/// RFC 9002 §6.1.1 lets a stack wait for more than three packets: ngtcp2 waits until half of what is in flight came after one. Of
+/// twelve packets, with eight left in flight, four.
 #[test]
 fn packet_threshold_by_flight() {
     let mut lone = Lone::new(|config| {

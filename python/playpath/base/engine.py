@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from playpath.base.errors import InputError, RunError, in_python
 from playpath.base.printing import own_code_runs
 from playpath.base.tabular import Json
+from playpath.results.measured import Measurements
+from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
+from playpath.scenario.resolved import Document as ResolvedDocument
 
 if TYPE_CHECKING:
     import numpy as np
 
     from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl, TracePreview
     from playpath.base.manifest import RunManifest
-    from playpath.results.measured import Measurements
-    from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
-    from playpath.scenario.resolved import Document as ResolvedDocument
+
 
 try:
     from playpath import _engine

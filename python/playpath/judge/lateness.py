@@ -8,6 +8,8 @@ punctual. The second shows what lateness does to everything else that is measure
 nothing by itself, and asks for the order alone.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

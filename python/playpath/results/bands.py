@@ -1,5 +1,7 @@
 """How the sessions of all seeds lie around each other in time: of each sender's series the middle 80 %, second by second."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping
 

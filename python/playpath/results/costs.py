@@ -1,5 +1,7 @@
 """What an hour of video costs a sender: bytes sent, those sent again, and money."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
 
 from playpath.base.frames import pl

@@ -1,5 +1,7 @@
 """A comparison made of finished sessions."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

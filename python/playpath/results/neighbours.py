@@ -1,5 +1,7 @@
 """What a sender leaves to the others on its path: the traffic of the scenario."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass
 
 from playpath.base.frames import pl

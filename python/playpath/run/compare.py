@@ -149,8 +149,8 @@ def compare(
     found = sorted(key for key in played.outlines if key[1] in result.seeds and key[0] in result.senders)
     around = cache(lambda: bands.bands({key: played.outlines[key] for key in found}))
 
-    def at_once(told: Comparison) -> None:
-        meanwhile(told)
+    def at_once(untraced: Comparison) -> None:
+        meanwhile(untraced)
         around()
 
     played_again = _timelines(result, place, threads, played.sessions, at_once)

@@ -7,15 +7,13 @@ scenario. Who plays a session asks `Scenario.playing` for that variant, so a pla
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from playpath import _engine
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.scenario import Scenario, load, parse_value, place, split_outside
-
-if TYPE_CHECKING:
-    from playpath.scenario.resolved import Document
+from playpath.scenario.resolved import Document
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,7 @@ impl Slack {
     }
 
     /// How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
-    /// cuts until `enough` is won back, none where half of what the flow gets is enough. At each, who is short keeps `1 - (1 - beta) / weight` of its window where the other keeps `beta`,
+    /// cuts until `enough` is won back. At each, who is short keeps `1 - (1 - beta) / weight` of its window where the other keeps `beta`,
     /// so that its rate grows against the other's by the ratio of these. Between two of them lies the time in which CUBIC regains what a
     /// cut takes (RFC 9438 §4.2, §4.3) of the window that carries enough.
     fn reserve(&self, view: &View, top: Rate) -> Duration {
@@ -236,9 +236,7 @@ impl Slack {
         let of_reno = window * srtt * (1.0 + beta) / 3.0;
         let between = libm::cbrt(window * (1.0 - beta) / CUBIC_C).min(of_reno);
         let gain = (1.0 - (1.0 - beta) / weight) / beta - 1.0;
-        let lacks = needed / rate;
-        let lost = lacks.max(NEWCOMER * lacks.min(1.0)) - 1.0;
-        let cuts = if lost > 0.0 { lost / gain } else { 0.0 };
+        let cuts = ((needed / rate).max(NEWCOMER) - 1.0) / gain;
         Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MOST_RESERVE))
     }
 

@@ -131,11 +131,11 @@ impl MptcpConnection {
         if subflow.failed_at.is_some_and(|at| una > at) {
             subflow.failed_at = None;
         }
+        subflow.sent.forget_acknowledged(una);
         if rto_count > subflow.rto_count {
             subflow.rto_count = rto_count;
             self.suspect(path, una);
         }
-        self.subflows.touch(path).sent.forget_acknowledged(una);
     }
 
     /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.

@@ -307,9 +307,10 @@ impl Subflow {
         if std::mem::take(&mut self.has_ack_come)
             && is_writer_waiting
             && let Some(tcp) = &self.tcp
-            && f64::from(tcp.in_flight()) < tcp.send_window()
+            && let window = tcp.send_window()
+            && f64::from(tcp.in_flight()) < window
         {
-            self.sized_for = self.sized_for.max(tcp.send_window() as u32);
+            self.sized_for = self.sized_for.max(window as u32);
         }
     }
 

@@ -161,10 +161,12 @@ impl Paths for Subflows {
         view.rttvar = tcp.rttvar();
         view.srtt_range = subflow.srtt_range;
         view.cwnd = tcp.send_window();
-        view.ssthresh = tcp.windows().ssthresh;
+        view.ssthresh = tcp.ssthresh();
         view.in_flight = tcp.in_flight();
-        let unsent = tcp.unsent_bytes();
-        view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
+        view.queued = match tcp.unsent_bytes() {
+            unsent if unsent <= u64::from(mss) => u32::from(unsent > 0), // mostly, and a division takes long
+            unsent => unsent.div_ceil(u64::from(mss)) as u32,
+        };
         view.sized_for = subflow.sized_for;
         view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
         if with_pacing {

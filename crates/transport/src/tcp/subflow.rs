@@ -62,6 +62,10 @@ impl Connection {
     pub(crate) fn windows(&self) -> WindowChange {
         self.sender.windows()
     }
+    /// Slow start threshold as the controller has it, in packets.
+    pub(crate) fn ssthresh(&self) -> f64 {
+        self.sender.control().ssthresh()
+    }
     pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
         self.sender.change_windows(at, change);
     }

@@ -17,11 +17,11 @@ from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.players.own import program
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.senders import translate
+from playpath.results.recorded import EventRecord
+from playpath.scenario import resolved
 
 if TYPE_CHECKING:
     from playpath.real.testbed.plan import Source
-    from playpath.results.recorded import EventRecord
-    from playpath.scenario import resolved
 
 
 FIRST_PORT = 9000

@@ -21,10 +21,11 @@ from playpath.run.own import sources
 from playpath.run.own.blame import blamed
 from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
 from playpath.scenario import Component, own_code
+from playpath.scenario.resolved import Document
 
 if TYPE_CHECKING:
     from playpath.scenario import Scenario
-    from playpath.scenario.resolved import Document
+
 
 __all__ = ["add_folders", "complete", "factory", "failure", "folders", "reference_of", "require_importable"]
 
