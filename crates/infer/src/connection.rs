@@ -30,7 +30,6 @@ use playpath_units::{Duration, Time};
 /// Linux's least RTO.
 const LEAST_RTO_S: f64 = 0.2;
 
-/// The connection.
 pub(crate) struct Connection<'a> {
     flow: Flow<'a>,
     link: Link<'a>,
@@ -38,12 +37,10 @@ pub(crate) struct Connection<'a> {
     complete_at: f64,
 }
 
-/// A transfer that was served.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Served {
     /// From the request to the last byte.
     pub took_s: f64,
-    /// To the first.
     pub first_byte_s: f64,
     /// Packets sent again.
     pub again: f64,

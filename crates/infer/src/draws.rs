@@ -28,7 +28,6 @@ const SPREAD: f64 = 0.5;
 #[derive(Clone)]
 pub(crate) struct Candidate {
     pub rtt: f64,
-    /// It stands for RTTs from here to there.
     pub from: f64,
     pub to: f64,
     pub noise: Noise,
@@ -76,7 +75,6 @@ impl Candidate {
         found
     }
 
-    /// How far another is from it.
     fn distance(&self, other: &Candidate) -> f64 {
         libm::log(self.rtt / other.rtt).abs() + (self.noise.think_s - other.noise.think_s).abs() / self.rtt
     }
@@ -86,7 +84,6 @@ impl Candidate {
 #[derive(Clone)]
 pub(crate) struct Drawn {
     pub reading: Reading,
-    /// Of all readings.
     pub share: f64,
     pub candidates: Vec<Candidate>,
     /// Some candidates that stand for all of them, by their places, explained.
@@ -106,7 +103,6 @@ pub(crate) struct Drawn {
 pub(crate) struct Shown {
     /// bit/s.
     pub rate: f64,
-    /// End of these transfers.
     pub until_s: f64,
     /// Packets that overflow the queue in a play beside the neighbour, of those sent.
     pub again: f64,
@@ -137,7 +133,6 @@ pub(crate) fn shares(logs: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
     normalised(logs.map(|log| libm::exp(log - most)).collect())
 }
 
-/// Logarithm of a sum.
 pub(crate) fn log_sum(logs: impl Iterator<Item = f64> + Clone) -> f64 {
     let most = logs.clone().fold(f64::NEG_INFINITY, f64::max);
     most + libm::log(logs.map(|log| libm::exp(log - most)).sum())
@@ -178,7 +173,6 @@ pub(crate) fn noise_of(
     (found.iter().zip(shares).map(|(one, share)| (one.0, share)).collect(), more)
 }
 
-/// As many draws as are asked for.
 pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
     let mut stream = RootSeed(settings.seed).stream("infer");
     let mut draws: Vec<Draw> = vec![];

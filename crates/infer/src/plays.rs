@@ -18,7 +18,6 @@ pub(crate) struct Played<'a> {
     quick: Vec<(f64, f64)>,
 }
 
-/// What is played.
 #[derive(Clone, Copy)]
 pub(crate) struct What<'a> {
     pub transfers: &'a [Transfer],
@@ -28,7 +27,6 @@ pub(crate) struct What<'a> {
     pub grain: &'a Grain,
 }
 
-/// At one rate, for each transfer.
 #[derive(Clone)]
 struct Play {
     /// bit/s.
@@ -43,9 +41,7 @@ struct Play {
     is_played: Vec<bool>,
 }
 
-/// What was played, at the rates of a grid.
 pub(crate) struct Table {
-    /// For each transfer, at each rate.
     pub takes: Vec<Vec<f64>>,
     pub again: Vec<Vec<f64>>,
     pub luck: Vec<Vec<f64>>,
@@ -139,7 +135,6 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// At a rate.
     fn play(&mut self, rate: f64) -> Play {
         let What { transfers, deployed, rtt, reading, .. } = self.what;
         let is_played = |(index, transfer): (usize, &Transfer)| {
@@ -239,7 +234,6 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// At the rates of a grid.
     pub fn on(&self, rates: &[f64]) -> Table {
         let transfers = self.at[0].takes.len();
         let empty = || vec![Vec::with_capacity(rates.len()); transfers];
@@ -289,12 +283,10 @@ impl Play {
         (self.takes[index] / said.max(1e-9) - 1.0).abs()
     }
 
-    /// Of all transfers that were played.
     fn off(&self, low: &Play, high: &Play) -> impl Iterator<Item = f64> {
         (0..self.takes.len()).filter(|index| self.is_played[*index]).map(|index| self.off_at(index, low, high))
     }
 
-    /// Where all three were played.
     fn luck_between(&self, low: &Play, high: &Play) -> Vec<f64> {
         let are_played = |index: usize| [low, self, high].iter().all(|play| play.is_played[index]);
         let luck = |index: usize| if are_played(index) { self.off_at(index, low, high) / 1.22 } else { 0.0 };

@@ -11,7 +11,6 @@ use crate::counts::Expected;
 use crate::log::Transfer;
 use playpath_units::random::Stream;
 
-/// One way to read a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// Share of the packets that the path loses at random.
@@ -43,7 +42,6 @@ const AROUND: (f64, f64) = (0.25, 4.0);
 const LOSSES: (f64, f64) = (2e-4, 0.05);
 /// More than the largest of these, but for so many times, nobody believes of a path.
 const BEYOND: f64 = 2.0;
-/// In so many steps.
 const STEPS: usize = 24;
 /// And what noise takes beside bursts, in so many.
 const STEPS_OF_ONE: usize = 96;
@@ -62,7 +60,6 @@ const LATE_S: f64 = 0.005;
 /// Bytes of a full packet.
 const PAYLOAD: f64 = 1448.0;
 
-/// A queue as is believed of any path.
 pub(crate) fn any_queue(draws: &mut Stream) -> u32 {
     let mut left = draws.uniform();
     let found = QUEUES.iter().find(|(_, belief)| {

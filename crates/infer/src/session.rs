@@ -24,7 +24,6 @@ pub struct Draw {
     pub course: Course,
     /// Round trip without queueing.
     pub rtt_s: f64,
-    /// How its losses are read.
     pub reading: Reading,
     /// In which phase the neighbour is, if there is one.
     pub phase: u64,
@@ -34,9 +33,7 @@ pub struct Draw {
 
 /// What is known of the path of a session.
 pub struct Posterior {
-    /// Paths, each as likely as any other.
     pub draws: Vec<Draw>,
-    /// End of the last transfer.
     pub lasts_s: f64,
     /// Logarithm of the likelihood, on average over what is explained under the likeliest reading.
     pub evidence: f64,
@@ -48,14 +45,10 @@ pub struct Posterior {
     pub unexplained: f64,
 }
 
-/// What to infer with.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Of capacities.
     pub beliefs: Beliefs,
-    /// How many draws.
     pub draws: usize,
-    /// Of the draws.
     pub seed: u64,
     /// Share of the packets that were sent again, where the log counts them.
     pub retransmitted: Option<f64>,
@@ -92,7 +85,6 @@ const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
 /// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
 const SHARED_SPREAD: f64 = 2.0;
 
-/// A session and what is asked of it.
 struct Session<'a> {
     transfers: &'a [Transfer],
     deployed: &'a Deployed,
@@ -101,7 +93,6 @@ struct Session<'a> {
     known_rtt: Known,
 }
 
-/// A reading, weighed.
 #[derive(Clone)]
 struct Weighed {
     reading: Reading,
@@ -246,7 +237,6 @@ impl Session<'_> {
         likely
     }
 
-    /// Of the session.
     fn packets(&self) -> f64 {
         self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum()
     }

@@ -6,11 +6,9 @@ use crate::session::Draw;
 /// A step of the capacity, bit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct StepRate {
-    /// Over the draws and the step.
     pub mean: f64,
     /// Of the rate at any moment of the step: 5 %.
     pub p05: f64,
-    /// Median.
     pub p50: f64,
     /// 95 %.
     pub p95: f64,

@@ -107,7 +107,6 @@ fn multipath(mbps: &[u32]) -> String {
 const SESSIONS_PATH: &str =
     r#"path = [{ name = "wifi", rate = "20 Mbit/s", rtt = "100 ms", loss = "0.15 %", queue = "1 bdp" }]"#;
 
-/// One session of ten minutes.
 fn session(player: &str) -> String {
     format!(
         r#"

@@ -23,15 +23,11 @@ use playpath_units::random::{RootSeed, Stream};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Index of a link direction.
 pub type LinkId = u32;
 
-/// Whose packets are logged.
 #[derive(Clone, Debug)]
 pub enum Logged {
-    /// Those of an application's flows.
     App(AppId),
-    /// Those of flows with these names.
     Flows(Vec<String>),
 }
 
@@ -62,7 +58,6 @@ pub struct Notice {
     pub what: What,
 }
 
-/// What happened at the endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     Connected,
@@ -74,7 +69,6 @@ pub enum What {
 /// A way from the server to the client and back; made by [`Network::add_route`].
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// Name of the path.
     pub path: String,
     facts: PathFacts,
     /// Where the way to either end begins in [`Network::hops`].
@@ -97,7 +91,6 @@ pub struct Network {
     pub flows: Vec<Flow>,
     /// Flows keep what their controls did; those of MPTCP each change of path, not only their number.
     pub is_traced: bool,
-    /// Whose packets are logged.
     logged: Option<Logged>,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
@@ -327,7 +320,6 @@ impl Network {
         self.rearm_link(id, due);
     }
 
-    /// An endpoint's timer is due.
     #[inline]
     pub fn run_endpoint(&mut self, flow: FlowId, end: End) {
         self.flows[flow as usize].ends[end as usize].handle_timeout(self.now);
@@ -339,7 +331,6 @@ impl Network {
         self.events.arm(self.link_owners[id as usize], due);
     }
 
-    /// A packet enters a link.
     #[inline(always)]
     fn enter(&mut self, id: LinkId, wire_bytes: u32, make: impl FnOnce() -> SimPacket) {
         let link = &mut self.links[id as usize];

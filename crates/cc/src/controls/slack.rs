@@ -39,7 +39,6 @@ use crate::{
 use path::{Path, Round, Start};
 use playpath_units::{Duration, Rate};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
@@ -121,17 +120,14 @@ const NEWCOMER: f64 = 2.0;
 const MOST_RESERVE: f64 = 3600.0;
 /// Share of its pace that a flow gets whom nobody holds back.
 const KEPT: f64 = 0.9;
-/// FAST's gamma.
 const GIVE_BACK: f64 = 0.5;
 
-/// The control.
 pub struct Slack {
     cubic: Cubic,
     path: Path,
     playout: Option<Playout>,
     /// Bytes of the stream that the receiver had at the last ACK, where several paths carry it.
     stream_acked: Option<u64>,
-    /// The viewer has time.
     is_yielding: bool,
     /// The viewer needs more than it gets.
     is_short: bool,

@@ -66,7 +66,6 @@ impl SlowStart {
         SlowStart { detector, limit: if paced { f64::INFINITY } else { params.number("abc_limit") } }
     }
 
-    /// HyStart++ with another CSS_ROUNDS.
     pub fn set_css_rounds(&mut self, css_rounds: u32) {
         if let Detector::HyStartPlusPlus(hystart) = &mut self.detector {
             hystart.set_css_rounds(css_rounds);

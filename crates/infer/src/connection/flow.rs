@@ -36,7 +36,6 @@ pub(super) struct Flow<'a> {
     /// Rates are the application's until so many packets are delivered: in the first round trip of a transfer, and while its end is
     /// repaired.
     app_limited_until: u64,
-    /// Packets found lost.
     pub lost: u64,
     /// Found lost, and not sent again yet.
     due: u64,
@@ -240,7 +239,6 @@ impl<'a> Flow<'a> {
         self.last_sent_at = Some((end - self.rtt_s).max(self.last_sent_at.unwrap_or(0.0)));
     }
 
-    /// The next ACK, or the pacer.
     pub fn next_event(&mut self, now: f64) -> f64 {
         let paced = if self.has_room() { self.paced_until } else { f64::INFINITY };
         match self.out.front() {

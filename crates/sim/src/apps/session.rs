@@ -34,7 +34,6 @@ pub struct VideoSession {
     may_break: bool,
     /// The path on which connections begin; the one in use, if it is one at a time.
     path: usize,
-    /// Flows that were given up for others.
     past_flows: Vec<FlowId>,
     random: Stream,
     media: Arc<Media>,
@@ -134,7 +133,6 @@ pub struct SessionConfig {
     pub routes: Routes,
     /// When a path is found broken, and which, in order.
     pub handovers: Vec<(Time, usize)>,
-    /// Connections may break.
     pub may_break: bool,
     /// Keys of MPTCP connections.
     pub random: Stream,

@@ -14,11 +14,9 @@ pub struct Config {
     pub initial_bytes: u32,
     /// Bytes of this end's connection ids (§5.1).
     pub cid_bytes: u32,
-    /// Bytes of the peer's connection ids.
     pub peer_cid_bytes: u32,
     /// Sizes and kind of the handshake.
     pub tls: Tls,
-    /// When packets are acknowledged.
     pub ack: AckPolicy,
     /// What this end lets the peer send.
     pub flow: FlowWindows,
@@ -30,7 +28,6 @@ pub struct Config {
     pub idle_timeout: Duration,
     /// Bytes of each stream that `write` takes beyond the acknowledged ones.
     pub send_buffer: u64,
-    /// Loss detection.
     pub loss: LossConfig,
     /// Pacing where the control has no rate of its own.
     pub pacing: Pacing,
@@ -60,7 +57,6 @@ pub struct AckPolicy {
 /// Sparse ACKs once a connection has carried some packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaterAcks {
-    /// From this ack-eliciting packet on.
     pub from: u64,
     /// After so many.
     pub every: u32,
@@ -71,13 +67,10 @@ pub struct LaterAcks {
 /// Flow control (RFC 9000 §4.1), and how it is tuned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowWindows {
-    /// Bytes of the connection at the start.
     pub connection: u64,
-    /// Bytes of a stream at the start.
     pub stream: u64,
     /// A window that is used up within two round trips doubles up to so many bytes; the same as at the start: it never does.
     pub max_connection: u64,
-    /// As `max_connection`, of a stream.
     pub max_stream: u64,
     /// Part of the window, in eighths, after the reading of which an update is sent.
     pub update_eighths: u64,
@@ -127,7 +120,6 @@ pub struct Pacing {
     pub in_debt: Option<Duration>,
     /// At most what leaves in this time, however few datagrams that are.
     pub longest_burst: Option<Duration>,
-    /// Of a control with a rate of its own.
     pub own_rate: OwnRate,
 }
 
@@ -138,7 +130,6 @@ pub enum OwnRate {
     Taken,
     /// Datagrams leave as soon as there are tokens; the bucket holds what the rate sends in `interval`, at least so many datagrams.
     Bucket {
-        /// The rate's time.
         interval: Duration,
         /// Datagrams.
         least: u32,
@@ -204,7 +195,6 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What this end tells the other.
     pub fn parameters(&self) -> TransportParameters {
         TransportParameters {
             max_idle_timeout_ms: self.idle_timeout.as_nanos() / 1_000_000,

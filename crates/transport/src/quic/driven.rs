@@ -17,7 +17,6 @@ use playpath_cc::{AppParameters, CongestionControl, CongestionSignal};
 use playpath_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
-/// A packet on its way.
 struct Out {
     sent: Sent,
     offset: u64,
@@ -76,7 +75,6 @@ impl Driven {
         self.path.set_datagram_bytes(bytes);
     }
 
-    /// Bytes that may be in flight.
     pub fn window(&mut self) -> u64 {
         self.tell();
         self.path.window()
@@ -86,7 +84,6 @@ impl Driven {
         self.tell();
         self.path.control().pacing_rate()
     }
-    /// The control.
     pub fn control(&self) -> &dyn CongestionControl {
         self.path.control()
     }

@@ -48,7 +48,6 @@ impl Stamp {
     }
 }
 
-/// What one ACK delivered and showed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delivery {
     packets: u32,
@@ -62,7 +61,6 @@ pub(crate) struct Delivery {
     rate: Option<RateSample>,
     round_start: bool,
     pub rtt: Option<Duration>,
-    /// CE marks that the ACK tells of.
     pub ce_marked: u32,
 }
 
@@ -75,7 +73,6 @@ struct Episode {
     is_by_loss: bool,
 }
 
-/// The recovery that is under way.
 #[derive(Debug, Default)]
 struct Recovery {
     /// Packets that left by then belong to it.
@@ -85,7 +82,6 @@ struct Recovery {
     last: Option<Episode>,
 }
 
-/// A path.
 pub(crate) struct Path {
     pub rtt: Rtt,
     pub ecn: Ecn,
@@ -274,7 +270,6 @@ impl Path {
         let bytes = without_gain(rate.bytes_in(pacing.burst_interval));
         bytes.clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram).min(most)
     }
-    /// The same of the control's own rate.
     fn own_burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
         match pacing.own_rate {
             OwnRate::Bucket { interval, least } => {
@@ -343,7 +338,6 @@ impl Path {
         }
     }
 
-    /// The handshake is complete.
     pub fn start(&mut self, now: Time) {
         self.tell(now, |control, view| control.on_connection_start(view));
     }
@@ -597,7 +591,6 @@ impl Path {
     }
 }
 
-/// What tells of congestion.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sign {
     pub signal: CongestionSignal,

@@ -400,7 +400,6 @@ impl Connection {
     }
 }
 
-/// A frame of ours arrived.
 #[inline]
 fn settle_frame(
     handshake: &mut Handshake,

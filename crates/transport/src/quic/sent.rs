@@ -16,12 +16,10 @@ use super::path::Stamp;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Outstanding,
     Lost,
-    /// Acknowledged, or forgotten.
     Settled,
 }
 
@@ -42,7 +40,6 @@ pub(crate) struct Sent {
     stream_bytes: u16,
     /// Where the other frames begin among all that were ever put there, modulo 2^32.
     others: u32,
-    /// Number of the path it left on.
     pub path: u32,
     /// Several paths: those that carry or carried its frames, too, a bit each; of a packet that was not copied none.
     pub carriers: u32,
@@ -70,7 +67,6 @@ impl Sent {
             acked_below: 0,
         }
     }
-    /// It has an ACK up to `largest`.
     pub fn carry_ack(&mut self, largest: u64) {
         self.acked_below = largest + 1;
     }
@@ -210,7 +206,6 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Number of the next packet.
     pub fn next_number(&self) -> u64 {
         self.next
     }
@@ -245,11 +240,9 @@ impl Scoreboard {
         self.packets.push(sent, frames);
     }
 
-    /// The frames of a packet that is known.
     pub fn frames_of<'b>(&'b self, sent: &'b Sent) -> impl Iterator<Item = &'b Frame> {
         self.packets.frames_of(sent)
     }
-    /// The same, to keep.
     pub fn list_of(&self, sent: &Sent) -> FrameList {
         collect(self.frames_of(sent))
     }
@@ -364,7 +357,6 @@ impl Scoreboard {
         self.packets.queue.iter_mut().find(|sent| sent.fate == Fate::Outstanding && fits(sent))
     }
 
-    /// All that are outstanding.
     pub fn outstanding(&self) -> impl Iterator<Item = &Sent> {
         self.packets.queue.iter().filter(|sent| sent.fate == Fate::Outstanding)
     }

@@ -92,7 +92,6 @@ impl Connection {
     pub(crate) fn grow_receive_buffer(&mut self, copied: u64) {
         self.receiver.follow(copied);
     }
-    /// It has brought data.
     pub(crate) fn has_brought_data(&self) -> bool {
         self.receiver.data_segments() > 0
     }

@@ -28,10 +28,16 @@ pub enum Warning {
         /// Its text, cut to 40 characters.
         member: String,
     },
-    /// A value of another type than the key's.
-    WrongType { key: &'static str, expected: &'static str },
+    WrongType {
+        key: &'static str,
+        expected: &'static str,
+    },
     /// A number outside the range that makes sense; the nearest end was taken.
-    Clamped { key: &'static str, got: f64, used: f64 },
+    Clamped {
+        key: &'static str,
+        got: f64,
+        used: f64,
+    },
     /// A string longer than the standard allows; cut.
     TooLong {
         key: &'static str,
@@ -39,9 +45,15 @@ pub enum Warning {
         limit: usize,
     },
     /// A key came twice; the last counts (RFC 9651 §4.2.2).
-    Repeated { key: String },
+    Repeated {
+        key: String,
+    },
     /// The claim does not fit what the server knows.
-    Implausible { key: &'static str, got: f64, used: f64 },
+    Implausible {
+        key: &'static str,
+        got: f64,
+        used: f64,
+    },
 }
 
 impl fmt::Display for Warning {

@@ -21,7 +21,6 @@ pub(super) const MEAN_ROUNDS: f64 = 4.0;
 /// Packets over which the loss share is judged at least: 5 % are then five.
 const JUDGED_PACKETS: u64 = 100;
 
-/// Measurements of one path.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     rate: WindowedMax<f64>,
@@ -50,7 +49,6 @@ struct Counts {
     lost: u64,
 }
 
-/// A round trip that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     /// Packets of ours that stood in the queue throughout.
@@ -188,7 +186,6 @@ pub(super) enum Start {
     Ends,
 }
 
-/// A rise that may be a queue.
 #[derive(Clone, Copy, Debug)]
 struct Suspicion {
     /// Smallest RTT of the round before.
