@@ -95,7 +95,7 @@ format: setup ## formats Rust, Python and Markdown
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat
 
 bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command, and of sessions in the explorer
-	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz --exclude playpath-sim
+	cargo bench -p playpath-link
 	$(BIN)/python tools/bench_history.py
 	$(BIN)/python tools/start_cost.py
 	@$(if $(HAS_WEB),cd web && node speed.mjs wireless cubic bbr newreno)

@@ -667,7 +667,7 @@ LAW_INLINE void bbr3_on_recovery_exit(struct bbr3_state *s)
 	bbr3_restore_cwnd(s);
 }
 
-LAW_INLINE void bbr3_on_rto(struct bbr3_state *s, const struct law_view *view, bool is_first)
+LAW_INLINE void bbr3_on_rto(struct bbr3_state *s, const u32 *param, const struct law_view *view, bool is_first)
 {
 	bbr3_save_cwnd(s);
 	bbr3_save_state(s, view);

@@ -207,7 +207,7 @@ LAW_INLINE void copa_on_congestion(struct copa_state *s, const u32 *param, const
 		s->extra_q16 = law_positive(s->extra_q16 - copa_inverse_q16(param)) / 2;
 }
 
-LAW_INLINE void copa_on_rto(struct copa_state *s, const struct law_view *view, bool is_first)
+LAW_INLINE void copa_on_rto(struct copa_state *s, const u32 *param, const struct law_view *view, bool is_first)
 {
 	if (is_first)
 		copa_remember(s);

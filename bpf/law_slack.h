@@ -6,8 +6,8 @@
  * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
- *     lost without are, but not below what the flow gets in a min_rtt; others of a viewer are nothing; while the viewer is short no
- *     other cut falls below P, and each takes a `weight`th of CUBIC's;
+ *     lost without are, but not below what the flow gets in a min_rtt; others of a viewer are nothing; no other cut of a viewer who has
+ *     no time falls below P, and while it is short each takes a `weight`th of CUBIC's; after a timeout slow start is a first one;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
  *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
  * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
@@ -295,12 +295,6 @@ LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
 	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
 }
 
-/* What no cut of whom is short falls below. */
-LAW_INLINE u64 slack_floor(const struct slack_state *s, const struct law_view *view)
-{
-	return s->is_short ? law_min(slack_pipe(s, view), s->cubic.cwnd) : 0;
-}
-
 /* Rule 2. */
 LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
 {
@@ -456,21 +450,21 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 /* A congestion episode begins. */
 LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
 {
+	bool keeps_pipe = slack_is_told(s, param) && !s->ease_q20;
+
 	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || !slack_is_told(s, param) || slack_has_queue(s))
-		slack_reduce(s, view, is_ecn, slack_floor(s, view));
+		slack_reduce(s, view, is_ecn, keeps_pipe ? law_min(slack_pipe(s, view), s->cubic.cwnd) : 0);
 	else
 		s->has_ignored = true;
 }
 
-LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
+/* What was in flight under a pace, or before an outage, says nothing of the path: then slow start is a first one. */
+LAW_INLINE void slack_on_rto(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_first)
 {
-	/* What was in flight under a pace says nothing of the path: then it is a first slow start. */
-	u64 least = s->ease_q20 ? CUBIC_INFINITE : slack_floor(s, view);
-
 	s->has_ignored = false;
 	cubic_on_rto(&s->cubic, view, is_first);
-	if (is_first && s->cubic.ssthresh < least)
-		cubic_set(&s->cubic, s->cubic.cwnd, least);
+	if (is_first && slack_is_told(s, param))
+		cubic_set(&s->cubic, s->cubic.cwnd, CUBIC_INFINITE);
 }
 
 LAW_INLINE void slack_on_undo(struct slack_state *s, const struct law_view *view)

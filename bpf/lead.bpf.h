@@ -56,7 +56,7 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 		return;
 	pp_view_of(sk, &view);
 	if (new_state == TCP_CA_Loss) {
-		LAW(on_rto)(&s->law, &view, old_state != TCP_CA_Loss);
+		LAW(on_rto)(&s->law, params->value, &view, old_state != TCP_CA_Loss);
 		pp_tcp(sk)->snd_ssthresh = LAW(ssthresh)(&s->law);
 	} else if ((new_state == TCP_CA_Recovery || new_state == TCP_CA_CWR) && old_state < TCP_CA_CWR) {
 		LAW(on_congestion)(&s->law, params->value, &view, new_state == TCP_CA_CWR);

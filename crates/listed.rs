@@ -24,7 +24,6 @@ pub fn write(source: &str, kind: &str, name: &str) {
     fs::write(Path::new(&out).join(name), list).expect("OUT_DIR is writable");
 }
 
-/// Where the modules of a file are.
 fn folder(source: &Path) -> PathBuf {
     if source.ends_with("mod.rs") { source.with_file_name("") } else { source.with_extension("") }
 }

@@ -11,6 +11,8 @@ fn main() {
     let headers = env::var("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are");
     println!("cargo:rerun-if-changed={}", source.display());
 
+    fs::write(out.join("law_params.h"), playpath_cc::kernel::header()).expect("OUT_DIR is writable");
+
     let mut names: Vec<String> = fs::read_dir(&source)
         .expect("bpf/ stands beside crates/")
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".bpf.c").map(String::from))
@@ -31,7 +33,8 @@ fn compile(source: &Path, object: &Path, headers: &str) {
         .args(["-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Werror"])
         // BPF_PROG hands unused arguments on; its arguments are prototypes that C calls undeclared.
         .args(["-Wno-unused-parameter", "-Wno-missing-declarations", "-Wno-unused-function"])
-        .args(["-isystem", headers, "-c"])
+        .args(["-isystem", headers, "-c", "-I"])
+        .arg(object.parent().expect("it lies in OUT_DIR"))
         .arg(source)
         .arg("-o")
         .arg(object)

@@ -1,9 +1,9 @@
 """Viewers against neighbours: all senders on drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [search | quic]    (needs playpath installed; ten minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [search | quic]    (needs playpath installed; twenty minutes of a core)
 
-On the even scenes Slack's parameters are searched (`search`); all senders, and what the search found, are judged on the odd ones,
-with `quic` some of them over QUIC. STORE is a file, a line for each sender and scene; what is in it is not played again.
+On the even ones of the first 84 scenes Slack's parameters are searched (`search`); all senders are judged on the odd ones and on 42
+drawn later, or with `quic` some of them over QUIC. STORE is a file, a line for each session; what is in it is not played again.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ import json
 import math
 import random
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
+
+from slack_told import interval
 
 import playpath
 from playpath.plots import figure
@@ -23,14 +27,19 @@ from playpath.plots.style import INK, sender_styles
 
 Row = dict[str, Any]
 IMAGE = Path(__file__).parents[1] / "images" / "slack-front.png"
-SEED, COUNT = 2026, 84
+SEED, COUNT = 2026, 126
+SEARCHED, KEPT, NEW = range(0, 84, 2), range(1, 84, 2), range(84, COUNT)
 SEEDS = 2
 """Of each scene; what is compared are means over them."""
+Task = tuple[int, Row, int, Row | None]
 RIVALS = ["cubic", "newreno", "westwood", "compound", "vegas", "ccplca", "bbr", "bbr3", "copa"]
 SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "ledbatpp")]
+FRONT: list[Row] = [{"name": "slack", "weight": weight} for weight in (1, 2, 4)]
+"""Settings along the front that the search found."""
+REFERENCE: Row = {"name": "newreno"}
 OVER_QUIC: list[Row] = [{"name": name} for name in ("slack", "cubic", "newreno", "bbr", "bbr3", "copa")]
 SPACE: dict[str, tuple[float, ...]] = {
-    "weight": (3, 1, 1.5, 2, 4, 6, 8),
+    "weight": (3, 1, 1.5, 2, 2.5, 4, 6, 8),
     "pace": (1.2, 1, 1.5, 2),
     "enough": (1.5, 1, 1.25, 2, 3),
     "ease": (1.5, 1.2, 2, 3),
@@ -42,19 +51,17 @@ SPACE: dict[str, tuple[float, ...]] = {
     "alarm": (0.4, 0.1, 0.25),
 }
 """What the search draws from, what is shipped first; docs/appendix/slack.md says where the bounds come from."""
-DRAWS = 16
+DRAWS = 32
 """Settings with all drawn, beside those that differ from the shipped one in one."""
+ROUNDS = ((range(0, 84, 6), 2, 24), (SEARCHED, 2, 10), (SEARCHED, 4, 10))
+"""Successive halving (Jamieson, Talwalkar, AISTATS 2016): scenes, seeds of each, and how many settings go on beside the shipped one."""
 STALL_S, START, MOS = 0.25, 1.1, 0.1
 """What one notices: a stall, a start a tenth later than the best, a tenth of a point."""
-METRICS = (
-    "stall_time_s",
-    "startup_delay_s",
-    "p1203_o35",
-    "mean_rate_kbps",
-    "retransmitted_packets",
-    "mean_queue_packets",
-)
-OTHERS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets")
+RATE, AGAIN = "neighbours_goodput_mbps", "neighbours_retransmitted_packets"
+METRICS = ("stall_time_s", "startup_delay_s", "p1203_o35", "mean_rate_kbps", "retransmitted_packets", RATE, AGAIN)
+PAYLOAD = 1448 / 1500
+NEVER_S = 300
+"""A start that never came."""
 
 PATH = """
 name = "front"
@@ -96,41 +103,66 @@ NEIGHBOURS = {
 
 
 class Point(NamedTuple):
-    """A sender's place on the front: percent, seconds a session, points."""
+    """A sender's place on the front: percent, seconds a session, points, seconds."""
 
     neighbour: float
     stall: float
     mos: float
+    start: float
+
+    def beats(self, other: Point) -> bool:
+        """No worse in anything, better in something."""
+        pairs = zip(self._losses(), other._losses(), strict=True)
+        return self != other and all(own <= others for own, others in pairs)
+
+    def _losses(self) -> tuple[float, ...]:
+        return (-self.neighbour, self.stall, -self.mos, self.start)
+
+    def places(self, points: Iterable[Point]) -> int:
+        """How many are better, summed over the four."""
+        return sum(
+            theirs < own for other in points for own, theirs in zip(self._losses(), other._losses(), strict=True)
+        )
 
 
 def main() -> None:
     """Play what is missing, then tell."""
     store, what = Path(sys.argv[1]), (sys.argv[2] if len(sys.argv) > 2 else "all")
-    scenes, odd = drawn(), range(1, COUNT, 2)
     if what == "quic":
-        more = {"transport": "quic"}
-        tell(play(store, scenes, OVER_QUIC, odd, SEEDS, more), OVER_QUIC)
+        tell(play(store, OVER_QUIC, KEPT, SEEDS, {"transport": "quic"}), OVER_QUIC)
         return
-    found = search(store, scenes)
-    if what == "all":
-        senders = SENDERS + [sender for sender in found if sender not in SENDERS]
-        _draw(tell(play(store, scenes, senders, odd, SEEDS), senders))
+    if what == "search":
+        search(store)
+        return
+    for scenes in (KEPT, NEW, [*KEPT, *NEW]):
+        played = play(store, SENDERS + FRONT, scenes, SEEDS)
+        points, most = tell(played, SENDERS + FRONT), most_left(played)
+        print(f"\nleft to a neighbour at most: {most:.0f} %")
+    _draw(points, most)
 
 
-def search(store: Path, scenes: list[tuple[Row, str]]) -> list[Row]:
-    """Settings of Slack that no other one beats on the even scenes in stalls, picture and the neighbour's rate."""
+def search(store: Path) -> None:
+    """Print the settings of Slack that no other one beats on the even scenes, by successive halving."""
     draw = random.Random(SEED)
     settings: list[Row] = [{}, *({name: other} for name, values in SPACE.items() for other in values[1:])]
     settings += [{name: draw.choice(values) for name, values in SPACE.items()} for _ in range(DRAWS)]
     senders: list[Row] = [{"name": "slack", **setting} for setting in settings]
-    reference: list[Row] = [{"name": "newreno"}]
-    rows = play(store, scenes, senders + reference, range(0, COUNT, 2), SEEDS)
-    by = {label(sender): point(_of(rows, sender), _of(rows, reference[0])) for sender in senders}
-    for name, place in by.items():
-        print(f"| {name} | {place.stall:.2f} | {place.mos:.2f} | {place.neighbour:.0f} % |")
-    best = [sender for sender in senders if not any(_beats(other, by[label(sender)]) for other in by.values())]
+    by: dict[str, Point] = {}
+    for scenes, seeds, keep in ROUNDS:
+        played = play(store, [*senders, REFERENCE], scenes, seeds)
+        by = {label(sender): point(played.of(sender), played.of(REFERENCE)) for sender in senders}
+        print(f"\n{len(senders)} settings on {len(scenes)} scenes, {seeds} seeds\n")
+        for name, place in by.items():
+            print(f"| {name} | {place.stall:.2f} | {place.mos:.2f} | {place.start:.2f} | {place.neighbour:.0f} % |")
+        rest = sorted(senders[1:], key=lambda sender: _rank(by, sender))
+        senders = [senders[0], *rest[:keep]]
+    best = [sender for sender in senders if _rank(by, sender)[0] == 0]
     print("not beaten:", *(label(sender) for sender in best), sep="\n  ")
-    return best
+
+
+def _rank(by: Mapping[str, Point], sender: Row) -> tuple[int, int]:
+    own = by[label(sender)]
+    return sum(other.beats(own) for other in by.values()), own.places(by.values())
 
 
 def label(sender: Row) -> str:
@@ -138,19 +170,16 @@ def label(sender: Row) -> str:
     return ", ".join([sender["name"], *(f"{key} {value:g}" for key, value in sender.items() if key != "name")])
 
 
-def _of(rows: list[Row], sender: Row) -> list[Row]:
-    return [row for row in rows if row["sender"] == sender]
-
-
 def point(own: list[Row], reference: list[Row]) -> Point:
-    """Where a sender stands: means, of rates the geometric one over bulk neighbours."""
-    rates = [
-        math.log(row[OTHERS[0]] / ref[OTHERS[0]]) for row, ref in zip(own, reference, strict=True) if row["has_bulk"]
-    ]
+    """Where a sender stands: means, of rates over bulk neighbours and of starts the geometric one."""
+    rates = [math.log(row[RATE] / ref[RATE]) for row, ref in zip(own, reference, strict=True) if row["has_bulk"]]
     scores = [row["p1203_o35"] or 1.0 for row in own if row["adapts"]]
-    return Point(100 * math.exp(fmean(rates)), fmean(row["stall_time_s"] for row in own), fmean(scores))
+    starts = [math.log(row["startup_delay_s"] or NEVER_S) for row in own]
+    stall = fmean(row["stall_time_s"] for row in own)
+    return Point(100 * math.exp(fmean(rates)), stall, fmean(scores), math.exp(fmean(starts)))
 
 
+@cache
 def drawn() -> list[tuple[Row, str]]:
     """The scenes: what was drawn, and the scenario's text."""
     draw = random.Random(SEED)
@@ -183,39 +212,44 @@ def _log_uniform(draw: random.Random, low: float, high: float) -> float:
     return math.exp(draw.uniform(math.log(low), math.log(high)))
 
 
-def play(
-    store: Path,
-    scenes: list[tuple[Row, str]],
-    senders: list[Row],
-    which: Iterable[int],
-    seeds: int,
-    more: Row | None = None,
-) -> list[Row]:
-    """The sessions of these senders and scenes."""
+def play(store: Path, senders: Iterable[Row], scenes: Iterable[int], seeds: int, more: Row | None = None) -> Played:
+    """The sessions of these senders, scenes and seeds: two processes play what the store lacks."""
     store.touch()
     kept = {row["key"]: row for row in map(json.loads, store.read_text().splitlines())}
-    rows = []
-    with store.open("a") as file:
-        for sender in senders:
-            for index in which:
-                key = json.dumps([index, sender, seeds, more])
-                if key not in kept:
-                    kept[key] = {"key": key, "scene": index, "sender": sender} | _session(
-                        scenes[index], sender, seeds, more
-                    )
-                    file.write(json.dumps(kept[key]) + "\n")
-                    file.flush()
-                rows.append(kept[key])
-    return rows
+    tasks = [(index, sender, seed, more) for sender in senders for index in scenes for seed in range(1, seeds + 1)]
+    missing = [task for task in tasks if json.dumps(task) not in kept]
+    with ProcessPoolExecutor(2) as pool, store.open("a") as file:
+        for row in pool.map(_session, missing, chunksize=4):
+            kept[row["key"]] = row
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+    return Played(kept, list(scenes), seeds, more)
 
 
-def _session(scene: tuple[Row, str], sender: Row, seeds: int, more: Row | None) -> Row:
-    """Means over the seeds."""
-    drawn_as, text = scene
+def _session(task: Task) -> Row:
+    index, sender, seed, more = task
     made = {"sender": [{"cc": sender, **(more or {})}]}
-    played = [playpath.run(text, seed=seed, set=made).metrics for seed in range(1, seeds + 1)]
-    figures = {name: _mean([one.get(name) for one in played]) for name in METRICS + OTHERS}
-    return {"adapts": drawn_as["adapts"], "has_bulk": drawn_as["rival"] not in ("none", "web")} | figures
+    metrics = playpath.run(drawn()[index][1], seed=seed, set=made).metrics
+    return {"key": json.dumps(task)} | {name: metrics.get(name) for name in METRICS}
+
+
+class Played(NamedTuple):
+    """Sessions by their keys, and which of them are looked at."""
+
+    kept: dict[str, Row]
+    scenes: list[int]
+    seeds: int
+    more: Row | None
+
+    def of(self, sender: Row) -> list[Row]:
+        """A row for each scene: what was drawn, and means over the seeds."""
+        return [self._mean(index, sender) for index in self.scenes]
+
+    def _mean(self, index: int, sender: Row) -> Row:
+        keys = [json.dumps((index, sender, seed, self.more)) for seed in range(1, self.seeds + 1)]
+        scene = drawn()[index][0]
+        means = {name: _mean([self.kept[key][name] for key in keys]) for name in METRICS}
+        return {"adapts": scene["adapts"], "has_bulk": scene["rival"] not in ("none", "web")} | means
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -223,31 +257,50 @@ def _mean(values: list[float | None]) -> float | None:
     return fmean(there) if there else None
 
 
-def tell(rows: list[Row], senders: list[Row]) -> dict[str, Point]:
-    """A row for each sender; gives what the figure draws of each."""
+def tell(played: Played, senders: list[Row]) -> dict[str, Point]:
+    """A row for each sender, ± 95 % of what it differs by from Slack over the scenes; gives what the figure draws of each."""
     print(
-        "| sender | stall (s a session) | stalls more than the best | starts a tenth later | MOS 0.1 lower | MOS"
-        " | retransmitted | neighbour's rate | neighbour's retransmissions |"
+        "\n| sender | stall (s a session) | stalls more than the best | starts a tenth later | MOS 0.1 lower | MOS",
+        end="",
     )
-    print("| -- " * 9 + "|")
-    reference = _of(rows, {"name": "newreno"})
-    rivals = [sender for sender in senders if sender["name"] in RIVALS]
-    points = {}
+    print(" | retransmitted | neighbour's rate | neighbour's retransmissions |\n" + "| -- " * 9 + "|")
+    of = {label(sender): played.of(sender) for sender in [*senders, REFERENCE]}
+    reference, points = of[label(REFERENCE)], {}
     for sender in senders:
-        own = _of(rows, sender)
-        against = [[_of(rows, rival)[i] for rival in rivals if rival != sender] for i in range(len(own))]
-        cells = _against(own, against)
-        place = points[label(sender)] = point(own, reference)
-        resent = [row[OTHERS[1]] / ref[OTHERS[1]] for row, ref in zip(own, reference, strict=True) if ref[OTHERS[1]]]
-        sent = fmean(row["retransmitted_packets"] for row in own)
+        own, name = of[label(sender)], label(sender)
+        rivals = [of[rival] for rival in RIVALS if rival != name and rival in of]
+        cells = _against(own, list(zip(*rivals, strict=True)))
+        place = points[name] = point(own, reference)
+        stall, mos, rate = (_half(own, of["slack"], measure) for measure in (_stall, _mos, _log_rate))
+        again = [row[AGAIN] / ref[AGAIN] for row, ref in zip(own, reference, strict=True) if ref[AGAIN]]
         print(
-            f"| {label(sender)} | {place.stall:.2f} | {cells[0]} | {cells[1]} | {cells[2]} | {place.mos:.2f} | {sent:.0f}"
-            f" | {place.neighbour:.0f} % | × {median(resent):.2f} |"
+            f"| {name} | {place.stall:.2f} ± {stall:.2f} | {cells[0]} | {cells[1]} | {cells[2]} | {place.mos:.2f} ± {mos:.2f}"
+            f" | {fmean(row['retransmitted_packets'] for row in own):.0f} | {place.neighbour:.0f} ± {100 * rate:.0f} %"
+            f" | × {median(again):.2f} |"
         )
     return points
 
 
-def _against(own: list[Row], against: list[list[Row]]) -> list[str]:
+def _half(own: list[Row], others: list[Row], measure: Callable[[Row], float | None]) -> float:
+    """Half of the 95 % interval of the mean difference over the scenes."""
+    pairs = [(measure(row), measure(other)) for row, other in zip(own, others, strict=True)]
+    mean, _, high = interval([one - other for one, other in pairs if one is not None and other is not None])
+    return high - mean
+
+
+def _stall(row: Row) -> float:
+    return float(row["stall_time_s"])
+
+
+def _mos(row: Row) -> float | None:
+    return (row["p1203_o35"] or 1.0) if row["adapts"] else None
+
+
+def _log_rate(row: Row) -> float | None:
+    return math.log(row[RATE]) if row["has_bulk"] else None
+
+
+def _against(own: list[Row], against: Sequence[Sequence[Row]]) -> list[str]:
     stalls = starts = worse = adaptive = 0
     for row, others in zip(own, against, strict=True):
         stalls += row["stall_time_s"] > min(o["stall_time_s"] for o in others) + STALL_S
@@ -258,22 +311,41 @@ def _against(own: list[Row], against: list[list[Row]]) -> list[str]:
     return [f"{stalls} of {len(own)}", f"{starts} of {len(own)}", f"{worse} of {adaptive}"]
 
 
+def most_left(played: Played) -> float:
+    """Percent that a neighbour can have at most beside a sender that nobody stalls with, and that shows all a picture within 0.1 of the
+    best: what the viewer leaves of the link, and no more than it had beside any sender."""
+    of = {label(sender): played.of(sender) for sender in SENDERS}
+    logs = []
+    for place, index in enumerate(played.scenes):
+        scene, rows = drawn()[index][0], {name: own[place] for name, own in of.items()}
+        if not rows["slack"]["has_bulk"]:
+            continue
+        shown = [
+            (row["p1203_o35"] or 1.0, row["mean_rate_kbps"] / 1000) for name, row in rows.items() if name in RIVALS
+        ]
+        best = max(mos for mos, _ in shown)
+        needed = min(rate for mos, rate in shown if mos >= best - MOS) if scene["adapts"] else scene["video"]
+        left = scene["rate"] * PAYLOAD * (1 - scene["loss"] / 100) - needed
+        logs.append(math.log(min(left, max(row[RATE] for row in rows.values())) / rows["newreno"][RATE]))
+    return 100 * math.exp(fmean(logs))
+
+
 LABELS = {
-    "cubic": (8, -9, "left"),
+    "cubic": (-9, -7, "right"),
     "newreno": (-9, 8, "right"),
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
     "vegas": (-2, -14, "right"),
-    "slack": (8, -14, "left"),
-    "ccplca": (-9, -3, "right"),
-    "sammy": (0, 8, "right"),
-    "bbr3": (-10, -6, "right"),
+    "slack": (-11, -4, "right"),
+    "ccplca": (-9, -8, "right"),
+    "sammy": (-9, -11, "right"),
+    "bbr3": (8, 5, "left"),
 }
 """Where a name stands beside its point, in points; right of it without a word."""
 
 
-def _draw(points: Mapping[str, Point]) -> None:
+def _draw(points: Mapping[str, Point], most: float) -> None:
     drawing, axes = figure(10, 4.8, ncols=2)
     settings = [place for name, place in points.items() if name.startswith("slack, ")]
     senders = {name: place for name, place in points.items() if not name.startswith("slack, ")}
@@ -289,17 +361,13 @@ def _draw(points: Mapping[str, Point]) -> None:
             right, up, side = LABELS.get(name, (8, -3, "left"))
             beside: Row = {"xytext": (right, up), "textcoords": "offset points", "ha": side}
             ax.annotate(name, at, fontsize=10, color=INK, weight="bold" if is_own else "normal", **beside)
+        ax.axvline(most, color=INK, linestyle=":", linewidth=1)
         ax.set_xlabel("bulk neighbour's goodput (%), 100: beside NewReno → better", fontsize=10)
         ax.tick_params(labelsize=10)
     axes[0].set_yscale("log")
     axes[0].set_ylabel("stall time (s a session), down is better", fontsize=10)
     axes[1].set_ylabel("MOS of adaptive viewers, up is better", fontsize=10)
     drawing.savefig(IMAGE, dpi=180, facecolor="white", metadata={"Software": None})
-
-
-def _beats(one: Point, other: Point) -> bool:
-    no_worse = one.neighbour >= other.neighbour and one.stall <= other.stall and one.mos >= other.mos
-    return one != other and no_worse
 
 
 if __name__ == "__main__":

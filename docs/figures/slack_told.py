@@ -12,6 +12,7 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
@@ -79,17 +80,22 @@ def main() -> None:
 
 
 def play(store: Path, seeds: range) -> list[Row]:
-    """All sessions of the store, those of the seeds added; all cases of a seed before the next seed."""
+    """All sessions of the store, those of the seeds added; two processes play, all cases of a seed before the next seed."""
     store.touch()
     rows: list[Row] = [json.loads(line) for line in store.read_text().splitlines()]
     done = {(Case(*row["case"]), row["told"], row["seed"]) for row in rows}
-    with store.open("a") as file:
-        for seed, case, told in itertools.product(seeds, CASES, TOLD):
-            if (case, told, seed) not in done:
-                rows.append({"case": case, "told": told, "seed": seed} | session(case, told, seed))
-                file.write(json.dumps(rows[-1]) + "\n")
-                file.flush()
+    missing = [task for seed in seeds for case in CASES for told in TOLD if (task := (case, told, seed)) not in done]
+    with ProcessPoolExecutor(2) as pool, store.open("a") as file:
+        for row in pool.map(_row, missing, chunksize=4):
+            rows.append(row)
+            file.write(json.dumps(row) + "\n")
+            file.flush()
     return rows
+
+
+def _row(task: tuple[Case, str, int]) -> Row:
+    case, told, seed = task
+    return {"case": case, "told": told, "seed": seed} | session(*task)
 
 
 def session(case: Case, told: str, seed: int, cc: str | Row = "slack") -> Row:

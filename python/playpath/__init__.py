@@ -7,8 +7,6 @@
 Names are imported when they are first used: the command line answers `--help` without numpy and polars.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -116,6 +114,9 @@ def __getattr__(name: str) -> Any:
 
         return package_version()
     if name == "plots":
+        from playpath.base.optional import need_drawing
+
+        need_drawing("playpath.plots")
         return import_module("playpath.plots")
     if name not in _HOME:
         raise AttributeError(f"module 'playpath' has no attribute '{name}'")

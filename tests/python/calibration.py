@@ -23,14 +23,13 @@ import random
 import sys
 import tempfile
 import time
-from bisect import bisect
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from known_truth import retransmissions
+from known_truth import again_until
 
 from playpath import run
 from playpath.base import engine
@@ -116,7 +115,7 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
         "transport": transport or "tcp",
     }
     played = run(SCENARIO.format(**names), cc=cc, seed=seed, trace=True)
-    counted = _counter(played.series, transport)
+    counted = again_until(played.series, transport != "")
     asked: dict[int, dict[str, float]] = {}
     for event in played.events:
         if "request" in event:
@@ -139,16 +138,6 @@ def session(sender: str, seed: int, folder: Path) -> dict[str, Any]:
     truth = {"capacity": capacity, "loss": loss, "rtt_s": rtt_ms / 1e3, "queue": queue, "think_s": think_ms / 1e3}
     off(transfers, draw)
     return {"transfers": transfers, "first_s": first, "has_first_bytes": has_first_bytes, **truth}
-
-
-def _counter(series: Any, transport: str) -> Callable[[float], int]:
-    """How many packets were sent again until a moment."""
-    if transport == "":
-        moments = retransmissions(series["packets.video"])
-        return lambda at: bisect(moments, at)
-    flow = series["flow.video"]
-    times, totals = list(flow["time_s"]), [0, *map(int, flow["total_retrans"])]
-    return lambda at: totals[bisect(times, at)]
 
 
 def off(transfers: list[dict[str, Any]], draw: random.Random) -> None:

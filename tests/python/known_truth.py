@@ -4,6 +4,9 @@ against what the paths themselves answer. Run by hand; it prints a table:
     python tests/python/known_truth.py [users] [KIND …]
     python tests/python/known_truth.py losses
     python tests/python/known_truth.py replays FIRST LAST [USERS]
+    python tests/python/known_truth.py kernel FOLDER SENDER USERS KIND
+
+The last is over real packets: viewers in network namespaces, nginx and Linux's own control (as root).
 """
 
 from __future__ import annotations
@@ -54,8 +57,11 @@ KINDS: dict[str, tuple[Rate, str]] = {
 }
 
 
-def scenario(link: str, traffic: str, users: Path) -> str:
-    return f'{SCENARIO.format(link=link, traffic=traffic)}{SENDERS}[population]\nusers = "{users.name}"\nsessions = 1\n'
+def scenario(link: str, traffic: str, users: Path, sessions: int = 1, first_seed: int = 1) -> str:
+    return (
+        f"{SCENARIO.format(link=link, traffic=traffic)}{SENDERS}[run]\nfirst_seed = {first_seed}\n"
+        f'[population]\nusers = "{users.name}"\nsessions = {sessions}\n'
+    )
 
 
 def walk(draw: random.Random, mean: float) -> str:
@@ -84,17 +90,33 @@ def viewers(folder: Path, kind: str, count: int, seed: str = "") -> tuple[str, s
     return (TRACE.format(first) if first else CONSTANT), KINDS[kind][1]
 
 
-def retransmissions(packets: Mapping[str, Sequence[float]]) -> list[float]:
-    """Moments at which something was sent that had been sent before."""
-    highest, moments = -1.0, []
-    for moment, offset in zip(packets["time_s"], packets["offset"], strict=True):
-        if offset <= highest:
-            moments.append(float(moment))
-        highest = max(highest, offset)
-    return moments
+def retransmissions(series: Mapping[str, Mapping[str, Sequence[float]]]) -> list[float]:
+    """Moments at which something was sent that had been sent before, over all of the viewer's connections: a player that gives up a
+    transfer may open another one (`packets.video.2`).
+    """
+    moments = []
+    for packets in (own for name, own in series.items() if name.startswith("packets.video")):
+        highest = -1.0
+        for moment, offset in zip(packets["time_s"], packets["offset"], strict=True):
+            if offset <= highest:
+                moments.append(float(moment))
+            highest = max(highest, offset)
+    return sorted(moments)
 
 
-def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic") -> Path:
+def again_until(series: Mapping[str, Mapping[str, Sequence[float]]], is_counted: bool) -> Callable[[float], int]:
+    """How many packets were sent again until a moment, over all of the viewer's connections: from the trace of packets, or by the
+    connections' own counters (`total_retrans` of TCP_INFO).
+    """
+    if not is_counted:
+        moments = retransmissions(series)
+        return lambda at: bisect.bisect(moments, at)
+    flows = [flow for name, flow in series.items() if name.startswith("flow.video")]
+    counters = [(list(flow["time_s"]), [0, *map(int, flow["total_retrans"])]) for flow in flows]
+    return lambda at: sum(totals[bisect.bisect(times, at)] for times, totals in counters)
+
+
+def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic", world: str = "sim") -> Path:
     """What the viewers' players and the server's TCP_INFO log under a sender."""
     lines = [HEAD + (",bytes_retrans" if has_retransmissions else "")]
     (folder / "today.toml").write_text(text)
@@ -104,9 +126,10 @@ def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic
     own = load_population(folder / "today.toml")
     for number in range(own.paths):
         path = own.path(number)
-        session = run(at_point(own.base, dict(path.settings)), cc=cc, seed=7 + number, trace=True)
+        seed = own.base.seeds[0] + 6 + number
+        session = run(at_point(own.base, dict(path.settings)), cc=cc, seed=seed, trace=True, world=world)
         flow = next(flow for flow in session.flows if flow["name"] == "video")
-        again = retransmissions(session.series["packets.video"])
+        again = again_until(session.series, world != "sim")
         asked: dict[int, float] = {}
         first: dict[int, float] = {}
         for event in session.events:
@@ -118,7 +141,7 @@ def beacons(folder: Path, text: str, has_retransmissions: bool, cc: str = "cubic
                 begin, size = asked[event["request"]], event["body_bytes"]
                 took, byte = (1e3 * (t - begin) for t in (event["time_s"], first[event["request"]]))
                 line = f"{path.name},{1.7e9 + begin:.4f},{size},{took:.2f},{byte:.2f},{flow['min_rtt_ms']:.2f}"
-                count = bisect.bisect(again, event["time_s"]) - bisect.bisect(again, begin)
+                count = again(event["time_s"]) - again(begin)
                 lines.append(line + (f",{1448 * count}" if has_retransmissions else ""))
     (folder / "log.csv").write_text("\n".join(lines) + "\n")
     return folder / "log.csv"
@@ -222,7 +245,44 @@ def replays(first: int, last: int, users: int = 6) -> None:
         print(f"| {kind} | {deployed} | {' | '.join(words)} |", flush=True)
 
 
+def kernel(place: str, deployed: str, users: int, kind: str) -> None:
+    """A row of the table of real Linux: how often the 90 % intervals hold what the paths have, and what the answer is."""
+    folder = Path(place)
+    folder.mkdir(parents=True)
+    link, traffic = viewers(folder, kind, users, f"kernel {deployed}")
+    text = scenario(link, traffic, folder / "users.csv")
+    log = beacons(folder, text, True, deployed, "kernel")
+    infer([log], folder / "paths", Asked((deployed,)), keep_names=True)
+    with (folder / "users.csv").open(newline="") as file:
+        true = {row["name"]: row for row in csv.DictReader(file)}
+    with (folder / "paths" / "sessions.csv").open(newline="") as file:
+        sessions = {row["session"]: row for row in csv.DictReader(file)}
+    with (folder / "paths" / "capacity.csv").open(newline="") as file:
+        steps = list(csv.DictReader(file))
+    held = {"capacity": 0, "rtt": 0, "loss": 0}
+    for name, session in sessions.items():
+        rate, rtt, loss = (float(true[name][column]) for column in ("rate_mbps", "rtt_ms", "loss_percent"))
+        own = [step for step in steps if step["session"] == name]
+        inside = [float(step["rate_mbps_p05"]) <= rate <= float(step["rate_mbps_p95"]) for step in own]
+        held["capacity"] += sum(inside) > len(inside) / 2
+        held["rtt"] += abs(float(session["rtt_ms_p50"]) - rtt) <= 0.05 * rtt
+        mean = float(session["loss_percent_mean"])
+        held["loss"] += abs(mean - loss) <= max(0.05, 0.5 * loss)
+        print(
+            f"  {name}: {rate:.1f} Mbit/s, read {session['rate_mbps']}; loss {loss:.2f} %, read {mean:.2f}", flush=True
+        )
+    truth = answer(folder, scenario(link, traffic, folder / "users.csv", 8, 1_000_000))
+    said = inferred(folder, log, deployed, truth, "again")
+    print(
+        f"| {kind} | {deployed} | {held} of {len(sessions)} | {truth['relation']}, {truth['stalls']:+.1f} s | {said} |",
+        flush=True,
+    )
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["kernel"]:
+        kernel(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5])
+        sys.exit()
     if sys.argv[1:2] == ["replays"]:
         replays(*map(int, sys.argv[2:]))
         sys.exit()

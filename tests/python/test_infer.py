@@ -151,15 +151,15 @@ def played(folder: Path, *users: str, traffic: str = "", has: bool = True, cc: s
     return beacons(folder, scenario(CONSTANT, traffic, folder / "users.csv"), has, cc)
 
 
-@pytest.mark.parametrize(("cc", "least"), [("cubic", 0.9), ("bbr", 0.8)])
+@pytest.mark.parametrize("cc", ["cubic", "bbr"])
 @pytest.mark.slow
-def test_noise_is_found_at_its_size_under_either_sender(tmp_path: Path, cc: str, least: float) -> None:
-    """20 Mbit/s, 60 ms, 0.3 % random loss: CUBIC gets some 4 Mbit/s of it, BBR all, and both find what the path loses. BBR gives way to
-    no loss, so that its times say less of it: 0.89, and `infer` says that noise it is from 0.9 on.
+def test_noise_is_found_at_its_size_under_either_sender(tmp_path: Path, cc: str) -> None:
+    """20 Mbit/s, 60 ms, 0.3 % random loss: CUBIC gets some 4 Mbit/s of it, BBR all, and both find what the path loses. From 0.9 on `infer`
+    says that noise it is.
     """
     infer(played(tmp_path, "20,60,0.3", cc=cc), "--sender", cc, "--out", tmp_path / "out")
     [found] = rows(tmp_path / "out" / "sessions.csv")
-    assert float(found["loss_probability"]) > least
+    assert float(found["loss_probability"]) > 0.9
     assert 0.2 < float(found["loss_percent_mean"]) < 0.45
     assert 0.8 < float(found["replay_time_ratio"]) < 1.25
 
@@ -271,8 +271,9 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
         ((2.0, 2.0, 2.0), True),  # 6 together, e⁶ times as likely
         ((2.0, 2.0, 0.5), False),  # 4.5
         ((40.0, -0.5, -0.5), False),  # one session does not decide for the others
-        ((40.0, 0.5, -3.0), True),  # 10 + 0.5 - 3
-        ((-20.0, 9.0, 9.0), True),  # -10 + 18
+        ((40.0, 0.5, -3.0), False),  # 7.5, and 1.4 times 6.7 times the root of 3 is 16
+        ((-1.0, -1.8, 4.0, 2.0, -0.9, 3.2, -2.6, 3.3), False),  # 6.2 against 10.7: a valid log
+        ((9.0, 6.0, 3.0), True),  # 18 against 7.3
     ],
 )
 def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[float, ...], is_likelier: bool) -> None:

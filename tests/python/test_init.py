@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,34 @@ def test_without_a_terminal_flags_and_defaults_answer(folder):
     assert playpath.load(folder / "own.toml").senders == ["cubic", "bbr"]
 
 
+def test_a_path_like_a_shipped_one_comes_with_what_it_carries_and_begins_anywhere_in_its_trace(folder):
+    """The 5 Mbit/s of other paths would stall with everybody on the cell's 4.51 Mbit/s."""
+    assert init("own", "--like", "mobile").status == 0
+    assert init("ladder", "--like", "adaptive").status == 0
+    assert init("mine", "--like", "mobile", "--video", "1 Mbit/s").status == 0
+    own, ladder, mine = (tomllib.loads((folder / f"{name}.toml").read_text()) for name in ("own", "ladder", "mine"))
+    assert own["video"]["rate"] == "3 Mbit/s"
+    assert own["path"][0]["start"] == "random"
+    assert ladder["player"]["ladder"].endswith(", 6 Mbit/s")
+    assert mine["video"]["rate"] == "1 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("flags", "rate"),
+    [
+        (["--rate", "20 Mbit/s"], "5 Mbit/s"),
+        (["--rate", "2 Mbit/s"], "1 Mbit/s"),
+        (["--rate", "100 kbit/s"], "0.2 Mbit/s"),
+        (["--trace", "slow.csv"], "0.5 Mbit/s"),
+    ],
+)
+def test_the_video_is_one_that_the_path_carries(folder, flags, rate):
+    (folder / "slow.csv").write_text("time_s,rate_mbps\n0,0.5\n10,1.5\n20,1.0\n")
+    done = init("own", *flags, "--defaults")
+    assert done.status == 0, done.err
+    assert tomllib.loads((folder / "own.toml").read_text())["video"]["rate"] == rate
+
+
 def test_nothing_is_overwritten(folder):
     (folder / "own.toml").write_text("mine")
     done = init("own.toml")
@@ -134,7 +163,7 @@ def test_nothing_is_overwritten(folder):
         (["--like", "mobile", "--trace", "trace.mahi"], "--trace and --like: give one of them"),
         (["--trace", "trace.mahi", "--rate", "1 Mbit/s"], "--rate '1 Mbit/s': does not go with --trace"),
         (["--video", "stream.mpd", "--duration", "3 s"], "--duration '3 s': does not go with --video 'stream.mpd'"),
-        (["--video", "film.avi"], "--video 'film.avi': a film's file ends in .csv, .json, .mp4"),
+        (["--video", "film.avi"], "--video 'film.avi': a film's file ends in .csv, .mp4"),
         (["--video", "no.mpd"], 'cannot read "no.mpd": no such file or directory'),
         (["--buffer", "2 kg"], '--buffer \'2 kg\': `player.buffer`: "2 kg": unknown unit "kg" (allowed: '),
         (["--trace", "stream.mpd"], "--trace 'stream.mpd': `path[0].trace`: \"stream.mpd\": trace, line 1: "),

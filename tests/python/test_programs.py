@@ -54,6 +54,10 @@ def test_what_the_user_names_is_taken_or_refused(tree, monkeypatch):
 def test_the_remedy_is_one_that_works_here(tree):
     with pytest.raises(MissingToolError, match=r"^playpath-bpf is missing: `make kernel` builds it"):
         find("playpath-bpf", tree / "python/playpath")
+    with pytest.raises(
+        MissingToolError, match=r"^playpath-serve is missing: `cargo build --release -p playpath-serve` "
+    ):
+        find("playpath-serve", tree / "python/playpath")
     (tree / "bpf").rmdir()
     with pytest.raises(MissingToolError, match=r"install a wheel of `make wheel`$"):
         find("playpath-bpf", tree / "python/playpath")

@@ -66,6 +66,21 @@ def test_a_session_that_shows_nothing_of_a_figure_is_as_much_worse_as_any_can_be
     assert decision.beaten == ["often does not"]
 
 
+def test_a_mean_that_is_proven_is_said_where_the_interval_of_the_median_holds_zero():
+    """Of fourteen sessions eleven stall ten seconds longer, three not at all: a sign test of the median run proves nothing."""
+    values = {
+        "kind": {"stall_time_s": [0.0] * 14},
+        "slow": {"stall_time_s": [0.0] * 3 + [10.0, 11.0, 12.0] * 3 + [13.0, 14.0]},
+    }
+    ranker = Ranker(values, ["stall_time_s"], is_race=True)
+    assert ranker.decide().beaten == ["slow"]
+    found = ranker.difference("slow", "kind", "stall_time_s")
+    assert found.ci95[0] == 0.0
+    assert found.p > 0.05 > found.p_adjusted
+    said = "9 s more stall time than kind on average, 11 s more in the median run (95 % interval 0 to 12 s)"
+    assert said in ranker.verdict
+
+
 def test_looks_are_fixed_before_the_start():
     assert race_looks(8, 20) == [8, 12, 16, 20]
     with pytest.raises(playpath.InputError, match="until_decided 4: must be above the 4 seeds to begin with"):

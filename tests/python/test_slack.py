@@ -94,3 +94,33 @@ def test_an_ample_link_is_left_to_others():
     told, cubic = (playpath.run(AMPLE.format(rate=100, rtt=20), cc=[cc]) for cc in ("slack", "cubic"))
     assert chunk_throughput(told.events) < 0.4 * chunk_throughput(cubic.events)
     assert (told.metrics["mean_rate_kbps"] or 0.0) >= (cubic.metrics["mean_rate_kbps"] or 0.0)
+
+
+LOSSY = """
+name = "lossy"
+[[path]]
+rate = "24 Mbit/s"
+rtt = "90.7 ms"
+jitter = "0.3 ms"
+loss = "0.5 %"
+queue = "4 bdp"
+outage = { from = "30 s", until = "33 s", spread = "5 s" }
+[video]
+source = "bigbuckbunny"
+duration = "90 s"
+[player]
+kind = "dash"
+abr = "dynamic"
+ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
+segment = "4 s"
+full_level = "30 s"
+cmcd = "v2"
+"""
+
+
+def test_chance_losses_after_an_outage_do_not_cost_the_picture():
+    """Back from the outage the flow gets 8 to 10 of 24 Mbit/s, more than the best rate, so that it is not short: jitter passes for a queue
+    of a packet, and each random loss cut a window that was below the pipe. MOS 4.1, 4.67, 4.67, 3.2; now 4.67 with each seed."""
+    assert (
+        fmean(playpath.run(LOSSY, cc=["slack"], seed=seed).metrics["p1203_o35"] or 1.0 for seed in (1, 2, 3, 4)) > 4.5
+    )

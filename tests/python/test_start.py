@@ -1,5 +1,6 @@
 """What a new user meets first: the cost of `--help`, the names of `playpath`, how results print."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -50,6 +51,30 @@ def test_a_comparison_without_a_report_draws_nothing(small):
     imported = modules_after("compare", str(small), "--json")
     assert "polars" in imported
     assert not {"matplotlib", "scipy"} & set(imported)
+
+
+@pytest.mark.slow
+def test_without_matplotlib_all_goes_on_but_what_draws_with_it(small, tmp_path):
+    """A finder in front of all others hides it, as an installation without `playpath[plots]` has it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util, sys\n"
+        "found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *rest: None if name == 'matplotlib' else found(name, *rest)\n"
+        "sys.modules['matplotlib'] = None\n"
+    )
+
+    def run(*words):
+        env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return subprocess.run([sys.executable, *words], capture_output=True, text=True, env=env, cwd=tmp_path)
+
+    done = run("-m", "playpath", "compare", str(small), "--out", "here")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "here" / "report.html").stat().st_size > 0
+    code = "import sys, playpath; result = playpath.compare(sys.argv[1]); assert '<table>' in result._repr_html_(); playpath.plots"
+    remedy = "Matplotlib is not installed; pip install 'playpath[plots]'"
+    assert run("-c", code, str(small)).stderr.strip().endswith(f"playpath.plots: {remedy}")
+    done = run("-m", "playpath", "reproduce", "ccp")
+    assert (done.returncode, done.stderr) == (2, f"error: reproduce: {remedy}\n")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -424,6 +424,14 @@ def test_a_claim_that_falls_without_our_guard_says_so(tmp_path):
     assert "without our guard" in save(result, tmp_path).read_text()
 
 
+def test_guards_are_taken_away_only_from_claims_that_hold(tmp_path):
+    """Lossless, t-1 does not hold: with the "guard" gone only t-2's case is played, three seeds of it."""
+    guarded = replace(tiny_study(), guards={"loss": 1})
+    result = run_study(guarded, Options(tmp_path, settings=guarded.settings(["loss=0"])))
+    assert [claim.verdict for claim in result.claims] == ["not reproduced", "reproduced"]
+    assert len(Store(tmp_path / "store").cells()) == 6 + 3
+
+
 def test_a_value_that_touches_some_cases_leaves_the_others(tmp_path):
     whole = tiny_study()
     vary = whole.vary

@@ -29,6 +29,10 @@ from playpath.population.replay import judge
 
 LADDERS = ("4 Mbit/s", "750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s")
 DEPLOYED = ("cubic", "bbr", "newreno")
+TRUTH = 8
+"""Sessions of each viewer that the truth is the mean of: what a change of sender does to a viewer is not one session's luck."""
+SEEDS = 1_000_000
+"""From a cell to the next, so that no two share the luck of their packets."""
 NOTICED = 0.05
 """A net benefit that is nobody's reason to change a sender (`ALIKE` of playpath.population.versus)."""
 
@@ -65,13 +69,15 @@ def cell(number: int, users: int) -> Said:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         link, traffic = viewers(folder, kind, users, str(number))
-        text = scenario(link, traffic, folder / "users.csv").replace(LADDERS[0], ladder)
+        users_csv, seed = folder / "users.csv", SEEDS * (number + 1)
+        text = scenario(link, traffic, users_csv, 1, seed).replace(LADDERS[0], ladder)
+        truth = scenario(link, traffic, users_csv, TRUTH, seed).replace(LADDERS[0], ladder)
         shown: Said = {
             "cell": number,
             "kind": kind,
             "ladder": ladder,
             "users": users,
-            "truth": said(answer(folder, text)),
+            "truth": said(answer(folder, truth)),
         }
         for deployed in DEPLOYED:
             log = beacons(folder, text, True, deployed)

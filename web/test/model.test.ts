@@ -179,6 +179,34 @@ describe("a session", () => {
   });
 });
 
+describe("what went before a stop", () => {
+  const cut: WindowEvent = { time_s: 3, path: 0, event: "phase", cwnd_before: 108, cwnd_after: 4, phase: "probe_rtt" };
+  const segment = { time_s: 2, event: "segment_decision", kind: "video", segment: 1, rate_mbps: 4.5, reason: "throughput" };
+  const played = (events: WindowEvent[], cwnd: number[]) => {
+    const series = { "flow.video": { time_s: Float64Array.of(0, 2.9, 3.5), rtt_ms: Float64Array.of(100, 100, 100), goodput_mbps: Float64Array.of(5, 5, 5), snd_cwnd: Float64Array.from(cwnd) } };
+    return { sender: "bbr", record: { ...record([segment]), window_events: { video: events } }, series };
+  };
+  it("is not called a loss where the control measured the RTT with an empty queue", () => {
+    // 4 packets x 1448 byte x 8 / 100 ms = 0.463 Mbit/s
+    expect(why(played([cut], [108, 108, 108]), { at: 3.6, length: 0.2 }, 1448, null).slice(0, 2)).toEqual([
+      "At 3.0\u00a0s bbr went over to probe rtt and cut its window from 108 to 4 packets.",
+      "So few packets per round trip of 100\u00a0ms carry 0.463\u00a0Mbit/s, and the segment on its way needs 4.5.",
+    ]);
+  });
+  it("is no cut from which the window was back long before", () => {
+    expect(why(played([cut], [108, 108, 108]), { at: 9, length: 0.2 }, 1448, null)[0]).toBe(
+      "The window had not been cut for half a minute, or was back: the path gave 5\u00a0Mbit/s, and the segment on its way needs 4.5.",
+    );
+    expect(why(played([cut], [108, 108, 8]), { at: 9, length: 0.2 }, 1448, null)[0]).toContain("went over to probe rtt");
+  });
+  it("is not explained by a window that carries what is needed", () => {
+    const wide = { ...cut, event: "loss", cwnd_after: 54 } as WindowEvent;
+    expect(why(played([wide], [108, 108, 54]), { at: 4, length: 0.2 }, 1448, 3)[1]).toBe(
+      "So many packets per round trip of 100\u00a0ms carry 6.26\u00a0Mbit/s, and the film needs 3: the cut alone does not explain the stop; the path gave 5\u00a0Mbit/s.",
+    );
+  });
+});
+
 describe("a comparison", () => {
   it("judges only the seeds that all have played", () => {
     const records = new Map([["a", [record([], { x: 1 }), record([], { x: 2 })]], ["b", [undefined, record([], { x: 5, y: null })]]]);

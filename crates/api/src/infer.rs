@@ -7,7 +7,6 @@ use playpath_infer::{Beliefs, Deployed, Reading, infer, steps};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What is asked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -25,9 +24,11 @@ struct Question {
     /// Share of what was sent that was sent again, where the log counts it.
     #[serde(default)]
     retransmitted: Option<f64>,
+    /// Transfers, by their places, that nothing is inferred from, and that alone are counted as held in the replay.
+    #[serde(default)]
+    held_out: Vec<usize>,
 }
 
-/// Draws that a session is replayed on.
 const REPLAYED: usize = 20;
 
 /// The path behind a session: JSON in and out. Errors: one line.
@@ -42,12 +43,18 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         seed: asked.seed,
         retransmitted: asked.retransmitted,
     };
+    let is_out = |index: usize| asked.held_out.contains(&index);
+    let known: Vec<Transfer> =
+        asked.transfers.iter().enumerate().filter(|one| !is_out(one.0)).map(|one| *one.1).collect();
+    if known.is_empty() {
+        return Err("every transfer is held out".into());
+    }
     let (mut answers, mut senders) = (vec![], vec![]);
     for name in &asked.senders {
         let mut deployed = Deployed::named(name)?;
         deployed.initial_window = asked.initial_window;
         deployed.restarts_after_idle &= asked.restarts_after_idle;
-        answers.push(infer(&asked.transfers, &deployed, &settings));
+        answers.push(infer(&known, &deployed, &settings));
         senders.push(deployed);
     }
     let evidence: Vec<f64> = answers.iter().map(|answer| answer.evidence).collect();
@@ -55,6 +62,8 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
     let found = &answers[best];
     let all: f64 = evidence.iter().map(|e| (e - evidence[best]).exp()).sum();
     let replayed = replay(&asked.transfers, &senders[best], found, REPLAYED);
+    let is_counted = |index: &usize| asked.held_out.is_empty() || is_out(*index);
+    let held: Vec<bool> = (0..replayed.held.len()).filter(is_counted).map(|index| replayed.held[index]).collect();
     let steps = steps::steps(&found.draws, found.lasts_s, asked.step_s);
     let every = (found.draws.len() / asked.kept.max(1)).max(1);
     let kept = found.draws.iter().step_by(every).take(asked.kept);
@@ -70,7 +79,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         "think_s": found.noise.think_s,
         "noise": [found.noise.absolute_s, found.noise.relative],
         "unexplained": found.unexplained,
-        "replay": { "held": replayed.held, "ratio": replayed.ratio },
+        "replay": { "held": held.iter().filter(|is_held| **is_held).count() as f64 / held.len() as f64, "ratio": replayed.ratio },
     }))
 }
 

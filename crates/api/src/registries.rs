@@ -10,7 +10,6 @@ use playpath_video::abr;
 use playpath_video::registry as players;
 use serde_json::{Value, json};
 
-/// Every kind that can be listed.
 const KINDS: &[&str] = &[
     "cc",
     "scheduler",

@@ -34,12 +34,10 @@ fn parameters(law: &Law) -> Vec<&'static str> {
     law.slots().map(|slot| slot.spec.name).collect()
 }
 
-/// The control called `name`.
 pub fn find(name: &str) -> Result<&'static Law, InputError> {
     laws().into_iter().find(|law| law.name == name).ok_or_else(|| InputError::UnknownControl(name.into()))
 }
 
-/// Names of all controls.
 pub fn names() -> Vec<&'static str> {
     laws().iter().map(|law| law.name).collect()
 }
@@ -66,7 +64,6 @@ fn value_of(slot: &Slot, text: &str) -> Option<ParamValue<'static>> {
     }
 }
 
-/// A value as JSON.
 pub fn json(value: ParamValue) -> serde_json::Value {
     match value {
         ParamValue::Number(x) => x.into(),

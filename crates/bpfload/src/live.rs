@@ -18,9 +18,7 @@ use crate::socket::Socket;
 
 /// One registered congestion control of ours.
 pub struct Registered {
-    /// Name as sockets show it.
     pub name: String,
-    /// Its entry in the table.
     pub control: &'static Law,
     /// Id of the BPF link that holds the registration, if one does (a deleted link may linger while sockets use it).
     pub link_id: Option<u32>,
@@ -32,9 +30,7 @@ pub struct Registered {
 
 /// State of one connection, as it last published it.
 pub struct LiveConnection {
-    /// Peer.
     pub peer: SocketAddr,
-    /// Local port.
     pub local_port: u16,
     /// Network namespace, inode number.
     pub netns: u32,
@@ -46,7 +42,6 @@ pub struct LiveConnection {
     pub snd_cwnd: u32,
     /// Slow start threshold in packets.
     pub snd_ssthresh: u32,
-    /// Packets in flight.
     pub in_flight: u32,
     /// Smoothed RTT in microseconds.
     pub srtt_us: u32,
@@ -56,7 +51,6 @@ pub struct LiveConnection {
     pub mptcp_token: u32,
     /// Details, by the control's table.
     pub details: Vec<(&'static str, i64)>,
-    /// Parameters in force.
     pub params: Vec<(&'static str, ParamValue<'static>)>,
     /// Whose they are: the `control`'s, the `peer`'s or the `socket`'s own.
     pub params_from: &'static str,
@@ -153,7 +147,6 @@ fn check_rights() -> Result<(), LiveError> {
     Ok(())
 }
 
-/// The registered control called `name`.
 pub fn find(name: &str) -> Result<Registered, LiveError> {
     let mut all = registered()?;
     match all.iter().position(|r| r.name == name) {
@@ -212,7 +205,6 @@ impl Registered {
         map.update(&socket.key(), &value, MapFlags::ANY).map_err(LiveError::Socket)
     }
 
-    /// What the connections published last.
     pub fn connections(&self) -> Vec<LiveConnection> {
         let Some(map) = &self.status else { return Vec::new() };
         map.keys()

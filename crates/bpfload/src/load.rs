@@ -40,16 +40,13 @@ pub enum LoadError {
     /// Not root.
     #[error("cannot load {control}: {source}; loading needs root (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)")]
     Rights { control: &'static str, source: libbpf_rs::Error },
-    /// The name is taken.
     #[error(
         "cannot load {control}: a control of this name is registered (`playpath-bpf list`); unload it, or load under \
          NAME.SUFFIX (--as)"
     )]
     Taken { control: &'static str },
-    /// The kernel lacks something.
     #[error("cannot load {control}: {source}; the kernel needs BTF (CONFIG_DEBUG_INFO_BTF) and CONFIG_BPF_JIT{words}")]
     Kernel { control: &'static str, source: libbpf_rs::Error, words: String },
-    /// What libbpf said.
     #[error("cannot load {control}: {source}{words}")]
     Other { control: &'static str, source: libbpf_rs::Error, words: String },
     /// No file system to pin in.

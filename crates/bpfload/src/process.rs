@@ -12,7 +12,6 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// From now on.
     pub fn new() -> io::Result<Ending> {
         let (readable, written) = UnixStream::pair()?;
         for signal in [SIGTERM, SIGINT, SIGHUP] {

@@ -9,7 +9,6 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 /// Why a process's connection cannot be taken.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
 pub enum SocketError {
     #[error("process {pid} has no TCP socket to {peer} (a subflow of MPTCP has no descriptor: leave out --pid)")]
     None { pid: u32, peer: SocketAddr },
@@ -23,7 +22,6 @@ pub enum SocketError {
 
 /// A connection of a process to a peer.
 pub struct Socket {
-    /// Whom it leads to.
     pub peer: SocketAddr,
     descriptor: OwnedFd,
 }
@@ -40,7 +38,6 @@ impl Socket {
         }
     }
 
-    /// Its key in a map of socket storage.
     pub fn key(&self) -> [u8; 4] {
         self.descriptor.as_raw_fd().to_ne_bytes()
     }

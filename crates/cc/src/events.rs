@@ -5,7 +5,6 @@ use playpath_units::{Duration, Rate, Time};
 /// Read-only state of the connection at an event.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// Time of the event.
     pub now: Time,
     /// The next packet leaves then at the earliest: now, or later under pacing.
     pub departs_at: Time,
@@ -30,7 +29,6 @@ pub struct View<'a> {
     pub sent: u64,
     /// A loss recovery (fast recovery or after an RTO) is under way.
     pub in_recovery: bool,
-    /// This subflow's index in `siblings`.
     pub own_index: usize,
     /// All subflows of the MPTCP connection, this one included; empty for plain TCP.
     pub siblings: &'a [Sibling],
@@ -79,9 +77,7 @@ pub struct Sibling {
     pub ssthresh: f64,
     /// Smoothed RTT; zero before the first sample.
     pub srtt: Duration,
-    /// Smallest RTT.
     pub min_rtt: Duration,
-    /// Established and able to send.
     pub established: bool,
     /// Bytes acknowledged between the last two losses (OLIA's l1).
     pub bytes_between_losses: u64,
@@ -107,12 +103,9 @@ impl Sibling {
     }
 }
 
-/// A data packet was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSent {
-    /// Payload bytes.
     pub payload_bytes: u32,
-    /// A retransmission.
     pub is_retransmission: bool,
     /// Packets in flight before this one.
     pub prior_in_flight: u32,
@@ -125,7 +118,6 @@ pub struct PacketLost {
     /// Where its first payload byte lies: TCP's stream offset, or the payload bytes that a QUIC path had sent before it. Losses are
     /// discontiguous where it is not the end of the loss before.
     pub offset: u64,
-    /// Payload bytes.
     pub payload_bytes: u32,
     /// Packets in flight when it was sent last, itself included.
     pub tx_in_flight: u32,
@@ -183,7 +175,6 @@ pub struct Ack {
     pub newly_lost: u32,
     /// RTT sample of the newest packet delivered; none from retransmitted data without timestamps (Karn).
     pub rtt: Option<Duration>,
-    /// Delivery rate sample.
     pub rate: Option<RateSample>,
     /// Packets in flight before this ACK was processed.
     pub prior_in_flight: u32,
@@ -228,7 +219,6 @@ pub struct TcpDupAck {
     pub head_is_retransmitted: bool,
 }
 
-/// What told of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionSignal {
     /// Packets were marked lost (duplicate ACKs, SACK, RACK, TLP).
@@ -239,10 +229,8 @@ pub enum CongestionSignal {
     EarlyRetransmit,
 }
 
-/// Start of a congestion episode.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// What told of it.
     pub signal: CongestionSignal,
     /// RFC 5681 FlightSize before the episode: packets sent and not cumulatively acknowledged.
     pub flight_size: u32,
@@ -267,14 +255,12 @@ impl CongestionEvent {
 pub struct RecoveryExit {
     /// Packets retransmitted during the episode.
     pub retransmitted: u32,
-    /// The episode began with an RTO.
     pub after_rto: bool,
 }
 
 /// The retransmission timer expired.
 #[derive(Clone, Copy, Debug)]
 pub struct Rto {
-    /// FlightSize at expiry.
     pub flight_size: u32,
     /// Consecutive expiries without progress: 1 is the first. RFC 5681 §3.1: ssthresh is not cut again on repeats.
     pub consecutive: u32,
@@ -283,7 +269,6 @@ pub struct Rto {
 /// The last episode proved spurious.
 #[derive(Clone, Copy, Debug)]
 pub struct Undo {
-    /// It was an RTO.
     pub was_rto: bool,
 }
 
@@ -299,7 +284,6 @@ pub struct IdleRestart {
 /// Windows set from outside the controller.
 #[derive(Clone, Copy, Debug)]
 pub struct WindowChange {
-    /// New congestion window.
     pub cwnd: f64,
     /// New slow start threshold.
     pub ssthresh: f64,

@@ -4,13 +4,16 @@
 //! A law has a block of [`SLOTS`] words of 32 bits. A [`Slot`] holds a parameter as a whole number of steps, so not every value:
 //! one that it does not hold is refused by name, never rounded.
 
+mod header;
+
+pub use header::header;
+
 use crate::registry::{Entry, Stack};
 use crate::{ParamSpec, ParamValue, Params};
 use std::fmt;
 
 /// Words of a parameter block.
 pub const SLOTS: usize = 20;
-/// The settings of a law.
 pub type Block = [u32; SLOTS];
 /// Windows of the laws end here: products of two stay inside 64 bits.
 pub(crate) const MAX_WINDOW: f64 = 1_048_576.0;
@@ -29,7 +32,6 @@ pub struct InKernel {
 pub enum KernelControl {
     /// The kernel's own, which takes no parameters.
     Linux(&'static str),
-    /// Ours.
     Law(&'static Law),
 }
 
@@ -40,22 +42,17 @@ pub struct Law {
     pub name: &'static str,
     /// Whose header it is (`bpf/law_FAMILY.h`); a slot means the same in all of a family.
     pub family: &'static str,
-    /// One line for people.
     pub summary: &'static str,
-    /// Its parameters.
     pub slots: &'static [&'static [Slot]],
-    /// Names of its phases, as it numbers them.
     pub phases: &'static [&'static str],
     /// Names of what else it tells of a connection, in order.
     pub details: &'static [&'static str],
 }
 
-/// A parameter in a law's block.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
     /// A parameter of the control, its range cut to what the law takes; or one that only the law has.
     pub spec: ParamSpec,
-    /// Place in the block.
     pub index: usize,
     /// Steps per unit of a number. Switches and words are numbered.
     pub scale: u32,
@@ -63,7 +60,6 @@ pub struct Slot {
 
 /// A control of Linux with the settings that make it stand for one of the registry.
 pub struct OnKernel {
-    /// Which.
     pub control: KernelControl,
     /// Its settings where they are not the defaults.
     pub settings: Vec<(&'static str, ParamValue<'static>)>,
@@ -79,16 +75,7 @@ pub enum Refused {
     /// Nothing stands for it with newCWV.
     Newcwv(&'static str),
     /// A value that the control in the kernel does not take.
-    Value {
-        /// The control there.
-        control: &'static str,
-        /// The parameter.
-        name: &'static str,
-        /// What was asked for.
-        value: ParamValue<'static>,
-        /// What may be.
-        allowed: String,
-    },
+    Value { control: &'static str, name: &'static str, value: ParamValue<'static>, allowed: String },
 }
 
 impl fmt::Display for Refused {
@@ -118,19 +105,16 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl InKernel {
-    /// Linux's own control `name`.
     pub const fn linux(name: &'static str) -> InKernel {
         InKernel { control: KernelControl::Linux(name), newcwv: None }
     }
 
-    /// Ours.
     pub const fn ours(law: &'static Law) -> InKernel {
         InKernel { control: KernelControl::Law(law), newcwv: None }
     }
 }
 
 impl KernelControl {
-    /// What the kernel calls it.
     pub fn name(&self) -> &'static str {
         match self {
             KernelControl::Linux(name) => name,
@@ -155,24 +139,20 @@ impl fmt::Display for KernelControl {
     }
 }
 
-/// All laws.
 pub fn laws() -> Vec<&'static Law> {
     let in_kernel = || crate::entries().iter().filter_map(|entry| entry.in_kernel.as_ref());
     in_kernel().filter_map(|it| it.control.law()).chain(in_kernel().filter_map(|it| it.newcwv)).collect()
 }
 
 impl Law {
-    /// Its parameters.
     pub fn slots(&self) -> impl Iterator<Item = &'static Slot> {
         self.slots.iter().copied().flatten()
     }
 
-    /// The parameter `name`.
     pub fn slot(&self, name: &str) -> Option<&'static Slot> {
         self.slots().find(|slot| slot.spec.name == name)
     }
 
-    /// The block with all defaults.
     pub fn defaults(&self) -> Block {
         let mut block = [0; SLOTS];
         for slot in self.slots() {
@@ -214,7 +194,6 @@ impl Slot {
         }
     }
 
-    /// The value that a block has here.
     pub fn decode(&self, block: &Block) -> ParamValue<'static> {
         let word = block[self.index];
         match self.spec.default {
@@ -224,7 +203,6 @@ impl Slot {
         }
     }
 
-    /// What it holds, for people.
     pub fn allowed(&self) -> String {
         match self.spec.default {
             ParamValue::Number(_) => {
@@ -290,7 +268,6 @@ pub(crate) static NEWCWV: Law = Law {
     details: NEWCWV_DETAILS,
 };
 
-/// CUBIC with newCWV.
 pub(crate) static NEWCWV_CUBIC: Law = Law {
     name: "newcwvcubic",
     summary: "CUBIC with RFC 7661 window validation; wants tcp_slow_start_after_idle=0",

@@ -101,7 +101,6 @@ pub trait CongestionControl: Send {
     /// and `cwnd` to the values that hold at the end of the recovery.
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent);
 
-    /// The recovery point was acknowledged.
     fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {}
 
     /// The retransmission timer expired.

@@ -8,10 +8,8 @@
 use crate::AppParameters;
 use playpath_units::{Duration, Rate, Time};
 
-/// The buffer of one player.
 #[derive(Clone, Copy, Debug)]
 pub struct Playout {
-    /// What the player can hold.
     size: f64,
     level: f64,
     seconds_per_byte: f64,

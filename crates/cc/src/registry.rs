@@ -13,7 +13,6 @@ pub struct Entry {
     pub summary: &'static str,
     /// Paper, RFC or file.
     pub reference: &'static str,
-    /// Declared parameters.
     pub params: &'static [ParamSpec],
     /// What stands for it in Linux, if anything does.
     pub in_kernel: Option<InKernel>,
@@ -42,7 +41,6 @@ pub struct Behaviour {
     pub undo_restores: bool,
     /// It asks for a pacing rate of its own; one that has none is paced by its window, or not at all.
     pub paces: bool,
-    /// What it needs of ECN.
     pub ecn: EcnUse,
 }
 
@@ -69,7 +67,6 @@ pub enum EcnUse {
 /// A stack whose habits a control's defaults may follow. Papers and RFCs leave them open, and results depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// The defaults as declared.
     Rfc,
     /// Slow start without limit per ACK, HyStart where the RFC wants HyStart++, reductions of `cwnd`, CUBIC in whole packets.
     Linux,
@@ -90,7 +87,6 @@ impl Stack {
     /// The parameters that a stack decides, not the control. The test below holds `params_of` to them.
     pub(crate) const HABITS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced", "law"];
 
-    /// By its name in a scenario.
     pub fn find(name: &str) -> Option<Stack> {
         Stack::NAMES.iter().find(|(known, _)| *known == name).map(|(_, stack)| *stack)
     }
@@ -136,10 +132,8 @@ impl Entry {
 }
 
 impl QuicStack {
-    /// Both.
     pub const ALL: [QuicStack; 2] = [QuicStack::Quinn, QuicStack::Noq];
 
-    /// As its package is called.
     pub const fn name(self) -> &'static str {
         match self {
             QuicStack::Quinn => "quinn",

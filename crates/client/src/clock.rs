@@ -3,7 +3,6 @@
 use playpath_shell::monotonic_nanos;
 use playpath_units::Time;
 
-/// The run's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     start_nanos: u64,

@@ -16,14 +16,12 @@ use crate::clock::Clock;
 use crate::plan::Place;
 use crate::socket;
 
-/// A response that is awaited.
 struct Awaited {
     id: RequestId,
     body_left: u64,
     is_abandoned: bool,
 }
 
-/// What a read brought.
 pub enum Progress {
     /// Body bytes of a response that is wanted.
     Body(RequestId, u64),
@@ -35,15 +33,11 @@ pub enum Progress {
     Nothing,
 }
 
-/// A connection to the server.
 pub struct HttpConnection {
     /// The socket; not blocking.
     pub stream: TcpStream,
-    /// The handshake is done.
     pub is_connected: bool,
-    /// Bytes read, headers too.
     pub read_bytes: u64,
-    /// When it was opened.
     pub opened: Time,
     host: String,
     path: String,
@@ -54,7 +48,6 @@ pub struct HttpConnection {
 }
 
 impl HttpConnection {
-    /// Begin to connect.
     pub fn open(place: &Place, now: Time) -> io::Result<HttpConnection> {
         let stream = socket::begin_connect(place.server, place.protocol)?;
         stream.set_nodelay(true)?;
@@ -80,7 +73,6 @@ impl HttpConnection {
         Ok(())
     }
 
-    /// The client's port.
     pub fn port(&self) -> u16 {
         self.stream.local_addr().map_or(0, |address: SocketAddr| address.port())
     }

@@ -49,7 +49,6 @@ fn answer_all(stream: TcpStream, place: &Place) -> io::Result<()> {
     Ok(())
 }
 
-/// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     bytes: u64,

@@ -18,45 +18,33 @@ use serde_json::{Value, json};
 
 use crate::clock::Clock;
 
-/// How a connection is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Plain TCP.
     Tcp,
-    /// MPTCP, where both ends have it.
     Mptcp,
 }
 
-/// Where something is served, and how.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// Address and port.
     pub server: SocketAddr,
     /// Where datagrams go.
     pub client: Option<IpAddr>,
     /// Congestion control of accepted connections; `None`: the namespace's.
     pub cc: Option<String>,
-    /// Path of the large file.
     pub path: String,
-    /// Protocol.
     pub protocol: Protocol,
 }
 
 /// What a run needs to know.
 pub struct Plan {
-    /// What is played.
     pub scenario: Scenario,
     /// Root of all random streams.
     pub seed: u64,
-    /// Payload of a full packet.
     pub packet_bytes: u32,
     /// Keep time series.
     pub trace: bool,
-    /// The end at the latest.
     pub until: Time,
-    /// The run's clock.
     pub clock: Clock,
-    /// Where the video is.
     pub video: Option<Place>,
     /// The own origin, if there is one.
     pub origin: Option<Place>,
@@ -83,7 +71,6 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Read a plan.
     pub fn parse(text: &str) -> Result<Plan, PlanError> {
         let value: Value = serde_json::from_str(text)?;
         let no_files = |name: &str| Err(format!("{name}: a resolved scenario names no files"));

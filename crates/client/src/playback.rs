@@ -23,7 +23,6 @@ use crate::reports::Reports;
 pub struct Span {
     /// The viewer presses play.
     pub start: Time,
-    /// The session is cut.
     pub until: Time,
     /// Interval of the time series; `None`: none.
     pub sampling: Option<Duration>,

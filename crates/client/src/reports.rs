@@ -20,7 +20,6 @@ use crate::socket;
 /// What is still on its way when the session ends has so long to arrive.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The way to the collector.
 pub struct Reports<'a> {
     place: &'a Place,
     session: String,

@@ -18,7 +18,6 @@ pub fn begin_connect(server: SocketAddr, protocol: Protocol) -> io::Result<TcpSt
     }
 }
 
-/// A listening socket.
 pub fn listen_at(place: &Place) -> io::Result<TcpListener> {
     let socket = new(place.server, place.protocol, SocketFlags::CLOEXEC)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;

@@ -32,7 +32,6 @@ pub struct Sources {
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
-/// What a source got.
 #[derive(Default)]
 struct Tally {
     name: String,
@@ -44,7 +43,6 @@ struct Tally {
 }
 
 impl Sources {
-    /// Start them all, each at its time.
     pub fn start(plan: &Plan) -> Result<Sources, PlanError> {
         let results = Arc::new(Mutex::new(Vec::new()));
         let is_over = Arc::new(AtomicBool::new(false));
@@ -103,7 +101,6 @@ impl Tally {
     }
 }
 
-/// One source at work.
 struct Worker {
     number: usize,
     until: Time,

@@ -27,7 +27,6 @@ impl Capture {
         Ok(capture)
     }
 
-    /// The run starts now.
     pub fn start(&mut self) {
         self.epoch_nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     }

@@ -11,7 +11,6 @@ use std::net::Ipv4Addr;
 /// What a run needs to know.
 #[derive(Debug)]
 pub struct Config {
-    /// How to run.
     pub settings: Settings,
     /// All links, shared ones and the paths' own, then the flows' own.
     pub links: Vec<LinkConfig>,
@@ -19,7 +18,6 @@ pub struct Config {
     pub routes: Vec<RouteSpec>,
 }
 
-/// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -29,7 +27,6 @@ struct File {
     run: Settings,
 }
 
-/// How to run.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -85,7 +82,6 @@ impl Config {
 #[serde(deny_unknown_fields)]
 struct Ends {
     path: String,
-    /// The flow whose own way this is.
     flow: Option<String>,
     /// What that adds to the path's round trip.
     #[serde(default, deserialize_with = "time")]
@@ -100,40 +96,29 @@ struct Ends {
 pub struct RouteSpec {
     /// Of the path, or of the flow whose own way it is.
     pub name: String,
-    /// Its links.
     pub links: PathLinks,
     /// It is a flow's own access, not a path.
     pub is_access: bool,
-    /// Of both devices.
     pub mtu: Option<u32>,
-    /// The server's end.
     pub server: EndSpec,
-    /// The client's end.
     pub client: EndSpec,
 }
 
-/// One end of a path.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndSpec {
-    /// Where the device is made.
     #[serde(default)]
     pub namespace: Namespace,
-    /// Name of the TUN device.
     pub device: String,
-    /// Address of this end.
     pub address: Option<Ipv4Addr>,
 }
 
-/// A network namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Namespace {
     /// Under /run/netns.
     Named(String),
-    /// Of a process.
     OfProcess(u64),
-    /// The emulator's.
     #[default]
     Own,
 }

@@ -28,7 +28,6 @@ use playpath_units::{Duration, Time};
 
 /// Packets read from a device before the others get their turn.
 const BATCH: usize = 64;
-/// The largest IP packet.
 const MAX_PACKET: usize = 65_536;
 /// What is on its way when the run begins, and would arrive within this time, arrives at once.
 const FLUSHED: Duration = Duration::from_secs(2);
@@ -190,7 +189,6 @@ impl<M: Machine> Engine<M> {
         }
     }
 
-    /// The link with the earliest deadline.
     fn next_link(&self) -> Option<usize> {
         (0..self.links.len()).min_by_key(|index| self.links[*index].poll_timeout())
     }

@@ -4,7 +4,6 @@ use std::io;
 
 /// Each says what failed, where, and why, in one line.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
 pub enum EmulatorError {
     #[error("the parent process has ended")]
     Orphan,
@@ -22,7 +21,6 @@ pub enum EmulatorError {
 
 /// What is wrong with a configuration, in one line that says where and what.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
     #[error(transparent)]
     Unreadable(#[from] io::Error),
@@ -44,9 +42,7 @@ pub enum ConfigError {
     SameDevice(String),
 }
 
-/// What is wrong with one of its `ends`.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
 pub enum EndsError {
     #[error("`flow` and `rtt` belong together")]
     HalfAFlow,

@@ -22,7 +22,6 @@ const MOST: usize = 10_000;
 /// Server's end, client's end, protocol.
 type Key = (SocketAddr, SocketAddr, u8);
 
-/// All flows of a run.
 #[derive(Clone, Default)]
 pub struct Flows(Rc<RefCell<Table>>);
 
@@ -30,7 +29,6 @@ pub struct Flows(Rc<RefCell<Table>>);
 struct Table {
     index: BTreeMap<Key, u32>,
     flows: Vec<Flow>,
-    /// By the server's port.
     switches: BTreeMap<u16, PathChanges>,
 }
 
@@ -61,28 +59,20 @@ pub struct FlowMark {
     has_data: bool,
 }
 
-/// What is known of a flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Path, by number.
     pub path: u16,
-    /// Server's end.
     pub server: SocketAddr,
-    /// Client's end.
     pub client: SocketAddr,
-    /// Protocol number.
     pub protocol: u8,
     /// Packets with payload that the server sent.
     pub data_packets: u64,
-    /// Those of them that a link dropped.
     pub dropped_data_packets: u64,
-    /// Packets that reached the client.
     pub arrived_packets: u64,
     /// Their bytes, headers included.
     pub arrived_bytes: u64,
-    /// Sum of the RTT samples.
     pub rtt_sum: Duration,
-    /// Number of RTT samples.
     pub rtt_samples: u64,
     highest: Option<u32>,
     outstanding: VecDeque<Sent>,
@@ -143,7 +133,6 @@ impl FlowMark {
         flow.arrived_bytes += wire_bytes as u64;
     }
 
-    /// The packet was dropped.
     pub fn note_drop(&self) {
         self.flows.0.borrow_mut().flows[self.index as usize].dropped_data_packets += u64::from(self.has_data);
     }
@@ -182,7 +171,6 @@ impl Flow {
         }
     }
 
-    /// Whether it is TCP's.
     pub fn is_tcp(&self) -> bool {
         self.protocol == TCP
     }

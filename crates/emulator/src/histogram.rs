@@ -11,12 +11,10 @@ pub struct Histogram {
 const BITS: u32 = 5;
 
 impl Histogram {
-    /// Empty.
     pub fn new() -> Histogram {
         Histogram { counts: vec![0; (64 - BITS as usize + 1) << BITS], total: 0, sum: 0, max: 0 }
     }
 
-    /// Count a time.
     pub fn add(&mut self, nanos: u64) {
         self.counts[bucket(nanos)] += 1;
         self.total += 1;
@@ -29,7 +27,6 @@ impl Histogram {
         if self.total == 0 { 0.0 } else { self.sum as f64 / self.total as f64 }
     }
 
-    /// The largest time.
     pub fn max(&self) -> u64 {
         self.max
     }

@@ -26,7 +26,6 @@ struct Arrived {
     arrival: Time,
 }
 
-/// The log file.
 pub struct PacketLog {
     file: BufWriter<File>,
     route_names: Vec<String>,
@@ -52,7 +51,6 @@ impl PacketLog {
         })
     }
 
-    /// For packets to carry.
     pub fn drop_log(&self) -> DropLog {
         self.drops.clone()
     }

@@ -21,13 +21,10 @@ pub trait Machine {
     fn has_come(&self, device: usize) -> bool;
     /// The next packet that came to a device, if there is one.
     fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError>;
-    /// Hand a packet over.
     fn write(&mut self, device: usize, packet: &[u8]);
 }
 
-/// Linux.
 pub struct Linux {
-    /// The ends of the paths.
     pub devices: Vec<Device>,
     signals: UnixStream,
     stdin: Option<(File, Orders)>,

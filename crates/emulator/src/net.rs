@@ -11,9 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Packets that a device keeps before it drops: enough for 100 ms at 2 Gbit/s.
 const TRANSMIT_QUEUE: u32 = 20_000;
 
-/// One end of a path.
 pub struct Device {
-    /// Name.
     pub name: String,
     file: File,
     namespace: File,

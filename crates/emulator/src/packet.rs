@@ -6,17 +6,13 @@ use playpath_link::{DropCause, EcnField, Packet};
 use playpath_transport::codec;
 use playpath_units::Time;
 
-/// A packet on its way.
 pub struct IpPacket {
     /// Number within the run, in order of arrival.
     pub id: u64,
     /// Route (two per path: down, up).
     pub route: u16,
-    /// Links passed.
     pub hop: u16,
-    /// When the emulator read it.
     pub arrival: Time,
-    /// From the IP header on.
     pub bytes: Box<[u8]>,
     /// Whom to tell if a link drops it.
     pub drop_log: Option<DropLog>,

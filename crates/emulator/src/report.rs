@@ -35,7 +35,6 @@ impl RouteMeasure {
 /// What the loop measured of a link: packets that left it back to back, by the wall clock.
 #[derive(Default)]
 pub struct LinkMeasure {
-    /// Of a server with a constant rate.
     rate: Option<Rate>,
     /// Due time and hand-over of the packet before.
     last: Option<(Time, Time)>,
@@ -91,25 +90,18 @@ impl Pauses {
     }
 }
 
-/// All that a run has measured.
 pub struct RunMeasure {
     /// The monotonic clock at the start of the run.
     pub start_nanos: u64,
-    /// All flows.
     pub flows: Vec<Flow>,
     /// Changes of path, by the server's port.
     pub switches: Vec<(u16, PathChanges)>,
-    /// The links' time series.
     pub series: Series,
-    /// Length of the run.
     pub duration: Time,
-    /// Turns of the loop.
     pub wakeups: u64,
-    /// Jumps of the clock.
     pub pauses: Pauses,
     /// Margin of the last sleep.
     pub spin: Duration,
-    /// The links' own statistics.
     pub link_stats: Vec<LinkStats>,
     /// Per link.
     pub links: Vec<LinkMeasure>,
@@ -117,9 +109,7 @@ pub struct RunMeasure {
     pub routes: Vec<RouteMeasure>,
 }
 
-/// What a device reports of itself.
 pub struct DeviceMeasure {
-    /// Name.
     pub name: String,
     /// Packets that it dropped because the emulator did not read them in time, if that is known.
     pub transmit_drops: Option<u64>,
@@ -127,7 +117,6 @@ pub struct DeviceMeasure {
     pub write_errors: u64,
 }
 
-/// The report as one JSON object.
 pub fn report(
     config: &Config,
     measure: &RunMeasure,
@@ -238,7 +227,6 @@ fn link_json(config: &LinkConfig, stats: &LinkStats, measure: &LinkMeasure) -> M
     }
 }
 
-/// As `ClassRecord` of a record.
 fn class_json((name, stats): &(&'static str, ClassStats)) -> (String, Value) {
     let json = json!({
         "arrived_packets": stats.arrived.packets,

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 const COLUMNS: [&str; 6] =
     ["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets", "offered_bytes"];
 
-/// All series of a run.
 pub struct Series {
     interval: Option<Duration>,
     due: Time,
@@ -28,7 +27,6 @@ impl Series {
         *self = Series::new(self.interval, self.values.len());
     }
 
-    /// When the next row is due.
     pub fn due(&self) -> Time {
         self.due
     }
@@ -53,7 +51,6 @@ impl Series {
         }
     }
 
-    /// By name of the link.
     pub fn to_json<'a>(&self, names: impl Iterator<Item = &'a str>) -> Value {
         let table = |columns: &[Vec<f64>; COLUMNS.len()]| {
             COLUMNS

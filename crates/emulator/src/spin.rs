@@ -23,7 +23,6 @@ const MOST_NANOS: u64 = 200_000;
 /// Steps of the stochastic approximation: 19 up for 1 down balances at the 95th percentile.
 const STEP_DOWN_NANOS: u64 = 100;
 const STEP_UP_NANOS: u64 = 19 * STEP_DOWN_NANOS;
-/// What may be saved up.
 const MOST_ALLOWANCE_NANOS: i64 = 2_000_000;
 
 impl Spin {
@@ -37,7 +36,6 @@ impl Spin {
         }
     }
 
-    /// The present margin.
     pub fn margin(&self) -> Duration {
         Duration::from_nanos(self.margin_nanos)
     }
@@ -55,7 +53,6 @@ impl Spin {
         self.allowed_until = Time::ZERO;
     }
 
-    /// Time went into watching.
     pub fn note_watch(&mut self, length: Duration) {
         self.allowance_nanos -= length.as_nanos() as i64;
     }

@@ -42,7 +42,6 @@ pub fn stdin_pipe() -> Option<File> {
     (kind.is_fifo() || kind.is_socket()).then_some(file)
 }
 
-/// The network namespace of this thread.
 pub fn own_namespace() -> io::Result<File> {
     File::open("/proc/thread-self/ns/net")
 }
@@ -95,7 +94,6 @@ impl DeviceSettings {
     }
 }
 
-/// A request of rtnetlink.
 struct Message(Vec<u8>);
 
 impl Message {

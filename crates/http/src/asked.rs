@@ -7,9 +7,7 @@
 use playpath_units::{Duration, Time};
 use playpath_video::Delivery;
 
-/// Name of the field.
 pub const DELIVERY: &str = "Playpath-Delivery";
-/// Longer than any run.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 /// The line of a request; empty where the response is written as fast as the socket takes it. `nanos_at`: the monotonic clock at a time

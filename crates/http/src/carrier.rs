@@ -5,13 +5,11 @@ use playpath_units::Time;
 
 /// Both ends of a connection; implemented by who carries the bytes. HTTP/1.1 and HTTP/2 take its one ordered stream, HTTP/3 its streams.
 pub trait Carrier {
-    /// Now.
     fn now(&self) -> Time;
     /// The client writes; its requests are short and always taken.
     fn write_at_client(&mut self, bytes: u64);
     /// The client reads at most so much.
     fn read_at_client(&mut self, most: u64) -> u64;
-    /// The server reads all.
     fn read_at_server(&mut self) -> u64;
     /// The server writes; how many bytes were taken.
     fn write_at_server(&mut self, bytes: u64) -> u64;

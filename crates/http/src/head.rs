@@ -1,17 +1,13 @@
 //! Heads of HTTP/1.1 messages, as bytes of a real socket (RFC 9112 §2.1, by the crate `httparse`).
 
-use std::fmt;
-
 /// Most bytes of a head.
 pub const MOST_HEAD_BYTES: usize = 16 * 1024;
 const MOST_FIELDS: usize = 100;
 
-/// The head of a request or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Request line or status line.
     pub first: String,
-    /// Of a request, as its target.
     pub method: String,
     /// As it was sent: a path, or a whole address.
     pub target: String,
@@ -19,34 +15,21 @@ pub struct Head {
     pub minor: u8,
     /// Of a response; 0 of a request.
     pub status: u16,
-    /// Names and values.
     pub fields: Vec<(String, String)>,
     /// Bytes that it takes, up to its empty line and with it.
     pub length: usize,
 }
 
-/// A head that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
-    /// It has more than [`MOST_HEAD_BYTES`] or too many fields.
+    /// Or it has too many fields.
+    #[error("a head of more than 16 KiB")]
     TooLarge,
-    /// It speaks another version.
+    #[error("no HTTP/1.1: another version")]
     Version,
-    /// It is no HTTP/1.
+    #[error("no HTTP/1.1: {0}")]
     Syntax(httparse::Error),
 }
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Broken::TooLarge => write!(f, "a head of more than 16 KiB"),
-            Broken::Version => write!(f, "no HTTP/1.1: another version"),
-            Broken::Syntax(error) => write!(f, "no HTTP/1.1: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for Broken {}
 
 impl Head {
     /// Of a request; `None`: it is not complete.

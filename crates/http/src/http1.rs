@@ -39,7 +39,6 @@ struct Response {
     written: u64,
     /// It produces nothing more before; found once for each piece, and asked for with every packet.
     next_at: Time,
-    /// Bytes that the socket has taken.
     taken: u64,
 }
 
@@ -177,7 +176,6 @@ impl Response {
         self.written
     }
 
-    /// When it produces more.
     fn next_write(&self, now: Time) -> Time {
         if now < self.next_at {
             return self.next_at;

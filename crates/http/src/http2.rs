@@ -23,7 +23,6 @@ use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Of each frame.
 pub const FRAME_HEADER: u64 = 9;
 /// Most body bytes of a frame (`SETTINGS_MAX_FRAME_SIZE`, by default).
 pub const MAX_FRAME: u64 = 16_384;
@@ -39,16 +38,13 @@ const SERVER_PREFACE: u64 = FRAME_HEADER + 3 * 6 + CONTROL;
 /// A frame of four bytes: `WINDOW_UPDATE`, `RST_STREAM`.
 const CONTROL: u64 = FRAME_HEADER + 4;
 
-/// A frame from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Whose; `None`: of the connection.
     pub stream: Option<RequestId>,
     /// All bytes but those of a body.
     pub overhead: u64,
-    /// Bytes of the body.
     pub body: u64,
-    /// The stream ends with it.
     pub is_last: bool,
 }
 
@@ -58,7 +54,6 @@ impl Frame {
     }
 }
 
-/// A frame from the client, or its preface.
 #[derive(Debug)]
 enum ClientFrame {
     Preface,

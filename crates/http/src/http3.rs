@@ -25,7 +25,6 @@ pub struct Http3 {
     exchanges: Vec<Exchange>,
 }
 
-/// A request and its response.
 struct Exchange {
     request: Request,
     /// Its stream; `None`: the client may not open one yet.
@@ -41,18 +40,18 @@ struct Exchange {
     is_abandoned: bool,
 }
 
-/// The server's side of a response.
 enum Response {
     /// The request is not complete.
     Awaited,
-    /// Being written.
-    Open { header: u64, began: Time, taken: u64 },
-    /// Written, or given up.
+    Open {
+        header: u64,
+        began: Time,
+        taken: u64,
+    },
     Over,
 }
 
 impl Http3 {
-    /// The client asks.
     pub fn send(&mut self, carrier: &mut impl Carrier, request: Request) {
         self.exchanges.push(Exchange {
             header_left: header_bytes(&request, None),
@@ -261,7 +260,6 @@ fn frame_header(payload: u64) -> u64 {
     1 + u64::from(varint::size(payload))
 }
 
-/// A HEADERS frame.
 fn request_bytes(request: &Request) -> u64 {
     let fields = u64::from(request.request_header_bytes);
     frame_header(fields) + fields

@@ -5,10 +5,8 @@
 
 use crate::Head;
 
-/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Its head.
     pub head: Head,
     /// Bytes that follow the head, if it says so.
     pub body: Option<u64>,
@@ -55,10 +53,8 @@ fn body_length(head: &Head) -> Result<Option<u64>, &'static str> {
     }
 }
 
-/// What part of a file is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// All of it.
     Whole,
     /// First and last byte.
     Part(u64, u64),

@@ -62,7 +62,6 @@ pub(crate) struct Grain {
 }
 
 impl Grain {
-    /// For the draws.
     pub const FINE: Grain = Grain { cells: 200.0, finest: 0.015, coarse: 0.12, is_rough: false };
     /// To weigh what nobody logs: a cell is as wide as the noise of a usual session.
     pub const ROUGH: Grain = Grain { cells: 60.0, finest: 0.04, coarse: 0.2, is_rough: true };
@@ -120,7 +119,6 @@ impl Chain {
         next
     }
 
-    /// Somewhere in the cell of a rate.
     pub fn within(&self, rate: usize, draws: &mut Stream) -> f64 {
         self.rates[rate] * libm::exp(self.widths[rate] * (draws.uniform() - 0.5))
     }

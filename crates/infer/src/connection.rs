@@ -92,6 +92,7 @@ impl<'a> Connection<'a> {
     /// The windows at the beginning of a transfer.
     fn start(&mut self, now: f64, socket: Option<&Socket>) {
         self.flow.begin(now);
+        self.flow.limited_by_application();
         let deployed = self.flow.deployed;
         if let Some(socket) = socket
             && self.is_known(Some(socket))
@@ -146,10 +147,9 @@ impl<'a> Connection<'a> {
                     again += 1.0;
                     let fate = self.link.offer(now, full, true);
                     let first_left_at = fate.left_at;
-                    let is_last = left == 0;
                     self.flow.transmit(
                         now,
-                        Group { packets: 1, payload_bytes: mss, first_left_at, is_last, is_again: true },
+                        Group { packets: 1, payload_bytes: mss, first_left_at, is_again: true },
                         fate,
                     );
                     fate
@@ -160,6 +160,9 @@ impl<'a> Connection<'a> {
                 };
                 end = end.max(fate.left_at);
                 first = first.or(Some(fate.left_at));
+            }
+            if left == 0 && !self.flow.is_due() {
+                self.flow.limited_by_application();
             }
             if let Some((cruised, at)) = self.cruise(now, left.saturating_sub(1)) {
                 left -= cruised;
@@ -179,17 +182,11 @@ impl<'a> Connection<'a> {
         let (mss, header) = (self.flow.deployed.mss, self.flow.deployed.header);
         let most = self.flow.together().min(left);
         let size = |number: u64| if number == left { last_size } else { mss + header };
-        let mut group = Group { packets: 0, payload_bytes: 0.0, first_left_at: 0.0, is_last: false, is_again: false };
+        let mut group = Group { packets: 0, payload_bytes: 0.0, first_left_at: 0.0, is_again: false };
         let mut last = None;
         for number in 1..=most {
             let fate = self.link.offer(now, size(number), false);
-            let one = Group {
-                packets: 1,
-                payload_bytes: size(number) - header,
-                first_left_at: fate.left_at,
-                is_last: number == left,
-                ..group
-            };
+            let one = Group { packets: 1, payload_bytes: size(number) - header, first_left_at: fate.left_at, ..group };
             if fate.is_lost {
                 if let Some(before) = last {
                     self.flow.transmit(now, group, before);

@@ -5,14 +5,10 @@
 //! (`plays.rs`), but neither exactly when nor always as many, so its part is spread: together a negative binomial distribution.
 //! A rate that falls in the middle of a transfer costs a burst that no play at a constant rate has: now and then any number will do.
 
-/// What is expected of a transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    /// Packets of the transfer.
     pub packets: f64,
-    /// Lost at random.
     pub noise: f64,
-    /// Lost in the queue.
     pub overflow: f64,
     /// Variance of the second, over its square.
     pub spread: f64,
@@ -24,7 +20,6 @@ const BURSTS: f64 = 0.08;
 const LEAST: f64 = 0.02;
 
 impl Expected {
-    /// Probability of `seen`.
     pub fn likely(&self, seen: f64) -> f64 {
         let seen = libm::round(seen);
         let mean = self.noise + self.overflow + LEAST;

@@ -11,9 +11,7 @@ const QUIC_PAYLOAD: f64 = 1420.0;
 /// transport.
 #[derive(Clone)]
 pub struct Deployed {
-    /// Congestion control.
     pub control: &'static Entry,
-    /// Its parameters.
     pub params: Params,
     /// Initial window in packets.
     pub initial_window: f64,
@@ -41,7 +39,6 @@ impl Deployed {
         }
     }
 
-    /// TCP with Linux's defaults.
     pub fn linux(name: &str) -> Result<Deployed, String> {
         let control = control(name)?;
         Ok(Deployed {

@@ -10,6 +10,7 @@ use crate::log::Transfer;
 use crate::readings::{Reading, any_queue, losses};
 use crate::round_trips::Point;
 use crate::session::{Draw, Settings};
+use crate::steps::parts;
 use playpath_units::random::{RootSeed, Stream};
 
 /// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
@@ -94,8 +95,40 @@ pub(crate) struct Drawn {
     pub losses: Vec<(f64, f64)>,
     /// The link over what the session shows of it.
     pub factors: Vec<f64>,
+    /// What it shows, where a neighbour takes the rest.
+    pub shown: Option<Shown>,
     /// The sender's rate at a moment depends on little but its window.
     pub is_exact: bool,
+}
+
+/// What a session shows of a shared link in its first transfers.
+#[derive(Clone, Copy)]
+pub(crate) struct Shown {
+    /// bit/s.
+    pub rate: f64,
+    /// End of these transfers.
+    pub until_s: f64,
+    /// Packets that overflow the queue in a play beside the neighbour, of those sent.
+    pub again: f64,
+}
+
+/// A shared link is what the session shows of it over so many seconds: by how much its share goes up and down within is the neighbour's
+/// doing, and the neighbour is played besides.
+const EVENED_S: f64 = 180.0;
+
+/// A course without what a neighbour makes of it.
+fn evened(course: &Course, lasts_s: f64, shown: Shown) -> Course {
+    let count = libm::ceil(lasts_s / EVENED_S).max(1.0);
+    let step_s = lasts_s / count;
+    let within = |step_s: f64, count: usize| -> Vec<f64> {
+        // Times add, so that a mean is that of the time which a bit takes.
+        parts(course, lasts_s, step_s, count)
+            .iter()
+            .map(|part| part.iter().map(|p| p.1).sum::<f64>() / part.iter().map(|p| p.1 / p.0).sum::<f64>())
+            .collect()
+    };
+    let level = shown.rate / within(shown.until_s, 1)[0];
+    within(step_s, count as usize).iter().zip(0..).map(|(rate, i)| (f64::from(i) * step_s, level * rate)).collect()
 }
 
 /// Probabilities from logarithms.
@@ -116,7 +149,7 @@ pub(crate) fn noise_of(
     transfers: &[Transfer],
     deployed: &Deployed,
     reading: &Reading,
-    found: &Explained,
+    (found, shown): (&Explained, Option<Shown>),
     again: Option<f64>,
 ) -> (Vec<(f64, f64)>, f64) {
     let Some(again) = again else { return (vec![(reading.loss, 1.0)], 0.0) };
@@ -124,13 +157,18 @@ pub(crate) fn noise_of(
         .iter()
         .enumerate()
         .filter_map(|(index, transfer)| {
-            let overflow = found.overflows[index][found.filtered.likeliest(index)];
-            transfer.again.map(|seen| (seen, libm::ceil(transfer.bytes / deployed.mss), overflow))
+            let packets = libm::ceil(transfer.bytes / deployed.mss);
+            let alone = || found.overflows[index][found.filtered.likeliest(index)];
+            let overflow = shown.map_or_else(alone, |shown| shown.again * packets);
+            transfer.again.map(|seen| (seen, packets, overflow))
         })
         .collect();
     let likely = |loss: f64| -> f64 {
         let one = |&(seen, packets, overflow): &(f64, f64, f64)| {
-            libm::log(Expected { packets, noise: loss * packets, overflow, spread: SPREAD }.likely(seen))
+            let with = |overflow| Expected { packets, noise: loss * packets, overflow, spread: SPREAD }.likely(seen);
+            // A sender that measures rates overflows the queue in some transfers, and in the others of the same path not.
+            let likely = if deployed.is_window_based() { with(overflow) } else { 0.5 * (with(overflow) + with(0.0)) };
+            libm::log(likely)
         };
         counted.iter().map(one).sum()
     };
@@ -178,10 +216,18 @@ impl Drawn {
         groups
     }
 
+    fn lasts_s(&self) -> f64 {
+        self.explained[0].1.steps.last().map_or(0.0, |step| step.at + step.took)
+    }
+
     fn draw(&self, course: Course, group: &[usize], phase: usize, stream: &mut Stream) -> Draw {
         let one = &self.candidates[pick(group.iter().map(|index| (*index, self.candidates[*index].share)), stream)];
         let loss = pick_loss(&self.losses, stream);
         let rtt_s = one.from + (one.to - one.from) * stream.uniform();
+        let course = match self.shown {
+            Some(shown) => evened(&course, self.lasts_s(), shown),
+            None => course,
+        };
         Draw {
             course: framed(course, &self.reading, self.is_exact, self.factors[phase], stream),
             rtt_s,

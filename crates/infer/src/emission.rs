@@ -23,7 +23,6 @@ use playpath_units::random::Stream;
 pub struct Noise {
     /// Of every transfer, seconds: standard deviation.
     pub absolute_s: f64,
-    /// Of its time.
     pub relative: f64,
     /// How many transfers meet a pause.
     pub pauses: f64,
@@ -49,7 +48,6 @@ impl Strays {
     /// model has none of), a quarter of the times are off by a quarter, over 45 sessions that the engine played.
     pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25, half_from: 0.1 };
 
-    /// All of a density counts.
     pub fn whole(self) -> Strays {
         Strays { half_from: f64::INFINITY, ..self }
     }
@@ -61,7 +59,6 @@ pub(crate) struct Emission {
     first_byte: f64,
     /// What the log says, from the first byte on.
     seen: f64,
-    /// For each rate of the grid.
     at: Vec<At>,
     pauses: f64,
     count_half: bool,
@@ -142,7 +139,6 @@ impl Emission {
         Emission { first_byte, seen, at, pauses: noise.pauses, count_half, common: power * common }
     }
 
-    /// At one rate.
     #[inline]
     pub fn at(&self, rate: usize) -> f64 {
         self.counting(self.at[rate].likely) * self.at[rate].told

@@ -16,7 +16,6 @@ use std::rc::Rc;
 
 /// The noise that is weighed: hosts and networks from quiet to restless.
 const NOISES: [(f64, f64); 4] = [(0.003, 0.006), (0.005, 0.02), (0.012, 0.05), (0.04, 0.12)];
-/// With which noise is chosen.
 const USUAL_THINK: f64 = 0.003;
 /// Share of transfers that meet a pause.
 const PAUSES: f64 = 0.03;
@@ -27,7 +26,6 @@ const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
 const IN_PHASE: f64 = 0.35;
 const AROUND: usize = 4;
 
-/// What is looked at.
 #[derive(Clone, Copy)]
 pub(crate) struct Case<'a> {
     pub transfers: &'a [Transfer],

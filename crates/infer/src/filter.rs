@@ -11,7 +11,6 @@ use playpath_units::random::Stream;
 pub(crate) struct Step {
     /// Seconds since the transfer before ended.
     pub gap: f64,
-    /// When it was asked for.
     pub at: f64,
     pub took: f64,
     pub emission: Emission,
@@ -31,7 +30,6 @@ pub(crate) struct Filtered {
     before: Vec<Vec<f64>>,
     /// After each, over the rates at its last byte.
     after: Vec<Vec<f64>>,
-    /// Logarithm of the likelihood.
     pub evidence: f64,
     /// Density of each transfer's time, given what came before.
     explained: Vec<f64>,

@@ -6,11 +6,9 @@ use serde::Deserialize;
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// When it was asked for.
     pub at_s: f64,
     /// From the request to the last byte.
     pub took_s: f64,
-    /// Payload.
     pub bytes: f64,
     /// From the request to the first byte, where the log has it.
     #[serde(default)]
@@ -42,7 +40,6 @@ pub struct Socket {
 }
 
 impl Transfer {
-    /// When the last byte was there.
     pub fn end_s(&self) -> f64 {
         self.at_s + self.took_s
     }

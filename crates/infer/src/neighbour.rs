@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub again: f64,
     /// The longest wait in the queue, seconds.
     pub most_s: f64,
+    /// What the session shows of it, bit/s.
+    pub shown: f64,
 }
 
 const PHASES: u64 = 3;
@@ -35,7 +37,7 @@ impl Shared {
         let shown = bits / seconds;
         let packets: f64 = transfers.iter().map(|t| t.bytes / deployed.mss).sum();
         let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
-        let mut shared = Shared { factors: vec![], again: 0.0, most_s: 0.0 };
+        let mut shared = Shared { factors: vec![], again: 0.0, most_s: 0.0, shown };
         for phase in 0..PHASES {
             let play = |factor: f64| {
                 let link = Link::new(shown * factor, rtt).queueing(Some(queue)).beside(neighbour, phase);

@@ -78,6 +78,8 @@ struct Spacing {
 
 /// So many times farther apart above what the session shows, where the sender or its losses say how long transfers take, not the link.
 const UNSEEN: f64 = 2.0;
+/// Where noise says it, of a long session, whose transfers are many, farther still.
+const UNSEEN_LONG: f64 = 4.0;
 
 impl Spacing {
     fn of(reading: &Reading, deployed: &Deployed, grain: &Grain) -> Spacing {
@@ -99,8 +101,9 @@ impl<'a> Played<'a> {
     pub fn new(what: What<'a>, [low, shown, high]: [f64; 3]) -> Played<'a> {
         let What { transfers, deployed, reading, grain, .. } = what;
         let spacing = Spacing::of(&reading, deployed, grain);
-        let unseen = Spacing { most: UNSEEN * spacing.most, least: UNSEEN * spacing.least, ..spacing };
         let mut played = Played { what, at: vec![], quick: vec![(f64::INFINITY, 0.0); transfers.len()] };
+        let farther = if reading.loss > 0.0 && played.is_long() { UNSEEN_LONG } else { UNSEEN };
+        let unseen = Spacing { most: farther * spacing.most, least: farther * spacing.least, ..spacing };
         let first = played.play(low);
         played.at.push(first);
         for (to, spacing) in [(shown, spacing), (high, unseen)] {
@@ -175,9 +178,12 @@ impl<'a> Played<'a> {
     }
 
     fn plays(&self) -> u64 {
-        let What { transfers, deployed, reading, grain, .. } = self.what;
-        let packets: f64 = transfers.iter().map(|transfer| transfer.bytes / deployed.mss).sum();
-        if reading.loss > 0.0 && !grain.is_rough && packets < LONG { NOISY_PLAYS } else { 1 }
+        if self.what.reading.loss > 0.0 && !self.what.grain.is_rough && !self.is_long() { NOISY_PLAYS } else { 1 }
+    }
+
+    fn is_long(&self) -> bool {
+        let packets: f64 = self.what.transfers.iter().map(|transfer| transfer.bytes / self.what.deployed.mss).sum();
+        packets >= LONG
     }
 
     /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the

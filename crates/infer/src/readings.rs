@@ -7,6 +7,7 @@
 //!
 //! All beliefs are the same for all logs.
 
+use crate::counts::Expected;
 use crate::log::Transfer;
 use playpath_units::random::Stream;
 
@@ -44,14 +45,14 @@ const LOSSES: (f64, f64) = (2e-4, 0.05);
 const BEYOND: f64 = 2.0;
 /// In so many steps.
 const STEPS: usize = 24;
-/// Transfers in which most was sent again, as a share: a burst may be in any of them. Noise is this share of all at least.
-const BURSTS: f64 = 0.25;
-const LEAST_OF_ALL: f64 = 0.15;
-const NOISY_QUEUE: u32 = 130;
+/// And what noise takes beside bursts, in so many.
+const STEPS_OF_ONE: usize = 96;
+/// The queue behind the noise; where transfers lose more than noise explains (a queue overflows, too), one of these.
+const NOISY_QUEUES: [u32; 2] = [130, 45];
 /// Paths that lose at random, and paths with a neighbour.
 const NOISY: f64 = 0.3;
 const SHARED: f64 = 0.2;
-/// What is sent again in all transfers is a reading of its own if it is so many times what is sent again in those without a burst.
+/// More is lost than noise explains if what is sent again is so many times what noise takes.
 const APART: f64 = 1.4;
 /// Less than this nobody can tell from none.
 const LEAST_LOSS: f64 = 2e-4;
@@ -84,15 +85,10 @@ pub(crate) fn readings(transfers: &[Transfer], again: Option<f64>) -> Vec<Readin
             believed: belief * alone.believed * (1.0 - NOISY),
             ..alone
         });
-        let usual = without_bursts(transfers).max(LEAST_OF_ALL * share);
-        let all = if share > APART * usual { vec![usual, share] } else { vec![usual] };
-        let belief = NOISY * alone.believed / all.len() as f64;
-        let noise = all.iter().map(|&loss| Reading {
-            loss: loss.min(LOSSES.1),
-            queue: Some(NOISY_QUEUE),
-            believed: belief,
-            ..alone
-        });
+        let loss = beside_bursts(transfers).unwrap_or(share).clamp(LOSSES.0, LOSSES.1);
+        let queues = &NOISY_QUEUES[..if share > APART * loss { 2 } else { 1 }];
+        let believed = NOISY * alone.believed / queues.len() as f64;
+        let noise = queues.iter().map(|&queue| Reading { loss, queue: Some(queue), believed, ..alone });
         own.chain(noise).collect()
     };
     if shared > 0.0 {
@@ -113,20 +109,27 @@ pub(crate) fn unseen_noise(window: f64, rtt_s: f64) -> Option<Reading> {
     let loss = (1.5 / (window * window)).max(rtt_s * libm::pow(1.054 / window, 4.0 / 3.0));
     (LOSSES.0..=LOSSES.1).contains(&loss).then_some(Reading {
         loss,
-        queue: Some(NOISY_QUEUE),
+        queue: Some(NOISY_QUEUES[0]),
         believed: NOISY,
         ..Reading::PLAIN
     })
 }
 
-/// Packets sent again for each one sent, leaving out the transfers that have most.
-fn without_bursts(transfers: &[Transfer]) -> f64 {
-    let mut rated: Vec<(f64, f64)> =
-        transfers.iter().filter_map(|t| t.again.map(|again| (again, t.bytes / PAYLOAD))).collect();
-    rated.sort_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)));
-    rated.truncate(libm::ceil(rated.len() as f64 * (1.0 - BURSTS)) as usize);
-    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| rated.iter().map(of).sum::<f64>();
-    sum(&|t| t.0) / sum(&|t| t.1).max(1.0)
+/// The share of packets that noise takes, if it does: in each transfer a Poisson number, unless the transfer met a burst. A sender that
+/// overflows the queue in some transfers shows the noise in the others. None: no transfer has a count.
+fn beside_bursts(transfers: &[Transfer]) -> Option<f64> {
+    let counted: Vec<(f64, f64)> =
+        transfers.iter().filter_map(|t| t.again.map(|again| (again, libm::ceil(t.bytes / PAYLOAD)))).collect();
+    let likely = |loss: f64| -> f64 {
+        let one = |&(seen, packets): &(f64, f64)| {
+            libm::log(Expected { packets, noise: loss * packets, overflow: 0.0, spread: 0.0 }.likely(seen))
+        };
+        counted.iter().map(one).sum()
+    };
+    let width = libm::log(LOSSES.1 / LOSSES.0) / STEPS_OF_ONE as f64;
+    let all = (0..=STEPS_OF_ONE).map(|step| LOSSES.0 * libm::exp(width * step as f64));
+    let likeliest = all.map(|loss| (loss, likely(loss))).max_by(|a, b| a.1.total_cmp(&b.1));
+    likeliest.filter(|_| !counted.is_empty()).map(|one| one.0)
 }
 
 /// Something waits in the queue that is not the session's own: after a pause a first byte takes a round trip and no more.

@@ -13,10 +13,10 @@ use crate::readings::Reading;
 use crate::session::Posterior;
 
 /// The log against its replay.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Replay {
-    /// Share of the transfers whose time is held.
-    pub held: f64,
+    /// Whose time is held, of the transfers that were played.
+    pub held: Vec<bool>,
     /// Time of all transfers, replayed over logged: 5 %, median and 95 % over the draws.
     pub ratio: [f64; 3],
 }
@@ -55,12 +55,14 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     let is_held = |index: usize| {
         let mut times: Vec<f64> = played.iter().map(|times| times[index]).collect();
         times.sort_by(f64::total_cmp);
-        let at = |share: f64| times[((times.len() - 1) as f64 * share + 0.5) as usize];
+        // Of n draws the k-th holds k of n + 1 below it: of 20 the least and the greatest leave 90.5 % between them.
+        let out = (0.05 * (times.len() + 1) as f64) as usize;
+        let (low, high) = (times[out.saturating_sub(1)], times[times.len() - out.max(1)]);
         let seen = transfers[index].took_s;
         let noise = 1.645 * (posterior.noise.absolute_s + posterior.noise.relative * seen);
-        at(0.05) - noise <= seen && seen <= at(0.95) + noise
+        low - noise <= seen && seen <= high + noise
     };
-    let held = (0..transfers.len()).filter(|&index| is_held(index)).count() as f64 / transfers.len() as f64;
+    let held = (0..transfers.len()).map(is_held).collect();
     let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
     let mut ratios: Vec<f64> = played.iter().map(|times| times.iter().sum::<f64>() / logged).collect();
     ratios.sort_by(f64::total_cmp);

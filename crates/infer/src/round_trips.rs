@@ -30,18 +30,15 @@ pub(crate) const TEMPERED_RTT: f64 = 0.35;
 const TIMES: f64 = 100.0;
 /// A point within this of the best, in the logarithm, matters.
 const MATTERS: f64 = 4.0;
-/// How many points are looked at.
 const MOST_POINTS: usize = 20;
 const MOST_PACKETS: usize = 13;
 const MOST_AROUND: usize = 4;
 
-/// What the log says.
 pub(crate) enum Known {
     /// The least RTT.
     Rtt(f64),
     /// RTT and the server's time together; and the most that they can be.
     Sum(f64, f64),
-    /// Less than this.
     Below(f64),
 }
 
@@ -49,7 +46,6 @@ pub(crate) enum Known {
 #[derive(Clone)]
 pub(crate) struct Point {
     pub rtt: f64,
-    /// From here to there it stands for.
     pub from: f64,
     pub to: f64,
     /// With each time that the server may think: logarithm of how likely.
@@ -124,7 +120,6 @@ impl Known {
     }
 }
 
-/// The likeliest base RTT.
 pub(crate) fn likeliest(points: &[Point]) -> &Point {
     points.iter().max_by(|a, b| a.score().total_cmp(&b.score())).expect("one at least")
 }

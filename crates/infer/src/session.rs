@@ -7,7 +7,7 @@
 use crate::chain::{Beliefs, Grain};
 use crate::counts::Expected;
 use crate::deployed::{Deployed, neighbour};
-use crate::draws::{Candidate, Drawn, draws, log_sum, noise_of, shares};
+use crate::draws::{Candidate, Drawn, Shown, draws, log_sum, noise_of, shares};
 use crate::emission::Noise;
 use crate::explain::{Case, Explained, Tables};
 use crate::filter::Course;
@@ -81,6 +81,11 @@ const KEPT_PACKETS: f64 = 5.0;
 const UNTOLD: f64 = 1.6;
 /// Of sessions of more packets fewer are: what a longer session says leaves less open.
 const SHORT: f64 = 20_000.0;
+/// So many times that is long, and so many times as many packets are looked at next; the share of a reading of which one candidate is
+/// explained.
+const LONG: f64 = 2.0;
+const MORE: f64 = 3.0;
+const LEAST_SHARE: f64 = 1e-9;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
 const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
@@ -97,12 +102,14 @@ struct Session<'a> {
 }
 
 /// A reading, weighed.
+#[derive(Clone)]
 struct Weighed {
     reading: Reading,
     points: Vec<Point>,
     /// Logarithm of how likely it is, tempered; with what is believed of it.
     score: f64,
     factors: Vec<f64>,
+    shown: Option<Shown>,
 }
 
 /// Infer the path of a session: transfers in the order of their requests, none before the end of the one before.
@@ -115,10 +122,10 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         known_rtt: Known::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
     };
     let all = readings(transfers, settings.retransmitted);
-    let likely = likely_ones(session.weighed(&all), GIVEN_UP);
+    let likely = session.sifted(likely_ones(session.weighed(&all), GIVEN_UP));
     let of_reading = shares(likely.iter().map(|weighed| weighed.score));
-    let (mut found, scores): (Vec<Drawn>, Vec<f64>) =
-        likely.into_iter().zip(of_reading).map(|(weighed, share)| session.explained(weighed, share)).unzip();
+    let explained = |(weighed, share)| session.explained(transfers, weighed, share);
+    let (mut found, scores): (Vec<Drawn>, Vec<f64>) = likely.into_iter().zip(of_reading).map(explained).unzip();
     let shares = shares(scores.iter().copied());
     found.iter_mut().zip(&shares).for_each(|(drawn, share)| drawn.share = *share);
     let mut all = all;
@@ -145,7 +152,7 @@ impl Session<'_> {
         let tried = if self.deployed.is_window_based() { TRIED } else { TRIED_PACKETS };
         let plain = self.points(Reading::PLAIN, None, tried);
         if let [reading] = *readings {
-            return vec![Weighed { reading, points: plain, score: 0.0, factors: vec![1.0] }];
+            return vec![Weighed { reading, points: plain, score: 0.0, factors: vec![1.0], shown: None }];
         }
         let base = likeliest(&plain).rtt;
         let first_bytes = self.transfers.iter().filter_map(|t| t.first_byte_s);
@@ -154,7 +161,7 @@ impl Session<'_> {
         let plain = self.points(Reading::PLAIN, Some(base), TRIED_PACKETS);
         let alone = |reading: Reading, points: Vec<Point>| {
             let score = libm::log(reading.believed) + evidence_of(&points) + waits::evidence(&late, None);
-            Weighed { reading, points, score, factors: vec![1.0] }
+            Weighed { reading, points, score, factors: vec![1.0], shown: None }
         };
         let first = |&reading: &Reading| {
             if reading.has_neighbour {
@@ -184,18 +191,18 @@ impl Session<'_> {
     }
 
     /// What is not logged is weighed on them.
-    fn tried(&self, most: usize) -> &[Transfer] {
+    fn tried(&self, most: usize, most_packets: f64) -> &[Transfer] {
         let mut packets = 0.0;
         let is_within = |(index, transfer): (usize, &Transfer)| {
             packets += transfer.bytes / self.deployed.mss;
-            index < FEWEST_TRIED || (index < most && packets < MOST_PACKETS)
+            index < FEWEST_TRIED || (index < most && packets < most_packets)
         };
         let count = self.transfers.iter().enumerate().map(is_within).take_while(|is| *is).count();
         &self.transfers[..count]
     }
 
     fn look(&self, reading: Reading, tried: usize) -> impl FnMut(f64, &[f64]) -> Vec<(Noise, f64)> {
-        let transfers = self.tried(tried);
+        let transfers = self.tried(tried, MOST_PACKETS);
         move |rtt, thinks| Tables::new(self.case(transfers, rtt, reading), &Grain::ROUGH).weighed(thinks)
     }
 
@@ -208,26 +215,49 @@ impl Session<'_> {
     /// Beside a neighbour: `plain` is what the session has of the link.
     fn shared(&self, reading: Reading, plain: &[Point], base: f64, late: &[f64]) -> Weighed {
         let queue = reading.queue.unwrap_or(u32::MAX);
-        let tried = self.tried(TRIED_PACKETS);
+        let tried = self.tried(usize::MAX, SHORT);
         let shared = Shared::new(tried, self.deployed, &self.neighbour, base, queue);
         let count = |transfer: &Transfer| {
             let packets = libm::ceil(transfer.bytes / self.deployed.mss);
             let expected = Expected { packets, noise: 0.0, overflow: shared.again * packets, spread: SHARED_SPREAD };
             transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
         };
-        let counts: f64 = tried.iter().map(count).sum();
+        let counts: f64 = self.tried(TRIED_PACKETS, MOST_PACKETS).iter().map(count).sum();
         let waits = waits::evidence(late, Some(shared.most_s));
         let score = libm::log(reading.believed) + evidence_of(plain) + TEMPERED * counts + waits;
-        Weighed { reading, points: plain.to_vec(), score, factors: shared.factors }
+        let until_s = tried.last().map_or(0.0, Transfer::end_s);
+        let shown = Some(Shown { rate: shared.shown, until_s, again: shared.again });
+        Weighed { reading, points: plain.to_vec(), score, factors: shared.factors, shown }
     }
 
-    /// The whole session on a fine grid, under the likeliest candidates of a reading with this share; and the reading's score then.
-    fn explained(&self, weighed: Weighed, share: f64) -> (Drawn, f64) {
-        let Weighed { reading, points, score, factors } = weighed;
+    /// Of a long session, the readings that its first packets leave, and then more of them: a reading that is explained has all packets
+    /// played at all rates.
+    fn sifted(&self, mut likely: Vec<Weighed>) -> Vec<Weighed> {
+        let mut first = SHORT;
+        while likely.len() > 1 && self.packets() >= LONG * first {
+            let transfers = self.tried(usize::MAX, first);
+            let score = |weighed: &Weighed| self.explained(transfers, weighed.clone(), LEAST_SHARE).1;
+            let scores: Vec<f64> = likely.iter().map(score).collect();
+            let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let mut scores = scores.into_iter();
+            likely.retain(|_| scores.next().is_some_and(|score| score >= best + libm::log(GIVEN_UP)));
+            first *= MORE;
+        }
+        likely
+    }
+
+    /// Of the session.
+    fn packets(&self) -> f64 {
+        self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum()
+    }
+
+    /// Transfers on a fine grid, under the likeliest candidates of a reading with this share; and the reading's score then.
+    fn explained(&self, transfers: &[Transfer], weighed: Weighed, share: f64) -> (Drawn, f64) {
+        let Weighed { reading, points, score, factors, shown } = weighed;
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED_RTT);
         let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
-        let packets = self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum::<f64>();
+        let packets = self.packets();
         let kept = if is_cheap { KEPT } else { KEPT_PACKETS * share * libm::sqrt(SHORT / packets.max(SHORT)) }
             * if self.known_rtt.is_nothing() { UNTOLD } else { 1.0 };
         let mut explained: Vec<(usize, Explained)> = vec![];
@@ -235,7 +265,7 @@ impl Session<'_> {
         for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {
             let one = &candidates[index];
             let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
-                let case = self.case(self.transfers, one.rtt, of_link);
+                let case = self.case(transfers, one.rtt, of_link);
                 tables.push((one.rtt, Tables::new(case, &Grain::FINE)));
                 tables.len() - 1
             });
@@ -245,10 +275,10 @@ impl Session<'_> {
         let likeliest = |one: &&(usize, Explained)| candidates[one.0].share;
         let (first, whole) =
             explained.iter().max_by(|a, b| likeliest(a).total_cmp(&likeliest(b))).expect("one at least");
-        let (losses, more) = noise_of(self.transfers, self.deployed, &of_link, whole, again);
+        let (losses, more) = noise_of(transfers, self.deployed, &reading, (whole, shown), again);
         let score = score + TEMPERED * (whole.evidence - candidates[*first].evidence + more);
         let is_exact = self.deployed.is_window_based();
-        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, is_exact }, score)
+        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, shown, is_exact }, score)
     }
 
     /// Where a log counts no retransmissions, and tells no window, a path that loses at random explains it, too, if such a loss holds a

@@ -1,5 +1,6 @@
 //! Draws of a capacity in steps of equal length: the mean of each step, and quantiles of the rate at a moment of the step.
 
+use crate::filter::Course;
 use crate::session::Draw;
 
 /// A step of the capacity, bit/s.
@@ -18,14 +19,21 @@ pub struct StepRate {
 /// From 0 to `lasts_s` in steps of `step_s`.
 pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64) -> Vec<StepRate> {
     let count = libm::ceil(lasts_s / step_s).max(1.0) as usize;
-    let mut parts: Vec<Vec<(f64, f64)>> = vec![vec![]; count];
+    let mut all: Vec<Vec<(f64, f64)>> = vec![vec![]; count];
     for Draw { course, .. } in draws {
-        for (index, &(from, rate)) in course.iter().enumerate() {
-            let until = course.get(index + 1).map_or(lasts_s, |next| next.0);
-            spread(&mut parts, from, until, rate, step_s);
-        }
+        all.iter_mut().zip(parts(course, lasts_s, step_s, count)).for_each(|(all, own)| all.extend(own));
     }
-    parts.iter_mut().map(|part| summary(part)).collect()
+    all.iter_mut().map(|part| summary(part)).collect()
+}
+
+/// In each of the first `count` steps, the rates of a course and how long each stays.
+pub(crate) fn parts(course: &Course, lasts_s: f64, step_s: f64, count: usize) -> Vec<Vec<(f64, f64)>> {
+    let mut parts = vec![vec![]; count];
+    for (index, &(from, rate)) in course.iter().enumerate() {
+        let until = course.get(index + 1).map_or(lasts_s, |next| next.0);
+        spread(&mut parts, from, until, rate, step_s);
+    }
+    parts
 }
 
 fn spread(parts: &mut [Vec<(f64, f64)>], from: f64, until: f64, rate: f64, step_s: f64) {

@@ -18,19 +18,14 @@ use std::sync::Arc;
 pub struct LinkConfig {
     /// Name within the run, such as "wifi/down". The link's random streams are named after it.
     pub name: String,
-    /// What sets the pace.
     pub server: ServerConfig,
     /// Where in its trace a link begins; without a trace it has no meaning.
     pub trace_start: TraceStart,
-    /// Propagation delay, in this direction.
     pub one_way_delay: Duration,
     /// Variation of the delay that keeps packets in order.
     pub jitter: Option<JitterConfig>,
-    /// Packets that are overtaken.
     pub reordering: Option<ReorderConfig>,
-    /// Noise on the channel.
     pub loss: LossConfig,
-    /// Where the noise strikes.
     pub loss_place: LossPlace,
     /// What it does to the ECN field; `None`: nothing.
     pub ecn_rewrite: Option<EcnRewrite>,
@@ -40,7 +35,6 @@ pub struct LinkConfig {
     pub mtu: Option<Mtu>,
     /// Share of packets that are corrupted on the wire.
     pub corruption: Ratio,
-    /// A NAT on the link.
     pub rebinding: Option<Rebinding>,
     /// What waits in front of the server.
     pub queue: QueueConfig,
@@ -156,7 +150,6 @@ pub(crate) struct LinkFacts {
     pub base_rtt: Duration,
 }
 
-/// Where in its trace a link begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceStart {
     /// This long after the trace's beginning; beyond its end it wraps.
@@ -201,7 +194,6 @@ pub enum ServerConfig {
         /// What the bucket holds, in bytes; it begins full. Above zero.
         depth: u64,
     },
-    /// Delivery opportunities as in Mahimahi.
     Opportunities {
         /// Shared, never copied.
         trace: Arc<OpportunityTrace>,
@@ -230,7 +222,6 @@ impl ServerConfig {
     }
 }
 
-/// Where the loss model strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossPlace {
     /// On arrival, before the queue sees the packet (netem's order).
@@ -239,7 +230,6 @@ pub enum LossPlace {
     AfterQueue,
 }
 
-/// Shape of the jitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JitterDistribution {
     /// Uniform within ± amplitude.
@@ -253,7 +243,6 @@ pub enum JitterDistribution {
 pub struct JitterConfig {
     /// Half width (uniform) or standard deviation (normal). The delay is never below zero.
     pub amplitude: Duration,
-    /// Shape.
     pub distribution: JitterDistribution,
 }
 

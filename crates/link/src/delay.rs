@@ -20,7 +20,6 @@ use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
 pub(crate) struct DelayLine {
-    /// By delivery time.
     line: VecDeque<UnderWay>,
     one_way_delay: Duration,
     jitter: Option<Jitter>,
@@ -83,7 +82,6 @@ impl DelayLine {
         self.line.pop_front()
     }
 
-    /// Delivery time of the first packet.
     #[inline]
     pub(crate) fn head_delivery(&self) -> Option<Time> {
         self.line.front().map(|packet| packet.delivery)

@@ -5,7 +5,6 @@
 //!
 //! Tested here: what each kind of hop makes of each field; on a link in `tests/ecn.rs`.
 
-/// The ECN field of an IP packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnField {
     /// Not ECN-capable: congestion is signalled by dropping.
@@ -15,7 +14,6 @@ pub enum EcnField {
     Ect1 = 0b01,
     /// ECN-capable, of a classic sender.
     Ect0 = 0b10,
-    /// Congestion experienced.
     Ce = 0b11,
 }
 
@@ -38,7 +36,6 @@ pub enum EcnRewrite {
 }
 
 impl EcnRewrite {
-    /// The field behind the hop.
     pub fn applied(self, field: EcnField) -> EcnField {
         match (self, field) {
             (EcnRewrite::Bleach, _) => EcnField::NotEct,

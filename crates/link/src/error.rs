@@ -3,13 +3,12 @@
 use std::fmt;
 
 /// A setting of a link that is not allowed: which, what was given, what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting} = {value} is not allowed; allowed: {allowed}")]
 pub struct LinkError {
     /// Name of the setting, such as "red.max_p".
     pub setting: String,
-    /// The value that was given.
     pub value: String,
-    /// The allowed range, in words.
     pub allowed: String,
 }
 
@@ -18,10 +17,3 @@ impl LinkError {
         LinkError { setting: setting.to_string(), value: value.to_string(), allowed: allowed.to_string() }
     }
 }
-
-impl fmt::Display for LinkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} = {} is not allowed; allowed: {}", self.setting, self.value, self.allowed)
-    }
-}
-impl std::error::Error for LinkError {}

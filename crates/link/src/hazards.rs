@@ -18,16 +18,13 @@ use playpath_units::{Duration, Ratio, Time};
 /// Most bytes of a packet, headers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mtu {
-    /// So many.
     pub bytes: u32,
-    /// The sender of a larger one is told.
     pub is_told: bool,
 }
 
 /// When a NAT gives its hosts other ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebinding {
-    /// First time.
     pub at: Time,
     /// And then again and again.
     pub every: Option<Duration>,
@@ -55,7 +52,6 @@ impl Rebinding {
     }
 }
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Hazards {
     outage: Option<Outage>,

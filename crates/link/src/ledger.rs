@@ -6,7 +6,6 @@ use std::ops::{Add, AddAssign};
 /// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Packets.
     pub packets: u64,
     /// Bytes on the wire.
     pub bytes: u64,
@@ -43,11 +42,9 @@ impl fmt::Display for Count {
 pub enum DropCause {
     /// The loss model: noise on the channel, not congestion.
     Loss,
-    /// The queue was at its limit.
     QueueFull,
     /// Active queue management decided so.
     Aqm,
-    /// The link was in its outage.
     Outage,
     /// More bytes than the link's MTU.
     TooBig,
@@ -92,7 +89,6 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// All causes together.
     pub fn total(&self) -> Count {
         let rare = [self.outage, self.too_big, self.corrupted, self.rebound];
         rare.into_iter().flatten().fold(self.loss + self.queue_full + self.aqm, |sum, count| sum + count)
@@ -128,13 +124,11 @@ impl Drops {
 /// The balance of a link at one moment: what went in equals what came out, was dropped, or is still inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// Handed to the link.
     pub offered: Count,
     /// Handed out by `poll_output`.
     pub delivered: Count,
     /// Dropped, by cause.
     pub dropped: Drops,
-    /// Waiting in the queue.
     pub queued: Count,
     /// On the transmitter: at most one packet.
     pub in_service: Count,

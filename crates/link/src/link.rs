@@ -28,7 +28,6 @@ use playpath_units::{Duration, Ratio, Time};
 
 /// One direction of a path. See the module's notes for the order of elements and the meaning of time.
 pub struct Link<P> {
-    /// Latest time seen.
     now: Time,
     /// When the server ends its present packet; `Time::MAX` if it is idle.
     free_at: Time,
@@ -93,7 +92,6 @@ impl<P: Packet> Link<P> {
         })
     }
 
-    /// A packet arrives.
     #[inline(always)]
     pub fn handle_packet(&mut self, now: Time, packet: P) {
         self.handle_made(now, packet.wire_bytes(), || packet);
@@ -197,7 +195,6 @@ impl<P: Packet> Link<P> {
         self.update_timeout();
     }
 
-    /// Name from the configuration.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -12,7 +12,6 @@ use playpath_units::{Duration, Time};
 /// When a link takes no packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// First moment.
     pub from: Time,
     /// First moment after it; `Time::MAX`: it lasts to the end.
     pub until: Time,

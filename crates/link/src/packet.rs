@@ -11,13 +11,11 @@ pub trait Packet {
     fn flow_hash(&self) -> u64;
     /// The ECN field of the IP header (RFC 3168, 5).
     fn ecn(&self) -> EcnField;
-    /// Writes it.
     fn set_ecn(&mut self, field: EcnField);
     /// Which of its NAT's bindings it comes from or goes to, counted from 0.
     fn binding(&self) -> u16 {
         0
     }
-    /// Writes it.
     fn set_binding(&mut self, _binding: u16) {}
     /// The sender declared that it understands congestion marks (ECT(0) or ECT(1), RFC 3168).
     #[inline]

@@ -21,7 +21,6 @@ pub struct About {
 pub struct Entry<T> {
     /// Name, text, reference.
     pub about: About,
-    /// Settings with defaults.
     pub params: &'static [ParamSpec],
     /// A configuration. Errors: one line. Ranges that depend on the link are checked when it is built.
     pub build: fn(settings: &Params) -> Result<T, String>,
@@ -36,17 +35,14 @@ impl<T> Entry<T> {
     }
 }
 
-/// Queues and their management.
 pub fn queues() -> &'static [Entry<QueueConfig>] {
     crate::queue::ENTRIES
 }
 
-/// Loss models.
 pub fn losses() -> &'static [Entry<LossConfig>] {
     crate::loss::ENTRIES
 }
 
-/// Generators of bandwidth traces.
 pub fn trace_generators() -> &'static [Entry<Box<dyn Generate>>] {
     generate::ENTRIES
 }

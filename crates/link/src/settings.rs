@@ -6,7 +6,6 @@ use playpath_units::{Duration, ParamSpec, Params, QueueLimit, Rate, Ratio};
 
 /// A configuration made by `config!`.
 pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
-    /// Every setting.
     const PARAMS: &'static [ParamSpec];
     /// From settings as typed. Errors: a file's content that cannot be read; one line.
     fn of(params: &Params) -> Result<Self, String>;
@@ -33,7 +32,6 @@ pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
     }
 }
 
-/// A type that a setting may have.
 pub(crate) trait Setting: Sized {
     /// From text as typed.
     fn read(text: &str) -> Result<Self, String>;

@@ -6,19 +6,16 @@ use playpath_units::{Duration, Time};
 /// Counters and means from the start of the run until the time of the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkStats {
-    /// Handed to the link.
     pub offered: Count,
     /// Handed out at its far end.
     pub delivered: Count,
     /// Dropped, by cause.
     pub dropped: Drops,
-    /// Packets that got a congestion mark.
     pub ce_marked_packets: u64,
     /// Packets whose ECN field the hop changed; `None` for a hop that leaves it alone.
     pub rewritten_packets: Option<u64>,
     /// The classes that the queue tells apart, by name; empty for a queue that has none.
     pub classes: [Option<(&'static str, ClassStats)>; 2],
-    /// Time with a packet on the transmitter.
     pub busy_time: Duration,
     /// Share of the capacity used: busy time over elapsed time at a constant rate, bytes sent over bytes possible on a
     /// trace; 0 for an unlimited link.
@@ -36,7 +33,6 @@ pub struct LinkStats {
 pub struct ClassStats {
     /// Handed to the class, those that the limit refused included.
     pub arrived: Count,
-    /// Sent on.
     pub sent: Count,
     /// Dropped, by the limit or by the management.
     pub dropped: Count,
@@ -44,12 +40,10 @@ pub struct ClassStats {
     pub ce_marked_packets: u64,
     /// Time in the queue of those sent on, in all.
     pub waited: Duration,
-    /// The longest of these times.
     pub longest_wait: Duration,
 }
 
 impl ClassStats {
-    /// Still in the queue.
     pub fn waiting(&self) -> Count {
         let (arrived, sent, dropped) = (self.arrived, self.sent, self.dropped);
         Count {
@@ -85,7 +79,6 @@ pub(crate) struct QueueMeter {
 }
 
 impl QueueMeter {
-    /// The queue holds `packets` from `now` on.
     #[inline]
     pub(crate) fn set(&mut self, now: Time, packets: u32) {
         if packets != self.packets {

@@ -10,10 +10,8 @@ use crate::ledger::{Count, DropCause, Drops};
 use playpath_units::Time;
 use std::collections::VecDeque;
 
-/// A packet as queues see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queued {
-    /// When it came.
     pub arrival: Time,
     pub slot: u32,
     pub wire_bytes: u32,
@@ -31,14 +29,10 @@ pub(crate) struct Store<P> {
     pub dropped: Option<Vec<Dropped<P>>>,
 }
 
-/// A packet that a link has dropped.
 #[derive(Clone, Copy, Debug)]
 pub struct Dropped<P> {
-    /// When it came to the link.
     pub arrival: Time,
-    /// Why the link dropped it.
     pub cause: DropCause,
-    /// The packet.
     pub packet: P,
 }
 
@@ -71,7 +65,6 @@ impl<P: Packet> Store<P> {
         Queued { arrival, slot, wire_bytes }
     }
 
-    /// Hand a packet out.
     #[inline]
     pub(crate) fn take(&mut self, slot: u32) -> P {
         self.free.push_back(slot);
@@ -85,7 +78,6 @@ impl<P: Packet> Store<P> {
         self.slots[slot as usize] = None;
     }
 
-    /// Drop a packet that was taken in.
     pub(crate) fn drop_packet(&mut self, cause: DropCause, packet: Queued) {
         self.drops.count(cause, packet.wire_bytes);
         let Queued { arrival, slot, .. } = packet;
@@ -108,7 +100,6 @@ impl<P: Packet> Store<P> {
         self.get(packet).is_low_latency()
     }
 
-    /// Mark an ECN-capable packet.
     pub(crate) fn mark_packet(&mut self, packet: Queued) {
         self.ce_marked_packets += 1;
         self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").set_ecn(EcnField::Ce);
@@ -129,7 +120,6 @@ impl<P: Packet> Store<P> {
         self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").set_binding(binding);
     }
 
-    /// Every packet inside.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &P> {
         self.slots.iter().flatten()
     }

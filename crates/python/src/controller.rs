@@ -16,7 +16,6 @@ use pyo3::types::PyDict;
 /// Largest window that is believed.
 const MAX_CWND: f64 = 1e6;
 
-/// One connection's controller.
 pub struct PythonControl {
     prototype: Prototype,
     cwnd: f64,

@@ -34,13 +34,11 @@ impl Judge {
         Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random, &Prefer::parse(prefer), proof) })
     }
 
-    /// Criteria that some sender has.
     #[getter]
     fn criteria(&self) -> Vec<&'static str> {
         self.ranker.criteria.iter().map(|metric| metric.name).collect()
     }
 
-    /// Number of seeds.
     #[getter]
     fn seeds(&self) -> usize {
         self.ranker.seeds

@@ -14,10 +14,8 @@ create_exception!(
     "Code of the user's own failed: its reference and the method asked; the cause is what it raised."
 );
 
-/// The first error of a run's prototypes.
 pub type FirstError = Arc<Mutex<Option<PyErr>>>;
 
-/// What makes prototypes.
 pub struct Source {
     /// As the scenario names it; empty for a callable that was handed over.
     pub reference: String,
@@ -33,7 +31,6 @@ pub struct Prototype {
 }
 
 impl Prototype {
-    /// Calls the factory.
     pub fn new(source: &Source, error: FirstError) -> Prototype {
         let mut prototype = Prototype { object: None, reference: source.reference.clone(), error };
         match Python::attach(|py| source.factory.call0(py)) {

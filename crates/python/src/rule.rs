@@ -15,7 +15,6 @@ use pyo3::types::{PyDict, PyList};
 /// Why, for a rule that keeps its reasons to itself.
 const REASON: &str = "prototype";
 
-/// One player's rule.
 pub struct PythonRule {
     prototype: Prototype,
     /// Ended since the last question.

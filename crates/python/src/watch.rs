@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 /// Between two calls into Python, which take the interpreter lock.
 const PAUSE_NANOS: u64 = 200_000_000;
 
-/// The watch of one run.
 pub struct Watcher {
     /// Called with the seconds played and those expected.
     callback: Option<Py<PyAny>>,

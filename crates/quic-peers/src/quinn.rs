@@ -33,7 +33,6 @@ impl ControllerFactory for Factory {
 pub struct Control(State);
 
 impl Control {
-    /// To tell it of the viewer.
     pub fn viewer(&self) -> ViewerInfo {
         self.0.viewer.clone()
     }

@@ -14,28 +14,22 @@ use serde_json::{Value, json};
 pub struct Transport {
     /// Over which time goodput and throughput are taken.
     pub active_s: f64,
-    /// Payload that the application has read.
     pub read_bytes: u64,
     /// `None` for a run without packets.
     pub packets: Option<Packets>,
 }
 
-/// Counts of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets {
     /// Wire bytes that arrived at the client.
     pub wire_bytes: u64,
     /// Data packets sent, retransmissions included.
     pub sent: u64,
-    /// Data packets that a link dropped.
     pub dropped: u64,
     /// Data packets sent again.
     pub retransmitted: u64,
-    /// Retransmission timeouts.
     pub rto_count: u64,
-    /// Sum of the RTT samples.
     pub rtt_sum_ms: f64,
-    /// Their number.
     pub rtt_samples: u64,
 }
 

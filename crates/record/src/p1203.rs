@@ -20,7 +20,6 @@ use playpath_video::p1203::P1203Settings;
 use playpath_video::summary::{Segment, Summary};
 use std::f64::consts::LN_2;
 
-/// The scores of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct P1203 {
     /// O.35: picture and sound over the session, switches included, stalls not.

@@ -238,7 +238,6 @@ events! {
     );
 }
 
-/// One log entry.
 pub fn to_json(event: &PlaybackEvent) -> Value {
     let mut json = write(&event.kind);
     json.insert("time_s".into(), json!(event.at.as_secs_f64()));
@@ -269,7 +268,6 @@ fn take<F: Form>(event: &str, fields: &Map<String, Value>, field: &str) -> Resul
         .ok_or_else(|| format!("event {event}: `{field}` = {found}: must be of type {}", F::TYPES.join(" or ")))
 }
 
-/// How a field is written.
 trait Form {
     type Held;
     const TYPES: &'static [&'static str];
@@ -405,7 +403,6 @@ impl Form for Reason {
     }
 }
 
-/// One of a few words.
 struct Word<T>(PhantomData<T>);
 
 trait Words: Copy + PartialEq + 'static {

@@ -16,7 +16,6 @@ record has a [JSON Schema](record.schema.json).
 A metric without a value in a session (no start, no start-up delay) is `null` or missing, and counts as worse than any value.
 ";
 
-/// The page.
 pub fn page() -> String {
     let mut page = HEAD.to_string();
     let mut parts: Vec<&str> = Vec::new();

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 /// Version of a record's JSON: counted up when a field is taken away or changes its meaning. New fields and metrics keep it.
 pub const VERSION: u32 = 1;
 
-/// The schema.
 pub fn schema() -> Value {
     let mut schema = schema_for!(Record).to_value();
     let text = |description: &str| json!({ "type": "string", "description": description });
@@ -55,12 +54,10 @@ fn window_events() -> Value {
     })
 }
 
-/// The metrics of a run.
 pub fn metrics(_: &mut SchemaGenerator) -> Schema {
     of(|metric| !matches!(metric.figure, Figure::Beside))
 }
 
-/// The metrics of one session.
 pub fn viewer_metrics(_: &mut SchemaGenerator) -> Schema {
     of(|metric| matches!(metric.figure, Figure::Viewer(_) | Figure::Reported))
 }

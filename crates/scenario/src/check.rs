@@ -10,7 +10,6 @@ use playpath_units::names::{own_reference, unknown};
 use playpath_units::{Choice, Kind, ParamSpec, ParamValue, TableSpec};
 use serde_json::{Map, Value};
 
-/// Checks a whole document.
 pub fn check(document: &Document, spec: &'static TableSpec) -> Result<(), ScenarioError> {
     Check { document, is_drawn: false }.table(&document.root, spec, "")
 }
@@ -101,7 +100,6 @@ impl Check<'_> {
         found.ok_or_else(|| self.error(at, at, why()))
     }
 
-    /// A value of the table at `table`.
     fn value(&self, spec: &ParamSpec, value: &Value, table: &str, at: &str) -> Result<(), ScenarioError> {
         if !spec.or.is_empty() && value == spec.or {
             return Ok(());

@@ -9,7 +9,6 @@ use playpath_units::names::unknown;
 use playpath_units::{Choice, Kind, ParamSpec, TableSpec};
 use serde_json::{Map, Value, json};
 
-/// The documents that playpath reads.
 pub const DOCUMENTS: &[&str] = &["scenario", "sweep", "population"];
 
 /// JSON Schema of a document, one of [`DOCUMENTS`]. Error: the nearest name.
@@ -101,7 +100,6 @@ fn choice_json(choice: &Choice) -> Value {
     json!({ "tag": choice.tag, "what": choice.what, "default": choice.default, "otherwise": choice.otherwise, "variants": variants })
 }
 
-/// A declared key or parameter as data.
 pub fn key(spec: &ParamSpec) -> Value {
     json!({
         "name": spec.name,

@@ -13,11 +13,9 @@ use playpath_link::{
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
 use serde_json::{Value, json};
 
-/// One direction.
 #[derive(Clone)]
 pub struct DirectionSpec {
     server: ServerSpec,
-    /// Propagation delay of this direction.
     pub one_way_delay: Duration,
     jitter: Option<JitterConfig>,
     reordering: Option<ReorderConfig>,
@@ -29,7 +27,6 @@ pub struct DirectionSpec {
     queue: QueueConfig,
 }
 
-/// What sets the pace.
 #[derive(Clone)]
 enum ServerSpec {
     Rate(Rate),
@@ -160,12 +157,10 @@ pub const DIRECTION: TableSpec = TableSpec::new(
     ],
 );
 
-/// `up`.
 pub const UP: TableSpec =
     TableSpec::new("up", "The way from the client to the server: acknowledgements and requests.", &[])
         .with(&[&DIRECTION]);
 
-/// `loss` as a table.
 pub const LOSS: TableSpec = TableSpec::new("loss", "A loss model with its parameters.", &[]).choosing(Choice {
     tag: "kind",
     what: "loss model",
@@ -215,7 +210,6 @@ impl DirectionSpec {
         DirectionSpec::read_rest(table, server, one_way_delay, queue::default_down(), read_file)
     }
 
-    /// The sub-table `up`.
     pub(crate) fn read_up(
         table: &Table,
         one_way_delay: Duration,

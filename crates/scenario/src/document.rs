@@ -41,7 +41,6 @@ impl Document {
         self.read.borrow_mut().insert(place(table, key));
     }
 
-    /// Whether the key at `at` was read.
     pub fn is_read(&self, at: &str) -> bool {
         self.read.borrow().contains(at)
     }
@@ -69,7 +68,6 @@ fn from_json(text: &str) -> Result<Document, ScenarioError> {
     }
 }
 
-/// Where keys stand.
 struct Places {
     /// Offsets of the ends of lines.
     breaks: Vec<usize>,

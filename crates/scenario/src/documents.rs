@@ -15,7 +15,6 @@ const SAMPLES: Words<(), 2> = [
     ("random", "every point by itself", ()),
 ];
 
-/// A sweep's design.
 pub const SWEEP: TableSpec = TableSpec::new(
     "sweep",
     "What a sweep varies, over which scenario.",

@@ -24,7 +24,6 @@ const WORDS: Words<Handover, 3> = [
     ("reconnect", "one path at a time; a new connection over the next one asks for the rest", Handover::Reconnect),
 ];
 
-/// Its keys.
 pub const HANDOVER: [ParamSpec; 2] = [
     ParamSpec::text(
         "handover",
@@ -45,10 +44,8 @@ pub const HANDOVER: [ParamSpec; 2] = [
     .since("0.3"),
 ];
 
-/// A sender's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandoverSpec {
-    /// How.
     pub how: Handover,
     /// How long after the outage began.
     pub after: Duration,
@@ -66,12 +63,10 @@ impl HandoverSpec {
         Ok(HandoverSpec { how, after: table.get(HANDOVER[1].name) })
     }
 
-    /// One path at a time.
     pub fn is_any(&self) -> bool {
         self.how != Handover::None
     }
 
-    /// What of it belongs to a sender's label.
     pub(crate) fn label(&self) -> String {
         if self.is_any() { format!("/{}", word_of(&WORDS, self.how)) } else { String::new() }
     }

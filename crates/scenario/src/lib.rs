@@ -59,39 +59,28 @@ use playpath_video::ideal::IdealLink;
 use reader::Table;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// What is wrong with a scenario: one line with what, where, what is allowed, and the nearest name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ScenarioError(String);
 
 impl ScenarioError {
-    /// From a message.
     pub fn new(message: String) -> ScenarioError {
         ScenarioError(message)
     }
 }
-
-impl fmt::Display for ScenarioError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for ScenarioError {}
-
 /// Reads a file that a scenario names; the pure crate does no IO itself. Error: one line.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
 /// How long, how often, with which packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunSpec {
-    /// Replications.
     pub seeds: u32,
     /// First seed; replication i uses `first_seed + i`.
     pub first_seed: u64,
     /// End of the run; with a video the run ends when it has been played, at the latest here.
     pub duration: Option<Duration>,
-    /// Interval of the time series.
     pub sample_interval: Duration,
     /// Stack that the endpoints imitate, one of `Config::PROFILES`.
     pub profile: &'static str,
@@ -106,12 +95,9 @@ pub struct RunSpec {
 /// Some three quarters of an hour of a core.
 const MAX_EVENTS: u64 = 10_000_000_000;
 
-/// A whole scenario.
 #[derive(Clone)]
 pub struct Scenario {
-    /// Label in reports.
     pub name: String,
-    /// One sentence, may be empty.
     pub description: String,
     /// What is played; without it there is cross traffic only.
     pub video: Option<VideoSpec>,
@@ -125,9 +111,7 @@ pub struct Scenario {
     pub paths: Vec<PathSpec>,
     /// At least one; no two of one name.
     pub senders: Vec<SenderSpec>,
-    /// Cross traffic.
     pub traffic: Vec<TrafficSpec>,
-    /// How it is run.
     pub run: RunSpec,
     /// What the verdict puts first, one of `[verdict] prefer`'s words; "range" where the scenario says nothing.
     pub prefer: &'static str,
@@ -320,7 +304,6 @@ impl Scenario {
     }
 }
 
-/// `[run]`.
 const RUN: TableSpec = TableSpec::new(
     "run",
     "How long, how often, with which packets.",
@@ -371,7 +354,6 @@ const RUN: TableSpec = TableSpec::new(
 
 const PREFER_RANGE: &str = "range";
 
-/// `[verdict]`.
 const VERDICT: TableSpec = TableSpec::new(
     "verdict",
     "By what senders are ranked.",
@@ -393,7 +375,6 @@ const VERDICT: TableSpec = TableSpec::new(
     .since("0.3")],
 );
 
-/// `[[choice]]`.
 const CHOICE: TableSpec = TableSpec::new(
     "choice",
     "What is compared besides senders, as `--vary` does: values of a setting, combined with those of others, for every sender.",
@@ -413,7 +394,6 @@ const CHOICE: TableSpec = TableSpec::new(
     ],
 );
 
-/// The whole document.
 const SCENARIO: TableSpec = TableSpec::new(
     "scenario",
     "What is played over which network by which senders.",

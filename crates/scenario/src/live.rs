@@ -10,25 +10,20 @@ use playpath_video::traffic::{OnOffModel, WebModel};
 
 /// A source of cross traffic, as the simulator would start it.
 pub struct LiveSource {
-    /// Name of its flow.
     pub name: String,
     /// Position of its entry in `[[traffic]]`.
     pub group: usize,
-    /// When it starts.
     pub start: Time,
     /// When it ends, if before the run does.
     pub stop: Option<Time>,
     /// Round-trip delay on top of the path's.
     pub extra_rtt: Duration,
-    /// What it does.
     pub kind: LiveKind,
 }
 
-/// What a source does.
 pub enum LiveKind {
     /// A transfer without end.
     Bulk,
-    /// A web user with its random stream.
     Web(WebModel, Stream),
     /// Datagrams, on and off, with their random stream.
     Udp(OnOffModel, EcnField, Stream),
@@ -78,7 +73,6 @@ impl Scenario {
         found.map_or(Duration::ZERO, |path| path.down.one_way_delay + path.up.one_way_delay)
     }
 
-    /// There is a video.
     pub fn has_video(&self) -> bool {
         self.video.is_some()
     }
@@ -95,7 +89,6 @@ impl Scenario {
         Time::ZERO + self.run.duration.unwrap_or(default)
     }
 
-    /// Interval of the time series.
     pub fn sample_interval(&self) -> Duration {
         self.run.sample_interval
     }

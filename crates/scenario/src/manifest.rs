@@ -97,7 +97,6 @@ fn embedded(table: &Table) -> ManifestSpec {
     }
 }
 
-/// Whether `source` names a manifest.
 fn is_manifest(table: &Table) -> bool {
     let name = table.text("source").unwrap_or_default();
     name.ends_with(".mpd") || name.ends_with(".m3u8")

@@ -7,7 +7,6 @@ use playpath_units::{Duration, Kind, ParamSpec, Ratio, TableSpec, Time};
 use playpath_video::Origin;
 use serde_json::{Value, json};
 
-/// `[origin]`.
 pub const ORIGIN: TableSpec = TableSpec::new(
     "origin",
     "What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` = \"dash\".",
@@ -47,7 +46,6 @@ pub const ORIGIN: TableSpec = TableSpec::new(
     ],
 );
 
-/// The origin as given.
 #[derive(Clone, Debug)]
 pub struct OriginSpec {
     origin: Origin,
@@ -77,7 +75,6 @@ impl OriginSpec {
         Ok(Some(OriginSpec { origin }))
     }
 
-    /// With the draws of a run.
     pub fn of(&self, seed: RootSeed) -> Origin {
         Origin { seed, ..self.origin.clone() }
     }

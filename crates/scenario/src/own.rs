@@ -92,7 +92,6 @@ impl RuleSpec {
         }
     }
 
-    /// `abr` of a table.
     pub(crate) fn read(table: &Table) -> Result<Option<RuleSpec>, ScenarioError> {
         let of = |value| RuleSpec::of(value).map_err(|e| table.error("abr", e));
         table.value("abr").map(of).transpose()

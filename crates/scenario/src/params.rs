@@ -19,7 +19,6 @@ pub fn params_json(tag: &str, name: &str, params: &Params) -> Value {
     Value::Object([(tag.to_string(), json!(name))].into_iter().chain(settings_map(params)).collect())
 }
 
-/// Every parameter of a set as JSON.
 pub fn settings_json(params: &Params) -> Value {
     Value::Object(settings_map(params))
 }

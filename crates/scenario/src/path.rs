@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 
 const UP_KEY: ParamSpec = ParamSpec::new("up", Kind::Table(&UP), UP.doc);
 
-/// `[[link]]`.
 pub const LINK: TableSpec = TableSpec::new(
     "link",
     "A link that several paths share, named in their `via`. Its keys describe the way to the client.",
@@ -29,7 +28,6 @@ pub const LINK: TableSpec = TableSpec::new(
 )
 .with(&[&DIRECTION]);
 
-/// `[[path]]`.
 pub const PATH: TableSpec = TableSpec::new(
     "path",
     "A path between server and client; at least one. Its keys describe the way to the client, `up` the way back.",
@@ -108,9 +106,7 @@ const REBINDING: TableSpec = TableSpec::new(
 pub struct SharedLinkSpec {
     /// Unique among its kind.
     pub name: String,
-    /// From the server to the client.
     pub down: DirectionSpec,
-    /// From the client to the server.
     pub up: DirectionSpec,
 }
 
@@ -128,9 +124,7 @@ pub struct PathSpec {
     pub name: String,
     /// Base RTT of the path's own link, without queueing and without the shared links.
     pub rtt: Duration,
-    /// From the server to the client.
     pub down: DirectionSpec,
-    /// From the client to the server.
     pub up: DirectionSpec,
     /// Shared links between the server and this path's own link, from the server on.
     pub via: Vec<String>,

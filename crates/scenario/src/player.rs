@@ -14,7 +14,6 @@ use playpath_video::{Player, abr};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// `[player]`.
 pub const PLAYER: TableSpec =
     TableSpec::new("player", "What plays the video, with its parameters (`playpath list player`). Needs [video].", &[])
         .choosing(Choice {
@@ -43,7 +42,6 @@ pub struct PlayerSpec {
     own_rule: Option<RuleSpec>,
     /// Instead of both: a prototype that is not named in the scenario.
     rule: Option<abr::Prototype>,
-    /// Where its segments come from.
     origin: Option<OriginSpec>,
 }
 

@@ -34,7 +34,6 @@ pub fn is_limit(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Reads `queue`.
 pub fn read(table: &Table) -> Result<Option<QueueConfig>, ScenarioError> {
     let Some(text) = table.text("queue") else {
         let Some(own) = table.table("queue") else { return Ok(None) };
@@ -55,7 +54,6 @@ fn find(table: &Table, key: &str, name: &str) -> Result<&'static Entry<QueueConf
     registry::find(registry::queues(), "queue", name).map_err(|e| table.error(key, e))
 }
 
-/// With every setting.
 pub fn to_json(queue: &QueueConfig) -> Value {
     params_json("kind", queue.kind(), &queue.params())
 }

@@ -57,13 +57,19 @@ const STACKS: Words<Habits, 5> = [
     ),
     (
         "ngtcp2",
-        "ngtcp2 1.11: a window of 14 720 bytes, 10 packets at most; up to 64 kB leave at once, then the pause that they owe; by a \
-         control's own rate what it sends in a millisecond, at least two packets",
+        "ngtcp2 1.11: a window of 12 kB; up to 64 kB leave at once, then the pause that they owe; by a \
+         control's own rate what it sends in a millisecond, at least two packets; a packet is lost when half of those in flight came after it, or \
+         by time",
         |c| {
-            // ngtcp2 1.11.0: lib/ngtcp2_cc.c, ngtcp2_cc_compute_initcwnd (10 packets, at most 14 720 bytes: 10 of 1452); lib/ngtcp2_conn.c,
-            // conn_reset_conn_stat_cc (send_quantum of 64 kB: 45 packets of 1452).
-            c.initial_window = 10.0;
+            // ngtcp2 1.11.0: lib/ngtcp2_cc.c, ngtcp2_cc_compute_initcwnd (10 packets of 1200 bytes, which it knows by then: 12 kB, and a
+            // kilobyte that the handshake's ACKs add); lib/ngtcp2_conn.c,
+            // conn_reset_conn_stat_cc (send_quantum of 64 kB: 45 packets of 1452), ngtcp2_conn_update_pkt_tx_time.
+            c.initial_window = 9.0;
+            // examples/server.cc, Handler::update_timer: libev's.
+            c.pacing.in_debt = Some(Duration::from_millis(1));
             (c.pacing.min_burst, c.pacing.max_burst) = (45, 45);
+            // lib/ngtcp2_rtb.c: rtb_detect_lost_pkt (pkt_thres), ngtcp2_rtb_detect_lost_pkt (the timer's, which tells nobody how much).
+            (c.loss.most_by_flight, c.loss.counts_timed) = (256, false);
             // ngtcp2_bbr.c, bbr_set_send_quantum.
             c.pacing.own_rate = OwnRate::Bucket { interval: Duration::from_millis(1), least: 2 };
         },
@@ -129,7 +135,7 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 15] = [
+const QUIC: [Field; 14] = [
     Field {
         spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
         read: |t, key, c| c.datagram_bytes = t.get(key),
@@ -255,14 +261,6 @@ const QUIC: [Field; 15] = [
         write: |c| json!(Bytes(c.flow.connection).to_string()),
     },
     Field {
-        spec: ParamSpec::new("max_connection_window", Kind::Size, "Up to where that one doubles.")
-            .otherwise(OF_CLIENT)
-            .example("\"2 MiB\"")
-            .since("0.3"),
-        read: |t, key, c| set_bytes(t, key, &mut c.flow.max_connection),
-        write: |c| json!(Bytes(c.flow.max_connection).to_string()),
-    },
-    Field {
         spec: ParamSpec::new("send_buffer", Kind::Size, "What the server holds of each stream, sent or not.")
             .otherwise(OF_STACK)
             .example("\"1 MB\"")
@@ -275,7 +273,6 @@ const QUIC: [Field; 15] = [
 const OF_STACK: &str = "the stack's";
 const OF_CLIENT: &str = "the client's";
 
-/// The declarations alone.
 pub const QUIC_KEYS: [ParamSpec; 2 + QUIC.len()] = {
     let mut keys = [STACK; 2 + QUIC.len()];
     keys[1] = CLIENT;

@@ -75,7 +75,6 @@ impl<T: Setting> Setting for Vec<T> {
 }
 
 impl<'a> Table<'a> {
-    /// The document's top level.
     pub fn root(document: &'a Document, spec: &'static TableSpec) -> Table<'a> {
         Table { document, spec, map: &document.root, at: String::new() }
     }
@@ -108,7 +107,6 @@ impl<'a> Table<'a> {
         words(self.declared(key).kind).into_iter().find(|word| *word == given)
     }
 
-    /// A text as given.
     pub fn text(&self, key: &'static str) -> Option<&'a str> {
         self.value(key).and_then(Value::as_str)
     }
@@ -162,7 +160,6 @@ impl<'a> Table<'a> {
         self.document.error(&self.at, &self.at(key), message)
     }
 
-    /// An error about the absent `key`.
     pub fn missing(&self, key: &str, remedy: impl Display) -> ScenarioError {
         self.error(key, format!("is missing; {remedy}"))
     }

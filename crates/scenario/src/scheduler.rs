@@ -23,7 +23,6 @@ pub const SCHEDULER: TableSpec =
         },
     });
 
-/// A scheduler with its parameters.
 #[derive(Clone)]
 pub struct SchedulerSpec {
     entry: &'static Entry,

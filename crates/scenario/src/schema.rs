@@ -24,7 +24,6 @@ struct Writer {
     is_drawn: bool,
 }
 
-/// The schema of a key.
 #[derive(Clone)]
 struct Written {
     name: &'static str,

@@ -64,7 +64,6 @@ impl CcSpec {
         Ok(CcSpec { choice: Chosen::Registered { entry, params: defaults.clone(), defaults }, prototype: None })
     }
 
-    /// Name of the algorithm, for the record.
     pub fn name(&self) -> &str {
         match &self.choice {
             Chosen::Own(own) => &own.reference,
@@ -91,7 +90,6 @@ impl CcSpec {
         self.ecn_use() != EcnUse::Echo
     }
 
-    /// A new controller.
     pub fn build(&self, initial_window: f64) -> Box<dyn CongestionControl> {
         match (&self.prototype, &self.choice) {
             (Some(make), _) => make(initial_window),
@@ -138,7 +136,6 @@ pub(crate) fn unknown_control(name: &str) -> String {
 /// A sender: what serves the video. Also the transport of cross traffic.
 #[derive(Clone)]
 pub struct SenderSpec {
-    /// Unique label.
     pub name: String,
     /// Congestion control of the server.
     pub cc: CcSpec,
@@ -146,7 +143,6 @@ pub struct SenderSpec {
     pub paths: Vec<String>,
     /// Of MPTCP connections; over one path it has no say.
     pub scheduler: SchedulerSpec,
-    /// In place of the player's rule.
     pub abr: Option<RuleSpec>,
     /// What its connections do when a path breaks.
     pub handover: HandoverSpec,
@@ -154,7 +150,6 @@ pub struct SenderSpec {
     pub notsent_lowat: Option<u64>,
     profile: &'static str,
     stated: Stated,
-    /// What it speaks.
     pub transport: TransportSpec,
 }
 
@@ -308,7 +303,6 @@ impl SenderSpec {
         Ok(spec)
     }
 
-    /// It may use the path of this name.
     pub fn uses(&self, path: &str) -> bool {
         self.paths.is_empty() || self.paths.iter().any(|name| name == path)
     }
@@ -361,7 +355,6 @@ impl SenderSpec {
         Ok(SenderSpec { transport: self.transport.with_ecn_use(cc.ecn_use()), cc, ..self.clone() })
     }
 
-    /// What its profile has.
     fn base(&self) -> Config {
         Config::profile(self.profile).expect("listed profiles exist")
     }

@@ -8,7 +8,6 @@ use playpath_units::{Duration, Rate};
 pub struct Topology {
     /// Links that paths share, then each path's own; of each the one to the client, then the one to the server.
     pub links: Vec<LinkConfig>,
-    /// In the order of `[[path]]`.
     pub paths: Vec<PathLinks>,
 }
 
@@ -17,7 +16,6 @@ pub struct Topology {
 pub struct PathLinks {
     /// From the server to the client: shared links in the stated order, then the path's own.
     pub down: Vec<usize>,
-    /// And back.
     pub up: Vec<usize>,
 }
 

@@ -38,7 +38,6 @@ impl StartLaw {
     }
 }
 
-/// `[[traffic]]`.
 pub const TRAFFIC: TableSpec = TableSpec::new(
     "traffic",
     "A group of equal sources of cross traffic. It has the keys of a sender, too.",
@@ -155,14 +154,12 @@ const RTT: TableSpec = TableSpec::new(
     ],
 );
 
-/// What a traffic source does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrafficKind {
     /// A transfer without end.
     Bulk,
     /// Objects of Pareto sizes over one connection.
     Web {
-        /// What the times are between.
         arrivals: Arrivals,
         /// Mean of the exponential times that `arrivals` speaks of.
         mean_time: Duration,
@@ -173,13 +170,10 @@ pub enum TrafficKind {
     },
     /// Datagrams at a constant rate.
     Udp {
-        /// While on.
         rate: Rate,
-        /// Size of a datagram.
         packet_bytes: u32,
         /// Mean lengths of exponential on and off periods; always on without them.
         on_off: Option<(Duration, Duration)>,
-        /// ECN field of its packets.
         field: EcnField,
     },
     /// Pictures at a fixed interval over one connection, each with its delay.
@@ -198,10 +192,13 @@ pub enum TrafficKind {
 /// Round-trip delay of each flow of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RttSpec {
-    /// Added to the path's.
     Fixed(Duration),
     /// Drawn once per flow, and added to the path's; with `is_whole` it is the whole of it, the path's if that is longer.
-    Uniform { low: Duration, high: Duration, is_whole: bool },
+    Uniform {
+        low: Duration,
+        high: Duration,
+        is_whole: bool,
+    },
 }
 
 impl RttSpec {
@@ -219,7 +216,6 @@ impl RttSpec {
 /// Round-trip delay of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowRtt {
-    /// On top of the path's.
     Extra(Duration),
     /// The whole of it; the path's if that is longer.
     Whole(Duration),
@@ -274,32 +270,24 @@ impl TrafficKind {
 pub struct Source {
     /// The group's, with a number if it has several sources.
     pub name: String,
-    /// When it starts.
     pub start_at: Time,
     /// Its round-trip delay.
     pub rtt: FlowRtt,
-    /// For what it does.
     pub stream: Stream,
 }
 
-/// A group of equal sources.
 #[derive(Clone)]
 pub struct TrafficSpec {
-    /// What each source does.
     pub kind: TrafficKind,
-    /// Number of sources.
     pub count: u32,
-    /// Start of the earliest.
     pub start: Time,
     /// Each source starts at `start` plus a random share of this.
     pub start_spread: Duration,
-    /// How the starts lie in it.
     pub start_law: StartLaw,
     /// End of all, if before the end of the run.
     pub stop: Option<Time>,
     /// Round-trip delay of each source.
     pub rtt: RttSpec,
-    /// Its transport.
     pub sender: SenderSpec,
     /// Nothing but the traffic is carried, and it names no congestion control: it has that of the sender that is compared.
     pub follows: bool,

@@ -27,7 +27,6 @@ pub enum TransportSpec {
     Tcp(Arc<Config>),
     /// QUIC; over several paths multipath QUIC.
     Quic(QuicSpec),
-    /// Any other, with its parameters.
     Declared(Declared),
 }
 
@@ -63,7 +62,6 @@ impl Declared {
         params_json("name", self.entry.name, &self.params)
     }
 
-    /// What of it belongs to a sender's label.
     pub(crate) fn label(&self) -> String {
         format!("/{}", params::label(self.entry.name, &self.params, &Params::defaults(self.entry.params)))
     }
@@ -153,7 +151,6 @@ pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with i
     },
 });
 
-/// The same keys in a sender's own table.
 pub const KEYS: TableSpec = TableSpec::new("tcp", "The keys of TCP.", &TCP_KEYS);
 
 const TCP_KEYS: [ParamSpec; TCP.len() + 1] = {
@@ -249,7 +246,6 @@ pub fn to_json(config: &Config, base: &Config) -> Map<String, Value> {
     TCP.iter().filter(is_written).map(|field| (field.spec.name.into(), (field.write)(config))).collect()
 }
 
-/// What of it belongs to a sender's label.
 pub fn label(config: &Config, base: &Config) -> String {
     let mut label = String::new();
     if config.validation != base.validation {

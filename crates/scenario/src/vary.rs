@@ -17,7 +17,6 @@ const SWITCHES: [&str; 6] = ["true", "false", "null", "none", "on", "off"];
 pub struct Combination {
     /// How it is called: `fq_codel + buffer 2 s`.
     pub value: String,
-    /// Key → value.
     pub settings: Map<String, Value>,
 }
 

@@ -11,10 +11,8 @@ use playpath_video::quality::QualityTable;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The built-in clip's name.
 const BUILT_IN: &str = "bigbuckbunny";
 
-/// `[video]`.
 pub const VIDEO: TableSpec = TableSpec::new(
     "video",
     "What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic alone.",
@@ -22,7 +20,7 @@ pub const VIDEO: TableSpec = TableSpec::new(
         ParamSpec::new(
             "source",
             Kind::File,
-            "The built-in clip \"bigbuckbunny\", an MP4 file, a frame table (.csv), ffprobe's packets (.json), or a manifest.",
+            "The built-in clip \"bigbuckbunny\", an MP4 file, a frame table (.csv), or a manifest.",
         )
         .or(BUILT_IN)
         .otherwise("frames of a modelled video of `rate` and `duration`")
@@ -71,11 +69,9 @@ pub const VIDEO: TableSpec = TableSpec::new(
     ],
 );
 
-/// What is played.
 #[derive(Clone)]
 pub struct VideoSpec {
     source: Source,
-    /// Its frames.
     pub media: Arc<Media>,
     /// What a manifest offers, for adaptive players.
     pub presentation: Option<Presentation>,
@@ -87,7 +83,6 @@ pub struct VideoSpec {
 /// A table of scores, with its text: it travels with the scenario.
 #[derive(Clone)]
 pub struct QualitySpec {
-    /// As read.
     pub table: QualityTable,
     text: String,
 }
@@ -95,10 +90,16 @@ pub struct QualitySpec {
 #[derive(Clone)]
 enum Source {
     /// The committed clip, looped to a duration and scaled to a rate.
-    BuiltIn { rate: Option<Rate>, duration: Option<Duration> },
+    BuiltIn {
+        rate: Option<Rate>,
+        duration: Option<Duration>,
+    },
     /// A user's file. Its frame table travels with the scenario, so that a record is complete.
-    File { table: String, rate: Option<Rate>, duration: Option<Duration> },
-    /// A stated rate.
+    File {
+        table: String,
+        rate: Option<Rate>,
+        duration: Option<Duration>,
+    },
     Model(GopModel),
 }
 
@@ -148,7 +149,6 @@ impl VideoSpec {
         self.manifest.iter().flat_map(|manifest| &manifest.warnings).map(|warning| format!("manifest: {warning}"))
     }
 
-    /// The playing time.
     pub fn duration(&self) -> Duration {
         match &self.presentation {
             Some(presentation) => presentation.video.media_duration(),
@@ -210,7 +210,7 @@ fn model(table: &Table, rate: Option<Rate>, duration: Option<Duration>) -> Resul
     Ok((Source::Model(model), frames))
 }
 
-/// A file by its name's ending: a frame table (.csv), ffprobe's packets (.json), or an MP4 file.
+/// A file by its name's ending: a frame table (.csv), or an MP4 file.
 fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, ScenarioError> {
     if let Some(content) = table.value("source").and_then(|source| source.get("content")) {
         return FrameTable::parse(content.as_str().expect("checked")).map_err(|e| table.error("source", e));
@@ -219,12 +219,16 @@ fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, Scenari
     let bytes =
         read_file(name).map_err(|e| table.error("source", format!("{e}; the built-in clip is \"{BUILT_IN}\"")))?;
     let failed = |e: media::MediaError| table.error("source", format!("\"{name}\": {e}"));
-    if !name.ends_with(".csv") && !name.ends_with(".json") {
+    if name.ends_with(".json") {
+        let remedy = "no MP4 file; `ffmpeg -i VIDEO -c copy VIDEO.mp4` makes one of what ffprobe reads";
+        return Err(table.error("source", format!("\"{name}\" is {remedy}")));
+    }
+    if !name.ends_with(".csv") {
         return media::parse_mp4(&bytes).map_err(failed);
     }
     let text =
         std::str::from_utf8(&bytes).map_err(|_| table.error("source", format!("\"{name}\" is not a text file")))?;
-    if name.ends_with(".json") { media::parse_ffprobe(text) } else { FrameTable::parse(text) }.map_err(failed)
+    FrameTable::parse(text).map_err(failed)
 }
 
 /// Looped to the duration, scaled to the rate.

@@ -13,7 +13,6 @@ const SEEKS: Kind = Kind::Form(
     |text| Seek::parse_list(text).map(drop),
 );
 
-/// `[viewer]`.
 pub const VIEWER: TableSpec = TableSpec::new(
     "viewer",
     "Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of its own.",

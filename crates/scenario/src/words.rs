@@ -1,7 +1,6 @@
 //! Words of a document that stand for a choice of the code: each with what it means, written once for the check, the reference and the
 //! reader.
 
-/// Word, what it means, what it stands for.
 pub type Words<T, const N: usize> = [(&'static str, &'static str, T); N];
 
 /// The words and what they mean, for a declaration.
@@ -20,7 +19,6 @@ pub fn meaning<T: Copy, const N: usize>(words: &Words<T, N>, word: Option<&str>)
     words.iter().find(|(name, ..)| Some(*name) == word).map(|(.., meaning)| *meaning)
 }
 
-/// The word for it.
 pub fn word_of<T: PartialEq, const N: usize>(words: &Words<T, N>, meaning: T) -> &'static str {
     words.iter().find(|(.., of)| *of == meaning).expect("every choice has its word").0
 }

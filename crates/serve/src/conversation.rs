@@ -24,13 +24,9 @@ use std::time::SystemTime;
 /// An answer that has arrived in whole.
 #[derive(Debug)]
 pub struct Access {
-    /// The client.
     pub remote: SocketAddr,
-    /// First line of the request.
     pub request: String,
-    /// Status code.
     pub status: u16,
-    /// Bytes of the body.
     pub body_bytes: u64,
     /// From the first byte of the request to the acknowledgement of the last one of the answer.
     pub took: Duration,
@@ -46,15 +42,12 @@ impl Access {
         Access { remote, request, status, body_bytes, took: Duration::ZERO, clear_end: 0, end: 0, asked }
     }
 
-    /// It has arrived.
     pub(crate) fn arrived(self, now: Time) -> Access {
         Access { took: now.saturating_since(self.asked), ..self }
     }
 }
 
-/// See the module.
 pub struct Conversation {
-    /// What carries the bytes.
     pub transport: Box<dyn Segments>,
     /// Its paths, by index.
     pub paths: Vec<AddressPair>,
@@ -81,7 +74,6 @@ pub struct Conversation {
     reports: Vec<String>,
     /// The response on its way is written as its client asked.
     paced: Option<Paced>,
-    /// When more of it may be.
     next_write: Time,
     /// Bytes of the stream handed to the transport.
     written: u64,
@@ -94,7 +86,6 @@ pub struct Conversation {
     /// When the first byte of the request at hand came.
     asked: Option<Time>,
     buffer: Vec<u8>,
-    /// Answers on their way.
     answers: VecDeque<Access>,
 }
 
@@ -103,7 +94,6 @@ const MOST_UNSENT: u64 = 32 * 1024;
 /// Answers on their way that are kept for the log.
 const MOST_ANSWERS: usize = 64;
 
-/// How far the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Serving,
@@ -189,7 +179,6 @@ impl Conversation {
         self.doubt.as_ref()
     }
 
-    /// A segment has come, with its payload.
     pub fn handle_segment(
         &mut self,
         now: Time,
@@ -329,7 +318,6 @@ impl Conversation {
             || (self.asked.is_none() && self.acked == self.outgoing.end() && self.has_written_all())
     }
 
-    /// Requests answered.
     pub fn requests(&self) -> u64 {
         self.http.requests + self.two.as_ref().map_or(0, |two| two.requests)
     }
@@ -342,7 +330,6 @@ impl Conversation {
         self.incoming.footprint() + unchecked + opened + two + 64 * self.outgoing.pieces()
     }
 
-    /// End it now, with a reset.
     pub fn abort(&mut self, now: Time) {
         self.transport.abort(now);
         self.take_events();
@@ -384,7 +371,6 @@ impl Conversation {
         readable > 0
     }
 
-    /// Whether something was read.
     fn read_request(&mut self, now: Time, store: &Store) -> bool {
         let has_opened = self.open(now);
         if self.secure.as_ref().is_some_and(Secure::is_http2) {

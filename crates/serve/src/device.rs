@@ -10,7 +10,6 @@ use std::path::Path;
 /// Packets that the device keeps for us before it drops.
 const TRANSMIT_QUEUE: u32 = 20_000;
 
-/// A device that is open.
 pub struct Device {
     file: File,
     /// Packets that the kernel would not take.

@@ -20,7 +20,6 @@ use std::time::SystemTime;
 /// Most bytes of reports in one request.
 const MOST_REPORT_BYTES: usize = 64 * 1024;
 
-/// What is to be sent.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Status line and headers, or an interim response.
@@ -44,14 +43,12 @@ pub struct Answer {
 /// What some input came to.
 #[derive(Debug, Default)]
 pub struct Step {
-    /// Bytes of it that are done with.
     pub consumed: usize,
     /// The answer, if one is due.
     pub answer: Option<Answer>,
 }
 
 impl Answer {
-    /// One more header.
     pub fn add(&mut self, name: &str, value: &str) {
         self.head.truncate(self.head.len() - "\r\n".len());
         let _ = write!(self.head, "{name}: {value}\r\n\r\n");
@@ -62,7 +59,6 @@ impl Answer {
 #[derive(Debug, Default)]
 pub struct Http {
     upload: Option<Upload>,
-    /// Requests answered.
     pub requests: u64,
 }
 
@@ -216,7 +212,6 @@ fn client_data(asked: &Asked) -> Option<Cmcd> {
     found.into_iter().find(|cmcd| *cmcd != Cmcd::default())
 }
 
-/// Changes when the file does.
 fn entity_tag(found: &Found) -> String {
     let since = found.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("\"{:x}-{:x}\"", since.as_nanos(), found.len)

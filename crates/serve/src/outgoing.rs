@@ -7,17 +7,13 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// Where bytes come from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Memory.
     Bytes(Arc<[u8]>),
-    /// A file, from this place on.
     File(Arc<File>, u64),
 }
 
 impl Source {
-    /// What lies behind its first `bytes`.
     pub fn behind(self, bytes: u64) -> Source {
         match self {
             Source::Bytes(all) => Source::Bytes(all[bytes as usize..].into()),
@@ -74,7 +70,6 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Append `len` bytes.
     pub fn push(&mut self, len: u64, source: Source) {
         if len > 0 {
             self.pieces.push_back(Piece { start: self.end, len, source });
@@ -119,7 +114,6 @@ impl Outgoing {
         }
     }
 
-    /// Pieces held.
     pub fn pieces(&self) -> usize {
         self.pieces.len()
     }

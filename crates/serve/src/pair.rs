@@ -4,12 +4,9 @@ use playpath_transport::codec::{self, EncodeError, Envelope, Packet, Payload};
 use playpath_transport::{Flags, Segment, SynOptions};
 use std::net::SocketAddr;
 
-/// See the module.
 #[derive(Debug)]
 pub struct AddressPair {
-    /// Own address and port.
     pub local: SocketAddr,
-    /// The peer's.
     pub remote: SocketAddr,
     /// Window scales: what the peer's SYN told, and what ours does. Both or none (RFC 7323 section 2.2).
     peer_scale: Option<u8>,

@@ -18,7 +18,6 @@ const MOST_CONVERSATIONS: usize = 4096;
 const MOST_SAMPLES: usize = 200_000;
 const MOST_SWITCHES: usize = 1_000_000;
 
-/// In the order of [`sample_of`].
 const COLUMNS: [&str; 20] = [
     "time_s",
     "ca_state",
@@ -77,17 +76,14 @@ struct PathRecord {
 }
 
 impl Recorder {
-    /// Sample at this interval.
     pub fn new(interval: Duration) -> Recorder {
         Recorder { interval, due: Time::ZERO, conversations: BTreeMap::new(), left_out: 0 }
     }
 
-    /// When the next sample is due.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// The next sample is taken at `now`.
     pub fn begin_sample(&mut self, now: Time) {
         self.due = (self.due + self.interval).max(now);
     }
@@ -119,7 +115,6 @@ impl Recorder {
         }
     }
 
-    /// Look at a connection.
     pub fn note(&mut self, now: Time, id: u64, conversation: &mut Conversation) {
         let Some(record) = self.record_of(id) else { return };
         record.opened_s = conversation.opened.as_secs_f64();
@@ -145,7 +140,6 @@ impl Recorder {
         }
     }
 
-    /// All of it.
     pub fn to_json(&self) -> Value {
         let conversations: Vec<Value> = self.conversations.values().map(ConversationRecord::to_json).collect();
         json!({ "connections": conversations, "left_out": self.left_out })
@@ -280,7 +274,6 @@ fn counts_of(totals: &Totals, acked_bytes: u64) -> Value {
     })
 }
 
-/// Those of a path among several.
 fn add_counts(counts: &mut Value, stats: &PathStats) {
     counts["scheduled_packets"] = json!(stats.scheduled_packets);
     counts["reinjections"] = json!(stats.reinjected_packets);
@@ -298,7 +291,6 @@ fn level_of(stats: &LevelStats) -> Value {
     })
 }
 
-/// In the log's words.
 fn switch_of(switch: &Switch) -> Value {
     let mbps = |side: &SwitchSide| side.window_rate() * f64::from(switch.mss) * 8e-6;
     json!({

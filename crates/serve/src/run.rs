@@ -13,14 +13,13 @@ use playpath_video::cmcd::collected;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
-/// The largest IP packet.
 const MOST_PACKET: usize = 65_536;
 
 /// Serve until told to end.
@@ -42,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let url = format!("{scheme}://{}:{}/", settings.addresses[0], settings.port);
     let mut said = json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });
     spki.into_iter().for_each(|spki| said["spki"] = spki.into());
-    say(&said)?;
+    announce(&said)?;
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
     arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
@@ -60,6 +59,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut looped = Loop { server, device, logs, clock: Clock::start(), buffer: vec![0; MOST_PACKET], out };
     drive(&mut looped, &signals, stdin.as_ref())?;
     looped.end(arguments.record.as_deref())
+}
+
+/// Where it serves: at a terminal in words that can be copied, else a line of JSON for the program that started it.
+pub(crate) fn announce(said: &Value) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { say(&in_words(said)) } else { say(said) }
+}
+
+fn in_words(said: &Value) -> String {
+    let text = |key: &str| said[key].as_str();
+    let (sender, url) = (text("sender").unwrap_or_default(), text("url").unwrap_or_default());
+    let watch = text("chromium").map_or(String::new(), |line| format!("\nwatch it in Chromium:\n\n  {line}\n"));
+    format!("{sender} serves at {url} (Ctrl-C ends it){watch}")
 }
 
 pub(crate) fn create(file: &Path) -> Result<File, Failure> {
@@ -86,7 +97,6 @@ impl Logs {
         self.accesses.iter_mut().for_each(|log| drop(writeln!(log, "{}", log_line(access))));
     }
 
-    /// A player has reported.
     pub fn write_report(&mut self, peer: SocketAddr, report: &str) {
         let line = |report| collected(since_epoch_s(), peer, report);
         self.reports.iter_mut().for_each(|log| drop(writeln!(log, "{}", line(report))));
@@ -109,13 +119,11 @@ impl Clock {
 
 /// A server with the device or socket that its packets come from.
 pub(crate) trait Serves {
-    /// What is waited for.
     fn source(&self) -> &impl AsFd;
     fn clock(&self) -> &Clock;
     /// Timers that are due, and what leaves then.
     fn handle_timeout(&mut self);
     fn poll_timeout(&self) -> Time;
-    /// Packets are there.
     fn read(&mut self) -> Result<(), Failure>;
 }
 
@@ -146,7 +154,6 @@ fn log_line(access: &Access) -> Value {
     })
 }
 
-/// What a wait came to.
 enum Woken {
     Packet,
     Time,

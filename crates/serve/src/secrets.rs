@@ -13,7 +13,6 @@ pub trait Secrets: Send {
         Ok(u32::from_ne_bytes(random()?))
     }
 
-    /// Key of an MPTCP connection.
     fn key(&mut self) -> Result<u64> {
         Ok(u64::from_ne_bytes(random()?))
     }
@@ -24,7 +23,6 @@ pub trait Secrets: Send {
     }
 }
 
-/// The kernel's.
 pub struct Random;
 
 impl Secrets for Random {}

@@ -10,14 +10,12 @@ use rustls::{ServerConfig, ServerConnection};
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-/// Payload of a full record.
 const RECORD: u64 = 1 << 14;
 
 /// The peer broke TLS's rules, or a file is not what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
-/// See the module.
 pub struct Secure {
     tls: ServerConnection,
     /// What came, opened, and was not read.
@@ -46,7 +44,6 @@ impl Secure {
         Ok(())
     }
 
-    /// What came, opened.
     pub fn opened(&self) -> &[u8] {
         &self.opened
     }
@@ -72,12 +69,10 @@ impl Secure {
         self.clear.end() - self.sealed
     }
 
-    /// All of it was sealed.
     pub fn has_sealed_all(&self) -> bool {
         self.sealed == self.clear.end() && !self.tls.wants_write()
     }
 
-    /// Bytes of it that were sealed.
     pub fn sealed(&self) -> u64 {
         self.sealed
     }

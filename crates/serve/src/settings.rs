@@ -9,21 +9,15 @@ use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// See the module.
 pub struct Settings {
     /// Congestion control and scheduler.
     pub sender: SenderSpec,
-    /// Settings of its TCP.
     pub tcp: Arc<Config>,
     /// Own addresses; packets for others are not answered.
     pub addresses: Vec<IpAddr>,
-    /// Port.
     pub port: u16,
-    /// Largest packet.
     pub mtu: u32,
-    /// What strangers may take.
     pub limits: Limits,
-    /// Clients may speak MPTCP.
     pub mptcp: bool,
     /// TLS, if it is spoken.
     pub tls: Option<Arc<ServerConfig>>,
@@ -31,7 +25,6 @@ pub struct Settings {
     pub alt_svc: Option<String>,
 }
 
-/// What strangers may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Connections at a time; beyond them idle ones go first, then new ones are refused.
@@ -40,7 +33,6 @@ pub struct Limits {
     pub half_open: usize,
     /// QUIC: so many half-open ones are let in without a proof of their address; from then on strangers get a Retry first.
     pub half_open_unproven: usize,
-    /// For a handshake.
     pub open_timeout: Duration,
     /// From the first byte of a request to the last of its head.
     pub request_timeout: Duration,

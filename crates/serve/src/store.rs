@@ -7,23 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// A folder, or one file.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
     is_file: bool,
 }
 
-/// A file that was asked for.
 #[derive(Debug)]
 pub struct Found {
-    /// Open.
     pub file: Arc<File>,
-    /// Bytes.
     pub len: u64,
-    /// When it was changed last.
     pub modified: SystemTime,
-    /// Media type.
     pub media_type: String,
 }
 

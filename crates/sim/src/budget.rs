@@ -10,11 +10,9 @@ use playpath_units::Time;
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Virtual time.
     pub now: Time,
     /// When it will probably end: a video when it has been played without a stall, and at the limit if it has not.
     pub expected_end: Time,
-    /// Events handled so far.
     pub events: u64,
 }
 
@@ -27,7 +25,6 @@ pub const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
 /// The most rows of a time series: a gigabyte for a flow.
 const MOST_SAMPLES: u64 = 10_000_000;
 
-/// The budget of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     limit: Time,

@@ -20,7 +20,6 @@ pub struct CapturedPacket {
     pub ip_bytes: u32,
 }
 
-/// A capture under way.
 #[derive(Default)]
 pub struct Capture {
     pub packets: Vec<CapturedPacket>,

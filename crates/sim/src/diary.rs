@@ -20,7 +20,6 @@ pub fn watched(control: Box<dyn CongestionControl>, path: u8, diary: Option<&Dia
     }
 }
 
-/// What was written.
 pub fn close(diary: &Diary) -> Vec<WindowEvent> {
     std::mem::take(&mut *diary.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }

@@ -46,7 +46,6 @@ struct Alarm {
     lane: Lane,
 }
 
-/// The queue of all owners' next events.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     trees: [Tournament; 2],
@@ -56,7 +55,6 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// A further owner, disarmed.
     pub fn add_owner(&mut self, lane: Lane) -> Owner {
         let leaf = self.trees[lane as usize].add_leaf();
         self.alarms.push(Alarm { wanted: Time::MAX, entered: Time::MAX, leaf, lane });
@@ -95,7 +93,6 @@ impl EventQueue {
         }
     }
 
-    /// Makes the owner's entry one for `time`.
     #[inline(always)]
     fn enter(&mut self, owner: Owner, time: Time) {
         let alarm = &mut self.alarms[owner as usize];
@@ -110,7 +107,6 @@ impl EventQueue {
 struct Tournament {
     /// Node 1 has the winner, node n's children are 2n and 2n + 1; the second half are the leaves. Node 0 is not used.
     nodes: Vec<Entry>,
-    /// Leaves given out.
     used: usize,
 }
 

@@ -14,7 +14,6 @@ use playpath_units::{Duration, Time};
 const HIDDEN_BUFFER: &str = "what waited in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";
 
-/// The measurements of a finished run.
 pub fn measure(mut simulation: Simulation) -> Measurements {
     let end = simulation.net.now;
     simulation.net.end();
@@ -81,7 +80,6 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     }
 }
 
-/// Sessions that have begun.
 fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
     let begun = simulation.apps.iter().filter_map(|app| match app {
         App::Video(session) if session.is_started() => Some(session),

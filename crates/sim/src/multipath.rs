@@ -27,7 +27,6 @@ use std::sync::Arc;
 /// What arrived at the client over one path.
 #[derive(Clone, Debug)]
 pub struct PathCount {
-    /// Name of the path.
     pub name: String,
     pub arrived_wire_bytes: u64,
 }
@@ -40,7 +39,6 @@ pub struct SwitchCounts {
     pub discard_predicted: u64,
 }
 
-/// Watches the switches of one flow.
 pub struct SwitchWatch {
     pub counts: SwitchCounts,
     /// λ_r, once the application has told it.
@@ -50,7 +48,6 @@ pub struct SwitchWatch {
     pub events: Option<Vec<SwitchEvent>>,
 }
 
-/// Where the pictures lie in the stream.
 struct Pictures {
     media: Arc<Media>,
     /// Data offset of the file's first byte.

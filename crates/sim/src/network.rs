@@ -305,9 +305,13 @@ impl Network {
     /// Delivers what has come through a link.
     #[inline]
     pub fn run_link(&mut self, id: LinkId) {
-        while self.links[id as usize].poll_timeout() <= self.now {
+        let due = loop {
             let link = &mut self.links[id as usize];
-            let Some((_, place)) = link.poll_place(self.now) else { break };
+            let due = link.poll_timeout();
+            if due > self.now {
+                break due;
+            }
+            let Some((_, place)) = link.poll_place(self.now) else { break link.poll_timeout() };
             match self.hops[link.delivered(place).hop as usize] {
                 ARRIVED => self.deliver(id, place),
                 next => {
@@ -319,8 +323,8 @@ impl Network {
                     }
                 }
             }
-        }
-        self.rearm_link(id);
+        };
+        self.rearm_link(id, due);
     }
 
     /// An endpoint's timer is due.
@@ -331,8 +335,7 @@ impl Network {
     }
 
     #[inline]
-    fn rearm_link(&mut self, id: LinkId) {
-        let due = self.links[id as usize].poll_timeout();
+    fn rearm_link(&mut self, id: LinkId, due: Time) {
         self.events.arm(self.link_owners[id as usize], due);
     }
 
@@ -342,8 +345,9 @@ impl Network {
         let link = &mut self.links[id as usize];
         let armed = link.poll_timeout();
         link.handle_made(self.now, wire_bytes, make);
-        if link.poll_timeout() != armed {
-            self.rearm_link(id);
+        let due = link.poll_timeout();
+        if due != armed {
+            self.rearm_link(id, due);
         }
     }
 

@@ -35,17 +35,14 @@ pub struct PacketLog {
     drops: Vec<Lost>,
     /// Data sequence number of the first byte, under MPTCP.
     first_data_seq: Option<u64>,
-    /// End of the data sent.
     data_end: u64,
     streams: Vec<Stream>,
 }
 
-/// A path's own stream.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     /// Number of the first data byte, as the transport counts; none while no data was sent.
     first_seq: Option<u32>,
-    /// End of what was sent.
     end: u64,
     /// Largest payload sent.
     mss: u32,

@@ -162,7 +162,6 @@ impl Probe {
         }
     }
 
-    /// All series of the run.
     pub fn finish(self) -> Vec<Series> {
         self.flows.into_iter().chain(self.links).chain(self.players).flatten().map(Table::finish).collect()
     }

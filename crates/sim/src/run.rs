@@ -13,11 +13,9 @@ use playpath_transport::quic::qlog::MakeLog;
 /// How a run is played, besides what the scenario says.
 #[derive(Default)]
 pub struct Options<'a> {
-    /// What it keeps.
     pub recording: Recording<'a>,
     /// Takes the place of the sender's congestion control.
     pub prototype: Option<Prototype>,
-    /// Looks on, and may end it.
     pub watch: Option<&'a mut Watch<'a>>,
 }
 

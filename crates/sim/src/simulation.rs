@@ -14,7 +14,6 @@ use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use std::sync::Arc;
 
-/// A run in progress.
 pub struct Simulation<'s> {
     pub scenario: &'s Scenario,
     pub net: Network,
@@ -22,7 +21,6 @@ pub struct Simulation<'s> {
     pub probe: Probe,
     /// End of the run at the latest.
     pub limit: Time,
-    /// Links of each path.
     path_links: Vec<PathLinks>,
     probe_owner: Owner,
     seed: RootSeed,

@@ -17,7 +17,6 @@ pub enum Tracing {
 /// What a run keeps, of its series which and how often.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recording<'a> {
-    /// How much.
     pub tracing: Tracing,
     /// Of the series those alone whose names begin so, and not what the controls did; all if `None`.
     pub series: Option<&'a [String]>,

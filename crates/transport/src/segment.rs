@@ -21,17 +21,13 @@ impl Flags {
     pub const FIN: Flags = Flags(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Flags = Flags(0x02);
-    /// Reset the connection.
     pub const RST: Flags = Flags(0x04);
-    /// Push.
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgement field is significant.
     pub const ACK: Flags = Flags(0x10);
-    /// ECN-Echo.
     pub const ECE: Flags = Flags(0x40);
     /// Congestion Window Reduced.
     pub const CWR: Flags = Flags(0x80);
-    /// Accurate ECN.
     pub const AE: Flags = Flags(0x100);
 
     /// The counter in AE, CWR and ECE (RFC 9768 §3.2.2), 0 to 7.
@@ -43,15 +39,12 @@ impl Flags {
         Flags(self.0 & !(7 << 6) | (counter as u16 & 7) << 6)
     }
 
-    /// All flags of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-    /// Any flag of `other` is set.
     pub const fn intersects(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
-    /// `self` and `other` together.
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
@@ -60,7 +53,7 @@ impl Flags {
 /// ECN codepoint of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion is told by dropping.
+    /// Not ECN-capable: congestion is shown by dropping.
     #[default]
     NotEct,
     /// ECN-capable, ECT(1).
@@ -74,9 +67,7 @@ pub enum Ecn {
 /// Timestamps option (RFC 7323 §3). Clock: microseconds, modulo 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timestamps {
-    /// TSval.
     pub value: u32,
-    /// TSecr.
     pub echo: u32,
 }
 
@@ -98,7 +89,6 @@ impl SackBlocks {
         self.count += 1;
         true
     }
-    /// Drop the last block.
     pub fn pop(&mut self) {
         self.count = self.count.saturating_sub(1);
         self.blocks[usize::from(self.count)] = (0, 0);
@@ -107,7 +97,6 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count.min(4))]
     }
-    /// Number of blocks.
     pub const fn len(&self) -> usize {
         self.count as usize
     }
@@ -122,8 +111,8 @@ impl SackBlocks {
 pub struct AccEcn {
     /// ECT(1), CE, ECT(0) (AccECN1) in place of ECT(0), CE, ECT(1) (AccECN0).
     is_reversed: bool,
-    /// Counters told: the first of that order, at most three.
-    told: u8,
+    /// How many counters there are: the first of that order, at most three.
+    count: u8,
     /// Low bytes of the counters in the order of the option; 24 bits each, so that a segment stays small.
     counters: [[u8; 3]; 3],
 }
@@ -132,43 +121,43 @@ impl AccEcn {
     /// Kinds of the two orders (RFC 9768 §7).
     pub const KINDS: [u8; 2] = [172, 174];
 
-    /// The first `told` counters of (ECT(0), CE, ECT(1)), or of the reverse order.
-    pub fn new(counters: [u32; 3], is_reversed: bool, told: u8) -> AccEcn {
+    /// The first `count` counters of (ECT(0), CE, ECT(1)), or of the reverse order.
+    pub fn new(counters: [u32; 3], is_reversed: bool, count: u8) -> AccEcn {
         let low = |counter: u32| [(counter >> 16) as u8, (counter >> 8) as u8, counter as u8];
-        let mut option = AccEcn { is_reversed, told: told.min(3), counters: [[0; 3]; 3] };
-        for i in 0..usize::from(option.told) {
+        let mut option = AccEcn { is_reversed, count: count.min(3), counters: [[0; 3]; 3] };
+        for i in 0..usize::from(option.count) {
             option.counters[i] = low(counters[if is_reversed { 2 - i } else { i }]);
         }
         option
     }
 
-    /// Of (ECT(0), CE, ECT(1)) those that are told.
+    /// Of (ECT(0), CE, ECT(1)) those that are there.
     pub fn counters(&self) -> [Option<u32>; 3] {
         std::array::from_fn(|i| {
             let at = if self.is_reversed { 2 - i } else { i };
             let [high, middle, low] = self.counters[at].map(u32::from);
-            (at < usize::from(self.told)).then_some(high << 16 | middle << 8 | low)
+            (at < usize::from(self.count)).then_some(high << 16 | middle << 8 | low)
         })
     }
 
     /// Kind and body as they are sent.
     pub fn encoded(&self) -> (u8, &[[u8; 3]]) {
-        (AccEcn::KINDS[usize::from(self.is_reversed)], &self.counters[..usize::from(self.told)])
+        (AccEcn::KINDS[usize::from(self.is_reversed)], &self.counters[..usize::from(self.count)])
     }
 
     /// From the body of an option; whole counters count, the rest is padding (RFC 9768 §3.2.3).
     pub fn decoded(is_reversed: bool, body: &[u8]) -> AccEcn {
-        let mut option = AccEcn { is_reversed, told: 0, counters: [[0; 3]; 3] };
+        let mut option = AccEcn { is_reversed, count: 0, counters: [[0; 3]; 3] };
         for (counter, &bytes) in option.counters.iter_mut().zip(body.as_chunks().0) {
             *counter = bytes;
-            option.told += 1;
+            option.count += 1;
         }
         option
     }
 
     /// Kind, length and counters.
     pub const fn encoded_bytes(&self) -> u32 {
-        2 + 3 * self.told as u32
+        2 + 3 * self.count as u32
     }
 }
 
@@ -183,32 +172,23 @@ pub struct SynOptions {
     pub sack_permitted: bool,
 }
 
-/// One TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// Sequence number of the first payload byte (or of SYN or FIN).
     pub seq: u32,
-    /// Acknowledgement number.
     pub ack: u32,
-    /// Payload bytes.
     pub payload_len: u32,
     /// Receive window in bytes, unscaled.
     pub window: u32,
-    /// Header flags.
     pub flags: Flags,
-    /// IP codepoint.
     pub ecn: Ecn,
     /// Header bytes by the sender's profile; zero: computed from the options.
     pub fixed_header_bytes: u8,
-    /// Options of a SYN.
     pub syn_options: SynOptions,
-    /// Timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks.
     pub sack: SackBlocks,
     /// Bytes under each ECN codepoint.
     pub accecn: Option<AccEcn>,
-    /// MPTCP option.
     pub mptcp: MptcpOption,
 }
 

@@ -16,15 +16,12 @@
 pub struct Tls {
     /// ClientHello; over QUIC with its transport parameters.
     pub client_hello: u32,
-    /// ServerHello.
     pub server_hello: u32,
     /// EncryptedExtensions; over QUIC with the server's transport parameters.
     pub encrypted_extensions: u32,
     /// Certificate: the chain.
     pub certificate: u32,
-    /// CertificateVerify.
     pub certificate_verify: u32,
-    /// Finished.
     pub finished: u32,
     /// NewSessionTicket messages.
     pub ticket: u32,
@@ -79,7 +76,6 @@ impl Tls {
     pub fn first_records(&self) -> u64 {
         RECORD_HEADER + u64::from(self.client_hello)
     }
-    /// The server's.
     pub fn server_records(&self) -> u64 {
         RECORD_HEADER + u64::from(self.server_hello) + CHANGE_CIPHER_SPEC + in_records(u64::from(self.server_flight()))
     }
@@ -87,7 +83,6 @@ impl Tls {
     pub fn last_records(&self) -> u64 {
         CHANGE_CIPHER_SPEC + in_records(u64::from(self.finished))
     }
-    /// The server's tickets.
     pub fn ticket_records(&self) -> u64 {
         in_records(u64::from(self.ticket))
     }

@@ -227,23 +227,46 @@ fn ecn_reduces_without_loss() {
     assert!(stats.congestion_events > 2 && stats.packets_lost == 0, "{stats:?}");
 }
 
+/// A lost ticket travels again beside new data: none of the streams' bytes were sent again.
+#[test]
+fn a_ticket_sent_again_is_no_data() {
+    let is_ticket = |frame: &Frame| matches!(frame, Frame::Crypto { .. });
+    let mut lost = 0;
+    let mut pair = pair(
+        |_| {},
+        |_, _, datagram| {
+            let carries =
+                datagram.packet.kind == Kind::OneRtt && datagram.packet.frames.as_slice().iter().any(is_ticket);
+            lost += u32::from(carries);
+            !carries || lost > 1
+        },
+    );
+    fetch(&mut pair, 200_000);
+    let stats = pair.server.stats();
+    assert!(lost >= 2, "it is sent again");
+    assert_eq!((stats.retransmitted_bytes, stats.retransmitted_packets), (0, 0), "{stats:?}");
+}
+
 /// Paced at 1.25 of the window's rate a round's packets spread over 4/5 of it; no more than a burst back to back. A control that wants
 /// packets to leave one by one, as Slack does, gets no burst: 2 x 72 kB / 100 ms, as it paces slow start, are 46 ms. A stack may have
-/// smaller bursts for a control's own rate, as ngtcp2 for BBR's, or not ask for it, as quinn.
+/// smaller bursts for a control's own rate, as ngtcp2 for BBR's, or not ask for it, as quinn. In debt six bursts of ten leave, a pause of
+/// 10 x 1.2 kB x 115 ms (smoothed, with the ACK's delay) / (1.25 x 72 kB) = 15.3 ms after each of the first five: 77 ms,
+/// in whole milliseconds each.
 #[test]
 fn pacing_spreads_a_window() {
     // 66 kB, the first 12 kB at once, the rest at 1.25 × 72 kB / 100 ms: 60 ms.
     let bucket = OwnRate::Bucket { interval: Duration::from_millis(1), least: 2 };
-    for (control, own_rate, most, expected) in [
-        ("newreno", OwnRate::Taken, 11, 50.0..70.0),
-        ("slack", OwnRate::Taken, 1, 40.0..60.0),
-        ("bbr", bucket, 3, 40.0..60.0),
-        ("bbr", OwnRate::Ignored, 11, 50.0..70.0),
+    for (control, own_rate, in_debt, most, expected) in [
+        ("newreno", OwnRate::Taken, None, 11, 50.0..70.0),
+        ("newreno", OwnRate::Taken, Some(Duration::from_millis(1)), 10, 76.0..78.0),
+        ("slack", OwnRate::Taken, None, 1, 40.0..60.0),
+        ("bbr", bucket, None, 3, 40.0..60.0),
+        ("bbr", OwnRate::Ignored, None, 11, 50.0..70.0),
     ] {
         let [client, server] = ends_with(control, |config| {
             config.initial_window = 60.0;
             config.pacing.max_burst = 10;
-            config.pacing.own_rate = own_rate;
+            (config.pacing.own_rate, config.pacing.in_debt) = (own_rate, in_debt);
         });
         let mut times = vec![];
         let start = Time::from_millis(100);

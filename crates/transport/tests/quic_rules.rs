@@ -31,6 +31,22 @@ fn packet_threshold() {
     assert!(lone.server.stats().retransmitted_bytes > 1000);
 }
 
+/// RFC 9002 §6.1.1 lets a stack wait for more than three packets: ngtcp2 waits until half of what is in flight came after one. Of
+/// twelve packets, with eight left in flight, four.
+#[test]
+fn packet_threshold_by_flight() {
+    let mut lone = Lone::new(|config| {
+        unpaced(config);
+        (config.loss.most_by_flight, config.initial_window) = (256, 20.0);
+    });
+    let base = lone.send(12)[0];
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(base + 1, base + 3)]);
+    assert_eq!(lone.server.stats().packets_lost, 0);
+    lone.ack(&[(base + 1, base + 4)]);
+    assert_eq!(lone.server.stats().packets_lost, 1);
+}
+
 /// RFC 9000 §13.3: a lost packet whose bytes need two, as the first one has to carry an ACK as well, was sent again once, and its bytes once.
 #[test]
 fn bytes_left_over_are_no_further_packet() {

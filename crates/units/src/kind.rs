@@ -14,7 +14,6 @@ pub enum Kind {
         low: f64,
         /// Most; the largest number stands for no limit.
         high: f64,
-        /// For people.
         unit: &'static str,
     },
     /// A whole number of this range, inclusive.
@@ -23,16 +22,12 @@ pub enum Kind {
         low: u64,
         /// Most; the largest number stands for no limit.
         high: u64,
-        /// For people.
         unit: &'static str,
     },
-    /// A switch.
     Flag,
-    /// One of a few words.
     Word(&'static [&'static str]),
     /// One of a few words, each with what it means.
     Described(&'static [(&'static str, &'static str)]),
-    /// A time.
     Time,
     /// A time above zero.
     PositiveTime,
@@ -42,19 +37,15 @@ pub enum Kind {
     Size,
     /// A share, in per cent.
     Share,
-    /// A limit of a queue.
     Limit,
     /// A file: its name, or a table with its `content` where a scenario is resolved.
     File,
-    /// Any text.
     Text,
     /// A list of texts; one alone may stand without brackets.
     Texts,
     /// A text of its own form: what may be typed, and the check.
     Form(&'static str, fn(&str) -> Result<(), String>),
-    /// A table.
     Table(&'static TableSpec),
-    /// A list of tables.
     Tables(&'static TableSpec),
     /// A name of the table's choice, or the table.
     Named(&'static TableSpec),
@@ -112,7 +103,6 @@ impl Kind {
         }
     }
 
-    /// What it is, in a word or two.
     pub fn noun(&self) -> String {
         match *self {
             Kind::Number { .. } => "number",

@@ -12,7 +12,8 @@ pub fn unknown<'n>(what: &str, name: &str, allowed: impl IntoIterator<Item = &'n
 
 /// The nearest of `names`, if it is near enough to be what was meant: a third of the letters and one more.
 pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let (distance, found) = names.into_iter().map(|n| (edit_distance(name, n), n)).min()?;
+    let folded = name.to_lowercase();
+    let (distance, found) = names.into_iter().map(|n| (strsim::levenshtein(&folded, &n.to_lowercase()), n)).min()?;
     (distance <= 1 + name.chars().count() / 3).then_some(found)
 }
 
@@ -31,23 +32,6 @@ pub fn own_reference(text: &str) -> Option<(&str, &str)> {
 
 fn is_identifier(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_')
-}
-
-/// Levenshtein distance, case folded.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitution = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitution.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

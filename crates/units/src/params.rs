@@ -52,7 +52,6 @@ impl ParamSpec {
             idle_with: &[],
         }
     }
-    /// A number within `range`.
     pub const fn number(
         name: &'static str,
         default: f64,
@@ -74,11 +73,9 @@ impl ParamSpec {
         let default = ParamValue::Number(default as f64);
         ParamSpec { default, ..ParamSpec::new(name, Kind::Whole { low, high, unit }, doc) }
     }
-    /// A switch.
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> ParamSpec {
         ParamSpec { default: ParamValue::Flag(default), ..ParamSpec::new(name, Kind::Flag, doc) }
     }
-    /// One of a few words.
     pub const fn word(
         name: &'static str,
         default: &'static str,
@@ -92,7 +89,6 @@ impl ParamSpec {
         ParamSpec { default: ParamValue::Word(default), ..ParamSpec::new(name, kind, doc) }
     }
 
-    /// The same, which must be given.
     pub const fn needed(self) -> ParamSpec {
         ParamSpec { is_needed: true, ..self }
     }
@@ -104,7 +100,6 @@ impl ParamSpec {
     pub const fn or(self, word: &'static str) -> ParamSpec {
         ParamSpec { or: word, ..self }
     }
-    /// The same with an example.
     pub const fn example(self, example: &'static str) -> ParamSpec {
         ParamSpec { example, ..self }
     }
@@ -121,7 +116,6 @@ impl ParamSpec {
     pub const fn idle_with(self, idle_with: &'static [(&'static str, &'static str)]) -> ParamSpec {
         ParamSpec { idle_with, ..self }
     }
-    /// The same, known from this version on.
     pub const fn since(self, since: &'static str) -> ParamSpec {
         ParamSpec { since, ..self }
     }
@@ -197,12 +191,9 @@ impl ParamSpec {
     }
 }
 
-/// A value of a parameter.
 #[derive(Clone, Copy, PartialEq)]
 pub enum ParamValue<'a> {
-    /// A number.
     Number(f64),
-    /// A switch.
     Flag(bool),
     /// A word, or a quantity as typed.
     Word(&'a str),
@@ -228,7 +219,6 @@ impl fmt::Display for ParamValue<'_> {
     }
 }
 
-/// A value with its own memory.
 #[derive(Clone, Debug)]
 enum OwnedValue {
     Number(f64),
@@ -254,7 +244,6 @@ pub struct Params {
 }
 
 impl Params {
-    /// All defaults.
     pub fn defaults(specs: &'static [ParamSpec]) -> Params {
         let kept = |spec: &ParamSpec| match spec.default {
             ParamValue::Number(x) => OwnedValue::Number(x),

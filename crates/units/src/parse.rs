@@ -1,20 +1,12 @@
 //! Parsing of quantities. A unit is compulsory, except on a bare zero.
 
 use crate::{Bytes, Duration, Kind, QueueLimit, Rate, Ratio};
-use std::fmt;
 use std::str::FromStr;
 
 /// What is wrong with a quantity: one line that says what was read and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ParseError(String);
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for ParseError {}
-
 /// (names of the unit, value in base units)
 type Unit = (&'static [&'static str], f64);
 

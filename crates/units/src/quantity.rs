@@ -61,7 +61,6 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A size in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
@@ -104,9 +103,7 @@ impl fmt::Display for Ratio {
 /// How much a queue may hold: "50 kB", "200 packets", "40 ms" (at the link's rate), "1 bdp" (rate × base RTT of the path).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLimit {
-    /// Bytes.
     Bytes(u64),
-    /// Packets.
     Packets(u64),
     /// Time to drain at the link's rate.
     Time(Duration),

@@ -7,7 +7,6 @@
 use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
-/// The root seed of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootSeed(pub u64);
 
@@ -47,7 +46,6 @@ impl Stream {
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// Uniform in [low, high).
     pub fn uniform_in(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.uniform()
     }

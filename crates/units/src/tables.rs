@@ -8,7 +8,6 @@ use crate::ParamSpec;
 pub struct TableSpec {
     /// Where it stands, as help and reference call it: `path`, `path.up`, `run`.
     pub name: &'static str,
-    /// One line for users.
     pub doc: &'static str,
     /// Its keys, apart from those of its choice.
     pub keys: &'static [ParamSpec],
@@ -31,25 +30,18 @@ pub struct Choice {
     pub default: &'static str,
     /// What it follows from where it is not given; empty: see `default`.
     pub otherwise: &'static str,
-    /// What there is.
     pub variants: fn() -> Vec<Variant>,
 }
 
-/// What can be chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Name.
     pub name: &'static str,
-    /// Other names.
     pub aliases: &'static [&'static str],
-    /// One line for users.
     pub summary: &'static str,
-    /// Its keys.
     pub keys: &'static [ParamSpec],
 }
 
 impl TableSpec {
-    /// A table with these keys.
     pub const fn new(name: &'static str, doc: &'static str, keys: &'static [ParamSpec]) -> TableSpec {
         TableSpec { name, doc, keys, with: &[], choice: None }
     }
@@ -57,7 +49,6 @@ impl TableSpec {
     pub const fn with(self, with: &'static [&'static TableSpec]) -> TableSpec {
         TableSpec { with, ..self }
     }
-    /// The same with a choice.
     pub const fn choosing(self, choice: Choice) -> TableSpec {
         TableSpec { choice: Some(choice), ..self }
     }
@@ -69,7 +60,6 @@ impl TableSpec {
 }
 
 impl Choice {
-    /// The variant of that name.
     pub fn find(&self, name: &str) -> Option<Variant> {
         (self.variants)().into_iter().find(|variant| variant.name == name || variant.aliases.contains(&name))
     }

@@ -12,7 +12,6 @@ pub struct Time(u64);
 pub struct Duration(u64);
 
 impl Time {
-    /// The start of the run.
     pub const ZERO: Time = Time(0);
     /// Later than every event: "never".
     pub const MAX: Time = Time(u64::MAX);
@@ -105,7 +104,6 @@ impl Duration {
     pub fn ratio(self, other: Duration) -> f64 {
         self.0 as f64 / other.0 as f64
     }
-    /// `|self - other|`.
     pub const fn abs_diff(self, other: Duration) -> Duration {
         Duration(self.0.abs_diff(other.0))
     }

@@ -18,7 +18,6 @@ pub enum Prefer {
     Stalls,
     /// The best picture, whatever it stalls.
     Picture,
-    /// The shortest wait at the start.
     Start,
     /// A quality of experience, by its metric.
     Qoe(String),

@@ -67,7 +67,10 @@ pub struct Decision {
     pub tied: Vec<String>,
     /// Undecided.
     pub open: Vec<String>,
-    /// For each other sender not tied, the criterion where it first differs from the best; where viewers weigh several against each
+    /// For each other sender not tied, against whom the next field holds it: the best, or in a race that it left because another was
+    /// proven better, the first of these.
+    pub against: BTreeMap<String, String>,
+    /// For each other sender not tied, the criterion where it first differs from that one; where viewers weigh several against each
     /// other, the one that makes most of the difference.
     pub deciding: BTreeMap<String, String>,
     /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in

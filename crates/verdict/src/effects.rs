@@ -15,7 +15,6 @@ pub struct Choice {
     pub name: String,
     /// In the scenario without choices.
     pub sender: String,
-    /// As it is called.
     pub value: String,
 }
 
@@ -23,9 +22,7 @@ pub struct Choice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// Proven.
     Better,
-    /// Proven.
     Worse,
     /// No difference that a viewer would notice is left.
     Alike,
@@ -47,15 +44,10 @@ pub const OUTCOMES: [(Outcome, &str); 5] = [
 /// A value against the first one, for one sender.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Effect {
-    /// Whose.
     pub sender: String,
-    /// Which.
     pub value: String,
-    /// The first.
     pub against: String,
-    /// How it stands.
     pub outcome: Outcome,
-    /// The two in one line.
     pub sentence: String,
     /// Both figures, where it is better or worse: `stall time 0.3 s, not 0.45 s`.
     pub detail: String,

@@ -75,7 +75,6 @@ pub struct Evidence {
     senders: usize,
     /// Of each pair in both orders, one a seed.
     differences: Vec<Vec<f64>>,
-    /// Number of seeds.
     pub runs: usize,
     permuted: OnceCell<Vec<f32>>,
 }
@@ -98,7 +97,6 @@ impl Evidence {
         Evidence { senders, differences, runs, permuted: OnceCell::new() }
     }
 
-    /// Of a pair, one a seed.
     pub fn differences(&self, one: usize, other: usize) -> &[f64] {
         &self.differences[one * self.senders + other]
     }
@@ -260,7 +258,6 @@ fn self_normalised(differences: &[f64]) -> f64 {
     if total > 0.0 { signed.abs() / total } else { 0.0 }
 }
 
-/// With the sign of the value.
 fn root(value: f64) -> f64 {
     libm::sqrt(value.abs()).copysign(value)
 }

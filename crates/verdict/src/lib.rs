@@ -35,8 +35,8 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// A comparison judged, as JSON: `{decision, verdict, criteria, senders: {name: {metric: summary}}, differences: {name: difference}}`.
-/// `values` is `{sender: {metric: [one a seed]}}`, the seeds in the same order for every sender; a difference is from the best, at
-/// the criterion that decides. `prefer` is what a viewer puts first; where each of several senders has `choices`, the headline says
+/// `values` is `{sender: {metric: [one a seed]}}`, the seeds in the same order for every sender; a difference is from the
+/// one that `decision.against` names, at the criterion that decides. `prefer` is what a viewer puts first; where each of several senders has `choices`, the headline says
 /// what these do for whom. Error: what is wrong with the values.
 pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) -> Result<Value, String> {
     let runs = read(values)?;
@@ -44,10 +44,10 @@ pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) 
     let is_random = !identical_replicas(&runs);
     let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::parse(prefer), Proof::Tests);
     let decision = ranker.decide();
-    let best = ranker.index(&decision.ranking[0]);
     let against = |(sender, name): (&String, &String)| {
         let metric = ranker.criteria.iter().find(|metric| metric.name == name)?;
-        Some((sender.clone(), json!(ranker.difference(ranker.index(sender), best, metric)?)))
+        let other = ranker.index(&decision.against[sender]);
+        Some((sender.clone(), json!(ranker.difference(ranker.index(sender), other, metric)?)))
     };
     let differences: Map<String, Value> = decision.deciding.iter().filter_map(against).collect();
     Ok(json!({

@@ -45,10 +45,8 @@ const FRAME_S: f64 = 0.04;
 /// Pensieve's logarithmic form: 2.66 * 4 s / ln 2.
 const LOGARITHMIC: f64 = 15.35;
 
-/// How a picture is measured.
 struct Picture {
     metric: &'static str,
-    /// One step less of it.
     step: &'static str,
     steps: fn(f64) -> f64,
     /// What a second of stall weighs, where sessions show so much on average.
@@ -127,17 +125,14 @@ impl Preference {
         (most - least > margin).then_some(Preference { picture, played, stall, switched })
     }
 
-    /// The picture's metric.
     pub fn picture(&self) -> &'static str {
         self.picture.metric
     }
 
-    /// What one step less of the picture is.
     pub fn step(&self) -> &'static str {
         self.picture.step
     }
 
-    /// What it weighs.
     pub fn parts(&self) -> [&'static str; 4] {
         [self.picture.metric, STALL, DISCARDED, START]
     }

@@ -32,7 +32,6 @@ const LATER: f64 = 0.4;
 
 /// A sender and its values of each metric, one a seed.
 pub struct Runs {
-    /// Its name.
     pub sender: String,
     /// Metric → values; the seeds in the same order for every sender. What left a race has fewer than the others.
     pub columns: BTreeMap<String, Vec<Option<f64>>>,
@@ -44,7 +43,6 @@ impl Runs {
     }
 }
 
-/// What proves something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// Tests whose levels depend on the number of runs: `evidence`.
@@ -61,7 +59,6 @@ pub struct Ranker {
     runs: Vec<Runs>,
     /// Criteria that some sender has, most important first.
     pub criteria: Vec<&'static Metric>,
-    /// Number of seeds.
     pub seeds: usize,
     /// False where all replicas of a run are identical.
     pub is_random: bool,
@@ -114,7 +111,6 @@ impl Ranker {
         ranker
     }
 
-    /// Criteria as they are looked at.
     pub(crate) fn steps(&self) -> &[&'static Metric] {
         &self.steps
     }
@@ -124,7 +120,6 @@ impl Ranker {
         &self.runs[index].sender
     }
 
-    /// The place of a sender.
     pub fn index(&self, sender: &str) -> usize {
         self.position(sender).expect("a sender of this comparison")
     }
@@ -139,7 +134,6 @@ impl Ranker {
         self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.runs[sender].played()])
     }
 
-    /// What a sender has in one session.
     pub(crate) fn value(&self, sender: usize, name: &str, session: usize) -> Option<f64> {
         self.runs[sender].columns.get(name)?[session]
     }
@@ -149,7 +143,6 @@ impl Ranker {
         self.runs[one].played().min(self.runs[other].played())
     }
 
-    /// What two have in these.
     pub(crate) fn sessions(
         &self,
         one: usize,
@@ -329,22 +322,29 @@ impl Ranker {
         let (order, ranks) = self.rank_all(senders, &proofs);
         let best = order[0];
         let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new());
+        let (mut against, mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for &other in &order[1..] {
             let (relation, metric) = self.first_difference(other, best);
+            // It has left the race: somebody else than the best is better, too.
+            let left_to = order.iter().copied().find(|by| self.proof == Proof::Bets && proofs[other][*by]);
+            let (by, metric) = match (relation, left_to) {
+                (Relation::Open, Some(by)) => (by, self.first_difference(other, by).1),
+                _ => (best, metric),
+            };
             match relation {
                 Relation::Apart => beaten.push(other),
-                // It has left the race: somebody else than the best is better, too.
-                Relation::Open if self.proof == Proof::Bets && proofs[other].contains(&true) => beaten.push(other),
+                Relation::Open if by != best => beaten.push(other),
                 Relation::Alike => tied.push(other),
                 Relation::Open => open.push(other),
             }
             if let Some(metric) = metric {
-                if let Some(weight) = (metric.name == MIDDLE).then(|| self.exchange(other, best)).flatten() {
-                    depends.insert(self.sender(other).to_string(), weight);
+                let sender = self.sender(other).to_string();
+                if let Some(weight) = (metric.name == MIDDLE).then(|| self.exchange(other, by)).flatten() {
+                    depends.insert(sender.clone(), weight);
                 }
-                let criterion = if metric.name == MIDDLE { self.largest_part(other, best) } else { metric.name };
-                deciding.insert(self.sender(other).to_string(), criterion.to_string());
+                let criterion = if metric.name == MIDDLE { self.largest_part(other, by) } else { metric.name };
+                against.insert(sender.clone(), self.sender(by).to_string());
+                deciding.insert(sender, criterion.to_string());
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
@@ -359,6 +359,7 @@ impl Ranker {
             places: self.places(senders, &proofs),
             criteria: self.judge_each(&order),
             weighed: self.weighed(&order),
+            against,
             deciding,
             depends,
         }

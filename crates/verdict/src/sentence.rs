@@ -73,7 +73,6 @@ struct Teller<'a> {
     ranker: &'a Ranker,
     decision: &'a Decision,
     best: &'a String,
-    /// Of what figures are.
     of: &'static str,
     /// Senders and the criteria of which the headline has their figures.
     described: RefCell<Vec<(String, &'static str)>>,
@@ -242,10 +241,11 @@ impl<'a> Teller<'a> {
         matches!(standing, Standing::Better | Standing::Worse)
     }
 
-    /// A sender against the best where the two first differ.
+    /// A sender against the best, or who else beat it, where the two first differ.
     fn deciding(&self, sender: &str) -> Option<Difference> {
         let metric = metric(self.decision.deciding.get(sender)?);
-        self.ranker.difference(self.ranker.index(sender), self.ranker.index(self.best), metric)
+        let other = self.ranker.index(&self.decision.against[sender]);
+        self.ranker.difference(self.ranker.index(sender), other, metric)
     }
 
     /// What does differ for certain in what the network pays.

@@ -31,9 +31,7 @@ pub enum Standing {
 /// A sender against the best one at one criterion, judged for itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
-    /// The criterion.
     pub metric: String,
-    /// How the sender stands.
     pub judged: Standing,
     /// Its mean.
     pub mean: Option<f64>,

@@ -12,15 +12,11 @@ pub(crate) const FEWEST_FOR_INTERVAL: usize = 6;
 pub struct Summary {
     /// Mean.
     pub mean: f64,
-    /// Median.
     pub median: f64,
     /// 95 % interval of the median; none below six values.
     pub ci95: Option<[f64; 2]>,
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
-    /// Replications that have a value.
     pub n: usize,
 }
 
@@ -75,7 +71,6 @@ pub fn median_interval(ordered: &[f64]) -> Option<[f64; 2]> {
     (k > 0).then(|| [ordered[k - 1], ordered[ordered.len() - k]])
 }
 
-/// In ascending order.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut ordered = values.to_vec();
     ordered.sort_by(f64::total_cmp);

@@ -37,7 +37,6 @@ impl Shown {
     }
 }
 
-/// Of what the figures are.
 pub(crate) fn quantity(ranker: &Ranker) -> &'static str {
     match (ranker.is_random, ranker.seeds >= stats::FEWEST_FOR_INTERVAL) {
         (false, _) => "",
@@ -148,11 +147,16 @@ pub(crate) fn difference(found: &Difference) -> String {
         }
         (_, Some([low, high])) => {
             let ends = if found.median > 0.0 { [low, high] } else { [-high, -low] };
-            format!(
-                "{} in the median run (95 % interval {})",
-                compared(found.median),
-                sized(metric, &ends, found.median.abs())
-            )
+            let interval = sized(metric, &ends, found.median.abs());
+            // What is proven is the mean; a sign test of the median is less sharp.
+            if found.relation == Relation::Apart && low <= 0.0 && high >= 0.0 {
+                let median = more(found.median);
+                return format!(
+                    "{} on average, {median} in the median run (95 % interval {interval})",
+                    compared(found.mean)
+                );
+            }
+            format!("{} in the median run (95 % interval {interval})", compared(found.median))
         }
     }
 }

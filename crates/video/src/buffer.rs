@@ -7,16 +7,13 @@ use std::str::FromStr;
 /// A buffer size as typed: "1 s", "300 kB", "448 packets".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
-    /// Media time.
     Time(Duration),
-    /// Bytes.
     Bytes(u64),
     /// Packets of the sender's payload size (the CCP papers' unit).
     Packets(u64),
 }
 
 impl BufferSize {
-    /// The size with packets resolved to bytes.
     pub fn resolve(self, packet_bytes: u32) -> Cache {
         match self {
             BufferSize::Time(length) => Cache::Time(length),
@@ -50,12 +47,9 @@ impl fmt::Display for BufferSize {
     }
 }
 
-/// A buffer size as players use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
-    /// Media time.
     Time(Duration),
-    /// Bytes.
     Bytes(u64),
 }
 

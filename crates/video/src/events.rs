@@ -7,12 +7,9 @@ use crate::quality::Scores;
 use crate::{ConnectionId, ObjectRef, RequestId};
 use playpath_units::{Duration, Rate, Time};
 
-/// An entry of the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlaybackEvent {
-    /// When it happened or was noticed.
     pub at: Time,
-    /// What happened.
     pub kind: EventKind,
 }
 
@@ -21,7 +18,6 @@ pub struct PlaybackEvent {
 pub enum DiscardCause {
     /// Complete later than due + threshold.
     Late,
-    /// Depends on a discarded reference.
     Dependency,
     /// Skipped on purpose (a live player jumps ahead).
     Skipped,
@@ -32,7 +28,6 @@ pub enum DiscardCause {
 pub enum FinishReason {
     /// The last picture's time is over.
     Played,
-    /// The player gave up.
     GaveUp,
     /// Stopped from outside before the end.
     Stopped,
@@ -59,13 +54,10 @@ pub struct Totals {
     pub seeking: Duration,
     /// Nanoseconds by which playback got ahead of the clock at speeds above 1, less what it fell behind at speeds below.
     pub gained_ns: i64,
-    /// Pictures shown.
     pub pictures_shown: u64,
-    /// Pictures discarded.
     pub pictures_discarded: u64,
 }
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EventKind {
     /// The viewer pressed play.
@@ -75,15 +67,10 @@ pub enum EventKind {
         /// Mean rate, if there is one representation only.
         media_rate: Option<Rate>,
     },
-    /// A connection was established.
     Connected(ConnectionId),
-    /// A request was handed to the transport.
     RequestSent {
-        /// Its number.
         request: RequestId,
-        /// What is asked for.
         object: ObjectRef,
-        /// Size of the response body.
         body_bytes: u64,
     },
     /// The first body byte of a response was read.
@@ -94,7 +81,6 @@ pub enum EventKind {
     PlaybackStarted,
     /// The picture (or data) due is not there: an underflow event begins.
     UnderflowStart {
-        /// Media position.
         position: Duration,
     },
     /// A picture was there when due: the underflow event is over.
@@ -113,42 +99,30 @@ pub enum EventKind {
     },
     /// The media clock was set back to wait for the data.
     ClockShifted {
-        /// By how much.
         by: Duration,
     },
     /// A run of consecutive pictures was not shown; logged when the run ends.
     PicturesDiscarded {
         /// Presentation number of the first one, from 0.
         first: u32,
-        /// How many.
         count: u32,
-        /// Cause of the first one.
         cause: DiscardCause,
     },
     /// An adaptation rule chose.
     SegmentDecision {
-        /// What it chose.
         object: ObjectRef,
-        /// Its nominal rate.
         rate: Rate,
-        /// Buffer level at the decision.
         buffer_level: Duration,
         /// Throughput estimate, if the rule has one.
         estimate: Option<Rate>,
         /// Why, in the rule's words.
         reason: &'static str,
     },
-    /// A segment is complete.
     SegmentDownloaded {
-        /// The request that completed it.
         request: RequestId,
-        /// Which one.
         object: ObjectRef,
-        /// Nominal rate of its representation.
         rate: Rate,
-        /// Body bytes.
         body_bytes: u64,
-        /// Media time of the segment.
         media_duration: Duration,
         /// From request to last byte.
         download_time: Duration,
@@ -157,13 +131,11 @@ pub enum EventKind {
         /// Its quality, as far as the ladder tells it.
         scores: Scores,
     },
-    /// A request was given up.
     RequestAbandoned(RequestId),
     /// Requests go to this host from now on; logged where an origin is modelled.
     Host(u8),
     /// A request was answered by an error, or not in time.
     RequestFailed {
-        /// Which.
         request: RequestId,
         /// Nothing came in time.
         is_timeout: bool,
@@ -174,7 +146,6 @@ pub enum EventKind {
         segment: u32,
         /// Representation before.
         from: u32,
-        /// Representation now.
         to: u32,
     },
     /// How far a live player is behind the live edge. Between two such entries it changes at an even pace.
@@ -184,18 +155,14 @@ pub enum EventKind {
         /// Parts in a million of normal speed.
         ppm: u32,
     },
-    /// The viewer's own limits, as drawn.
     ViewerCame {
         /// Leaves so long after pressing play.
         leaves_after: Option<Duration>,
         /// Leaves when nothing moves for so long.
         patience: Option<Duration>,
     },
-    /// The viewer seeks.
     SeekStart {
-        /// Media position.
         from: Duration,
-        /// Where to.
         to: Duration,
         /// It is in the buffer: playback goes on there at once, and no [`SeekEnd`](Self::SeekEnd) follows.
         is_buffered: bool,
@@ -207,7 +174,6 @@ pub enum EventKind {
     },
     /// The viewer will not see these body bytes: left behind by a seek, or in the buffer when they left.
     Unseen {
-        /// How many.
         bytes: u64,
     },
     /// Packets judged against their playout deadline since the last such entry (streaming agent).
@@ -221,9 +187,7 @@ pub enum EventKind {
     },
     /// The session is over; the last entry.
     Finished {
-        /// Why.
         reason: FinishReason,
-        /// Final counts.
         totals: Totals,
     },
 }
@@ -244,7 +208,6 @@ impl EventLog {
         self.events.push(PlaybackEvent { at, kind });
     }
 
-    /// All entries so far.
     pub fn as_slice(&self) -> &[PlaybackEvent] {
         &self.events
     }

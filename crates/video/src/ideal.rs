@@ -15,7 +15,6 @@
 use crate::{Action, ConnectionId, Delivery, Player, Request, RequestId};
 use playpath_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
-use std::fmt;
 
 /// Longest time between two deliveries to the player while data flows (Sabre: `min_progress_time`).
 pub const PROGRESS: Duration = Duration::from_millis(50);
@@ -23,10 +22,8 @@ pub const PROGRESS: Duration = Duration::from_millis(50);
 /// Bit-nanoseconds per second in a byte.
 const PER_BYTE: u128 = 8_000_000_000;
 
-/// A piece of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdealStep {
-    /// How long it lasts.
     pub duration: Duration,
     /// Rate of all connections together; zero is an outage.
     pub rate: Rate,
@@ -34,7 +31,6 @@ pub struct IdealStep {
     pub latency: Duration,
 }
 
-/// The trace and what counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdealLink {
     steps: Vec<IdealStep>,
@@ -47,30 +43,15 @@ pub struct IdealLink {
 }
 
 /// Why a trace cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdealError {
-    /// No step.
+    #[error("the trace has no steps; at least one is needed")]
     Empty,
-    /// A step without duration.
-    NoDuration {
-        /// Its number.
-        step: usize,
-    },
-    /// No step has a rate.
+    #[error("step {step} of the trace has no duration")]
+    NoDuration { step: usize },
+    #[error("the trace has rate zero throughout")]
     NoRate,
 }
-
-impl fmt::Display for IdealError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            IdealError::Empty => f.write_str("the trace has no steps; at least one is needed"),
-            IdealError::NoDuration { step } => write!(f, "step {step} of the trace has no duration"),
-            IdealError::NoRate => f.write_str("the trace has rate zero throughout"),
-        }
-    }
-}
-
-impl std::error::Error for IdealError {}
 
 impl IdealLink {
     /// A trace; the last step lasts.
@@ -87,12 +68,10 @@ impl IdealLink {
         Ok(IdealLink { steps, repeats: false, counts_headers: false, counts_handshake: false })
     }
 
-    /// One rate and latency for ever.
     pub fn constant(rate: Rate, latency: Duration) -> Result<IdealLink, IdealError> {
         IdealLink::new(vec![IdealStep { duration: Duration::from_secs(1), rate, latency }])
     }
 
-    /// The step at `now` and its end.
     fn at(&self, now: Time) -> (IdealStep, Time) {
         let total: u64 = self.steps.iter().map(|step| step.duration.as_nanos()).sum();
         let passed = now.as_nanos();

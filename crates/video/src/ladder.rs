@@ -14,19 +14,16 @@ use crate::ObjectKind;
 use crate::quality::Scores;
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Rate};
-use std::fmt;
 
 /// Most representations of a ladder: rules keep fixed arrays of this length.
 pub const MAX_REPRESENTATIONS: usize = 32;
 /// Most segments of a ladder (55 hours of 2 s); bounds what a malformed manifest can ask for.
 pub const MAX_SEGMENTS: usize = 100_000;
 
-/// One rung.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Representation {
     /// Its identifier in the manifest, or its rate.
     pub id: String,
-    /// Nominal rate.
     pub bitrate: Rate,
     /// Size of the initialisation segment; 0 if there is none to fetch.
     pub init_bytes: u64,
@@ -39,7 +36,6 @@ impl Representation {
     }
 }
 
-/// Representations of one kind of media.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder {
     kind: ObjectKind,
@@ -53,63 +49,21 @@ pub struct Ladder {
     scores: Vec<Scores>,
 }
 
-/// Why a ladder cannot be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LadderError {
-    /// The number of representations is not 1 to [`MAX_REPRESENTATIONS`].
+    #[error("{0} representations; allowed: 1 to {MAX_REPRESENTATIONS}")]
     Representations(usize),
-    /// The number of segments is not 1 to [`MAX_SEGMENTS`].
+    #[error("{0} segments; allowed: 1 to {MAX_SEGMENTS}")]
     Segments(usize),
-    /// Rates do not rise strictly from `index - 1` to `index`, or are zero.
-    Rates {
-        /// The representation.
-        index: usize,
-        /// Its rate.
-        rate: Rate,
-    },
-    /// A segment has no duration, or the sum is too long.
-    Duration {
-        /// The segment.
-        segment: usize,
-    },
-    /// A segment has no bytes.
-    Size {
-        /// The segment.
-        segment: usize,
-        /// The representation.
-        representation: usize,
-    },
-    /// The table of sizes has a wrong length.
-    Table {
-        /// Its length.
-        got: usize,
-        /// Segments times representations.
-        expected: usize,
-    },
+    #[error("rate {rate} of representation {index}: rates must be positive and rise strictly")]
+    Rates { index: usize, rate: Rate },
+    #[error("segment {segment} has no duration, or the presentation is longer than 500 years")]
+    Duration { segment: usize },
+    #[error("segment {segment} of representation {representation} has no bytes")]
+    Size { segment: usize, representation: usize },
+    #[error("{got} segment sizes; expected segments × representations = {expected}")]
+    Table { got: usize, expected: usize },
 }
-
-impl fmt::Display for LadderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LadderError::Representations(n) => write!(f, "{n} representations; allowed: 1 to {MAX_REPRESENTATIONS}"),
-            LadderError::Segments(n) => write!(f, "{n} segments; allowed: 1 to {MAX_SEGMENTS}"),
-            LadderError::Rates { index, rate } => {
-                write!(f, "rate {rate} of representation {index}: rates must be positive and rise strictly")
-            }
-            LadderError::Duration { segment } => {
-                write!(f, "segment {segment} has no duration, or the presentation is longer than 500 years")
-            }
-            LadderError::Size { segment, representation } => {
-                write!(f, "segment {segment} of representation {representation} has no bytes")
-            }
-            LadderError::Table { got, expected } => {
-                write!(f, "{got} segment sizes; expected segments × representations = {expected}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for LadderError {}
 
 impl Ladder {
     /// A ladder with every size given: `sizes[segment * representations.len() + representation]`.
@@ -183,11 +137,9 @@ impl Ladder {
         Ladder { scores, ..self }
     }
 
-    /// Video or audio.
     pub fn kind(&self) -> ObjectKind {
         self.kind
     }
-    /// Number of representations.
     pub fn count(&self) -> usize {
         self.bitrates.len()
     }
@@ -203,7 +155,6 @@ impl Ladder {
     pub fn bits_per_sec(&self, representation: usize) -> f64 {
         self.bitrates[representation].as_bits_per_sec() as f64
     }
-    /// Number of segments.
     pub fn segments(&self) -> usize {
         self.starts.len() - 1
     }
@@ -211,7 +162,6 @@ impl Ladder {
     pub fn start_of(&self, segment: usize) -> Duration {
         self.starts[segment]
     }
-    /// Duration of a segment.
     pub fn duration_of(&self, segment: usize) -> Duration {
         self.starts[segment + 1] - self.starts[segment]
     }
@@ -219,11 +169,9 @@ impl Ladder {
     pub fn segment_duration(&self) -> Duration {
         self.duration_of(0)
     }
-    /// Duration of the media.
     pub fn media_duration(&self) -> Duration {
         self.starts[self.segments()]
     }
-    /// Size of a segment in one representation.
     pub fn bytes(&self, segment: usize, representation: usize) -> u64 {
         self.sizes[segment * self.count() + representation]
     }
@@ -294,10 +242,8 @@ impl SizeModel {
     }
 }
 
-/// What a client plays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Presentation {
-    /// The video.
     pub video: Ladder,
     /// The audio, if it is a set of its own.
     pub audio: Option<Ladder>,

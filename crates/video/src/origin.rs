@@ -10,17 +10,14 @@ use crate::{Delivery, ObjectRef};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
 
-/// Body of an error's response.
 pub const ERROR_BYTES: u64 = 200;
 
-/// Where segments come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     /// Share of objects that the cache does not have.
     pub misses: f64,
     /// Mean time that it takes to fetch one; exponential if `is_drawn`.
     pub miss_delay: Duration,
-    /// The delays are drawn.
     pub is_drawn: bool,
     /// Share of requests answered by an error.
     pub errors: f64,
@@ -28,18 +25,13 @@ pub struct Origin {
     pub hangs: f64,
     /// From when to when the first host answers with errors only.
     pub down: Option<(Time, Time)>,
-    /// Hosts that have the same.
     pub hosts: u8,
-    /// Of all draws.
     pub seed: RootSeed,
 }
 
-/// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// How it is answered.
     pub delivery: Delivery,
-    /// By an error.
     pub is_error: bool,
 }
 

@@ -27,9 +27,7 @@ pub struct P1203Settings {
     pub audio_codec: String,
     /// "pc" or "mobile".
     pub device: String,
-    /// Width and height of the display.
     pub display: (u32, u32),
-    /// Distance of the viewer in cm.
     pub viewing_distance_cm: u32,
 }
 
@@ -65,7 +63,6 @@ impl P1203Settings {
         stated.copied().unwrap_or_else(by_rate)
     }
 
-    /// Pixels of a segment's pictures.
     pub fn pixels(&self, segment: &Segment) -> f64 {
         let (width, height) = self.resolution(segment);
         f64::from(width) * f64::from(height)

@@ -21,13 +21,10 @@ pub struct ConnectionId(pub u32);
 /// How the server writes the response into its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// As fast as the socket takes it.
     AsFastAsPossible,
     /// `bytes` every `every`, the first at once: the server agent of the Vegas paper.
     Chunks {
-        /// Bytes written at each heartbeat.
         bytes: u64,
-        /// The heartbeat.
         every: Duration,
     },
     /// A live object that is being encoded: pieces of equal size, each written when it exists. A response begins with its first
@@ -35,9 +32,7 @@ pub enum Delivery {
     AsEncoded {
         /// Number of pieces of the whole body.
         pieces: u32,
-        /// Those that exist already.
         encoded: u32,
-        /// When the next one exists.
         next_at: Time,
         /// And the others, one after the other.
         every: Duration,
@@ -91,27 +86,19 @@ fn nth_beat(from: Time, every: Duration, number: u64) -> Time {
     from + Duration::from_nanos(every.as_nanos().max(1).saturating_mul(number))
 }
 
-/// What kind of object is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectKind {
-    /// A whole multiplexed file.
     File,
-    /// A manifest or playlist.
     Manifest,
-    /// An initialisation segment.
     Init,
-    /// A video segment.
     Video,
-    /// An audio segment.
     Audio,
     /// Nothing is asked for: client data are told ([`Cmcd`], event mode), and answered without a body.
     Report,
 }
 
-/// Names the object of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// Kind of object.
     pub kind: ObjectKind,
     /// Segment number from 0; 0 where there are no segments.
     pub segment: u32,
@@ -120,28 +107,21 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// The one file of a progressive session.
     pub const FILE: ObjectRef = ObjectRef { kind: ObjectKind::File, segment: 0, representation: 0 };
 }
 
-/// An HTTP request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// Connection it is sent on.
     pub connection: ConnectionId,
-    /// Its number.
     pub id: RequestId,
-    /// Bytes of the request line and headers.
     pub request_header_bytes: u32,
     /// Bytes of the response's status line and headers, before the body.
     pub response_header_bytes: u32,
-    /// Bytes of the response's body.
     pub body_bytes: u64,
     /// How the server writes the response.
     pub delivery: Delivery,
     /// Of its stream, on a connection that speaks HTTP/2; `None`: HTTP/1.1. A connection speaks one of them only.
     pub priority: Option<Priority>,
-    /// What is asked for.
     pub object: ObjectRef,
     /// Client data sent along (CTA-5004).
     pub cmcd: Option<Box<Cmcd>>,
@@ -185,7 +165,6 @@ pub enum Action {
     /// The rest of this response is not wanted: the connection is reset, or the response read and ignored; under HTTP/2 its
     /// stream is reset. No [`Player::handle_body`] follows for it.
     Abandon(RequestId),
-    /// Close a connection.
     Close(ConnectionId),
 }
 
@@ -194,11 +173,9 @@ pub enum Action {
 pub struct AppReport {
     /// Size of the playout buffer in payload bytes.
     pub playout_buffer_bytes: u64,
-    /// Free space of the playout buffer now.
     pub playout_buffer_free_bytes: u64,
     /// Mean rate of the video.
     pub video_rate: Rate,
-    /// Starting up or starved.
     pub is_urgent: bool,
     /// The whole video as one object, in payload bytes and media time; none where it comes in pieces.
     pub whole: Option<(u64, Duration)>,
@@ -228,7 +205,6 @@ pub trait Player: Send {
     /// The viewer wants to go on at `to`. Players that cannot seek go on where they are; a scenario refuses seeks for them.
     fn handle_seek(&mut self, _now: Time, _to: Duration) {}
 
-    /// Next thing to do.
     fn poll_action(&mut self) -> Option<Action>;
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called; [`Time::MAX`] if never. A player whose reading is

@@ -23,10 +23,8 @@ pub struct Scores {
     pub ssim: Option<f64>,
 }
 
-/// How quality was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Netflix's VMAF.
     Vmaf,
     /// Rehman, Zeng and Wang's SSIMplus.
     SsimPlus,
@@ -35,7 +33,6 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All.
     pub const ALL: [Measure; 3] = [Measure::Vmaf, Measure::SsimPlus, Measure::Ssim];
 
     /// As in a table's header, and in `[player]`.
@@ -67,7 +64,6 @@ impl Measure {
 }
 
 impl Scores {
-    /// The score of a measure.
     pub fn get(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Vmaf => self.vmaf,
@@ -85,12 +81,10 @@ impl Scores {
     }
 }
 
-/// What is wrong with a table of scores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QualityError {
     /// Line, from 1; 0 if the error has no place.
     pub line: u32,
-    /// One line.
     pub problem: String,
 }
 
@@ -127,7 +121,6 @@ enum Column {
 }
 
 impl QualityTable {
-    /// Reads a table.
     pub fn parse(text: &str) -> Result<QualityTable, QualityError> {
         let mut lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
         let mut lines = lines.by_ref().filter(|(_, line)| !line.trim().is_empty());

@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// What a player is built from besides its settings.
 #[derive(Clone)]
 pub struct PlayerContext {
-    /// What is played.
     pub media: Arc<Media>,
     /// The sender's payload per packet.
     pub packet_bytes: u32,
@@ -38,18 +37,14 @@ impl PlayerContext {
     }
 }
 
-/// Makes a player.
 pub type Build = fn(&PlayerContext, &Params) -> Result<Box<dyn Player>, String>;
 
-/// What the registry knows of a player.
 pub struct PlayerEntry {
-    /// `kind` in a scenario.
     pub name: &'static str,
     /// One line for `playpath list player`.
     pub summary: &'static str,
     /// Paper or program.
     pub reference: &'static str,
-    /// Declared parameters.
     pub params: &'static [ParamSpec],
     /// A new player. Error: settings that are allowed one by one and not together; one line.
     pub build: Build,
@@ -60,7 +55,6 @@ pub fn entries() -> &'static [&'static PlayerEntry] {
     players::ENTRIES
 }
 
-/// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static PlayerEntry> {
     entries().iter().copied().find(|e| e.name == name)
 }

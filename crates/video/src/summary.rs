@@ -16,24 +16,18 @@ use playpath_units::{Duration, Time};
 /// A stall: where in the media, and for how long the picture stood still.
 #[derive(Clone, Copy, Debug)]
 pub struct Stall {
-    /// Media position.
     pub position: Duration,
     /// How long the picture stood still.
     pub length: Duration,
 }
 
-/// A downloaded video segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Number in the order of playing.
     pub index: u32,
-    /// Number of its representation.
     pub representation: u32,
-    /// Nominal rate.
     pub rate_kbps: f64,
-    /// Bytes of the response's body.
     pub body_bytes: u64,
-    /// Media time.
     pub duration: Duration,
     /// Quality, as far as it was measured.
     pub scores: Scores,
@@ -44,7 +38,6 @@ pub struct Segment {
 pub struct Summary {
     /// The viewer pressed play.
     pub has_begun: bool,
-    /// The final counts.
     pub totals: Totals,
     /// Stalls after the start, in order.
     pub stalls: Vec<Stall>,
@@ -54,13 +47,11 @@ pub struct Summary {
     pub audio: Vec<Segment>,
     /// Mean rate of a video with one representation.
     pub media_rate_kbps: Option<f64>,
-    /// Pictures discarded.
     pub discarded: u64,
     /// Times that the buffer did not hold the picture that was due.
     pub underflows: u64,
     /// Packets that a streaming agent judged; 0 for players with pictures.
     pub packets: u64,
-    /// Those of them that were late.
     pub late: u64,
     /// Those of them that met a full buffer.
     pub overflowed: u64,
@@ -78,7 +69,6 @@ pub struct Summary {
     pub has_viewer: bool,
     /// From pressing play to the end, whoever made it.
     pub watched: Duration,
-    /// Seeks.
     pub seeks: u64,
     /// Time from seeks to the picture at their targets.
     pub seeking: Duration,
@@ -89,7 +79,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Gathers a log.
     pub fn of(events: &[PlaybackEvent]) -> Summary {
         let mut session = Summary::default();
         let mut begin = Time::ZERO;

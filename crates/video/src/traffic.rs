@@ -26,10 +26,8 @@ pub enum Arrivals {
     InterArrival,
 }
 
-/// Parameters of web users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WebModel {
-    /// What the times separate.
     pub arrivals: Arrivals,
     /// Mean of the exponential times.
     pub mean_time: Duration,
@@ -94,7 +92,6 @@ impl WebUser {
         Some((bytes as u64).clamp(1, self.model.max_bytes.unwrap_or(u64::MAX)))
     }
 
-    /// The answer is complete.
     pub fn handle_transfer_done(&mut self, now: Time) {
         if self.model.arrivals == Arrivals::ThinkTime {
             self.schedule(now);
@@ -135,13 +132,9 @@ impl Length {
 /// Parameters of an on/off source. Constant `on` and no `off` make a constant bit rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnOffModel {
-    /// Length of a period of sending.
     pub on: Length,
-    /// Length of a pause.
     pub off: Length,
-    /// Rate while sending, of payload.
     pub rate: Rate,
-    /// Payload of a packet.
     pub packet_bytes: u32,
 }
 
@@ -193,10 +186,8 @@ impl OnOffSource {
     }
 }
 
-/// Parameters of a source of frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameModel {
-    /// Time from frame to frame.
     pub interval: Duration,
     /// Mean size of a frame, bytes.
     pub mean_bytes: f64,
@@ -220,7 +211,6 @@ impl FrameSource {
         FrameSource { model, stream, next_at }
     }
 
-    /// When the next frame is taken.
     pub fn poll_timeout(&self) -> Time {
         self.next_at
     }

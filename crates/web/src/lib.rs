@@ -42,7 +42,6 @@ pub extern "C" fn call() -> bool {
     })
 }
 
-/// Where the answer's text begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     DESK.with_borrow(|desk| desk.answer.text.as_ptr())

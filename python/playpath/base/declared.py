@@ -1,7 +1,5 @@
 """What the engine tells of itself, typed: the keys of documents, the registries, and its smaller answers."""
 
-from __future__ import annotations
-
 from typing import Literal, NotRequired, TypedDict
 
 Scalar = bool | int | float | str

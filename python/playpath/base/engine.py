@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from playpath.base.errors import InputError, RunError, in_python
 from playpath.base.printing import own_code_runs
 from playpath.base.tabular import Json
+from playpath.results.measured import Measurements
+from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
+from playpath.scenario.resolved import Document as ResolvedDocument
 
 if TYPE_CHECKING:
     import numpy as np
 
     from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl, TracePreview
     from playpath.base.manifest import RunManifest
-    from playpath.results.measured import Measurements
-    from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
-    from playpath.scenario.resolved import Document as ResolvedDocument
+
 
 try:
     from playpath import _engine
@@ -102,13 +103,7 @@ class Combination(TypedDict):
 
 
 def combinations(resolved: ResolvedDocument, axes: Mapping[str, Sequence[Any]]) -> list[Combination]:
-    """Every combination of the values of `axes` on a resolved scenario.
-
-    Raises
-    ------
-    InputError
-        A setting of the whole comparison, fewer than two values, one that stands twice, too many combinations.
-    """
+    """Every combination of the values of `axes` on a resolved scenario."""
     found: list[Combination] = json.loads(
         _call(_engine.combinations, json.dumps(resolved), json.dumps(list(axes.items()), default=str))
     )
@@ -126,11 +121,6 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
         Folder that relative file names in the scenario start from.
     overrides : mapping
         `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
-
-    Raises
-    ------
-    InputError
-        One line: what, where, what is allowed, the nearest name.
     """
     try:
         resolved: ResolvedDocument = json.loads(
@@ -226,25 +216,13 @@ DOCUMENTS = tuple(_engine.DOCUMENTS)
 
 
 def schema(document: str) -> str:
-    """JSON Schema (draft 2020-12) of a document, one of `DOCUMENTS`, as text.
-
-    Raises
-    ------
-    InputError
-        There is no such document; with the nearest name.
-    """
+    """JSON Schema (draft 2020-12) of a document, one of `DOCUMENTS`, as text."""
     made: str = _call(_engine.schema, document)
     return made
 
 
 def check(document: str, text: str) -> None:
-    """Check a document (TOML or JSON text) by its declaration alone: keys, kinds, ranges, what must be given.
-
-    Raises
-    ------
-    InputError
-        One line: what, where, what is allowed, the nearest name.
-    """
+    """Check a document (TOML or JSON text) by its declaration alone: keys, kinds, ranges, what must be given."""
     _call(_engine.check, document, text)
 
 
@@ -276,13 +254,7 @@ def metrics() -> list[DeclaredMetric]:
 
 
 def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelControl:
-    """What of Linux stands for a congestion control, as a resolved sender has it.
-
-    Raises
-    ------
-    InputError
-        Nothing stands for it, or does not take a value: one line with its name and what is allowed.
-    """
+    """What of Linux stands for a congestion control, as a resolved sender has it."""
     found: KernelControl = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
     return found
 
@@ -331,13 +303,7 @@ def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str
 
 
 def infer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """The path behind a session of a log: `crates/api/src/infer.rs` has the fields of question and answer.
-
-    Raises
-    ------
-    InputError
-        A sender is not known.
-    """
+    """The path behind a session of a log: `crates/api/src/infer.rs` has the fields of question and answer."""
     found: dict[str, Any] = json.loads(_call(_engine.infer, json.dumps(question)))
     return found
 

@@ -1,7 +1,5 @@
 """Errors with an exit status: 2 for wrong input, 1 for a run that failed, 130 for one that was stopped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

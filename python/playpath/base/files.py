@@ -21,13 +21,7 @@ _MOST_BYTES = 200_000_000
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
-    """Make sure that `folder`, given by `option`, can be made and written to, without making it.
-
-    Raises
-    ------
-    InputError
-        One line that says which folder and why not.
-    """
+    """Make sure that `folder`, given by `option`, can be made and written to, without making it."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {folder}: exists and is not a folder")
     parent = folder
@@ -45,13 +39,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 
 
 def check_file(path: Path, option: str) -> None:
-    """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made.
-
-    Raises
-    ------
-    InputError
-        One line that says which file or folder and why not.
-    """
+    """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made."""
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder; give a file")
     if _is_special(path):
@@ -61,13 +49,7 @@ def check_file(path: Path, option: str) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not.
-
-    Raises
-    ------
-    RunError
-        The disk is full, or the place cannot be written: one line that says which file and why.
-    """
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""
     if _is_special(path):  # root would put a file into its place
         raise RunError(f"cannot write {path}: is a device, a pipe or a socket")
     try:
@@ -113,13 +95,7 @@ def _is_special(path: Path) -> bool:
 
 
 def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
-    """The text of a regular file: a device or a pipe may never end.
-
-    Raises
-    ------
-    InputError
-        One line: `where`, the file, what is wrong with it, `remedy`.
-    """
+    """The text of a regular file: a device or a pipe may never end."""
     try:
         if path.exists() and not path.is_file():
             reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"
@@ -135,13 +111,7 @@ def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
 
 
 def rows_of(text: str, where: str = "", *, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV with the numbers of their lines.
-
-    Raises
-    ------
-    InputError
-        One line: `where`, the line, what is wrong with it.
-    """
+    """The rows of a CSV with the numbers of their lines."""
     reader = csv.reader(text.splitlines(), delimiter=delimiter)
     try:
         for cells in reader:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from playpath.base import engine
 from playpath.base.worlds import is_exact
+from playpath.scenario.resolved import Document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from playpath.scenario import Scenario, Written
-    from playpath.scenario.resolved import Document
 
 
 class Compared(TypedDict, total=False):

@@ -4,8 +4,6 @@ The engine computes metrics and says how to read them: `crates/record/src/regist
 there (a study's own) is shown with the unit its name ends in and never decides a ranking.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ Threads suffice: the engine releases the interpreter lock while it runs. The ord
 so nothing depends on the number of threads.
 """
 
-from __future__ import annotations
-
 import os
 import queue
 import threading
@@ -74,7 +72,6 @@ def run_all(
     ----------
     work : callable
         Must release the interpreter lock for its long part.
-    tasks : sequence
     jobs : int
         Number of threads.
     on_done : callable

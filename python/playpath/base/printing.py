@@ -1,7 +1,5 @@
 """What the user's own code prints on the command line goes to stderr: stdout holds the answer, which may be JSON."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

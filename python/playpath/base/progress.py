@@ -1,7 +1,5 @@
 """How far many sessions are, when one alone may take minutes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

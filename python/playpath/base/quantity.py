@@ -1,7 +1,5 @@
 """Quantities as people type them: a number, a space, a unit. What a unit means is the engine's business."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

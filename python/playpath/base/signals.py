@@ -1,7 +1,5 @@
 """SIGTERM and SIGHUP as a way out that cleans up, as Ctrl-C is; and a Ctrl-C that comes too late for what it is meant for."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -26,13 +26,7 @@ class Tabular:
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """As `to_polars`, for pandas.
-
-        Raises
-        ------
-        InputError
-            The extra is not installed.
-        """
+        """As `to_polars`, for pandas."""
         try:
             return self.to_polars().to_pandas()
         except ImportError:

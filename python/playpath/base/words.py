@@ -1,7 +1,5 @@
 """Names in a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

@@ -1,7 +1,5 @@
 """The worlds in which sessions are played: all that others ask of one by its name. A new one is a class and an entry here."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any

@@ -3,8 +3,6 @@
 Exit status: 0 done, 1 the run failed, 2 the input is wrong, 130 stopped by Ctrl-C.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import signal

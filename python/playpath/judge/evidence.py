@@ -1,7 +1,5 @@
 """How many runs to look at, and how the rule by which they decide is described (`crates/verdict/src/evidence.rs`)."""
 
-from __future__ import annotations
-
 from playpath.base.errors import InputError
 from playpath.judge.stats import MOST_RUNS
 
@@ -22,11 +20,6 @@ def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
 
     >>> ladder(10, 70), ladder(10, 50), ladder(4, 60), ladder(10, 13), ladder(5, None)
     ([10, 20, 40, 70], [10, 20, 50], [4, 8, 16, 60], [13], [5])
-
-    Raises
-    ------
-    InputError
-        The bound is not above the first number.
     """
     if most is None:
         return [first]

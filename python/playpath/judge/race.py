@@ -1,7 +1,5 @@
 """When a race is looked at, and how its rule is described (`crates/verdict/src/race.rs`)."""
 
-from __future__ import annotations
-
 from playpath.base.errors import InputError
 
 MOST = 256
@@ -29,11 +27,6 @@ def race_looks(first: int, until_decided: int | bool) -> list[int]:
 
     >>> race_looks(10, 40), race_looks(30, 32), race_looks(10, True)[-3:]
     ([10, 14, 18, 22, 27, 33, 40], [30, 32], [188, 235, 256])
-
-    Raises
-    ------
-    InputError
-        The most is not above the first number.
     """
     most = max(MOST, 2 * first) if until_decided is True else int(until_decided)
     if most <= first:

@@ -25,7 +25,6 @@ class Difference:
 
     Attributes
     ----------
-    sender, best, metric : str
     mean : float
         Mean of sender minus best, in the metric's unit.
     median : float or None
@@ -40,7 +39,6 @@ class Difference:
         The relation is "apart": `p_adjusted` is at most the level that this number of runs and this criterion have.
     n, noticed : int
         Pairs, and those that differ by more than the margin.
-    relation : {"alike", "apart", "open"}
     more_runs : int or None
         Estimate of the further runs that would settle an open difference.
     """
@@ -121,8 +119,11 @@ class Decision:
         none of its parts is.
     beaten, tied, open : list of str
         The other senders: apart from the best, alike with it, undecided.
+    against : dict of str to str
+        For each other sender not tied, whom `deciding` holds it against: the best, or in a race that it left because another was
+        proven better, that one.
     deciding : dict of str to str
-        For each other sender not tied, the criterion where it first differs from the best.
+        The criterion where it first differs from that one.
     depends : dict of str to float
         Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
         stall, in seconds at one step less of the picture, at which that changes.
@@ -140,6 +141,7 @@ class Decision:
     beaten: list[str]
     tied: list[str]
     open: list[str]
+    against: dict[str, str]
     deciding: dict[str, str]
     depends: dict[str, float]
     more_runs: int | None
@@ -167,6 +169,7 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "places": tuple,
     "criteria": lambda found: [Judged(**judged) for judged in found],
     "weighed": str,
+    "against": str,
     "deciding": str,
 }
 """What a decision has for each sender, and how it is read from JSON."""

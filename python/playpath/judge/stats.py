@@ -14,8 +14,6 @@ Coverage on the shipped scenarios' own distributions is measured in `tests/pytho
 proven is stricter and in `crates/verdict/src/evidence.rs`. `mean_interval` is for what is held against a bound in few runs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ at 5 %, found with 80 % power: the normal approximation with Guenther's correcti
 theory t tests, The American Statistician 35, 1981).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The grid of the study `ccp`: its set-up, its senders, its cases, and what is traced of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -18,8 +18,6 @@ stand still for longer nor show less of what was due, beyond what one notices. A
 there is *reproduced by count only*: fewer frames are discarded, for instance, because the picture stands still.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -116,7 +114,7 @@ class ClaimResult:
     Attributes
     ----------
     unguarded : CheckResult, optional
-        The check that fails without what we added to the paper's algorithm.
+        The check of a claim that holds which fails without what we added to the paper's algorithm.
     viewing : sequence of CheckResult
         The checks' comparisons of counts, by what the viewer sees.
     seen : str

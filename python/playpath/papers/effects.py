@@ -1,7 +1,5 @@
 """What of the unstated parameters explains where a claim holds: an analysis of variance over the points of the joint space."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -20,7 +18,6 @@ class Effect:
 
     Attributes
     ----------
-    parameters : tuple of Unstated
     explained : float
         Share of the variance between points, corrected for the number of levels (omega squared); of two, beyond the sum of
         each alone.

@@ -3,8 +3,6 @@
 Nothing depends on colour alone: bars have hatches, lines have markers and dashes, traces differ in dashes and weight.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from textwrap import fill
 from typing import Any

@@ -3,8 +3,6 @@
 Grids of cells that read without colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

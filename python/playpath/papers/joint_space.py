@@ -9,8 +9,6 @@ the base. What runs in both lengths tells how far the short one can be trusted (
 That such a set exists says that the paper's setting allows its claims. It does not say that the authors had it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +30,7 @@ from playpath.papers.runner import (
     Options,
     Ran,
     StudyResult,
+    holding,
     run_cases,
     without_guards,
 )
@@ -326,9 +325,10 @@ def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, l
     """A set's cases and verdicts, those that rest on our guards told; None if interrupted."""
     study, seeds = found.study, found.result.seeds
     full = _judged(study, study.claims, settings, options.share, seeds, options)
-    if full is None or all(settings[knob] == value for knob, value in study.guards.items()):
+    held = [] if full is None else holding(full[1])
+    if full is None or not held or all(settings[knob] == value for knob, value in study.guards.items()):
         return full
-    bare = _judged(study, study.claims, {**settings, **study.guards}, options.share, seeds, options)
+    bare = _judged(study, held, {**settings, **study.guards}, options.share, seeds, options)
     return None if bare is None else (full[0], without_guards(full[1], bare[1]))
 
 

@@ -1,7 +1,5 @@
 """Which sender is best today, in each scene of a study: ranked as `playpath compare` ranks, undecided said as undecided."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

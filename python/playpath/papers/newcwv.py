@@ -1,7 +1,5 @@
 """The grid of the study `newcwv`: senders and clients, alone and beside another flow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

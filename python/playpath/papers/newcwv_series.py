@@ -1,7 +1,5 @@
 """What the study `newcwv` takes from a session's time series: falls of the window, losses, shares of the bottleneck."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

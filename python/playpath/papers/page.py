@@ -1,7 +1,5 @@
 """The page of a study: the claims with their verdicts, every figure, and the parameters that the paper leaves unstated."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from html import escape

@@ -5,8 +5,6 @@ several cases. It holds if `of` is `fewer`, lies `within` so much (and a `share`
 `at_least_times` the other, or lies between `low` and `high`.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Mapping

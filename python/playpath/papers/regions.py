@@ -5,8 +5,6 @@ with the claim than its size would give (weighted relative accuracy, Lavrač et 
 (hypergeometric, one in twenty, for the number of conditions that were tried) is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Writes a study's results: tidy tables, verdicts, report, figures."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ scenario share its cells. A finished cell is written at once, so a killed run go
 the same table.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -28,7 +26,7 @@ from playpath.base.tabular import Json
 from playpath.base.worlds import DEFAULT
 from playpath.papers.claims import ClaimResult, evaluate, is_judged
 from playpath.papers.modern_senders import Scene, rank_scenes
-from playpath.papers.study import CUT, SHOWN, Case, Series, Settings, Study
+from playpath.papers.study import CUT, SHOWN, Case, Claim, Series, Settings, Study
 from playpath.real.testbed.errors import MissingToolError
 from playpath.run import worlds
 from playpath.run.worlds import SimWorld
@@ -191,7 +189,7 @@ def run_study(study: Study, options: Options) -> StudyResult:
     count = options.seeds_of(study.seeds)
     ran = run_cases(study, study.cases_at(options.share, options.settings), count, options)
     claims = [] if ran.interrupted else [evaluate(claim, ran.table) for claim in study.claims]
-    if study.guards and not ran.interrupted:
+    if study.guards and holding(claims):
         ran, claims = _without_guards(study, ran, claims, count, options)
     return StudyResult(study, ran, claims, count, options.share, options.settings)
 
@@ -199,18 +197,24 @@ def run_study(study: Study, options: Options) -> StudyResult:
 def _without_guards(
     study: Study, ran: Ran, claims: list[ClaimResult], count: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]]:
-    """Judges again without what we added to the paper's algorithms: nothing but the claims' cases is of use."""
+    """Judges again without what we added to the paper's algorithms: nothing but the cases of claims that hold is of use."""
+    held = holding(claims)
     cases = study.cases_at(options.share, {**options.settings, **study.guards})
-    bare = run_cases(study, [case for case in cases if is_judged(study.claims, case)], count, options)
+    bare = run_cases(study, [case for case in cases if is_judged(held, case)], count, options)
     if bare.interrupted:
         return replace(ran, interrupted=True), []
-    return ran, without_guards(claims, [evaluate(claim.claim, bare.table) for claim in claims])
+    return ran, without_guards(claims, [evaluate(claim, bare.table) for claim in held])
+
+
+def holding(claims: Sequence[ClaimResult]) -> list[Claim]:
+    """The claims that hold: only these can rest on our guards."""
+    return [claim.claim for claim in claims if claim.deciding.verdict == "reproduced"]
 
 
 def without_guards(claims: Sequence[ClaimResult], bare: Sequence[ClaimResult]) -> list[ClaimResult]:
-    """The claims, each told what decides against it once our additions to the paper's algorithms are gone."""
-    failed = [again.deciding if again.verdict == "not reproduced" else None for again in bare]
-    return [replace(claim, unguarded=check) for claim, check in zip(claims, failed, strict=True)]
+    """The claims; those that hold are told what decides against them once our additions to the paper's algorithms are gone."""
+    failed = {again.claim.id: again.deciding for again in bare if again.verdict == "not reproduced"}
+    return [replace(claim, unguarded=failed.get(claim.claim.id)) for claim in claims]
 
 
 def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:

@@ -4,8 +4,6 @@ One parameter at a time; the others stay as chosen. All trials of a value are pa
 the chosen value is judged with as many trials as the others, so that verdicts in a row can be compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@ A position has an axis a parameter, from 0 to 1 along its range (`Unstated.at`).
 what was interrupted goes on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """The grid of the study `sticky`: paths, controls and schedulers, its cases, and what is measured of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a study is: cases (the grid), figures, claims, unstated parameters, and who is best today. `reading.py` reads one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,8 +72,6 @@ class Check:
 
     Attributes
     ----------
-    metric : str
-    of, against : Term
     low, high : float
         Bounds in the unit of the metric; strict where `is_strict`.
     share : float
@@ -114,7 +110,6 @@ class Unstated:
 
     Attributes
     ----------
-    name, value, reason : str
     knob : str
         What `Study.vary` calls it; empty if its effect is not swept.
     values : sequence
@@ -223,7 +218,6 @@ class FigureSpec:
 
     Attributes
     ----------
-    id, title : str
     kind : str
         "bars" (a bar per value of `x`), "lines" (`x` numeric) or "traces" (one session's series, stacked panels).
     where : mapping
@@ -285,7 +279,6 @@ class Study:
 
     Attributes
     ----------
-    name, title, paper : str
     seeds : int
         The paper's number of trials.
     cases : callable
@@ -303,7 +296,6 @@ class Study:
         Figures of the sensitivity table, which has the columns `parameter` and `value` besides.
     sensitivity_seeds : int
         Trials of a swept case; the chosen value is judged by as many.
-    today : Today, optional
     beside : TwoWorlds, optional
         What of it runs in the kernel world too.
     measure : callable, optional

@@ -4,8 +4,6 @@ Both worlds draw the links' random losses from the same streams, but packets com
 table gives the mean over the seeds and the range. Nothing is judged here: the claims are the simulator's, at full length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,13 +78,7 @@ class SideBySide:
 
 
 def run_beside(study: Study, options: Options) -> SideBySide:
-    """Run what the store lacks, in the simulator and then in `options.world`.
-
-    Raises
-    ------
-    InputError
-        Nothing of this study runs in another world this way.
-    """
+    """Run what the store lacks, in the simulator and then in `options.world`."""
     if study.beside is None:
         raise InputError(f"study '{study.name}' has no part for the {options.world} world")
     seeds = options.seeds or SEEDS

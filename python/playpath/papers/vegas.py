@@ -1,7 +1,5 @@
 """The grid of study `vegas`: in quotes what the paper states, in `SetUp` what it leaves unstated or says so that it can be read twice."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict

@@ -1,7 +1,5 @@
 """How a metric is spread over sessions: distribution functions, boxes, and the difference of two distribution functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 

@@ -1,7 +1,5 @@
 """The look of all figures: colours, markers, hatches, fonts."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from collections.abc import Sequence

@@ -18,6 +18,7 @@ import polars as pl
 from playpath.base.files import write_frame, write_text
 from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
+from playpath.base.optional import can_draw
 from playpath.base.tabular import Json, Tabular
 from playpath.base.worlds import DEFAULT
 from playpath.judge import stats
@@ -593,13 +594,15 @@ class PopulationResult(Tabular):
         )
 
     def _repr_html_(self) -> str:
-        from playpath.plots import figure
-        from playpath.plots.population import helped_and_harmed
-        from playpath.show.report.drawings import plain_svg
+        shares = ""
+        if self.against_baseline and can_draw():
+            from playpath.plots import figure
+            from playpath.plots.population import helped_and_harmed
+            from playpath.show.report.drawings import plain_svg
 
-        drawn, ax = figure(5.2, 0.9 + 0.42 * max(1, len(self.against_baseline)))
-        helped_and_harmed(self, ax)
-        shares = plain_svg(drawn) if self.against_baseline else ""
+            drawn, ax = figure(5.2, 0.9 + 0.42 * len(self.against_baseline))
+            helped_and_harmed(self, ax)
+            shares = plain_svg(drawn)
         return f"<p><b>{escape(self.headline)}</b></p>{shares}<p>{escape(self.fine_print)}</p>"
 
     def save(self, folder: str | Path) -> None:

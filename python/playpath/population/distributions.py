@@ -13,8 +13,6 @@ depends on nothing but the population's seed, the path's number and the quantity
 distribution (they do not pile up its tails at the bounds).
 """
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math
@@ -57,13 +55,7 @@ def is_distribution(value: Any) -> bool:
 
 
 def read(value: Mapping[str, Any], where: str) -> Distribution:
-    """Read a distribution.
-
-    Raises
-    ------
-    InputError
-        One line that says where, what is wrong and what is allowed.
-    """
+    """Read a distribution."""
     kind = next(kind for kind in KINDS if kind in value)
     allowed = (kind, *_EXTRAS.get(kind, _BOUNDS))
     for key in value:

@@ -1,7 +1,5 @@
 """What viewers are told apart by: a label for each path."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -4,8 +4,6 @@ The engine plays the deployed sender over every rate that a session's path may h
 the times in the log (`crates/infer`). Sessions are inferred as they are read, a few at a time, and written as they end.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import statistics
@@ -87,12 +85,10 @@ class Asked:
         The deployed congestion control, or the candidates for it; over QUIC `cubic/quic`.
     initial_window : float
         Packets.
-    restarts_after_idle : bool
     step_s : float
         Length of the steps of `capacity.csv`.
     draws, kept : int
         Draws of a session's path, and how many of them become traces.
-    seed : int
     """
 
     senders: tuple[str, ...] = CANDIDATES
@@ -110,8 +106,6 @@ class Inferred:
 
     Attributes
     ----------
-    folder : Path
-    sessions, steps : int
     notes : list of str
         What was left out, and what is doubted.
     """
@@ -152,13 +146,7 @@ def infer(
     jobs: int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> Inferred:
-    """Infer the paths behind some logs and write them into a folder.
-
-    Raises
-    ------
-    InputError
-        A log cannot be read, or a sender is not known: one line.
-    """
+    """Infer the paths behind some logs and write them into a folder."""
     check_kind(kind)
     check_writable(folder)
     how = Reading(log_format, fields_of(fields), GroupColumns())

@@ -1,7 +1,5 @@
 """What a population was understood to be: its links, users and distributions, and how they spread."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +25,6 @@ class Inspection:
 
     Attributes
     ----------
-    population : Population
     paths : polars.DataFrame
         A row for each path; see `playpath.population.paths`.
     """

@@ -19,8 +19,6 @@ Coverage was found by resampling populations of real traces (docs/decisions/popu
 repeats it): the first two cover 94 to 96 % from 20 units on, on average over pairs of senders.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -47,7 +45,6 @@ class Estimate:
         95 % interval.
     p : float or None
         Two-sided test of "zero", by inverting the same interval; None where zero has no meaning.
-    units : int
     """
 
     value: float

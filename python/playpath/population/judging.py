@@ -7,8 +7,6 @@ decides where it is better at all weights of the range. If nothing decides, the 
 viewers is the *net benefit* (Buyse, Statistics in Medicine 29, 2010): helped minus harmed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +31,6 @@ class Judgement:
         +1 where the first served the viewer better than the second, -1 where worse, 0 alike.
     decided_by : array
         Number of the criterion that decided; -1 where the two are alike.
-    criteria : tuple of str
     """
 
     score: np.ndarray

@@ -4,8 +4,6 @@ A users' table says it for each user in the column `known_from`; `playpath popul
 measured links or of distributions has none, and nothing is said about it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Values that a log tells and hardly a viewer's path has: a unit that was taken wrongly, or a clock."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

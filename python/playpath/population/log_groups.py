@@ -4,8 +4,6 @@ A name is looked for among the columns of a row, then among what its request tel
 `hour` need no column of that name: they are read from the row's time, in the time zone that it is written in.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -39,11 +37,6 @@ class GroupColumns:
     ----------
     text : str
         `"country, Device Type, day"`.
-
-    Raises
-    ------
-    InputError
-        A name that means something else in a users' table, or is given twice.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -77,13 +70,7 @@ class GroupColumns:
         return {name: value for name, value in values if value}
 
     def check(self) -> None:
-        """Refuse names that no row had.
-
-        Raises
-        ------
-        InputError
-            One line, with the nearest name.
-        """
+        """Refuse names that no row had."""
         for name in self.names:
             if name not in self._there:
                 raise unknown_name("column to keep", name, sorted(self._there | set(_OF_TIME)))

@@ -1,7 +1,5 @@
 """Logs as rows: nginx's lines, W3C's columns, CSV, JSON objects, CMCD, dumps of `ss -ti`."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -49,13 +47,7 @@ def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def nginx_format(how: Reading) -> re.Pattern[str]:
-    """The pattern of a line.
-
-    Raises
-    ------
-    InputError
-        The format has no size or no time.
-    """
+    """The pattern of a line."""
     pattern, names = _compile(how.log_format or NGINX_FORMAT)
     sized = {"body_bytes_sent", "bytes_sent"} & names
     if how.log_format and not how.fields and (not sized or "request_time" not in names):

@@ -38,7 +38,6 @@ class Sample:
         Whose it is: CMCD's `sid`, the client's address, or a column.
     mbps : float or None
         Throughput.
-    rtt_ms : float or None
     is_limited : bool
         The sender had nothing to send for a part of the time: its throughput says nothing of the path.
     kept : mapping
@@ -127,13 +126,7 @@ _ALSO = ("rtt_ms", "rtt_us", "app_limited")
 
 
 def fields_of(text: str) -> dict[str, str]:
-    """`"session=viewer, bytes=n"` as the user's columns and what they are.
-
-    Raises
-    ------
-    InputError
-        One line.
-    """
+    """`"session=viewer, bytes=n"` as the user's columns and what they are."""
     found: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         ours, equals, theirs = (piece.strip() for piece in part.partition("="))

@@ -11,8 +11,6 @@ rows of a users' table of them. What a path can carry is inferred, with these ca
   left out.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -51,7 +49,6 @@ class Import:
 
     Attributes
     ----------
-    rows : list of User
     notes : list of str
         What was left out, and why.
     kept : tuple of str
@@ -89,7 +86,6 @@ def read_logs(
 
     Parameters
     ----------
-    files : iterable of Path
     kind : str
         `"auto"`, or one of `KINDS`.
     log_format : str
@@ -100,11 +96,6 @@ def read_logs(
         Columns that results are to be grouped by: `"country, device, day"`. A session has the value that most of its rows have.
     keep_names : bool
         Names and addresses of viewers as the log has them; by default they are hashed with a key of this run.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, or nothing in it can be used: one line.
     """
     if kind != "auto" and kind not in KINDS:
         raise unknown_name("kind of log", kind, ("auto", *KINDS))

@@ -1,7 +1,5 @@
 """The table of a population's paths: what was drawn for each, in figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,11 +19,6 @@ _FIGURES = ("rate_mbps", "rtt_ms", "loss_percent")
 def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
     """A row for each path: `path`, `unit`, `name`, `weight`, columns `group.…`, figures of the first path of the scenario, and the other
     settings that were drawn.
-
-    Raises
-    ------
-    InputError
-        The scenario is wrong at a path: which one, and what.
     """
     return pl.DataFrame(
         [_row(population.base, population.path(number)) for number in numbers], infer_schema_length=None

@@ -1,7 +1,5 @@
 """Play a population: every sender on every path, the sessions of a path paired over the senders."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace

@@ -9,8 +9,6 @@ Links and users are a sample of those there are, unless the population is `compl
 alone, and what their few sessions leave open of each (`Scores.doubt`) is added to what must be proven.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

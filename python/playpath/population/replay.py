@@ -5,9 +5,8 @@ replayed times stand to the log's (`crates/infer/src/replay.rs`). Here that beco
 is none about tomorrow.
 """
 
-from __future__ import annotations
-
 import csv
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,8 @@ _FEW = 3
 """From so many sessions on one may fail, however few they are."""
 _LIKELIER = 5.0
 """Logarithm of the likelihood ratio, over all sessions in which a rival was tried, from which the rival was deployed."""
+_BEYOND = 1.4
+"""And so many standard errors beyond nothing: valid sessions differ by e³ and more in which sender explains them better."""
 _MOST_LIKELIER = 10.0
 """What one session counts for at most: one that fits neither sender decides nothing for the others."""
 _WIDE = 2.0
@@ -95,13 +96,7 @@ class Replay:
 
 
 def judge(folder: Path) -> Replay:
-    """Judge what `infer` wrote.
-
-    Raises
-    ------
-    InputError
-        The folder has no sessions.
-    """
+    """Judge what `infer` wrote."""
     file = folder / "sessions.csv"
     if not file.is_file():
         raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
@@ -124,9 +119,10 @@ def judge(folder: Path) -> Replay:
 
 
 def _likelier(rows: Sequence[Mapping[str, str]]) -> str:
-    """The rival, if it explains the sessions together far better, and most of them better."""
+    """The rival, if it explains the sessions together far better, by more than they differ."""
     tried = [row for row in rows if row["rival"]]
     by = [max(-_MOST_LIKELIER, min(_MOST_LIKELIER, float(row["rival_likelier_by"]))) for row in tried]
-    if sum(by) < _LIKELIER or statistics.median(by) <= 0:
+    error = statistics.stdev(by) * math.sqrt(len(by)) if len(by) > 1 else 0.0
+    if sum(by) < max(_LIKELIER, _BEYOND * error):
         return ""
     return tried[0]["rival"]

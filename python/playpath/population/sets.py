@@ -5,8 +5,6 @@ header has the column `file`, and may have `weight` and columns to group by). Us
 row: the columns are settings of the scenario.
 """
 
-from __future__ import annotations
-
 import glob
 import math
 from collections.abc import Mapping, Sequence
@@ -44,7 +42,6 @@ class Unit:
 
     Attributes
     ----------
-    name : str
     weight : float
         How many of the population it stands for.
     settings : dict
@@ -79,13 +76,7 @@ def is_trace_set(value: Any, folder: Path) -> bool:
 
 
 def trace_set(value: str | Sequence[str], key: str, folder: Path) -> list[Unit]:
-    """The links that a glob, a folder, a list or an index names, in the order of their names or of the list.
-
-    Raises
-    ------
-    InputError
-        Nothing is found, or a trace cannot be read: one line.
-    """
+    """The links that a glob, a folder, a list or an index names, in the order of their names or of the list."""
     if isinstance(value, str) and (folder / value).suffix == ".csv" and _is_index(folder / value):
         return _indexed(folder / value, key)
     files = _files(value, key, folder)

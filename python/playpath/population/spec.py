@@ -23,8 +23,6 @@ The **unit of inference** is the link or user: paths that share a trace or a use
 drawn. Without such a set every path is a unit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -56,7 +54,6 @@ class DrawnPath:
 
     Attributes
     ----------
-    index : int
     unit : int
         What it is a draw of: paths of one unit tell of one link or user.
     name : str
@@ -83,15 +80,12 @@ class Population:
 
     Attributes
     ----------
-    name : str
     base : Scenario
         Resolved at the first path: everything that is not drawn.
     draws : dict of str to Distribution
         By setting.
     units : list of Unit
         Links or users; empty if everything is drawn from distributions.
-    paths, sessions, seed : int
-    group : tuple of str
     baseline : str
         Label of the sender that the others are held against.
     source : dict
@@ -200,11 +194,6 @@ def load_population(
     """Read and check a population: a file, a TOML text, or a mapping.
 
     `paths`, `sessions`, `baseline` and `group` stand in for those of `[population]`.
-
-    Raises
-    ------
-    InputError
-        One line: what, where, what is allowed.
     """
     if isinstance(source, Population):
         return source

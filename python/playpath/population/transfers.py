@@ -5,8 +5,6 @@ nothing of it came for half an hour, or when its file ends. A file without a col
 Rows that cannot be are counted by what is wrong with them (`Faults`) and reported.
 """
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip
@@ -91,13 +89,7 @@ class Faults:
 
 
 def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
-    """All sessions of some logs, each as soon as it is complete.
-
-    Raises
-    ------
-    InputError
-        A file cannot be read, or nothing in it tells sizes and times: one line.
-    """
+    """All sessions of some logs, each as soon as it is complete."""
     for file in files:
         found = False
         for session in _of_file(file, kind, how, names, faults):
@@ -372,12 +364,6 @@ KINDS = ("auto", "nginx", "w3c", "json", "beacons")
 
 
 def check_kind(kind: str) -> None:
-    """Refuse other names.
-
-    Raises
-    ------
-    InputError
-        One line.
-    """
+    """Refuse other names."""
     if kind not in KINDS:
         raise unknown_name("kind of log", kind, KINDS)

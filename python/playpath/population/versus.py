@@ -1,7 +1,5 @@
 """How two senders stand to one another over a population's viewers: what its figures prove, and at which level."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -34,7 +32,6 @@ class Versus:
 
     Attributes
     ----------
-    sender, other : str
     helped, harmed : Estimate
         Shares of viewers whom `sender` serves better, worse than `other`.
     net : Estimate
@@ -43,7 +40,6 @@ class Versus:
         The same for what the sessions cost the network.
     relation : {"better", "worse", "alike", "open"}
         Of `sender` to `other`: by the viewers, and where these are served alike, by the network's cost.
-    decided_by : {"viewers", "network"} or None
     helped_by, harmed_by : dict of str to float
         Which criterion made the difference, in which share of the cases.
     stalls : dict of str to float

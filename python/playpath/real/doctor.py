@@ -1,7 +1,5 @@
 """What this machine can run, and what is missing and how to get it. Quick, and never fails."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform
@@ -30,8 +28,6 @@ class Check:
     ----------
     area : str
         What it is needed for.
-    name : str
-    is_there : bool
     detail : str
         What was found.
     remedy : str
@@ -98,9 +94,9 @@ def _probes() -> list[_Probe]:
             "run as root, for example with sudo; a container needs CAP_SYS_ADMIN",
         ),
         _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
-        _Probe(EMULATION, "playpath-emulator", _built("playpath-emulator"), remedy()),
-        _Probe(EMULATION, "playpath-client", _built("playpath-client"), remedy()),
-        _Probe(EMULATION, "playpath-serve", _built("playpath-serve"), remedy()),
+        _Probe(EMULATION, "playpath-emulator", _built("playpath-emulator"), remedy("playpath-emulator")),
+        _Probe(EMULATION, "playpath-client", _built("playpath-client"), remedy("playpath-client")),
+        _Probe(EMULATION, "playpath-serve", _built("playpath-serve"), remedy("playpath-serve")),
         _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
         _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
         _Probe(EBPF, "right to load", _may_load, "run as root, for example with sudo; a container needs CAP_SYS_ADMIN"),
@@ -113,7 +109,7 @@ def _probes() -> list[_Probe]:
             _to_build_bpf(_file("/usr/include/libelf.h")),
             "bpf/setup.sh, or apt install libelf-dev zlib1g-dev",
         ),
-        _Probe(EBPF, "playpath-bpf", _built("playpath-bpf"), remedy()),
+        _Probe(EBPF, "playpath-bpf", _built("playpath-bpf"), remedy("playpath-bpf")),
         _Probe(EBPF, "kernel's own controls", _controls, "mount /proc"),
         _Probe(MPTCP, "root", _root, "run the kernel world as root, for example with sudo"),
         _Probe(MPTCP, "MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP"),

@@ -76,7 +76,6 @@ class MetricTwin:
         Student t interval of `mean`; None for fewer than two seeds.
     margin : float
         The largest difference that counts as alike.
-    verdict : {"alike", "differ", "open"}
     """
 
     sender: str

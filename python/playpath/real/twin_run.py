@@ -1,7 +1,5 @@
 """Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos: each is stored when it ends."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

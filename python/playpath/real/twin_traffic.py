@@ -4,8 +4,6 @@ A group's figure for a seed is the mean over its flows: "cubic: 4.9 Mbit/s" is w
 give their total goodput and Jain's index over what each got; each path gives its downward link's utilisation and mean queue.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -73,12 +73,7 @@ def at_seconds(columns: Columns, name: str) -> np.ndarray:
 
 
 def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
-    """A row for each sender, series, column and second at which at least two seeds have a value.
-
-    Parameters
-    ----------
-    outlines : mapping of (sender, seed) to outline
-    """
+    """A row for each sender, series, column and second at which at least two seeds have a value."""
     senders = list(dict.fromkeys(sender for sender, _ in outlines))
     rows = [
         row

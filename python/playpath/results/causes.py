@@ -25,12 +25,7 @@ _KEPT = 1.25
 
 @dataclass(frozen=True)
 class Cause:
-    """What held the rate of a sender.
-
-    Attributes
-    ----------
-    sender, sentence : str
-    """
+    """What held the rate of a sender."""
 
     sender: str
     sentence: str

@@ -40,8 +40,6 @@ class Failure:
 
     Attributes
     ----------
-    sender : str
-    seed : int
     reason : str
         One line.
     """

@@ -20,7 +20,6 @@ class HourlyCost:
 
     Attributes
     ----------
-    sender : str
     sent_gb, retransmitted_gb : float
         Gigabytes (10^9) that left the server in data packets, headers included; those of them that were sent again.
     price : float or None

@@ -23,7 +23,6 @@ class Effect:
 
     Attributes
     ----------
-    sender, value, against : str
     outcome : {"better", "worse", "alike", "depends", "open"}
         "alike": no difference that a viewer would notice is left; "depends": better for some viewers and worse for others, both
         proven; "open": not proven either way.

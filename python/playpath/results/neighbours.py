@@ -14,7 +14,6 @@ class Neighbours:
 
     Attributes
     ----------
-    sender : str
     goodput_mbps : float
         Of all of them in a session, on average.
     loss_ratio : float

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from playpath.base.metrics import metric
+from playpath.base.optional import can_draw
 
 if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
@@ -27,12 +28,12 @@ def notebook_html(result: Comparison) -> str:
 
 
 def _drawn(result: Comparison) -> str:
-    """The first criterion; nothing where no sender has a value."""
+    """The first criterion; nothing where no sender has a value, or without Matplotlib."""
+    if not (result.shown_criteria and can_draw()):
+        return ""
     from playpath.plots import figure, metric_dots
     from playpath.show.report.drawings import plain_svg
 
-    if not result.shown_criteria:
-        return ""
     drawn, ax = figure(5.2, 0.9 + 0.42 * len(result.senders))
     metric_dots(result, result.shown_criteria[0], ax)
     return plain_svg(drawn)

@@ -12,8 +12,6 @@ A traced session of the simulator has four series for its video's flow (without 
   dropped; `time_s` is when it came to the link.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -68,13 +66,7 @@ def trimmed(session: Session, window: Window | None = None) -> Session:
 
 
 def check_window(session: Session, window: Window) -> None:
-    """Refuse a window in which no packet was kept.
-
-    Raises
-    ------
-    InputError
-        One line, with what is kept.
-    """
+    """Refuse a window in which no packet was kept."""
     option = f"--window {window[0]:g}..{window[1]:g}"
     times = _times(session)
     if not len(times):
@@ -87,13 +79,7 @@ def check_window(session: Session, window: Window) -> None:
 
 
 def shown_window(session: Session, window: Window | None = None) -> Window:
-    """The times to draw: those asked for, else of some hundred packets around the centre.
-
-    Raises
-    ------
-    InputError
-        No packet was kept in the window.
-    """
+    """The times to draw: those asked for, else of some hundred packets around the centre."""
     if window is not None:
         check_window(session, window)
         return window

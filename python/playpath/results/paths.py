@@ -1,7 +1,5 @@
 """What the paths of an MPTCP flow carried: the subflows, the packets between changes of path, and the scheduler's reasons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

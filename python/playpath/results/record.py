@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +18,7 @@ from playpath.base.frames import pl
 from playpath.base.manifest import RunManifest
 from playpath.base.metrics import format_value, metric
 from playpath.base.tabular import Json, Tabular
-
-if TYPE_CHECKING:
-    from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
-
+from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
 
 Columns = dict[str, np.ndarray]
 

@@ -53,7 +53,6 @@ class Sensitivity:
         Of rival minus best, over the seeds that are varied.
     seeds, sessions : int
         For each variation, and in all.
-    shifts : list of Shift
     """
 
     best: str

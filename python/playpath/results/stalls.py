@@ -1,7 +1,5 @@
 """When the picture of a session stood still."""
 
-from __future__ import annotations
-
 from playpath.results.record import Session
 
 

@@ -1,7 +1,5 @@
 """Compare senders: the same seeds for each, run or resumed. `comparison` holds what comes out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -151,8 +149,8 @@ def compare(
     found = sorted(key for key in played.outlines if key[1] in result.seeds and key[0] in result.senders)
     around = cache(lambda: bands.bands({key: played.outlines[key] for key in found}))
 
-    def at_once(told: Comparison) -> None:
-        meanwhile(told)
+    def at_once(untraced: Comparison) -> None:
+        meanwhile(untraced)
         around()
 
     played_again = _timelines(result, place, threads, played.sessions, at_once)
@@ -320,13 +318,7 @@ def run(
 
 
 def pick_sender(scenario: Scenario, sender: str | None) -> str:
-    """The label asked for, or the only one; empty for traffic alone.
-
-    Raises
-    ------
-    InputError
-        There is none of that name, or several and none was named.
-    """
+    """The label asked for, or the only one; empty for traffic alone."""
     names = scenario.senders
     if sender is None and len(names) <= 1:
         return names[0] if names else ""

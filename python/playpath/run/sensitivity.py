@@ -5,8 +5,6 @@ doubled, one at a time, with the first seeds of the comparison, so that each var
 `_SOME_LOSS`. Everybody plays: another may come to the front.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

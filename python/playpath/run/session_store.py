@@ -4,8 +4,6 @@
 `failed.json` if it failed. KEY stands for everything that the session depends on beside its seed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -17,12 +17,13 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import read_text
 from playpath.scenario import shipped
+from playpath.scenario.resolved import Document as ResolvedDocument
+from playpath.scenario.resolved import Sender
 
 if TYPE_CHECKING:
     from playpath.scenario.choices import Choice
     from playpath.scenario.document import Document
-    from playpath.scenario.resolved import Document as ResolvedDocument
-    from playpath.scenario.resolved import Sender
+
 
 LAST_SEED = 2**63 - 1
 """What the columns of tables hold."""

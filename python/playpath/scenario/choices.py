@@ -4,20 +4,16 @@ A varied scenario is a `Scenario` whose senders are the compared choices: each n
 scenario. Who plays a session asks `Scenario.playing` for that variant, so a plain sender is the special case.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from playpath import _engine
 from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.scenario import Scenario, load, parse_value, place, split_outside
-
-if TYPE_CHECKING:
-    from playpath.scenario.resolved import Document
+from playpath.scenario.resolved import Document
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,6 @@ class Choice:
 def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     """`plain` with every combination of the values of `vary` (key → values) as a choice for each of its senders; files that
     values name start from `folder`.
-
-    Raises
-    ------
-    InputError
-        A key or value that the scenario refuses, fewer than two values, one that stands twice, too many combinations.
     """
     axes = {key: _values(key, given) for key, given in vary.items()}
     _check_keys(plain, axes)

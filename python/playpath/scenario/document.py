@@ -4,8 +4,6 @@ A class for each declared table. Type checkers read `document.pyi`, which the bu
 (`tools/typed_forms.py`).
 """
 
-from __future__ import annotations
-
 from typing import Any, TypedDict
 
 from playpath.scenario import keys

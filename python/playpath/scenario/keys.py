@@ -1,7 +1,5 @@
 """The keys of scenarios, sweeps and populations, as the engine declares them: for `playpath help` and the reference page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -146,11 +144,6 @@ def find(text: str) -> list[Key]:
 
     >>> [key.place for key in find("loss")][0], find("run.seeds")[0].default
     ('path.loss', '10')
-
-    Raises
-    ------
-    InputError
-        There is none; one line with the nearest name.
     """
     asked = _TABLE.sub(r"\1", text.strip()).removeprefix("scenario.")
     found = [key for key in all_keys() if f".{key.place}".endswith(f".{asked}")]

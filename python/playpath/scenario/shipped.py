@@ -3,8 +3,6 @@
 `scenarios` beside this file links to the repository's folder of that name; a wheel holds its files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib
@@ -35,11 +33,6 @@ def find(source: str | Path) -> Path:
 
     >>> find("wireless").name
     'wireless.toml'
-
-    Raises
-    ------
-    InputError
-        A bare name that is neither; with the nearest name.
     """
     path = Path(source)
     is_name = len(path.parts) == 1 and not path.suffix

@@ -1,7 +1,5 @@
 """Bandwidth traces: recognise, check, preview, convert between formats, and make from seeded generators."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +25,6 @@ class Preview:
 
     Attributes
     ----------
-    format : str
     period_s : float
         Length of a lap; a trace repeats.
     mean_mbps, min_mbps, max_mbps : float
@@ -52,13 +49,7 @@ class Preview:
 
 
 def preview(text: str, format: str | None = None, *, bins: int = 60) -> Preview:
-    """Recognise (or take the given format) and check a trace.
-
-    Raises
-    ------
-    InputError
-        The line and what is wrong there, or that the text could mean several things.
-    """
+    """Recognise (or take the given format) and check a trace."""
     return Preview(**engine.preview_trace(text, _known(format), bins))
 
 

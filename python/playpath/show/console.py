@@ -253,17 +253,19 @@ def _differences(result: Comparison) -> Table:
     if result.decision.open:
         table.add_column("more\nruns", justify="right")
     for sender in result.ranking[1:]:
-        table.add_row(result.decision.place(sender), plain(sender), *_difference_cells(result, sender, best))
+        table.add_row(result.decision.place(sender), plain(sender), *_difference_cells(result, sender))
     return table
 
 
-def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
+def _difference_cells(result: Comparison, sender: str) -> list[str]:
     decision = result.decision
     if sender in decision.tied:
         return ["all", "", "", "", "alike"]
-    name = decision.deciding[sender]
+    name, other = decision.deciding[sender], decision.against[sender]
     word = "[yellow]undecided[/yellow]" if sender in decision.open else "worse"
-    found = result.ranker.difference(sender, best, name)
+    if other != decision.ranking[0]:
+        word += f" than {plain(other)}"
+    found = result.ranker.difference(sender, other, name)
     if found is None:
         return [metric(name).label, "–", "–", "–", word]
     more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
@@ -272,5 +274,10 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     if found.ci95 is not None:
         low, high = (format_value(value) for value in found.ci95)
         interval = f"{low} to {high}"
-    p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [metric(name).label, f"{format_difference(found.middle)} {unit}".strip(), interval, p_value, word, *more]
+    # The p value on which the word beside it rests, if this criterion was tested for itself.
+    p = found.p if found.p_adjusted is None else found.p_adjusted
+    p_value = "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    difference = f"{format_difference(found.middle)} {unit}".strip()
+    if found.significant and found.ci95 is not None and found.ci95[0] <= 0 <= found.ci95[1]:
+        difference += f"\nmean {format_difference(found.mean)}"
+    return [metric(name).label, difference, interval, p_value, word, *more]

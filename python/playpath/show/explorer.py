@@ -3,8 +3,6 @@
 The page is built by `make web` and comes with the wheel. It loads nothing from anywhere: a copy of the file is all there is to it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
@@ -22,15 +20,7 @@ _LARGEST_FILE = 4_000_000
 
 
 def page(source: str | Path | None = None) -> str:
-    """The page as text; with `source` it opens with that scenario (a file, or the name of a shipped one).
-
-    Raises
-    ------
-    InputError
-        The scenario is wrong; one line.
-    RunError
-        The page was not built.
-    """
+    """The page as text; with `source` it opens with that scenario (a file, or the name of a shipped one)."""
     if not PAGE.is_file():
         raise RunError(
             "this installation has no explorer page; `make web` in the source folder builds it in a few minutes "
@@ -74,13 +64,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of one page at 127.0.0.1; port 0 takes a free one. The caller runs and closes it.
-
-    Raises
-    ------
-    RunError
-        The port is taken.
-    """
+    """A server of one page at 127.0.0.1; port 0 takes a free one. The caller runs and closes it."""
 
     daemon_threads = True
 

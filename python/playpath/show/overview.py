@@ -6,8 +6,6 @@ for a table fills the place whose value it is (`queue = "1 bdp"` its limit), els
 which is resolved as 50 us).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

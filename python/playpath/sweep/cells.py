@@ -1,7 +1,5 @@
 """Cells: one sender, one seed, one point of a design. Their ids depend on nothing but what decides the result."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,7 +18,6 @@ class Variant:
 
     Attributes
     ----------
-    sender, cc : str
     text : str
         The resolved scenario with this sender alone, as canonical JSON; empty if the point is wrong.
     sha256 : str
@@ -61,7 +58,6 @@ def cells(
 
     Parameters
     ----------
-    design : Design
     seeds : sequence of int, optional
         Instead of the design's own.
     racing : mapping of int to names, optional

@@ -23,8 +23,6 @@ A design is a TOML file:
     seed = 1
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
@@ -66,7 +64,6 @@ class Axis:
         Unit of a range.
     is_log : bool
         A range is divided and drawn from on a logarithmic scale.
-    is_range : bool
     """
 
     keys: tuple[str, ...]
@@ -156,13 +153,7 @@ def load_design(
     seeds: int | None = None,
     **senders: Unpack[Choices],
 ) -> Design:
-    """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes, as are the options.
-
-    Raises
-    ------
-    InputError
-        One line: what, where, what is allowed.
-    """
+    """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes, as are the options."""
     raw, text, folder, name = _read(source)
     called = "" if isinstance(source, Mapping) else str(source)
     if not {"axis", "scenario"} & raw.keys() and (error := shipped.mistaken(raw, folder, called, "design")):

@@ -1,7 +1,5 @@
 """Where chunks run: this machine, a Ray cluster, Slurm, or anything with the `concurrent.futures` interface."""
 
-from __future__ import annotations
-
 import multiprocessing
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The values of a sweep's settings as places on an axis."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

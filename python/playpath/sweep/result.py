@@ -272,11 +272,6 @@ def gather(
     ----------
     seen : sequence of (point, cell id)
         In the order of `cells`.
-
-    Raises
-    ------
-    RunError
-        The store has lost cells that were run. Of an interrupted sweep those that were not run are missing, too.
     """
     index = _index(design, sorted(seen, key=lambda pair: pair[0]))
     stored = store.rows(index["cell"])

@@ -101,13 +101,7 @@ def sweep(
 
 
 def code_for_workers(scenario: Scenario) -> tuple[str, ...]:
-    """Folders in which workers find the user's own code.
-
-    Raises
-    ------
-    InputError
-        They could not import it.
-    """
+    """Folders in which workers find the user's own code."""
     if not own_code(scenario.resolved):
         return ()
     from playpath.run import own

@@ -5,8 +5,6 @@ what was written. So a store survives SIGKILL at any moment, several sweeps may 
 merges them. Cells found twice are equal, because equal ids mean equal results.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections import defaultdict
@@ -92,13 +90,7 @@ class Store:
                     path.unlink(missing_ok=True)
 
     def check_whole(self, ids: pl.Series, found: pl.DataFrame) -> None:
-        """Whether rows were found for all these cells.
-
-        Raises
-        ------
-        RunError
-            Some are missing: what was stored has been moved or deleted meanwhile.
-        """
+        """Whether rows were found for all these cells."""
         lost = ids.n_unique() - found.height
         if lost:
             raise RunError(

@@ -1,7 +1,5 @@
 """What runs on a worker: a chunk of cells in, one Parquet shard out. Needs only the engine."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 import multiprocessing.process

@@ -157,21 +157,46 @@ export function worst(sessions: Session[]): [number, number] | null {
   return longest ? around(longest) : null;
 }
 
-/** Why the picture stood still at a stall, in a few sentences that say only what was measured. `need` is the film's rate in Mbit/s. */
+/** How long before a stop a cut may lie and still be named, and for how long the window may be back by then, in seconds. */
+const [CUT_BEFORE, BACK_FOR] = [30, 2];
+
+/** The last cut of the window before a stop; none where the window was long back at the stop. */
+function cutBefore(session: Session, stop: number): WindowEvent | null {
+  const cuts = (session.record.window_events?.video ?? []).filter((event) => event.time_s <= stop && event.cwnd_after < event.cwnd_before * 0.95);
+  const last = cuts.at(-1);
+  if (!last || stop - last.time_s >= CUT_BEFORE) return null;
+  const since = stop - BACK_FOR;
+  const later = since > last.time_s ? at(session.series, "flow.video", "snd_cwnd", since) : null;
+  return later !== null && later >= last.cwnd_before * 0.95 ? null : last;
+}
+
+const CAUSES: Record<WindowEvent["event"], string> = {
+  loss: "a packet was lost", early_retransmit: "a packet was lost", ecn: "a packet came marked", rto: "no answer came in time", undo: "a loss proved to be none",
+  window_set: "the connection had been idle", phase: "",
+};
+
+/**
+ * What went before a stop of the picture, in a few sentences that say only what was measured. `need` is the film's rate in Mbit/s, null where
+ * the player chooses: then that of the segment on its way.
+ */
 export function why(session: Session, stall: { at: number; length: number }, packetBytes: number, need: number | null): string[] {
-  const events = (session.record.window_events?.video ?? []).filter((event) => event.time_s <= stall.at && event.cwnd_after < event.cwnd_before * 0.95);
-  const last = events.at(-1);
-  const film = need ? `, and the film needs ${short(need)}` : "";
+  const cut = cutBefore(session, stall.at);
+  const decided = session.record.events.filter((event) => event.event === "segment_decision" && event.kind === "video" && event.time_s <= stall.at).at(-1);
+  const [what, needed] = need ? ["the film", need] : ["the segment on its way", decided ? Number(decided.rate_mbps) : null];
+  const wanted = needed ? `, and ${what} needs ${short(needed)}` : "";
+  const path = `the path gave ${withUnit(at(session.series, "flow.video", "goodput_mbps", stall.at), "Mbit/s")}`;
   const lines: string[] = [];
-  if (last && stall.at - last.time_s < 30) {
-    const rtt = at(session.series, "flow.video", "rtt_ms", last.time_s) ?? NaN;
-    const fits = (last.cwnd_after * packetBytes * 8) / (rtt * 1e3);
-    const cause = last.event === "rto" ? "no answer came in time" : last.event === "window_set" ? "the connection had been idle" : "a packet was lost";
-    lines.push(`At ${clock(last.time_s)} ${cause}, and ${session.sender} cut its window from ${short(last.cwnd_before)} to ${packets(Number(short(last.cwnd_after)))}.`);
-    if (fits > 0) lines.push(`So few packets per round trip of ${withUnit(rtt, "ms")} carry ${withUnit(fits, "Mbit/s")}${film}.`);
+  if (cut) {
+    const window = `its window from ${short(cut.cwnd_before)} to ${packets(Number(short(cut.cwnd_after)))}`;
+    const who = session.sender;
+    lines.push(`At ${clock(cut.time_s)} ${cut.event === "phase" ? `${who} went over to ${cut.phase.replaceAll("_", " ")} and cut` : `${CAUSES[cut.event]}, and ${who} cut`} ${window}.`);
+    const rtt = at(session.series, "flow.video", "rtt_ms", cut.time_s) ?? NaN;
+    const fits = (cut.cwnd_after * packetBytes * 8) / (rtt * 1e3);
+    const carries = `per round trip of ${withUnit(rtt, "ms")} carry ${withUnit(fits, "Mbit/s")}`;
+    if (needed && fits >= needed) lines.push(`So many packets ${carries}${wanted}: the cut alone does not explain the stop; ${path}.`);
+    else if (fits > 0) lines.push(`So few packets ${carries}${wanted}.`);
   } else {
-    const rate = at(session.series, "flow.video", "goodput_mbps", stall.at);
-    lines.push(`No cut of the window in the half minute before: the path gave ${withUnit(rate, "Mbit/s")}${film}.`);
+    lines.push(`The window had not been cut for half a minute, or was back: ${path}${wanted}.`);
   }
   lines.push(`At ${clock(stall.at)} the buffer was empty, and the picture stood still for ${stall.length.toFixed(1)}\u00a0s.`);
   return lines;

@@ -14,7 +14,6 @@ use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "balia",
     aliases: &[],
@@ -27,7 +26,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Coupled::new(Balia, params, initial_window)),
 };
 
-/// The coupling.
 struct Balia;
 
 /// `alpha_r`: the largest rate over the own one.

@@ -10,6 +10,7 @@
 //! 4. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
 //!    may have been delayed; the transport does not tell it apart.
 //! 5. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
+//! 6. `law = "quinn"` is another algorithm, told in `bbr/quinn.rs`.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
 //! or timeout; outside PROBE_RTT and start-up `cwnd` is at most the budget for 2 BDP plus aggregation. The loss of packets
@@ -20,6 +21,7 @@ mod aggregation;
 mod model;
 mod output;
 mod policer;
+mod quinn;
 #[cfg(test)]
 mod tests;
 
@@ -35,18 +37,21 @@ use aggregation::Aggregation;
 use output::Quantum;
 use playpath_units::{Duration, Rate, Time};
 use policer::Policer;
+use quinn::QuinnBbr;
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "bbr",
     aliases: &["bbr1"],
     summary: "paces at the measured bandwidth, keeps two bandwidth-delay products; version 1",
     reference: "Cardwell et al., ACM Queue 14(5), 2016; Linux tcp_bbr.c",
-    params: &[CWND_GAIN, PROBE_RTT, QUANTUM, draws::SEED],
+    params: &[CWND_GAIN, PROBE_RTT, QUANTUM, LAW, draws::SEED],
     in_kernel: Some(InKernel::linux("bbr")),
     is_coupled: false,
     behaviour: BEHAVIOUR,
-    build: |params, initial_window| Box::new(Bbr::new(params, initial_window)),
+    build: |params, initial_window| match params.word("law") {
+        "quinn" => Box::new(QuinnBbr::new()),
+        _ => Box::new(Bbr::new(params, initial_window)),
+    },
 };
 
 /// The model rules: losses cost a round trip of packet conservation, growth needs deliveries and not a full window.
@@ -70,13 +75,20 @@ const CWND_GAIN: ParamSpec = ParamSpec::number(
 );
 const PROBE_RTT: ParamSpec =
     ParamSpec::flag("probe_rtt", true, "drain the queue for 200 ms when min_rtt is 10 s old; off only for study");
-/// Parameter `quantum`.
 pub(crate) const QUANTUM: ParamSpec = ParamSpec::word(
     "quantum",
     "linux",
     &["linux", "packet"],
     "bursts that the window leaves room for: TSO as in Linux (1 ms of the rate, at least 2 packets), or single packets",
 );
+
+const LAW: ParamSpec = ParamSpec::word(
+    "law",
+    "linux",
+    &["linux", "quinn"],
+    "quinn: its BBR (quinn-proto 0.11.19), which replaces what is lost at once and loses half of what it sends",
+)
+.since("0.3");
 
 /// 2/ln 2: the smallest gain that lets the delivery rate double every round trip.
 const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
@@ -94,6 +106,17 @@ enum Mode {
     Drain,
     ProbeBw,
     ProbeRtt,
+}
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Mode::Startup => "startup",
+            Mode::Drain => "drain",
+            Mode::ProbeBw => "probe_bw",
+            Mode::ProbeRtt => "probe_rtt",
+        }
+    }
 }
 
 /// Recovery as Linux's `icsk_ca_state` has it, less the states that BBR does not tell apart.
@@ -209,12 +232,7 @@ impl CongestionControl for Bbr {
         self.pacing_bits_per_sec.map(|rate| Rate::from_bits_per_sec_f64(rate.max(1.0)))
     }
     fn phase(&self) -> &'static str {
-        match self.mode {
-            Mode::Startup => "startup",
-            Mode::Drain => "drain",
-            Mode::ProbeBw => "probe_bw",
-            Mode::ProbeRtt => "probe_rtt",
-        }
+        self.mode.name()
     }
     fn recovery_window(&self) -> RecoveryWindow {
         RecoveryWindow::Controller

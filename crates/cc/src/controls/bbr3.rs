@@ -46,7 +46,6 @@ use playpath_units::{Duration, Rate, Time};
 use probe_bw::Probing;
 use probe_rtt::MinRtt;
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "bbr3",
     aliases: &[],
@@ -175,6 +174,8 @@ pub struct Bbr3 {
     extra_acked: ExtraAcked,
     // Signals of the present round trip (§2.10).
     sample: Sample,
+    /// The last that had a rate.
+    rate_before: Sample,
     latest: Latest,
     marks: Marks,
     // Full pipe (§2.13).
@@ -187,6 +188,8 @@ pub struct Bbr3 {
     probing: Probing,
     // Recovery and undo (§2.15).
     recovery: Recovery,
+    /// ngtcp2's: the round trip in which it began.
+    recovery_round: u64,
     saved: Saved,
     idle_restart: bool,
     cwnd_limited: CwndLimited,
@@ -270,6 +273,7 @@ impl Bbr3 {
             min_rtt: MinRtt::new(),
             extra_acked: ExtraAcked { interval_start: Time::ZERO, delivered: 0.0, filter: WindowedMax::new() },
             sample: Sample::default(),
+            rate_before: Sample::default(),
             latest: Latest::default(),
             marks: Marks::new(),
             full_bw: 0.0,
@@ -279,6 +283,7 @@ impl Bbr3 {
             drain_start_round: 0,
             probing: Probing::new(),
             recovery: Recovery::Open,
+            recovery_round: 0,
             saved: Saved::default(),
             idle_restart: false,
             cwnd_limited: CwndLimited::default(),
@@ -324,7 +329,8 @@ impl Bbr3 {
             return;
         }
         let is_drained = f64::from(view.in_flight) <= self.inflight(self.bw, view.mss);
-        if is_drained || self.round_count > self.drain_start_round + 3 {
+        let is_late = self.settings.law != LawOf::Ngtcp2 && self.round_count > self.drain_start_round + 3;
+        if is_drained || is_late {
             self.start_probe_bw_down(view);
         }
     }
@@ -402,7 +408,15 @@ impl CongestionControl for Bbr3 {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
-        self.sample = Sample::new(event, &self.mark);
+        let sample = Sample::new(event, &self.mark);
+        let is_noq = self.settings.law == LawOf::Noq;
+        // noq: `on_ack` of each packet runs the model before `on_end_acks` has this ACK's rate, and what is in flight.
+        let in_flight = if is_noq { event.prior_in_flight } else { view.in_flight };
+        let view = &View { in_flight, ..*view };
+        self.sample = if is_noq { sample.with_rate_of(&self.rate_before) } else { sample };
+        if sample.delivery_rate > 0.0 {
+            self.rate_before = sample;
+        }
         self.marks.take(event);
         self.update_model_and_state(view);
         self.set_pacing_rate(view);
@@ -414,6 +428,9 @@ impl CongestionControl for Bbr3 {
         if event.signal != CongestionSignal::Ecn {
             self.save_cwnd();
             self.save_state_upon_loss(view);
+            if self.recovery != Recovery::Fast {
+                self.recovery_round = self.round_count + 1;
+            }
             self.recovery = Recovery::Fast;
         }
     }

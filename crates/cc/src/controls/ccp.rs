@@ -83,7 +83,6 @@ macro_rules! family_params {
 }
 pub(crate) use family_params;
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "ccp",
     aliases: &[],
@@ -102,10 +101,8 @@ static LAW: Law = law("ccp", ENTRY.summary, &[COMMON, CCPS_MODE]);
 pub(crate) const BEHAVIOUR: Behaviour =
     Behaviour { responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED };
 
-/// Parameter `kp`.
 pub(crate) const KP: ParamSpec =
     ParamSpec::number("kp", 2.0, (0.1, 8.0), "", "gain Kp; useful from 1.5 to 2.5, unstable from 3 on (our default)");
-/// Parameter `mode`.
 pub(crate) const MODE: ParamSpec = ParamSpec::word(
     "mode",
     "default",
@@ -114,21 +111,18 @@ pub(crate) const MODE: ParamSpec = ParamSpec::word(
 );
 /// What mode `paper` goes without.
 const IN_MODE_PAPER: &[(&str, &str)] = &[("mode", "paper")];
-/// Parameter `estimator`.
 pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
     "estimator",
     "auto",
     &["auto", "maxrate", "capprobe", "given"],
     "capacity: largest delivery rate, CapProbe, or given by `capacity`; auto: maxrate, in mode paper capprobe",
 );
-/// Parameter `capacity`.
 pub(crate) const CAPACITY: ParamSpec =
     ParamSpec::number("capacity", 1000.0, (1.0, 1e9), "packets/s", "capacity with estimator = given").idle_with(&[
         ("estimator", "auto"),
         ("estimator", "maxrate"),
         ("estimator", "capprobe"),
     ]);
-/// Parameter `storage`.
 pub(crate) const STORAGE: ParamSpec = ParamSpec::word(
     "storage",
     "path",
@@ -136,14 +130,12 @@ pub(crate) const STORAGE: ParamSpec = ParamSpec::word(
     "what B counts: queue and pipe, or the queue alone (a reading that starves where the queue is shorter than the pipe)",
 )
 .since("0.2");
-/// Parameter `rtt`.
 pub(crate) const RTT: ParamSpec = ParamSpec::word(
     "rtt",
     "ewma",
     &["ewma", "raw"],
     "RTT of the backlog: smoothed with weight 1/8, or the last sample",
 );
-/// Parameter `rtt_min_window`.
 pub(crate) const RTT_MIN_WINDOW: ParamSpec = ParamSpec::number(
     "rtt_min_window",
     300.0,
@@ -151,7 +143,6 @@ pub(crate) const RTT_MIN_WINDOW: ParamSpec = ParamSpec::number(
     "s",
     "memory of the smallest RTT (Linux tcp_min_rtt_wlen); a standing queue enters it after this time",
 );
-/// Parameter `rtt_max_window`.
 pub(crate) const RTT_MAX_WINDOW: ParamSpec = ParamSpec::number(
     "rtt_max_window",
     10.0,
@@ -160,7 +151,6 @@ pub(crate) const RTT_MAX_WINDOW: ParamSpec = ParamSpec::number(
     "memory of the largest RTT; in mode paper that of the smallest one counts (our default)",
 )
 .idle_with(IN_MODE_PAPER);
-/// Parameter `rtt_max_cap`.
 pub(crate) const RTT_MAX_CAP: ParamSpec = ParamSpec::number(
     "rtt_max_cap",
     4.0,
@@ -169,7 +159,6 @@ pub(crate) const RTT_MAX_CAP: ParamSpec = ParamSpec::number(
     "rtt_max counts up to this many rtt_min; in mode paper without a limit (our default)",
 )
 .idle_with(IN_MODE_PAPER);
-/// Parameter `floor_gain`.
 pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
     "floor_gain",
     1.25,
@@ -178,21 +167,18 @@ pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
     "growth per measured round trip while no queue is seen; the floor of the storage is floor_gain 3/Kp bandwidth-delay products",
 )
 .idle_with(IN_MODE_PAPER);
-/// Parameter `recovery`.
 pub(crate) const RECOVERY: ParamSpec = ParamSpec::word(
     "recovery",
     "follow",
     &["follow", "freeze", "hold"],
     "window during loss recovery: the law as ever (paper), no growth, or no change",
 );
-/// Parameter `loss_guard`.
 pub(crate) const LOSS_GUARD: ParamSpec = ParamSpec::flag(
     "loss_guard",
     true,
     "shrink the storage by 0.7 per round trip once three in a row lost more than a tenth of the window",
 )
 .idle_with(IN_MODE_PAPER);
-/// Parameter `max_cwnd`.
 pub(crate) const MAX_CWND: ParamSpec =
     ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the law");
 
@@ -205,7 +191,6 @@ pub(crate) const MAX_PLAYOUT_BUFFER_BYTES: u64 = 1_000_000_000;
 
 /// What makes a member of the family.
 pub(crate) trait Variation: Send {
-    /// Registry name.
     fn name(&self) -> &'static str;
     /// The window in congestion avoidance, before clamping.
     fn window(&mut self, path: &PathState) -> f64;
@@ -213,7 +198,6 @@ pub(crate) trait Variation: Send {
     fn on_app_parameters(&mut self, _parameters: &AppParameters) {}
 }
 
-/// CCP itself.
 struct Plain;
 
 impl Variation for Plain {
@@ -225,7 +209,6 @@ impl Variation for Plain {
     }
 }
 
-/// A control of the family.
 pub(crate) struct Ccp<V> {
     variation: V,
     windows: Windows,
@@ -250,7 +233,6 @@ enum InRecovery {
     Hold,
 }
 
-/// What an undo restores.
 #[derive(Clone, Copy)]
 struct Before {
     cwnd: f64,

@@ -21,7 +21,6 @@ use crate::registry::Entry;
 use crate::{ParamSpec, Params};
 use playpath_units::{Duration, Time};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "ccpd",
     aliases: &[],
@@ -67,7 +66,6 @@ impl Base {
     }
 }
 
-/// The derivative term.
 pub(crate) struct Derivative {
     kd: f64,
     is_literal: bool,

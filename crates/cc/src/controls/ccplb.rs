@@ -26,7 +26,6 @@ use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "ccplb",
     aliases: &[],
@@ -55,7 +54,6 @@ const POB_MODE: ParamSpec = ParamSpec::word(
     "what of the playout buffer counts: all of it (paper), or the free part as reported",
 );
 
-/// The playout buffer as room for packets.
 pub(crate) struct PlayoutBuffer {
     base: Base,
     rate: f64,

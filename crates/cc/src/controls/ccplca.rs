@@ -22,7 +22,6 @@ use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "ccplca",
     aliases: &[],
@@ -44,7 +43,6 @@ const BOUND: ParamSpec = ParamSpec::word(
     "lower bound of the window: what the video's rate needs in a round trip, or the printed VR / rtt",
 );
 
-/// The video's rate as a lower bound.
 pub(crate) struct VideoRate {
     base: Base,
     bits_per_sec: f64,

@@ -24,7 +24,6 @@ use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, CongestionEvent, ParamSpec, Params, Rto, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "compound",
     aliases: &["ctcp"],
@@ -78,7 +77,6 @@ static LAW: Law = Law {
     details: &["base_rtt_us", "delay_window_packets", "backlog_packets"],
 };
 
-/// State of Compound TCP.
 pub struct Compound {
     rules: Rules,
     /// `delay_window` of the window is Compound's own.
@@ -88,7 +86,6 @@ pub struct Compound {
     rounds: RttRounds,
 }
 
-/// The constants.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     alpha: f64,

@@ -31,7 +31,6 @@ use crate::{
 };
 use playpath_units::{Duration, Rate, Time};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "copa",
     aliases: &[],
@@ -81,7 +80,6 @@ const MODE: ParamSpec = ParamSpec::word(
 const MAX_CWND: ParamSpec = ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the window");
 
 const MIN_CWND: f64 = 2.0;
-/// Memory of the smallest RTT.
 const RTT_MIN_WINDOW: Duration = Duration::from_secs(10);
 /// Section 2.2: RTTmax of four round trips, nearly empty within a tenth of the spread, within five round trips.
 const RTT_MAX_ROUNDS: u64 = 4;
@@ -105,7 +103,6 @@ enum Direction {
     Down,
 }
 
-/// Copa.
 pub struct Copa {
     cwnd: f64,
     ssthresh: f64,
@@ -128,7 +125,6 @@ struct Settings {
     max_cwnd: f64,
 }
 
-/// What an undo restores.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     cwnd: f64,
@@ -146,7 +142,6 @@ struct Rtts {
     emptied_at: Time,
 }
 
-/// What the RTT filters say.
 #[derive(Clone, Copy, Debug)]
 struct Delay {
     standing: Duration,

@@ -31,7 +31,6 @@ use crate::parts::windows::{ECN_BETA, REDUCE_FROM, remaining_after};
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, CongestionEvent, IdleRestart, ParamSpec, Params, Rto, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "cubic",
     aliases: &[],
@@ -65,7 +64,6 @@ pub(crate) const GROWTH: ParamSpec = ParamSpec::word(
     "by RFC 9438 with c and beta; or with its own constants as Linux's tcp_cubic.c, in whole packets, or as a QUIC stack",
 );
 
-/// CUBIC's state.
 pub struct Cubic {
     c: f64,
     beta: f64,
@@ -125,13 +123,18 @@ struct Epoch {
 impl Cubic {
     pub(crate) fn new(params: &Params, initial_window: f64) -> Cubic {
         let beta = params.number("beta");
+        let mut reno = Reno::new(params, initial_window);
+        if params.word("growth") == "ngtcp2" {
+            // lib/ngtcp2_cc.c counts the round in which CSS begins from one and leaves at the fifth: a round before RFC 9406 does.
+            reno.slow_start.set_css_rounds(4);
+        }
         Cubic {
             c: params.number("c"),
             beta,
             ecn_beta: params.number("ecn_beta"),
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: params.flag("fast_convergence"),
-            reno: Reno::new(params, initial_window),
+            reno,
             law: match params.word("growth") {
                 "linux" => Law::Linux(LinuxGrowth::default()),
                 "quinn" => Law::of(Stack::Quinn),
@@ -228,9 +231,10 @@ impl RenoBased for Cubic {
                 self.reno.windows.cwnd = f64::from(grown);
             }
             Law::Linux(_) => {}
-            Law::Stack(growth, _) => {
+            Law::Stack(growth, _) if acked > 0.0 => {
                 self.reno.windows.cwnd = growth.on_ack(view.now, view.srtt, self.reno.windows.cwnd, acked);
             }
+            Law::Stack(..) => {}
             Law::Rfc(_) if acked > 0.0 => self.avoid_congestion(view, acked),
             Law::Rfc(rfc) => rfc.pause(view.now),
         }

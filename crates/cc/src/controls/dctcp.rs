@@ -17,7 +17,6 @@ use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, EcnUse, Entry};
 use crate::{Ack, CongestionEvent, CongestionSignal, ParamSpec, Params, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "dctcp",
     aliases: &[],
@@ -37,7 +36,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Dctcp::new(params, initial_window)),
 };
 
-/// State of DCTCP.
 pub struct Dctcp {
     reno: Reno,
     marks: MarkedShare,

@@ -22,7 +22,6 @@ use crate::registry::{Behaviour, Entry};
 use crate::{Ack, ParamSpec, Params, View, WindowChange};
 use playpath_units::{Duration, Time};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "ledbatpp",
     aliases: &["ledbat++"],
@@ -67,7 +66,6 @@ const PAUSE_ROUNDS: u64 = 2;
 const MIN_CWND: f64 = 2.0;
 const MAX_GAIN_DIVISOR: f64 = 16.0;
 
-/// State of LEDBAT++.
 pub struct LedbatPp {
     reno: Reno,
     base: WindowedMin<Duration>,

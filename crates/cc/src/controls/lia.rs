@@ -16,7 +16,6 @@ use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "lia",
     aliases: &["coupled"],
@@ -39,7 +38,6 @@ static LAW: Law = Law {
     details: LAW_DETAILS,
 };
 
-/// The coupling.
 struct Lia;
 
 impl Coupling for Lia {

@@ -18,7 +18,6 @@ use crate::parts::windows::{ECN_BETA, REDUCE_FROM, remaining_after};
 use crate::registry::{Behaviour, Entry};
 use crate::{CongestionEvent, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "newreno",
     aliases: &["reno"],

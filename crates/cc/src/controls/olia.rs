@@ -18,7 +18,6 @@ use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{ParamSpec, Params};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "olia",
     aliases: &[],
@@ -52,7 +51,6 @@ static LAW: Law = Law {
     details: LAW_DETAILS,
 };
 
-/// The coupling.
 struct Olia {
     best_by_draft: bool,
 }
@@ -62,7 +60,6 @@ impl Olia {
         Olia { best_by_draft: params.word("best_path") == "draft" }
     }
 
-    /// What the best paths maximise.
     fn quality(&self, path: &Path) -> f64 {
         let l = path.sibling.bytes_between_losses.max(path.sibling.bytes_since_loss) as f64;
         if self.best_by_draft { l * l / path.rtt } else { l / (path.rtt * path.rtt) }

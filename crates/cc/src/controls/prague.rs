@@ -25,7 +25,6 @@ use crate::{
 };
 use playpath_units::{Duration, Rate, Time};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "prague",
     aliases: &[],
@@ -73,7 +72,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Prague::new(params, initial_window)),
 };
 
-/// State of Prague.
 pub struct Prague {
     reno: Reno,
     marks: MarkedShare,
@@ -85,7 +83,6 @@ pub struct Prague {
     round_began: Time,
     reduced_at: Option<Time>,
     pacing_rate: Option<Rate>,
-    /// With the fall-back.
     classic_queue: Option<ClassicQueue>,
 }
 

@@ -25,7 +25,6 @@ use crate::{
 };
 use playpath_units::Rate;
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "sammy",
     aliases: &[],
@@ -45,7 +44,6 @@ const FULL: ParamSpec =
     ParamSpec::number("full", 1.5, (0.1, 1000.0), "", "pace in best rates of the player while its buffer is full")
         .since("0.3");
 
-/// The control.
 pub struct Sammy {
     cubic: Cubic,
     playout: Option<Playout>,

@@ -8,7 +8,8 @@
 //! 1. Growth is CUBIC's, never more. The first slow start ends when a whole round shows a queue.
 //! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
 //!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below what the flow gets in
-//!    a `min_rtt`. While the viewer is short, no other cut falls below P, and each takes a `weight`th of what CUBIC takes.
+//!    a `min_rtt`. No other cut of a viewer who has no time falls below P, and while it is short each takes a `weight`th of what CUBIC
+//!    takes. After a timeout of a viewer's flow slow start is a first one.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
 //!    round gives back half the excess.
 //! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
@@ -287,16 +288,6 @@ impl Slack {
         }
     }
 
-    /// Where slow start leads to after a timeout at least. What was in flight under a pace says nothing of the path: then it is a first
-    /// slow start.
-    fn least_threshold(&self, view: &View) -> f64 {
-        match (self.is_yielding, self.is_short) {
-            (true, _) => f64::INFINITY,
-            (false, true) => self.floor(self.path.pipe(view)),
-            (false, false) => 0.0,
-        }
-    }
-
     /// What no cut with a floor falls below.
     fn floor(&self, pipe: f64) -> f64 {
         (self.settings.floor * pipe).min(self.cwnd())
@@ -389,8 +380,8 @@ impl CongestionControl for Slack {
 
     fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
         if self.is_congestive(event) {
-            let floor = if self.is_short { self.floor(self.path.pipe(view)) } else { 0.0 };
-            self.reduce(view, event, floor);
+            let keeps_pipe = self.told().is_some() && !self.is_yielding;
+            self.reduce(view, event, if keeps_pipe { self.floor(self.path.pipe(view)) } else { 0.0 });
         } else {
             self.has_ignored = true;
         }
@@ -400,12 +391,12 @@ impl CongestionControl for Slack {
         self.cubic.on_recovery_exit(view, event);
     }
 
+    /// What was in flight under a pace, or before an outage, says nothing of the path.
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
-        let least = self.least_threshold(view);
         self.cubic.on_rto(view, event);
-        if event.consecutive <= 1 && self.ssthresh() < least {
-            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: least });
+        if event.consecutive <= 1 && self.told().is_some() {
+            self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: f64::INFINITY });
         }
     }
 

@@ -36,7 +36,6 @@ use crate::{
     View, WindowChange,
 };
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "vegas",
     aliases: &["vegas-brakmo"],
@@ -78,7 +77,6 @@ static LAW: Law = Law {
 /// Smallest window, and the window after a timeout (ns-2).
 const MIN_WINDOW: f64 = 2.0;
 
-/// State of Vegas.
 pub struct Vegas {
     alpha: f64,
     beta: f64,

@@ -22,7 +22,6 @@ use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, IdleRestart, ParamSpec, Params, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "vegas-linux",
     aliases: &[],
@@ -43,7 +42,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(VegasLinux::new(params, initial_window)),
 };
 
-/// State of Linux's Vegas.
 pub struct VegasLinux {
     alpha: f64,
     beta: f64,

@@ -21,7 +21,6 @@ use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, CongestionEvent, Params, Rto, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "westwood",
     aliases: &["westwood+"],
@@ -37,7 +36,6 @@ pub static ENTRY: Entry = Entry {
 /// Shortest interval of a bandwidth sample.
 const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
-/// State of Westwood+.
 pub struct Westwood {
     reno: Reno,
     bandwidth: Bandwidth,

@@ -25,7 +25,6 @@ use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, IdleRestart, ParamSpec, Params, View};
 
-/// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "wvegas",
     aliases: &[],
@@ -56,7 +55,6 @@ pub static ENTRY: Entry = Entry {
 /// Smallest backlog of a subflow.
 const MIN_ALPHA: f64 = 2.0;
 
-/// State of wVegas.
 pub struct WeightedVegas {
     total_alpha: f64,
     initial_alpha: f64,

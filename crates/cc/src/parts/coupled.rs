@@ -29,9 +29,7 @@ pub const GROUP: Slot = Slot::new(
 /// What the kernel's laws tell of a connection.
 pub const LAW_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
 
-/// A way to couple subflows.
 pub trait Coupling: Send {
-    /// Registry name.
     const NAME: &'static str;
 
     /// Packets that each acknowledged packet adds to the own window of `cwnd` packets; may be negative.
@@ -50,14 +48,11 @@ pub struct Paths<'a> {
     own_cwnd: f64,
 }
 
-/// A usable subflow.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'a> {
-    /// Congestion window.
     pub cwnd: f64,
     /// Smoothed RTT in seconds.
     pub rtt: f64,
-    /// The rest.
     pub sibling: &'a Sibling,
 }
 
@@ -82,12 +77,10 @@ impl<'a> Paths<'a> {
         all.map(|(index, sibling)| self.path(index, sibling))
     }
 
-    /// The own subflow.
     pub fn own(&self) -> Path<'a> {
         self.path(self.own_index, &self.siblings[self.own_index])
     }
 
-    /// Sum of the rates.
     pub fn total_rate(&self) -> f64 {
         self.iter().map(|path| path.rate()).sum()
     }
@@ -102,14 +95,12 @@ fn is_usable(sibling: &Sibling) -> bool {
     sibling.established && !sibling.srtt.is_zero()
 }
 
-/// A subflow's controller.
 pub struct Coupled<C> {
     coupling: C,
     reno: Reno,
 }
 
 impl<C: Coupling> Coupled<C> {
-    /// A new subflow.
     pub fn new(coupling: C, params: &Params, initial_window: f64) -> Coupled<C> {
         Coupled { coupling, reno: Reno::new(params, initial_window) }
     }
@@ -140,44 +131,8 @@ impl<C: Coupling> RenoBased for Coupled<C> {
 }
 
 #[cfg(test)]
-pub(crate) mod testing {
-    //! Subflows for worked examples.
-
-    use playpath_units::{Duration, Time};
-
-    use super::Paths;
-    use crate::{Sibling, View};
-
-    /// A subflow of `cwnd` packets with an RTT in milliseconds.
-    pub fn subflow(cwnd: f64, rtt_millis: u64) -> Sibling {
-        Sibling { ssthresh: 2.0, ..Sibling::new(cwnd, Duration::from_millis(rtt_millis), 1460) }
-    }
-
-    /// The view of subflow `own_index`.
-    pub fn view(siblings: &[Sibling], own_index: usize) -> View<'_> {
-        let own = &siblings[own_index];
-        View {
-            srtt: own.srtt,
-            min_rtt: own.min_rtt,
-            in_flight: own.cwnd as u32,
-            flight_size: own.cwnd as u32,
-            own_index,
-            siblings,
-            ..View::new(Time::from_secs(1), own.mss)
-        }
-    }
-
-    /// What `f` makes of the paths as subflow `own_index` sees them.
-    pub fn with_paths<T>(siblings: &[Sibling], own_index: usize, f: impl Fn(&Paths) -> T) -> T {
-        let paths = Paths::new(&view(siblings, own_index), siblings[own_index].cwnd);
-        f(&paths.expect("at least two usable subflows"))
-    }
-
-    /// Increase per acknowledged packet on each subflow.
-    pub fn increases(coupling: &impl super::Coupling, siblings: &[Sibling]) -> Vec<f64> {
-        (0..siblings.len()).map(|own| with_paths(siblings, own, |paths| coupling.increase(paths))).collect()
-    }
-}
+#[path = "coupled/tests/support.rs"]
+pub(crate) mod testing;
 
 #[cfg(test)]
 mod tests;

@@ -5,11 +5,9 @@
 use crate::{ParamSpec, View};
 use playpath_units::random::{RootSeed, Stream};
 
-/// Parameter `seed`.
 pub const SEED: ParamSpec =
     ParamSpec::number("seed", 0.0, (0.0, 1e9), "", "seed of the random choices; the same run repeats them exactly");
 
-/// The stream of one draw.
 pub fn at(view: &View, seed: u64, name: &str) -> Stream {
     let root = seed ^ view.now.as_nanos() ^ view.delivered.rotate_left(40) ^ (view.own_index as u64).rotate_left(56);
     RootSeed(root).stream(name)

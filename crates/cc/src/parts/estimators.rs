@@ -56,7 +56,6 @@ impl<T: Copy + PartialOrd, const IS_MAX: bool> Windowed<T, IS_MAX> {
         self.age(time, value, window)
     }
 
-    /// Forget all but `value`.
     pub fn reset(&mut self, time: u64, value: T) -> T {
         self.best = [Some((time, value)); 3];
         value
@@ -86,7 +85,6 @@ pub fn packets_per_sec(sample: &RateSample) -> Option<f64> {
         .then(|| f64::from(sample.delivered) / sample.interval.as_secs_f64())
 }
 
-/// Estimator of the bottleneck's capacity.
 #[derive(Clone, Debug)]
 pub enum Capacity {
     /// Largest delivery rate of the last rounds.
@@ -98,7 +96,6 @@ pub enum Capacity {
 }
 
 impl Capacity {
-    /// Take an ACK.
     pub fn on_ack(&mut self, view: &View, ack: &Ack, window: Duration) {
         match self {
             Capacity::MaxRate(estimator) => estimator.on_ack(ack),
@@ -221,7 +218,6 @@ impl AppLimitedMark {
         self.span = Some((start, end));
     }
 
-    /// Whether what is sent now is marked.
     pub fn stands(&self, view: &View) -> bool {
         self.span.is_some_and(|(_, end)| view.delivered <= end)
     }

@@ -25,7 +25,6 @@ const MIN_SAMPLES: u32 = 8;
 const DELAY_MIN: Duration = Duration::from_millis(4);
 const DELAY_MAX: Duration = Duration::from_millis(16);
 
-/// State of HyStart.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     paced: bool,
@@ -55,7 +54,6 @@ impl HyStart {
         *self = HyStart { position, ..HyStart::new(self.paced) };
     }
 
-    /// Take any ACK.
     pub fn follow(&mut self, ack: &Ack) {
         self.position.advance(ack);
         self.base_rtt = ack.rtt.map_or(self.base_rtt, |rtt| self.base_rtt.min(rtt));

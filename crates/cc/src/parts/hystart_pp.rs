@@ -34,7 +34,6 @@ impl Growth {
     pub const FULL: Growth = Growth { divisor: 1.0, is_over: false };
 }
 
-/// State of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HyStartPlusPlus {
     /// [`Duration::MAX`], the RFC's infinity, before the first sample.
@@ -42,9 +41,9 @@ pub struct HyStartPlusPlus {
     current_round_min_rtt: Duration,
     rtt_sample_count: u32,
     conservative: Option<Conservative>,
+    css_rounds: u32,
 }
 
-/// Conservative slow start (CSS).
 #[derive(Clone, Copy, Debug)]
 struct Conservative {
     baseline_min_rtt: Duration,
@@ -59,15 +58,18 @@ impl HyStartPlusPlus {
             current_round_min_rtt: Duration::MAX,
             rtt_sample_count: 0,
             conservative: None,
+            css_rounds: CSS_ROUNDS,
         }
     }
 
-    /// In conservative slow start.
+    pub fn set_css_rounds(&mut self, css_rounds: u32) {
+        self.css_rounds = css_rounds;
+    }
+
     pub fn is_conservative(&self) -> bool {
         self.conservative.is_some()
     }
 
-    /// Take an ACK.
     pub fn on_ack(&mut self, ack: &Ack) -> Growth {
         if ack.round_start && self.start_round() {
             return Growth { divisor: CSS_GROWTH_DIVISOR, is_over: true };
@@ -87,7 +89,7 @@ impl HyStartPlusPlus {
         self.rtt_sample_count = 0;
         let Some(css) = &mut self.conservative else { return false };
         css.rounds += 1;
-        css.rounds >= CSS_ROUNDS
+        css.rounds >= self.css_rounds
     }
 
     fn judge(&mut self) {

@@ -22,7 +22,6 @@ impl MarkedShare {
         MarkedShare { alpha, gain, delivered: 0, marked: 0 }
     }
 
-    /// Count what an ACK delivered.
     pub fn take(&mut self, event: &Ack) {
         self.delivered += event.delivered;
         self.marked += event.ce_marked.min(event.delivered);

@@ -12,7 +12,6 @@ use crate::{
 
 /// Windows, slow start, and which window a reduction starts from.
 pub struct Reno {
-    /// The windows.
     pub windows: Windows,
     /// Grows them below `ssthresh`.
     pub slow_start: SlowStart,
@@ -45,7 +44,6 @@ impl Reno {
         self.windows.reducible(self.reduce_from, event.flight_size)
     }
 
-    /// The window that a timeout reduces.
     pub fn reducible_at_rto(&self, event: &Rto) -> f64 {
         self.windows.reducible_at_rto(self.reduce_from, event.flight_size)
     }
@@ -59,12 +57,9 @@ impl Reno {
 
 /// A control that is Reno but for what it overrides. The hooks are those of [`CongestionControl`].
 pub trait RenoBased: Send {
-    /// Registry name.
     const NAME: &'static str;
 
-    /// Its windows.
     fn reno(&self) -> &Reno;
-    /// Its windows.
     fn reno_mut(&mut self) -> &mut Reno;
 
     /// What remains of the window after a loss or a timeout.
@@ -72,7 +67,6 @@ pub trait RenoBased: Send {
         0.5
     }
 
-    /// The handshake is complete.
     fn start(&mut self, _view: &View) {}
 
     /// An acknowledgement delivered data.
@@ -92,7 +86,6 @@ pub trait RenoBased: Send {
         self.reno_mut().collapse(window, event);
     }
 
-    /// The recovery point was acknowledged.
     fn recovered(&mut self) {}
 
     /// The last reduction was spurious, and the windows are what they were before it.

@@ -15,7 +15,6 @@ const MIN_WINDOW: f64 = 2.0;
 pub struct RttRounds {
     /// Smallest sample; [`Duration::MAX`] before the first.
     pub base_rtt: Duration,
-    /// The round under way.
     pub round: RttRound,
 }
 
@@ -23,7 +22,6 @@ impl RttRounds {
     /// Before the first sample.
     pub const NEW: RttRounds = RttRounds { base_rtt: Duration::MAX, round: RttRound::NEW };
 
-    /// Take the sample of an ACK.
     pub fn take(&mut self, event: &Ack) {
         if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
             self.base_rtt = self.base_rtt.min(rtt);
@@ -62,7 +60,6 @@ pub struct Position {
 }
 
 impl Position {
-    /// Take any ACK.
     pub fn advance(&mut self, event: &Ack) {
         self.una += u64::from(event.acked);
     }
@@ -84,14 +81,11 @@ pub fn bound(windows: &mut Windows, before: f64) {
     windows.ssthresh = windows.ssthresh.max(0.75 * windows.cwnd).max(Windows::MIN_SSTHRESH);
 }
 
-/// RTT samples of a round.
 #[derive(Clone, Copy, Debug)]
 pub struct RttRound {
     /// Smallest sample; [`Duration::MAX`] before the first.
     pub min: Duration,
-    /// Sum of the samples.
     pub sum: Duration,
-    /// Number of samples.
     pub count: u32,
 }
 
@@ -99,7 +93,6 @@ impl RttRound {
     /// A round without samples.
     pub const NEW: RttRound = RttRound { min: Duration::MAX, sum: Duration::ZERO, count: 0 };
 
-    /// Take a sample.
     pub fn take(&mut self, rtt: Duration) {
         self.min = self.min.min(rtt);
         self.sum += rtt;

@@ -27,7 +27,6 @@ pub const fn slow_start_spec(default: &'static str) -> ParamSpec {
     )
 }
 
-/// Parameter `abc_limit`.
 pub const ABC_LIMIT: ParamSpec = ParamSpec::number(
     "abc_limit",
     8.0,
@@ -36,14 +35,12 @@ pub const ABC_LIMIT: ParamSpec = ParamSpec::number(
     "most that one ACK adds in slow start: 1 in RFC 5681, 2 in RFC 3465, 8 in RFC 9406; 65535 is no limit (Linux)",
 );
 
-/// Parameter `paced`.
 pub const PACED: ParamSpec = ParamSpec::flag(
     "paced",
     false,
     "the sender paces: no abc_limit (RFC 9406 §4.3), HyStart's ACK train lasts a whole RTT (Linux)",
 );
 
-/// Slow start of one connection.
 #[derive(Clone, Debug)]
 pub struct SlowStart {
     detector: Detector,
@@ -67,6 +64,13 @@ impl SlowStart {
             _ => Detector::Classic,
         };
         SlowStart { detector, limit: if paced { f64::INFINITY } else { params.number("abc_limit") } }
+    }
+
+    /// HyStart++ with another CSS_ROUNDS.
+    pub fn set_css_rounds(&mut self, css_rounds: u32) {
+        if let Detector::HyStartPlusPlus(hystart) = &mut self.detector {
+            hystart.set_css_rounds(css_rounds);
+        }
     }
 
     /// Take an ACK: measure, grow `windows` while they are in slow start, end slow start if the detector says so. Returns
@@ -99,7 +103,6 @@ impl SlowStart {
         }
     }
 
-    /// Name of the phase for traces.
     pub fn phase(&self, windows: &Windows) -> &'static str {
         match &self.detector {
             _ if !windows.in_slow_start() => "congestion_avoidance",

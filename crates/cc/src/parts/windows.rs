@@ -37,7 +37,6 @@ pub fn remaining_after(signal: CongestionSignal, ecn_beta: f64, loss: f64) -> f6
     if signal == CongestionSignal::Ecn && ecn_beta > 0.0 { ecn_beta } else { loss }
 }
 
-/// Which window a reduction starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReduceFrom {
     /// RFC 5681 equation 4.
@@ -47,7 +46,6 @@ pub enum ReduceFrom {
 }
 
 impl ReduceFrom {
-    /// Read [`REDUCE_FROM`].
     pub fn from_params(params: &Params) -> ReduceFrom {
         match params.word("reduce_from") {
             "cwnd" => ReduceFrom::Cwnd,
@@ -59,7 +57,6 @@ impl ReduceFrom {
 /// `cwnd` and `ssthresh` in packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
-    /// Congestion window.
     pub cwnd: f64,
     /// Slow start threshold; infinite until the first reduction or the end of slow start.
     pub ssthresh: f64,
@@ -70,7 +67,6 @@ impl Windows {
     /// Smallest `ssthresh` (RFC 5681 equation 4: 2 SMSS).
     pub const MIN_SSTHRESH: f64 = 2.0;
 
-    /// Windows of a new connection.
     pub fn new(initial_window: f64) -> Windows {
         Windows { cwnd: initial_window.max(1.0), ssthresh: f64::INFINITY, before: None }
     }
@@ -122,7 +118,6 @@ impl Windows {
         true
     }
 
-    /// Windows set from outside.
     pub fn set(&mut self, change: &WindowChange) {
         self.cwnd = change.cwnd.max(1.0);
         self.ssthresh = change.ssthresh;

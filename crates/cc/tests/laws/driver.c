@@ -88,7 +88,7 @@ static void on_ack(const struct law_ack *ack)
 /* Those of lead.bpf.h. */
 #ifdef LEADS
 #define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law, param, &view, is_ecn)
-#define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, &view, is_first)
+#define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, param, &view, is_first)
 #define ON_UNDO() LAW(on_undo)(&law, &view)
 #define SSTHRESH() LAW(ssthresh)(&law)
 #define PACING() law.pacing

@@ -32,10 +32,15 @@ pub fn compile_driver(family: &str, folder: &Path) -> PathBuf {
 pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let partial = program.with_extension(std::process::id().to_string());
+    let folder = partial.with_extension("headers");
+    std::fs::create_dir_all(&folder).expect("the target folder is writable");
+    std::fs::write(folder.join("law_params.h"), playpath_cc::kernel::header()).expect("the target folder is writable");
     let output = Command::new(&compiler)
         .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-Wno-unused-parameter"])
         .args(["-fsanitize=undefined", "-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
         .args(defines)
+        .arg("-I")
+        .arg(&folder)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/laws").join(source))
         .arg("-o")
         .arg(&partial)

@@ -33,6 +33,9 @@ pub(super) struct Flow<'a> {
     has_started: bool,
     /// Nothing is measured for a control whose window grows by ACKs alone, and it is not told what is sent.
     is_deaf_to_rates: bool,
+    /// Rates are the application's until so many packets are delivered: in the first round trip of a transfer, and while its end is
+    /// repaired.
+    app_limited_until: u64,
     /// Packets found lost.
     pub lost: u64,
     /// Found lost, and not sent again yet.
@@ -93,8 +96,6 @@ pub(super) struct Group {
     pub payload_bytes: f64,
     /// When the first of them has left the link.
     pub first_left_at: f64,
-    /// Nothing is to be sent after them.
-    pub is_last: bool,
     pub is_again: bool,
 }
 
@@ -123,9 +124,17 @@ impl<'a> Flow<'a> {
             most_out: 0,
             has_started: false,
             is_deaf_to_rates: matches!(deployed.control.name, "cubic" | "newreno"),
+            app_limited_until: 0,
             lost: 0,
             due: 0,
             recovery: None,
+        }
+    }
+
+    /// Nothing is left to be sent, and the window has room.
+    pub fn limited_by_application(&mut self) {
+        if self.sent > 0 && self.has_room() {
+            self.app_limited_until = self.delivered + u64::from(self.out_packets);
         }
     }
 
@@ -163,7 +172,7 @@ impl<'a> Flow<'a> {
         if allowed.is_some_and(|allowed| allowed < 1.0 && !self.out.is_empty()) {
             return false;
         }
-        f64::from(self.out_packets) < libm::floor(self.control.cwnd()).max(1.0)
+        self.out_packets < (self.control.cwnd() as u32).max(1)
     }
 
     /// So many new packets are followed together.
@@ -181,7 +190,7 @@ impl<'a> Flow<'a> {
         if self.out.is_empty() {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        let Group { packets, payload_bytes, first_left_at, is_last, is_again } = group;
+        let Group { packets, payload_bytes, first_left_at, is_again } = group;
         let prior_in_flight = self.out_packets + packets - 1;
         if !self.is_deaf_to_rates {
             let payload_bytes = payload_bytes as u32;
@@ -199,7 +208,7 @@ impl<'a> Flow<'a> {
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
-            is_app_limited: is_last,
+            is_app_limited: self.app_limited_until > 0,
             is_lost: fate.is_lost,
             lost_until_then: self.lost,
             in_flight: prior_in_flight + 1,
@@ -256,7 +265,7 @@ impl<'a> Flow<'a> {
             while self.may_send(now) {
                 let fate = fifo.offer(now, wire_bytes);
                 let (first_left_at, is_again) = (fate.left_at, self.due > 0);
-                let group = Group { packets: 1, payload_bytes, first_left_at, is_last: false, is_again };
+                let group = Group { packets: 1, payload_bytes, first_left_at, is_again };
                 self.transmit(now, group, fate);
             }
             match self.out.front() {
@@ -285,6 +294,9 @@ impl<'a> Flow<'a> {
             recovery.deliver(libm::floor(self.control.cwnd()), f64::from(sent.packets), f64::from(self.out_packets));
         }
         self.delivered += u64::from(sent.packets);
+        if self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
         let ack = self.ack(now, &sent, prior_in_flight);
         let view = self.view(now);
         self.control.on_ack(&view, &ack);

@@ -10,7 +10,6 @@ use crate::deployed::Deployed;
 use playpath_units::random::{RootSeed, Stream};
 use std::collections::VecDeque;
 
-/// From one neighbour to the next.
 const PHASE_S: f64 = 1.3;
 
 pub(crate) struct Link<'a> {
@@ -25,15 +24,12 @@ pub(crate) struct Link<'a> {
 pub(super) struct Loss {
     /// Share of the packets.
     share: f64,
-    /// Which.
     draws: Stream,
     /// Where it is known how many of a transfer are lost: of so many packets so many.
     of_transfer: Option<(f64, f64)>,
-    /// The next one is lost.
     is_next: bool,
 }
 
-/// What becomes of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fate {
     /// The last bit has left; of a packet that the queue drops, of what was in the queue then.

@@ -129,3 +129,13 @@ fn a_round_trip_at_a_time_takes_as_long_as_packet_by_packet() {
         }
     }
 }
+
+#[test]
+fn rates_are_the_application_s_while_a_transfer_s_end_is_repaired_so_that_bbr_stays_in_its_startup() {
+    // 1300 packets over 100 Mbit/s and 70 ms leave within a round trip; then nothing is left to send but what the queue dropped. The engine's
+    // own sessions of this kind send half of their packets again, in each of twenty transfers.
+    let bbr = Deployed::linux("bbr").unwrap();
+    let mut connection = Connection::new(&bbr, Link::new(100e6, 0.07).queueing(Some(45)));
+    let again: Vec<f64> = (0..20).map(|_| connection.serve(&transfer(1300), 2.0).again / 1300.0).collect();
+    assert!(again[10..].iter().all(|share| *share > 0.4), "{again:?}");
+}

@@ -1,4 +1,8 @@
 use super::*;
+use crate::log::Socket;
+use crate::replay::replay;
+use crate::session::Settings;
+use crate::{Beliefs, infer};
 
 #[test]
 fn a_session_that_was_played_beside_a_neighbour_has_its_link_in_the_range_of_the_factors() {
@@ -20,4 +24,31 @@ fn a_session_that_was_played_beside_a_neighbour_has_its_link_in_the_range_of_the
     assert!(links.iter().any(|link| (0.8..1.25).contains(link)), "{links:?}");
     // 100 packets of 12 kbit.
     assert!((0.06..0.17).contains(&shared.most_s), "{shared:?}");
+}
+
+#[test]
+fn a_session_beside_a_neighbour_is_given_back_by_its_draws() {
+    let (cubic, rtt_s) = (Deployed::linux("cubic").unwrap(), 0.05);
+    let mut connection = Connection::new(&cubic, Link::new(12e6, rtt_s).queueing(Some(100)).beside(&cubic, 7));
+    let mut at_s = 0.0;
+    let mut transfers = vec![];
+    for _ in 0..24 {
+        let socket = Some(Socket { min_rtt_s: Some(rtt_s), ..Socket::default() });
+        let asked = Transfer { at_s, took_s: 0.0, bytes: 1.5e6, first_byte_s: None, again: None, socket };
+        let served = connection.serve(&asked, if at_s > 0.0 { 1.0 } else { 0.0 });
+        at_s += served.took_s + 1.0;
+        let (first_byte_s, again) = (Some(served.first_byte_s), Some(served.again));
+        transfers.push(Transfer { took_s: served.took_s, first_byte_s, again, ..asked });
+    }
+    let sent: f64 = transfers.iter().map(|t| t.bytes / cubic.mss).sum();
+    let again = transfers.iter().filter_map(|t| t.again).sum::<f64>() / sent;
+    let settings = Settings { beliefs: Beliefs::default(), draws: 40, seed: 1, retransmitted: Some(again) };
+    let found = infer(&transfers, &cubic, &settings);
+    let shared: Vec<_> = found.draws.iter().filter(|draw| draw.reading.has_neighbour).collect();
+    assert!(shared.len() > 30, "{:?}", found.readings);
+    // What overflows the queue beside a neighbour is no noise as well.
+    let noise = shared.iter().map(|draw| draw.reading.loss).sum::<f64>() / shared.len() as f64;
+    assert!(noise < 0.25 * again, "{noise} of {again}");
+    let replayed = replay(&transfers, &cubic, &found, 20);
+    assert!((0.85..1.15).contains(&replayed.ratio[1]), "{replayed:?}");
 }

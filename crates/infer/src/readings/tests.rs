@@ -58,3 +58,16 @@ fn noise_is_looked_for_around_what_was_read_off_and_may_be_none_where_nothing_wa
     assert_eq!(best(&none), 0.0);
     assert_eq!(losses(&Reading { queue: Some(45), ..Reading::PLAIN }, 1e-4, &|_| 0.0).len(), 1);
 }
+
+#[test]
+fn noise_is_read_off_the_transfers_that_met_no_burst() {
+    // 2 % of 1500 packets in ten transfers; in fourteen the sender overflowed the queue, too.
+    let counts = |i: u32| if i < 10 { 24.0 + f64::from(i) } else { 800.0 };
+    let one = |i| Transfer { bytes: 1500.0 * PAYLOAD, again: Some(counts(i)), ..session(&|_| None)[0] };
+    let transfers: Vec<Transfer> = (0..24).map(one).collect();
+    let noisy: Vec<Reading> = readings(&transfers, Some(0.3)).into_iter().filter(|r| r.loss > 0.0).collect();
+    assert_eq!(noisy.iter().map(|r| r.queue).collect::<Vec<_>>(), NOISY_QUEUES.map(Some));
+    assert!(noisy.iter().all(|r| (0.018..0.02).contains(&r.loss)), "{noisy:?}");
+    // Where no transfer has a count, it is what the session has.
+    assert_eq!(readings(&session(&|_| None), Some(0.01)).iter().filter(|r| r.loss == 0.01).count(), 1);
+}

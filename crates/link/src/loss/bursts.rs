@@ -44,12 +44,10 @@ impl BurstsConfig {
     }
 }
 
-/// The chain at work.
 #[derive(Clone, Debug)]
 pub struct Bursts {
     config: BurstsConfig,
     is_bad: bool,
-    /// When the state ends.
     until: Time,
     stays: Stream,
     losses: Stream,

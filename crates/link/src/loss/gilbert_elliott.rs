@@ -30,7 +30,6 @@ config! {
     }
 }
 
-/// The chain at work.
 #[derive(Clone, Debug)]
 pub struct GilbertElliott {
     config: GilbertElliottConfig,

@@ -7,9 +7,7 @@ use crate::settings::Config;
 use playpath_units::random::Stream;
 use playpath_units::{Params, Time};
 
-/// What a loss model does.
 pub(crate) trait LossProcess: Sized {
-    /// Its settings.
     type Config: Config;
     /// Name, text, reference.
     const ABOUT: About;
@@ -25,7 +23,6 @@ pub(crate) trait LossProcess: Sized {
     }
 }
 
-/// The registry entry of one model.
 const fn entry<M: LossProcess>(build: fn(&Params) -> Result<LossConfig, String>) -> Entry<LossConfig> {
     Entry { about: M::ABOUT, params: M::Config::PARAMS, build }
 }
@@ -36,7 +33,6 @@ macro_rules! losses {
         $(mod $file;)+
         $(pub use $file::*;)+
 
-        /// Which loss model, with its settings.
         #[derive(Clone, Debug, Default, PartialEq)]
         #[allow(missing_docs, reason = "each is named after its model")]
         pub enum LossConfig {
@@ -47,7 +43,6 @@ macro_rules! losses {
         }
 
         impl LossConfig {
-            /// Name in the registry.
             pub fn kind(&self) -> &'static str {
                 match self {
                     LossConfig::None => NONE.name,
@@ -81,7 +76,6 @@ macro_rules! losses {
             $(entry::<$model>(|params| $config::of(params).map(LossConfig::$model)),)+
         ];
 
-        /// A loss model at work.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "each is named after its model")]
         pub enum LossModel {

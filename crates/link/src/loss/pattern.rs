@@ -147,7 +147,6 @@ fn parse_indices<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Lo
 pub struct LossPatternError {
     /// Line, counted from 1; 0 for the whole text.
     pub line: usize,
-    /// What is wrong.
     pub problem: String,
 }
 

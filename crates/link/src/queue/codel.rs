@@ -26,7 +26,6 @@ use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Time};
 
 config! {
-    /// Parameters of CoDel.
     CoDelConfig {
         limit: QueueLimit = text("1000 packets", Kind::Limit), "hard limit (Linux: 1000 packets)";
         target: Duration = text("5 ms", Kind::Time), "acceptable standing delay (RFC 8289, 4.3: 5 % to 10 % of the interval)";
@@ -108,7 +107,6 @@ impl CoDelRule {
 pub(super) trait PacketSource {
     /// The oldest packet.
     fn pop(&mut self) -> Option<Queued>;
-    /// Bytes waiting.
     fn bytes(&self) -> u64;
 }
 

@@ -24,7 +24,6 @@ use playpath_units::random::Stream;
 use playpath_units::{Kind, QueueLimit, Time};
 
 config! {
-    /// Parameters of drop-tail.
     DropTailConfig {
         limit: QueueLimit = text("1 bdp", Kind::Limit), "how much may wait, without the packet on the wire";
     }

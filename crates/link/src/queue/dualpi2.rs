@@ -79,7 +79,6 @@ pub(crate) struct DualPi2 {
     stream: Stream,
 }
 
-/// Counters of each class.
 #[derive(Default)]
 struct ByClass {
     low_latency: ClassStats,
@@ -89,7 +88,6 @@ struct ByClass {
 /// The part of the state that an update changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Controller {
-    /// p'.
     probability: f64,
     last_delay: f64,
 }

@@ -63,7 +63,6 @@ struct Flow {
     codel: CoDelState,
 }
 
-/// The end of a chain.
 const NONE: u32 = u32::MAX;
 
 impl FqCoDel {

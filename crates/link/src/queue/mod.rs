@@ -21,7 +21,6 @@ use playpath_units::{Params, Time};
 /// What a queueing discipline does. Times are logical: `now` of a dequeue is the moment the server became free, however
 /// late the link was called. A packet handed in is either kept or dropped through the store, which counts it.
 pub(crate) trait QueueDiscipline: Sized {
-    /// Its settings.
     type Config: Config;
     /// Name, text, reference.
     const ABOUT: About;
@@ -36,9 +35,7 @@ pub(crate) trait QueueDiscipline: Sized {
         self.enqueue(now, packet, store);
         self.dequeue(now, store)
     }
-    /// Packets waiting.
     fn packets(&self) -> u32;
-    /// Bytes waiting.
     fn bytes(&self) -> u64;
     /// Its classes, if it keeps several.
     fn classes(&self) -> Classes {
@@ -67,12 +64,10 @@ impl Packet for Plain {
     fn set_ecn(&mut self, _field: EcnField) {}
 }
 
-/// The registry entry of one discipline.
 const fn entry<Q: QueueDiscipline>(build: fn(&Params) -> Result<QueueConfig, String>) -> Entry<QueueConfig> {
     Entry { about: Q::ABOUT, params: Q::Config::PARAMS, build }
 }
 
-/// A checked queue.
 fn built<Q: QueueDiscipline>(config: &Q::Config, link: LinkFacts, stream: Stream) -> Result<Q, LinkError> {
     config.check(Q::ABOUT.name)?;
     Q::new(config, link, stream)
@@ -99,7 +94,6 @@ macro_rules! queues {
         pub use $plain_file::*;
         $(pub use $file::*;)+
 
-        /// Which queue, with its settings.
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "each is named after its model")]
         pub enum QueueConfig {
@@ -108,7 +102,6 @@ macro_rules! queues {
         }
 
         impl QueueConfig {
-            /// Name in the registry.
             pub fn kind(&self) -> &'static str {
                 match self {
                     QueueConfig::$plain(_) => $plain::ABOUT.name,
@@ -129,7 +122,6 @@ macro_rules! queues {
             $(entry::<$managed>(|params| $config::of(params).map(QueueConfig::$managed)),)+
         ];
 
-        /// A queue at work.
         pub(crate) enum Queue {
             $plain($plain),
             Managed(Box<Managed>),

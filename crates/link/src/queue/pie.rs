@@ -25,7 +25,6 @@ use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
 
 words! {
-    /// How PIE learns the queueing delay.
     PieDelay, DELAYS {
         Timestamp = "timestamp", "From the time that the last packet waited.";
         DepartureRate = "departure_rate", "From the queue length and an estimate of the departure rate (RFC 8033, 5.2).";
@@ -33,7 +32,6 @@ words! {
 }
 
 config! {
-    /// Parameters of PIE.
     PieConfig {
         limit: QueueLimit = text("1000 packets", Kind::Limit), "hard limit (Linux: 1000 packets)";
         target: Duration = text("15 ms", Kind::Time), "QDELAY_REF: the delay aimed at (RFC 8033: 15 ms)";

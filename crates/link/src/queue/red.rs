@@ -32,7 +32,6 @@ use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, QueueLimit, Rate, Time};
 
 words! {
-    /// What RED counts in.
     RedUnit, UNITS {
         Bytes = "bytes", "Bytes: large packets weigh more.";
         Packets = "packets", "Packets, whatever their size.";

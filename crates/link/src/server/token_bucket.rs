@@ -33,7 +33,6 @@ impl TokenBucketServer {
         start + (self.full_at - start).saturating_sub(self.fill_time)
     }
 
-    /// The bucket begins full.
     pub(crate) fn capacity_bytes(&self, now: Time) -> f64 {
         self.depth as f64 + self.rate.bytes_in(now - Time::ZERO) as f64
     }

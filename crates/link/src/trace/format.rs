@@ -4,7 +4,6 @@ use super::{TraceError, content_lines};
 use std::fmt;
 use std::str::FromStr;
 
-/// A text format for traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
     /// One integer per line: milliseconds of an opportunity to send 1500 bytes.
@@ -18,7 +17,6 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// All formats.
     pub const ALL: [TraceFormat; 4] =
         [TraceFormat::Mahimahi, TraceFormat::Pensieve, TraceFormat::Sabre, TraceFormat::Csv];
 
@@ -64,7 +62,6 @@ impl TraceFormat {
     }
 }
 
-/// The start of a text, for messages.
 pub(super) fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
 }

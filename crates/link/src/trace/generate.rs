@@ -8,7 +8,6 @@ use crate::settings::{Config, Setting, config};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Kind, Rate, Ratio};
 
-/// What makes a trace.
 pub trait Generate {
     /// A trace from `stream`. Errors: settings that make no trace.
     fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError>;
@@ -49,7 +48,6 @@ impl Setting for Vec<Rate> {
 }
 
 config! {
-    /// One rate for ever.
     Constant {
         rate: Rate = text("10 Mbit/s", Kind::Rate), "the rate";
     }

@@ -183,7 +183,6 @@ fn words(header: &str) -> Vec<String> {
     found
 }
 
-/// `throughputKbps` → `throughput`, `Kbps`.
 fn humps(word: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut before = ' ';

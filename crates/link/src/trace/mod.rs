@@ -19,19 +19,16 @@ use std::sync::Arc;
 
 use crate::ServerConfig;
 
-/// A trace in the form that its format has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trace {
     /// At this time, this many bytes.
     Opportunities(OpportunityTrace),
-    /// From this time on, this rate.
     Rate(RateTrace),
 }
 
 /// Figures for a first look at a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceSummary {
-    /// Length of a lap.
     pub period: Duration,
     /// Mean rate.
     pub mean: Rate,
@@ -87,7 +84,6 @@ impl Trace {
         }
     }
 
-    /// What a link needs.
     pub fn into_server(self) -> ServerConfig {
         match self {
             Trace::Opportunities(trace) => ServerConfig::Opportunities { trace: Arc::new(trace) },
@@ -170,7 +166,6 @@ fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(without_comments).filter(|(_, line)| !line.is_empty())
 }
 
-/// What is wrong with a trace, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// Line of the text, counted from 1; 0 if it is about the whole trace.

@@ -54,11 +54,9 @@ impl OpportunityTrace {
     pub fn opportunities(&self) -> &[(Duration, u64)] {
         &self.opportunities
     }
-    /// Length of a lap.
     pub fn period(&self) -> Duration {
         self.period
     }
-    /// Bytes of one lap.
     pub fn bytes_per_period(&self) -> u64 {
         *self.cumulative.last().expect("never empty")
     }

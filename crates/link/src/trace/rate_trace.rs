@@ -39,7 +39,6 @@ impl RateTrace {
     pub fn steps(&self) -> &[(Duration, Rate)] {
         &self.steps
     }
-    /// Length of a lap.
     pub fn period(&self) -> Duration {
         self.period
     }

@@ -15,12 +15,10 @@ use playpath_video::summary::Summary;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What is known of a metric.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Metric {
     /// As in records and JSON, with the unit at its end if it has one.
     pub name: &'static str,
-    /// For tables and axes.
     pub label: &'static str,
     /// Unit, empty for counts and shares.
     pub unit: &'static str,
@@ -30,7 +28,6 @@ pub struct Metric {
     pub least: f64,
     /// Differences up to this share of the larger mean count as alike, too.
     pub least_share: f64,
-    /// What it is, in a sentence or two.
     pub summary: &'static str,
     /// Place among the criteria of a ranking with a video, 1 the most important.
     pub video_rank: Option<u8>,
@@ -40,7 +37,6 @@ pub struct Metric {
     pub bulk_rank: Option<u8>,
     /// Where it has no value it is `null`; others are left out then.
     pub is_always_there: bool,
-    /// How it is computed.
     #[serde(skip)]
     pub figure: Figure,
 }
@@ -52,13 +48,10 @@ impl Metric {
     }
 }
 
-/// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// Less is better.
     Lower,
-    /// More is better.
     Higher,
     /// It says how a result came about, not whether it is good.
     Neither,
@@ -77,7 +70,6 @@ pub enum Figure {
     Paths(fn(&PathCounts) -> Option<f64>),
     /// Of the flows beside those that carry the main session.
     Neighbours(fn(&Neighbours) -> Option<f64>),
-    /// Of all sources of frames together.
     Frames(fn(&FrameDelays) -> f64),
     /// Of the queue in front of the first path's `down` link.
     Bottleneck(fn(&LinkRecord) -> f64),
@@ -88,7 +80,6 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// What it is a figure of, for tables.
     pub fn of(self) -> &'static str {
         match self {
             Figure::Viewer(_) => "viewer",
@@ -135,12 +126,10 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     .flatten()
 }
 
-/// The entry of a name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
     metrics().find(|metric| metric.name == name)
 }
 
-/// All entries as JSON.
 pub fn to_json() -> Value {
     let entry = |metric: &Metric| {
         let mut json = json!(metric);

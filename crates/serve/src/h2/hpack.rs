@@ -2,8 +2,9 @@
 //!
 //! Reference: RFC 7541 §4 (dynamic table), §6 (representations), appendix A (static table).
 
-use crate::h3::fields::{Field, Input, MOST_BYTES, put_integer, put_string};
+use crate::h3::fields::{Field, Input, Known, MOST_BYTES, known, put_integer, put_string};
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 /// `SETTINGS_HEADER_TABLE_SIZE`, which stays at its default.
 const TABLE_BYTES: usize = 4096;
@@ -105,69 +106,7 @@ pub fn encode<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     out
 }
 
-const STATIC: [(&str, &str); 61] = [
-    (":authority", ""),
-    (":method", "GET"),
-    (":method", "POST"),
-    (":path", "/"),
-    (":path", "/index.html"),
-    (":scheme", "http"),
-    (":scheme", "https"),
-    (":status", "200"),
-    (":status", "204"),
-    (":status", "206"),
-    (":status", "304"),
-    (":status", "400"),
-    (":status", "404"),
-    (":status", "500"),
-    ("accept-charset", ""),
-    ("accept-encoding", "gzip, deflate"),
-    ("accept-language", ""),
-    ("accept-ranges", ""),
-    ("accept", ""),
-    ("access-control-allow-origin", ""),
-    ("age", ""),
-    ("allow", ""),
-    ("authorization", ""),
-    ("cache-control", ""),
-    ("content-disposition", ""),
-    ("content-encoding", ""),
-    ("content-language", ""),
-    ("content-length", ""),
-    ("content-location", ""),
-    ("content-range", ""),
-    ("content-type", ""),
-    ("cookie", ""),
-    ("date", ""),
-    ("etag", ""),
-    ("expect", ""),
-    ("expires", ""),
-    ("from", ""),
-    ("host", ""),
-    ("if-match", ""),
-    ("if-modified-since", ""),
-    ("if-none-match", ""),
-    ("if-range", ""),
-    ("if-unmodified-since", ""),
-    ("last-modified", ""),
-    ("link", ""),
-    ("location", ""),
-    ("max-forwards", ""),
-    ("proxy-authenticate", ""),
-    ("proxy-authorization", ""),
-    ("range", ""),
-    ("referer", ""),
-    ("refresh", ""),
-    ("retry-after", ""),
-    ("server", ""),
-    ("set-cookie", ""),
-    ("strict-transport-security", ""),
-    ("transfer-encoding", ""),
-    ("user-agent", ""),
-    ("vary", ""),
-    ("via", ""),
-    ("www-authenticate", ""),
-];
+static STATIC: LazyLock<Vec<Known>> = LazyLock::new(|| known(include_str!("static.tsv")));
 
 #[cfg(test)]
 mod tests;

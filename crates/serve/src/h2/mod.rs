@@ -55,7 +55,6 @@ const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 const PRIORITY_UPDATE: u8 = 0x10;
 
-/// ACK of SETTINGS and PING.
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -73,7 +72,6 @@ const REFUSED_STREAM: u32 = 7;
 const COMPRESSION_ERROR: Broken = Broken(9);
 const ENHANCE_YOUR_CALM: Broken = Broken(11);
 
-/// A request and its answer.
 #[derive(Debug)]
 struct Stream {
     http: Http,
@@ -86,22 +84,17 @@ struct Stream {
     /// The head of its answer, until it is framed, and what is left of the body.
     head: Option<Vec<u8>>,
     body: Option<(u64, Source)>,
-    /// When it had its turn.
     turn: u64,
 }
 
 /// Bytes that leave: a frame's head or more, then a part of a body.
 #[derive(Debug)]
 pub struct Piece {
-    /// In memory.
     pub bytes: Vec<u8>,
-    /// Behind them.
     pub body: Option<(u64, Source)>,
-    /// The answer that ends with them.
     pub ended: Option<Access>,
 }
 
-/// See the module.
 #[derive(Debug)]
 pub struct Http2 {
     decoder: Decoder,
@@ -116,7 +109,6 @@ pub struct Http2 {
     replies: Vec<u8>,
     turns: u64,
     resets: u64,
-    /// Requests answered.
     pub requests: u64,
 }
 
@@ -155,7 +147,6 @@ impl Http2 {
     pub fn footprint(&self) -> usize {
         self.section.as_ref().map_or(0, |(_, _, block)| block.capacity()) + self.replies.capacity()
     }
-    /// When a request came.
     pub fn asked(&self, stream: u32) -> Option<Time> {
         self.streams.get(&stream).map(|stream| stream.asked)
     }

@@ -69,7 +69,6 @@ pub struct Control {
 /// A priority that the client gave to a request after it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Stream of the request.
     pub stream: u64,
     /// Priority field value (RFC 9218 §5).
     pub value: String,

@@ -19,7 +19,6 @@ use std::time::SystemTime;
 /// Most bytes of a HEADERS frame: it is read when all of it is there, and must fit into the stream's window.
 pub const MOST_HEAD_BYTES: u64 = 12 * 1024;
 
-/// A request under way.
 #[derive(Debug, Default)]
 pub struct Request {
     http: Http,
@@ -40,7 +39,6 @@ pub struct Request {
 pub enum Outcome {
     /// Nothing yet.
     Nothing,
-    /// The answer.
     Answer(Box<Answer>),
     /// The request is none; its stream is to be reset.
     Malformed,
@@ -78,7 +76,6 @@ impl Request {
         Ok((head, Outcome::Nothing))
     }
 
-    /// Its head has come.
     pub fn has_head(&self) -> bool {
         self.has_head
     }

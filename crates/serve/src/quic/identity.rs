@@ -14,9 +14,7 @@ use std::sync::Arc;
 /// TLS's settings, and a secret that follows from the key, for [`Tokens`](crate::quic::tokens::Tokens).
 #[derive(Clone)]
 pub struct Tls {
-    /// Settings.
     pub config: Arc<ServerConfig>,
-    /// Secret.
     pub secret: [u8; 32],
 }
 

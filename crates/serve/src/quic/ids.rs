@@ -12,10 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const MOST: u64 = 4;
 /// Retirements that a client may leave unacknowledged (§5.1.2 asks for twice the limit at least).
 pub const MOST_RETIRING: usize = 8 * MOST as usize;
-/// CONNECTION_ID_LIMIT_ERROR.
 pub const CONNECTION_ID_LIMIT_ERROR: u64 = 0x09;
 
-/// See the module.
 pub struct Ids {
     /// Ours by sequence number, with their tokens.
     own: BTreeMap<u64, ([u8; 8], [u8; 16])>,
@@ -23,7 +21,6 @@ pub struct Ids {
     given_back: Vec<[u8; 8]>,
     /// The packet at hand came to this one of ours.
     arrived: Option<u64>,
-    /// The client's.
     theirs: BTreeMap<u64, Vec<u8>>,
     /// Retired one by one, and all below this.
     retired: BTreeSet<u64>,
@@ -57,7 +54,6 @@ impl Ids {
         Ids { own: BTreeMap::new(), next_own: 0, theirs: BTreeMap::new(), has_none: false, ..none }
     }
 
-    /// It is one of ours.
     pub fn owns(&self, destination: &[u8]) -> bool {
         self.own.values().any(|(cid, _)| cid[..] == *destination)
     }

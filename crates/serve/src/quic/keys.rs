@@ -15,13 +15,11 @@ pub const MOST_PATHS: usize = 4;
 /// Bytes of a tag, and of the sample for the header (RFC 9001 §5.3, §5.4.2).
 const TAG: usize = 16;
 
-/// Keys of all spaces.
 #[derive(Default)]
 pub struct Keyring {
     spaces: [Option<Keys>; 3],
     /// Of the client's 0-RTT packets.
     early: Option<DirectionalKeys>,
-    /// For the next key update.
     next: Option<Secrets>,
     phase: bool,
     /// Of the phase before, for packets that were overtaken (RFC 9001 §6.3).
@@ -32,12 +30,9 @@ pub struct Keyring {
     phase_from: [u64; MOST_PATHS],
 }
 
-/// Where a packet belongs.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Its kind.
     pub kind: Kind,
-    /// Its path.
     pub path_id: u8,
 }
 
@@ -47,11 +42,8 @@ impl Place {
     }
 }
 
-/// A packet that was opened.
 pub struct Clear {
-    /// Its number.
     pub number: u64,
-    /// Where its payload lies.
     pub payload: Range<usize>,
     /// Reserved bits are zero, as they must be (RFC 9000 §17.2).
     pub is_clean: bool,
@@ -65,7 +57,6 @@ impl Keyring {
         Keyring { spaces: [initial, None, None], ..Keyring::default() }
     }
 
-    /// TLS has keys for `space`.
     pub fn install(&mut self, space: Space, keys: Keys, next: Option<Secrets>) {
         self.spaces[space as usize] = Some(keys);
         self.next = next.or(self.next.take());

@@ -5,11 +5,11 @@ use crate::options::Arguments;
 use crate::quic::server::Server;
 use crate::quic::session::Envelope;
 use crate::record::Recorder;
-use crate::run::{Clock, Logs, Serves, create, drive, write_record};
+use crate::run::{Clock, Logs, Serves, announce, create, drive, write_record};
 use crate::secrets::Random;
 use crate::store::Store;
 use playpath_emulator::sys;
-use playpath_shell::{Failure, say};
+use playpath_shell::Failure;
 use playpath_transport::Ecn;
 use playpath_transport::quic::qlog::MakeLog;
 use playpath_units::Time;
@@ -23,7 +23,6 @@ use std::path::Path;
 
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
-/// Bytes of one call.
 const MOST_BYTES: usize = 65_535;
 /// What is asked of the kernel for a socket's buffers: several round trips of a fast client.
 const SOCKET_BUFFER: usize = 4 << 20;
@@ -47,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BUFFER);
     let _ = sys::set_least_timer_slack();
     let url = format!("https://{}:{}/", arguments.name, address.port());
-    say(&json!({
+    announce(&json!({
         "ready": true,
         "url": url,
         "sender": settings.sender.name,

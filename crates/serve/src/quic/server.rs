@@ -39,15 +39,12 @@ pub const HEADERS: u32 = 48;
 /// Answers to strangers that wait to leave; more are not sent.
 const MOST_REFUSALS: usize = 64;
 
-/// Settings of a server.
 pub struct Settings {
-    /// Congestion control.
     pub sender: SenderSpec,
     /// Settings of its endpoint, as a scenario has them.
     pub endpoint: Config,
     /// UDP payload that the way to every client carries.
     pub largest_datagram: u32,
-    /// What strangers may take.
     pub limits: Limits,
 }
 
@@ -71,14 +68,12 @@ impl Settings {
     }
 }
 
-/// See the module.
 pub struct Server {
     settings: Settings,
     store: Store,
     tls: Tls,
     tokens: Tokens,
     secrets: Box<dyn Secrets>,
-    /// By age.
     sessions: BTreeMap<u64, Session>,
     half_open: BTreeSet<u64>,
     /// Own connection ids, and those that clients chose for their first packets.
@@ -100,7 +95,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serve `store`.
     pub fn new(settings: Settings, store: Store, tls: Tls, secrets: Box<dyn Secrets>) -> Server {
         Server {
             settings,
@@ -136,7 +130,6 @@ impl Server {
         self.recorder = Some((recorder, local));
     }
 
-    /// What was recorded, with a last look.
     pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
         self.sample(now);
         self.recorder.take().map(|(recorder, _)| recorder)
@@ -170,7 +163,6 @@ impl Server {
         self.reports.pop_front()
     }
 
-    /// Clients at the moment.
     pub fn clients(&self) -> usize {
         self.sessions.len()
     }
@@ -310,7 +302,6 @@ impl Server {
         }
     }
 
-    /// Timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.recorder.as_ref().is_some_and(|(recorder, _)| recorder.due() <= now) {
             self.sample(now);

@@ -44,9 +44,7 @@ struct Crypto {
 /// How a datagram came, or how it goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope {
-    /// The client.
     pub remote: SocketAddr,
-    /// ECN codepoint.
     pub ecn: Ecn,
 }
 
@@ -61,15 +59,12 @@ pub struct Opening {
     pub own: [u8; 8],
     /// What the client calls itself.
     pub peer: Vec<u8>,
-    /// What a stateless reset of it ends with.
     pub reset_token: [u8; 16],
-    /// For challenges of addresses.
     pub secret: u64,
 }
 
 /// What a client's further paths are driven by, if it has any.
 pub struct Further {
-    /// A control for each.
     pub controls: Vec<Box<dyn CongestionControl>>,
     /// Which path takes the next packet.
     pub scheduler: Box<dyn Scheduler>,
@@ -77,7 +72,6 @@ pub struct Further {
     pub is_coupled: bool,
 }
 
-/// See the module.
 pub struct Session {
     endpoint: Connection,
     tls: ServerConnection,
@@ -86,13 +80,11 @@ pub struct Session {
     own: [u8; 8],
     /// What the client called itself first.
     peer: Vec<u8>,
-    /// Of each path.
     ids: Vec<Ids>,
     /// Until it is known whether the client speaks multipath.
     further: Option<Box<Further>>,
     app_parameters: Option<AppParameters>,
     addresses: Vec<SocketAddr>,
-    /// What the client told of itself.
     client: Option<OfClient>,
     has_control: bool,
     /// HTTP/3 above it.
@@ -158,18 +150,15 @@ impl Session {
         self.app_parameters = Some(parameters);
     }
 
-    /// Write down what it does.
     pub fn log(&mut self, qlog: Qlog) {
         self.endpoint.log_lost();
         self.qlog = Some(qlog);
     }
 
-    /// The endpoint.
     pub fn endpoint(&self) -> &Connection {
         &self.endpoint
     }
 
-    /// Timers.
     pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
         if self.endpoint.poll_timeout() <= now {
             self.endpoint.handle_timeout(now);
@@ -549,12 +538,10 @@ impl Session {
         Some(Address { host: host as u16, port: port as u16 })
     }
 
-    /// Where the client was first.
     pub fn remote(&self) -> Option<SocketAddr> {
         self.addresses.first().copied()
     }
 
-    /// Where it is on a path.
     pub fn remote_of(&self, path: usize) -> Option<SocketAddr> {
         self.addresses.get(usize::from(self.endpoint.remote(path)?.port)).copied()
     }

@@ -19,11 +19,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::SystemTime;
 
-/// A stream of the connection.
 #[derive(Default)]
 struct Stream {
     incoming: Incoming,
-    /// Bytes handed on.
     read: u64,
     outgoing: Outgoing,
     /// Bytes handed to the endpoint.
@@ -35,7 +33,6 @@ struct Stream {
     access: Option<Access>,
 }
 
-/// See the module.
 pub struct Streams {
     streams: BTreeMap<u64, Stream>,
     /// The next stream of each kind that the client may open, by the two low bits of its id.
@@ -49,7 +46,6 @@ pub struct Streams {
     pub reports: Vec<String>,
     /// Answers that have arrived and nobody has taken yet.
     pub accesses: Vec<Access>,
-    /// Requests that were answered.
     pub requests: u64,
     /// What the client told first that cannot be.
     pub doubt: Option<Warning>,

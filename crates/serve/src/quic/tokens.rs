@@ -21,11 +21,9 @@ const RETRY_NONCE: [u8; 12] = *b"\x46\x15\x99\xd3\x5d\x63\x2b\xf2\x23\x98\x25\xb
 const LEAST_RESET: usize = 21;
 const MOST_RESET: usize = 43;
 
-/// See the module.
 pub struct Tokens(Key);
 
 impl Tokens {
-    /// All tokens follow from `secret`.
     pub fn new(secret: &[u8; 32]) -> Tokens {
         Tokens(Key::new(HMAC_SHA256, secret))
     }

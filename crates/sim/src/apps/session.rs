@@ -241,6 +241,14 @@ impl VideoSession {
                 if !self.read_all(net) {
                     return;
                 }
+                match self.player.poll_action() {
+                    Some(action) => self.act(net, action),
+                    // Mostly it wants nothing more, and only its clock may have moved.
+                    None if net.now < self.next_write && self.is_all_read(net) && !self.player.is_finished() => {
+                        return self.rearm(net);
+                    }
+                    None => {}
+                }
             }
             (End::Client, What::Writable) => {}
             (End::Server, What::Readable) => self.receive_requests(net, index),
@@ -310,6 +318,11 @@ impl VideoSession {
             return self.stop(net);
         }
         self.next_write = self.find_next_write(net.now);
+        self.rearm(net);
+    }
+
+    /// Arms the timer for what comes first.
+    fn rearm(&mut self, net: &mut Network) {
         let handover = self.handovers.first().map_or(Time::MAX, |(at, _)| *at);
         let due = self.player.poll_timeout().min(self.next_write).min(handover).min(self.stop_at);
         self.arm(net, if net.now < self.start_at { self.start_at } else { due });

@@ -5,7 +5,6 @@ use playpath_scenario::SenderSpec;
 use playpath_units::random::Stream;
 use std::sync::Arc;
 
-/// A flow to be opened.
 pub struct FlowSetup {
     pub name: String,
     pub app: AppId,

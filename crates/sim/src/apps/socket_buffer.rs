@@ -5,7 +5,6 @@
 //! holds, playback would have stopped without it. Drained at the end, when nothing more is to come, it bridges nothing.
 //! Tested in `tests/video.rs`.
 
-/// What has waited in the socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SocketBuffer {
     most: u64,

@@ -12,9 +12,7 @@ use playpath_transport::{Ecn, Endpoint};
 use playpath_units::Time;
 use std::sync::Arc;
 
-/// Index of a flow.
 pub type FlowId = u32;
-/// Index of an application.
 pub type AppId = u32;
 
 /// Which end of a flow. Data of a download goes from the server to the client.
@@ -69,7 +67,6 @@ impl playpath_link::Packet for SimPacket {
     }
 }
 
-/// The transport's name for it.
 pub fn ecn_of(field: EcnField) -> Ecn {
     match field {
         EcnField::NotEct => Ecn::NotEct,
@@ -79,7 +76,6 @@ pub fn ecn_of(field: EcnField) -> Ecn {
     }
 }
 
-/// How one flow is set up.
 pub struct FlowConfig {
     pub name: String,
     /// None sends datagrams.

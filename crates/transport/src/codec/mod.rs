@@ -27,7 +27,6 @@ pub use pcapng::PcapNg;
 use crate::mptcp::option::MptcpOption;
 use crate::segment::{Flags, Segment};
 use etherparse::{IpSlice, TcpSlice, UdpSlice, ip_number};
-use std::fmt;
 use std::net::SocketAddr;
 
 /// The ends of a packet, and what a header needs beside the segment.
@@ -43,68 +42,43 @@ pub struct Envelope {
     pub identification: u16,
 }
 
-/// What stands for the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// Real bytes, as many as the segment says.
     Bytes(&'a [u8]),
-    /// Zeros.
     Zeros,
     /// Nothing: a capture with headers only.
     Omitted,
 }
 
 /// Why a segment cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
-    /// More than 40 bytes of options.
+    #[error("{0} bytes of TCP options; at most 40 fit")]
     OptionsTooLong(usize),
-    /// Longer than an IP packet's 65 535 bytes.
+    #[error("a packet of {0} bytes; at most 65535 are allowed")]
     TooLong(usize),
-    /// One end is IPv4, the other IPv6.
+    #[error("one end is IPv4, the other IPv6")]
     MixedFamilies,
 }
 
-impl fmt::Display for EncodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EncodeError::OptionsTooLong(bytes) => write!(f, "{bytes} bytes of TCP options; at most 40 fit"),
-            EncodeError::TooLong(bytes) => write!(f, "a packet of {bytes} bytes; at most 65535 are allowed"),
-            EncodeError::MixedFamilies => f.write_str("one end is IPv4, the other IPv6"),
-        }
-    }
-}
-
-impl std::error::Error for EncodeError {}
-
 /// Why bytes are not a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The IP headers do not hold together, or are cut short.
+    /// Or they are cut short.
+    #[error("the IP headers do not hold together")]
     BadIp,
-    /// A fragment of a packet.
+    #[error("a fragment")]
     Fragment,
     /// Neither TCP nor UDP, or not the one that is asked for.
+    #[error("another protocol")]
     OtherProtocol,
-    /// The TCP or UDP header or its options do not hold together.
+    /// Or its options do not.
+    #[error("the TCP or UDP header does not hold together")]
     BadHeader,
-    /// A checksum is wrong.
+    #[error("a checksum is wrong")]
     BadChecksum,
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DecodeError::BadIp => "the IP headers do not hold together",
-            DecodeError::Fragment => "a fragment",
-            DecodeError::OtherProtocol => "another protocol",
-            DecodeError::BadHeader => "the TCP or UDP header does not hold together",
-            DecodeError::BadChecksum => "a checksum is wrong",
-        })
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 /// Append the packet to `out`: headers, options, payload. Lengths and checksum are those of the whole packet, also where the
 /// payload is omitted. `more` are MPTCP options beside the segment's own.
@@ -171,17 +145,13 @@ pub struct Packet<'a> {
     pub source: SocketAddr,
     /// Receiver's address and port.
     pub destination: SocketAddr,
-    /// Protocol number.
     pub protocol: u8,
-    /// Bytes of all headers.
     pub header_bytes: usize,
-    /// What follows the headers.
     pub payload: &'a [u8],
     ip: IpSlice<'a>,
     tcp: Option<TcpSlice<'a>>,
 }
 
-/// Protocol number of TCP.
 pub const TCP: u8 = ip_number::TCP.0;
 
 impl<'a> Packet<'a> {

@@ -20,7 +20,6 @@ const RESET: u8 = 8;
 
 const VERSION: u8 = 1;
 
-/// Append `options`.
 pub(super) fn encode<'a>(options: impl Iterator<Item = &'a MptcpOption>, out: &mut Vec<u8>) {
     // Place of the REMOVE_ADDR just written.
     let mut list = None;

@@ -18,18 +18,14 @@ pub(super) const MPTCP: u8 = 30;
 const ACCECN0: u8 = AccEcn::KINDS[0];
 const ACCECN1: u8 = AccEcn::KINDS[1];
 
-/// One TCP option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TcpOption {
     /// Maximum segment size.
     Mss(u16),
     /// Shift of the window field, at most 14 (RFC 7323 §2.3).
     WindowScale(u8),
-    /// SACK permitted.
     SackPermitted,
-    /// SACK blocks.
     Sack(SackBlocks),
-    /// Timestamps.
     Timestamps(Timestamps),
     /// Bytes under each ECN codepoint.
     AccEcn(AccEcn),
@@ -37,7 +33,6 @@ pub enum TcpOption {
     Mptcp(MptcpOption),
     /// Any other one: to be ignored (RFC 9293 §3.1).
     Unknown {
-        /// Its kind.
         kind: u8,
     },
 }

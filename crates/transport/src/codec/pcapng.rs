@@ -15,7 +15,6 @@ const IF_TSRESOL: u16 = 9;
 const NANOSECONDS: u8 = 9;
 
 impl<W: Write> PcapNg<W> {
-    /// Begin a capture with these interfaces.
     pub fn new(out: W, interfaces: &[&str]) -> io::Result<PcapNg<W>> {
         let mut capture = PcapNg(out);
         // Byte order, version 1.0, a section of unknown length.

@@ -56,7 +56,6 @@ pub fn data_checksum(data_seq: u64, subflow_seq: u32, len: u16, data: &[u8]) -> 
     sum(data_seq, subflow_seq, len, 0, data)
 }
 
-/// Whether the data has this checksum.
 pub fn is_checksum_right(checksum: u16, data_seq: u64, subflow_seq: u32, len: u16, data: &[u8]) -> bool {
     sum(data_seq, subflow_seq, len, checksum, data) == 0
 }

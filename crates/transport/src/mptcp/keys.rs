@@ -8,12 +8,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
 
-/// Token of a key.
 pub(crate) fn token(key: u64) -> u32 {
     u32::from_be_bytes(first(&sha256(&key.to_be_bytes())))
 }
 
-/// Initial data sequence number of a key.
 pub(crate) fn initial_data_seq(key: u64) -> u64 {
     let hash = sha256(&key.to_be_bytes());
     u64::from_be_bytes(first(&hash[24..]))
@@ -44,7 +42,6 @@ pub(crate) fn address_mac(own_key: u64, peer_key: u64, address_id: u8, address: 
     u64::from_be_bytes(first(&hmac(&key, &message)[24..]))
 }
 
-/// The first `N` bytes.
 pub(crate) fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut out = [0; N];
     out.copy_from_slice(&bytes[..N]);

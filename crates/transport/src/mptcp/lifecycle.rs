@@ -75,7 +75,6 @@ impl MptcpConnection {
         self.events |= 1 << event as u8;
     }
 
-    /// TCP settings of a subflow.
     pub(super) fn subflow_config(&self, config: Config, path: usize) -> Config {
         Config {
             mss: config.mss.saturating_sub(option_bytes(&config)).max(1),
@@ -132,11 +131,11 @@ impl MptcpConnection {
         if subflow.failed_at.is_some_and(|at| una > at) {
             subflow.failed_at = None;
         }
+        subflow.sent.forget_acknowledged(una);
         if rto_count > subflow.rto_count {
             subflow.rto_count = rto_count;
             self.suspect(path, una);
         }
-        self.subflows.touch(path).sent.forget_acknowledged(una);
     }
 
     /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
@@ -168,7 +167,6 @@ impl MptcpConnection {
         self.level.reinject_held(path, self.subflows.usable(), |start| held.binary_search(&start).is_ok());
     }
 
-    /// The path is gone for good.
     #[cold]
     pub(super) fn bury(&mut self, path: usize) {
         self.subflows.touch(path).stage = Stage::Dead;

@@ -56,10 +56,8 @@ use subflows::Subflows;
 /// tcp_wmem\[0\], what a connection's send buffer holds beside its subflows' (`__mptcp_sync_sndbuf`).
 const LEAST_BUFFER: u64 = 4096;
 
-/// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MptcpConfig {
-    /// Own key (random).
     pub key: u64,
     /// Where the nonces of joins come from (random).
     pub nonce: u32,
@@ -75,7 +73,6 @@ pub struct MptcpConfig {
     pub requires_checksums: bool,
 }
 
-/// One end of an MPTCP connection.
 pub struct MptcpConnection {
     config: MptcpConfig,
     is_client: bool,
@@ -206,7 +203,6 @@ impl MptcpConnection {
         self.subflows.due().min(self.announce_at).min(self.fail_due()).min(self.level.timer())
     }
 
-    /// Next event for the owner.
     pub fn poll_event(&mut self) -> Option<Event> {
         let event = Event::from_bits(self.events)?;
         self.events &= self.events - 1;
@@ -326,7 +322,6 @@ impl MptcpConnection {
     pub fn subflow(&self, path: usize) -> Option<&Connection> {
         self.subflows[path].tcp.as_ref()
     }
-    /// Counters of a path.
     pub fn subflow_stats(&self, path: usize) -> &PathStats {
         self.level.path_stats(path)
     }
@@ -334,11 +329,9 @@ impl MptcpConnection {
     pub fn is_path_usable(&self, path: usize) -> bool {
         self.subflows[path].is_usable()
     }
-    /// Number of paths.
     pub fn path_count(&self) -> usize {
         self.subflows.len()
     }
-    /// Counters of the connection.
     pub fn stats(&self) -> &LevelStats {
         self.level.stats()
     }
@@ -389,7 +382,6 @@ impl MptcpConnection {
     pub fn is_fallback(&self) -> bool {
         self.is_fallback
     }
-    /// The first subflow is established.
     pub fn is_established(&self) -> bool {
         self.subflows.iter().any(Subflow::is_ready)
     }
@@ -398,7 +390,6 @@ impl MptcpConnection {
         (self.level.is_fin_acked() && self.receiver.arrivals.is_finished())
             || self.subflows.iter().all(|s| s.stage == Stage::Dead)
     }
-    /// The packet scheduler.
     pub fn scheduler(&self) -> &dyn Scheduler {
         self.level.scheduler()
     }

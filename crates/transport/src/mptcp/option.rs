@@ -5,7 +5,6 @@
 
 use std::net::IpAddr;
 
-/// The MPTCP option of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MptcpOption {
     /// None.
@@ -19,36 +18,27 @@ pub enum MptcpOption {
         keys: u8,
         /// Length of the data mapped from data offset 0; zero: no data.
         data_len: u16,
-        /// Checksum of that data.
         checksum: Option<u16>,
-        /// Sender's key.
         sender_key: u64,
-        /// Receiver's key.
         receiver_key: u64,
     },
     /// MP_JOIN on a SYN (§3.2).
     JoinSyn {
-        /// Identifies the sender's address.
         address_id: u8,
         /// Use only if no other subflow works.
         is_backup: bool,
         /// First 32 bits of the hash of the receiver's key.
         token: u32,
-        /// Random.
         nonce: u32,
     },
-    /// MP_JOIN on a SYN-ACK.
     JoinSynAck {
-        /// Identifies the sender's address.
         address_id: u8,
         /// Use only if no other subflow works.
         is_backup: bool,
         /// First 64 bits of the HMAC.
         mac: u64,
-        /// Random.
         nonce: u32,
     },
-    /// MP_JOIN on the third ACK.
     JoinAck {
         /// First 160 bits of the HMAC.
         mac: [u8; 20],
@@ -65,16 +55,13 @@ pub enum MptcpOption {
         subflow_seq: u32,
         /// Bytes mapped; a DATA_FIN counts one.
         len: u16,
-        /// Checksum of the mapped data.
         checksum: Option<u16>,
     },
     /// ADD_ADDR (§3.4.1).
     AddAddress {
-        /// Identifies the address.
         address_id: u8,
         /// Confirms an ADD_ADDR of the peer.
         is_echo: bool,
-        /// The address.
         address: IpAddr,
         /// Its port; zero: that of the connection.
         port: u16,
@@ -82,10 +69,7 @@ pub enum MptcpOption {
         mac: u64,
     },
     /// REMOVE_ADDR (§3.4.2).
-    RemoveAddress {
-        /// Identifies the address.
-        address_id: u8,
-    },
+    RemoveAddress { address_id: u8 },
     /// MP_PRIO (§3.3.8).
     Priority {
         /// Use this subflow only if no other works.
@@ -97,10 +81,7 @@ pub enum MptcpOption {
         data_seq: u64,
     },
     /// MP_FASTCLOSE (§3.5).
-    FastClose {
-        /// The peer's key.
-        receiver_key: u64,
-    },
+    FastClose { receiver_key: u64 },
     /// MP_TCPRST (§3.6), on a RST.
     Reset {
         /// The same path may work again later.
@@ -117,11 +98,9 @@ pub const CAPABLE_EXTENDED: u8 = 0x40;
 /// HMAC-SHA256 (flag H).
 pub const CAPABLE_SHA256: u8 = 0x01;
 
-/// The DSS carries a DATA_ACK.
 pub const DSS_ACK: u8 = 0x01;
 /// It has eight bytes on the wire, else four.
 pub const DSS_ACK8: u8 = 0x02;
-/// The DSS carries a mapping.
 pub const DSS_MAP: u8 = 0x04;
 /// Its data sequence number has eight bytes on the wire, else four.
 pub const DSS_SEQ8: u8 = 0x08;

@@ -96,7 +96,6 @@ impl MptcpConnection {
         !subflow.signals.is_empty() && self.send_signal(now, path, out)
     }
 
-    /// A signal needs an ACK of its own.
     #[cold]
     fn send_signal(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
         let (subflow, at) = self.subflows.touch_at(now, path);

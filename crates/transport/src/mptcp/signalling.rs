@@ -21,12 +21,10 @@ const ANNOUNCE_AGAIN: Duration = Duration::from_secs(1);
 const MOST_ANNOUNCEMENTS: u32 = 20;
 
 impl MptcpConnection {
-    /// Open the subflow of `path` as a client.
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
         self.open(path, 0x9e37_79b9, |config, cc| Connection::connect(now, config, cc));
     }
 
-    /// Be ready for the SYN of `path`.
     pub(super) fn open_passive(&mut self, path: usize) {
         self.open(path, 0x85eb_ca6b, Connection::listen);
     }
@@ -103,7 +101,6 @@ impl MptcpConnection {
         self.subflows[path].tcp.is_some()
     }
 
-    /// Events of a subflow's TCP.
     #[cold]
     pub(super) fn take_tcp_events(&mut self, now: Time, path: usize) {
         while let Some(event) = self.subflows.touch(path).tcp.as_mut().and_then(Connection::poll_event) {
@@ -295,7 +292,6 @@ impl MptcpConnection {
         self.is_aborted = false; // it knows
     }
 
-    /// The peer has lost an address.
     #[cold]
     fn drop_peer_address(&mut self, address_id: u8) {
         for path in 0..self.subflows.len() {

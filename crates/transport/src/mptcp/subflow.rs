@@ -12,13 +12,11 @@ use std::collections::VecDeque;
 pub struct PathConfig {
     /// TCP settings; `mss` is reduced by what the DSS option takes, buffers are those of the connection.
     pub tcp: Config,
-    /// Congestion control.
     pub cc: Box<dyn CongestionControl>,
     /// Use only if no other path works.
     pub is_backup: bool,
 }
 
-/// Where the subflow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Not opened.
@@ -27,9 +25,7 @@ pub(crate) enum Stage {
     Opening,
     /// MP_JOIN: the third ACK left, the fourth is awaited; send the third again at this time.
     Joining(Time),
-    /// Data may flow.
     Ready,
-    /// Closed or reset.
     Dead,
 }
 
@@ -89,7 +85,6 @@ impl SentMappings {
         self.queue.get(index).copied().filter(|mapping| mapping.offset <= offset)
     }
 
-    /// Forget what is acknowledged up to `una`.
     #[inline]
     pub fn forget_acknowledged(&mut self, una: u64) {
         while self.queue.front().is_some_and(|mapping| mapping.end() <= una) {
@@ -217,7 +212,6 @@ impl Subflow {
         Some((offset, mapping.data + (offset - mapping.offset)))
     }
 
-    /// A segment brought this mapping.
     #[inline]
     pub fn note_mapping(&mut self, received: Received) {
         let mapping = &received.mapping;
@@ -313,9 +307,10 @@ impl Subflow {
         if std::mem::take(&mut self.has_ack_come)
             && is_writer_waiting
             && let Some(tcp) = &self.tcp
-            && f64::from(tcp.in_flight()) < tcp.send_window()
+            && let window = tcp.send_window()
+            && f64::from(tcp.in_flight()) < window
         {
-            self.sized_for = self.sized_for.max(tcp.send_window() as u32);
+            self.sized_for = self.sized_for.max(window as u32);
         }
     }
 

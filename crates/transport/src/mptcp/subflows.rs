@@ -31,7 +31,6 @@ impl Subflows {
         Subflows { siblings, stream_acked: None, unpolled: 0, unseen: 0, is_writer_waiting: false, dues, list }
     }
 
-    /// A subflow to change.
     #[inline]
     pub fn touch(&mut self, path: usize) -> &mut Subflow {
         self.unpolled |= 1 << path;
@@ -46,7 +45,6 @@ impl Subflows {
         (&mut self.list[path], Moment { now, siblings: &self.siblings, stream_acked: self.stream_acked })
     }
 
-    /// The receiver has so much of the stream.
     #[inline]
     pub fn note_stream_acked(&mut self, bytes: u64) {
         self.stream_acked = Some(bytes);
@@ -65,7 +63,6 @@ impl Subflows {
         self.touch(path);
     }
 
-    /// Change all.
     pub fn touch_all(&mut self) -> impl Iterator<Item = &mut Subflow> {
         let all = ((1u64 << self.list.len()) - 1) as u32;
         self.unpolled |= all;
@@ -106,7 +103,6 @@ impl Subflows {
         self.dues[path] = self.list[path].due();
     }
 
-    /// The scheduler has seen all.
     #[inline]
     pub fn is_seen(&self) -> bool {
         self.unseen == 0
@@ -165,10 +161,12 @@ impl Paths for Subflows {
         view.rttvar = tcp.rttvar();
         view.srtt_range = subflow.srtt_range;
         view.cwnd = tcp.send_window();
-        view.ssthresh = tcp.windows().ssthresh;
+        view.ssthresh = tcp.ssthresh();
         view.in_flight = tcp.in_flight();
-        let unsent = tcp.unsent_bytes();
-        view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
+        view.queued = match tcp.unsent_bytes() {
+            unsent if unsent <= u64::from(mss) => u32::from(unsent > 0), // mostly, and a division takes long
+            unsent => unsent.div_ceil(u64::from(mss)) as u32,
+        };
         view.sized_for = subflow.sized_for;
         view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
         if with_pacing {

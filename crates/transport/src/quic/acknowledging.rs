@@ -116,7 +116,6 @@ impl Arrivals {
         let delay = (held.as_nanos() / 1000) >> exponent;
         Ack::new(self.received.descending(), delay, self.counts.is_any().then_some(self.counts))
     }
-    /// The frame left.
     pub fn on_ack_sent(&mut self) {
         self.since_ack = 0;
         self.is_due = false;
@@ -129,7 +128,6 @@ impl Arrivals {
         self.received.forget_below(bound);
         self.floor = bound;
     }
-    /// Largest packet number that arrived.
     pub fn largest(&self) -> Option<u64> {
         self.largest.map(|(number, _)| number)
     }

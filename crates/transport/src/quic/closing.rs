@@ -11,12 +11,18 @@ use playpath_units::{Duration, Time};
 /// Where the connection stands in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Handshake or data.
     Open,
     /// We closed: CONNECTION_CLOSE answers what comes.
-    Closing { until: Time, code: u64, is_due: bool, arrivals: u32 },
+    Closing {
+        until: Time,
+        code: u64,
+        is_due: bool,
+        arrivals: u32,
+    },
     /// The peer closed: nothing is sent.
-    Draining { until: Time },
+    Draining {
+        until: Time,
+    },
     /// Nothing more happens.
     Closed,
 }
@@ -43,7 +49,6 @@ impl Connection {
         }
     }
 
-    /// The peer's CONNECTION_CLOSE.
     pub(super) fn drain(&mut self, now: Time, code: u64) {
         if self.state == State::Open {
             self.tell(Event::Closed(Reason::Peer(code)));

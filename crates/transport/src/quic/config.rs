@@ -88,6 +88,8 @@ pub struct FlowWindows {
 pub struct LossConfig {
     /// kPacketThreshold (§6.1.1).
     pub packet_threshold: u64,
+    /// Where that is more, half of the packets in flight, at most so many (ngtcp2); 0: never.
+    pub most_by_flight: u64,
     /// kTimeThreshold (§6.1.2), in eighths: 9.
     pub time_eighths: u64,
     /// kGranularity (§6.1.2).
@@ -96,6 +98,8 @@ pub struct LossConfig {
     pub initial_rtt: Duration,
     /// kPersistentCongestionThreshold (§7.6.1).
     pub persistent_threshold: u64,
+    /// What a timer finds lost counts in no rate sample (ngtcp2).
+    pub counts_timed: bool,
     /// Give a reduction back when all its losses prove spurious.
     pub undo: bool,
 }
@@ -118,6 +122,9 @@ pub struct Pacing {
     /// An empty bucket waits until it holds a burst again, which then leaves at once (quinn, for segmentation offload); without, a
     /// datagram leaves as soon as there are tokens for it, as a leaky bucket does (§7.7).
     pub in_trains: bool,
+    /// No bucket: what the window lets go leaves at once, up to the greatest burst, and then the pause follows that this owes (ngtcp2). A
+    /// sender that the window has held up gets nothing for it. Timers go off in whole units of this, as libev's do in milliseconds.
+    pub in_debt: Option<Duration>,
     /// At most what leaves in this time, however few datagrams that are.
     pub longest_burst: Option<Duration>,
     /// Of a control with a rate of its own.
@@ -170,10 +177,12 @@ impl Default for Config {
             send_buffer: 1 << 20,
             loss: LossConfig {
                 packet_threshold: 3,
+                most_by_flight: 0,
                 time_eighths: 9,
                 granularity: Duration::from_millis(1),
                 initial_rtt: Duration::from_millis(333),
                 persistent_threshold: 3,
+                counts_timed: true,
                 undo: true,
             },
             pacing: Pacing {
@@ -184,6 +193,7 @@ impl Default for Config {
                 min_burst: 10,
                 max_burst: 256,
                 in_trains: false,
+                in_debt: None,
                 longest_burst: None,
                 own_rate: OwnRate::Taken,
             },

@@ -34,7 +34,6 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Ecn {
     state: State,
-    /// What packets are marked with.
     marking: Codepoint,
     /// Marked packets sent and lost while testing.
     sent: u32,
@@ -48,7 +47,6 @@ impl Ecn {
         let state = if marking == Codepoint::NotEct { State::Off } else { State::Testing };
         Ecn { state, marking, sent: 0, lost: 0, seen: [EcnCounts::default(); 3] }
     }
-    /// The next packet is marked.
     pub fn marks(&self) -> bool {
         matches!(self.state, State::Testing | State::Capable)
     }
@@ -56,7 +54,6 @@ impl Ecn {
     pub fn is_scalable(&self) -> bool {
         self.marking == Codepoint::Ect1
     }
-    /// The codepoint of the next packet.
     pub fn codepoint(&self) -> Codepoint {
         if self.marks() { self.marking } else { Codepoint::NotEct }
     }
@@ -68,7 +65,6 @@ impl Ecn {
             self.sent += 1;
         }
     }
-    /// A marked packet was lost.
     pub fn on_lost(&mut self) {
         if self.state == State::Testing {
             self.lost += 1;

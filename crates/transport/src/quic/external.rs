@@ -188,7 +188,6 @@ impl Connection {
         self.streams.open_uni(&self.config)
     }
 
-    /// It is being closed, or closed.
     pub fn is_closing(&self) -> bool {
         self.state != State::Open
     }

@@ -10,7 +10,6 @@ use playpath_units::{Duration, Time};
 
 #[derive(Debug)]
 pub(crate) struct Grant {
-    /// Limit that was advertised to the peer.
     limit: u64,
     window: u64,
     most: u64,
@@ -39,7 +38,6 @@ impl Grant {
             self.is_pending = true;
         }
     }
-    /// Whether an update must be sent.
     pub fn is_pending(&self) -> bool {
         self.is_pending
     }

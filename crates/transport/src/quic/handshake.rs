@@ -20,7 +20,6 @@ use super::streams::Violation;
 /// Bytes of CRYPTO beyond those in order that are kept (RFC 9000 §7.5).
 const CRYPTO_BUFFER: u64 = 65_536;
 
-/// The CRYPTO stream of one space.
 #[derive(Debug, Default)]
 pub(crate) struct Crypto {
     pub out: SendBuffer,
@@ -38,7 +37,6 @@ impl Crypto {
     }
 }
 
-/// Keys of one space.
 #[derive(Clone, Copy, Debug, Default)]
 struct Keys {
     sends: bool,
@@ -50,7 +48,6 @@ struct Keys {
 pub(crate) struct Progress {
     /// The peer's transport parameters can be used.
     pub has_parameters: bool,
-    /// The handshake is complete.
     pub is_complete: bool,
     /// The server did not take the 0-RTT data.
     pub is_rejected: bool,
@@ -133,7 +130,6 @@ impl Handshake {
         self.keys[space as usize] = Keys::default();
         self.crypto[space as usize] = Crypto::default();
     }
-    /// There are keys of `space`.
     pub fn has(&self, space: Space) -> bool {
         self.keys[space as usize].sends
     }

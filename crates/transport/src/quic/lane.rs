@@ -15,14 +15,12 @@ use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// Where a path stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Not opened.
     Idle,
     /// Being validated; no data.
     Opening,
-    /// It carries data.
     Open,
     /// Taken for failed: data goes elsewhere until something is acknowledged here.
     Failed,
@@ -53,7 +51,6 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// The first path.
     pub fn new(config: &Config, control: Box<dyn CongestionControl>) -> Lane {
         Lane {
             id: 0,
@@ -74,14 +71,12 @@ impl Lane {
         }
     }
 
-    /// A further path.
     pub fn further(id: u8, route: Route, config: &Config, control: Box<dyn CongestionControl>) -> Lane {
         let mut lane = Lane { id, standing: Standing::Idle, route, ..Lane::new(config, control) };
         lane.path.own_index = usize::from(id);
         lane
     }
 
-    /// Something may be sent on it.
     pub fn is_in_use(&self) -> bool {
         !matches!(self.standing, Standing::Idle | Standing::Abandoned)
     }
@@ -183,7 +178,6 @@ impl Queue {
         Some(Chosen { frame: taken, bytes: packed_bytes(&taken, room), is_again })
     }
 
-    /// A packet begins.
     pub fn begin_packet(&mut self) {
         self.carriers = UNDECIDED;
     }

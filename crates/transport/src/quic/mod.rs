@@ -55,10 +55,8 @@ use std::sync::Arc;
 use streams::Streams;
 pub use streams::Violation;
 
-/// Events for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The handshake is complete.
     Connected,
     /// The server did not take the 0-RTT data; it is sent again by itself.
     EarlyDataRejected,
@@ -68,16 +66,13 @@ pub enum Event {
     Readable(u64),
     /// The peer's address changed, and is validated.
     Migrated(Address),
-    /// The connection is over.
     Closed(Reason),
 }
 
 /// Why a connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// This end closed it.
     Local,
-    /// The peer did, with this code.
     Peer(u64),
     /// Nothing arrived for too long (RFC 9000 §10.1).
     Idle,
@@ -87,7 +82,6 @@ pub enum Reason {
     Path,
 }
 
-/// Number space and what belongs to it.
 #[derive(Default)]
 struct Numbers {
     arrivals: Arrivals,
@@ -100,7 +94,6 @@ struct Numbers {
     run: Option<(Time, u64)>,
 }
 
-/// One end of a connection.
 pub struct Connection {
     config: Arc<Config>,
     is_client: bool,
@@ -246,11 +239,9 @@ impl Connection {
         due.min(self.idle_at)
     }
 
-    /// Settings.
     pub fn config(&self) -> &Config {
         &self.config
     }
-    /// The congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
         self.lane.path.control()
     }

@@ -18,15 +18,12 @@ use crate::segment::Ecn;
 pub const TAG_BYTES: u32 = 16;
 /// APPLICATION_ABANDON_PATH: why a path is abandoned (draft-ietf-quic-multipath-21 §4.2).
 pub const ABANDONED: u64 = 0x3e;
-/// UDP header.
 pub const UDP_BYTES: u32 = 8;
 
 /// A packet-number space (§12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Space {
-    /// Initial packets.
     Initial,
-    /// Handshake packets.
     Handshake,
     /// 0-RTT and 1-RTT packets.
     Data,
@@ -37,7 +34,6 @@ impl Space {
     pub const ALL: [Space; 3] = [Space::Initial, Space::Handshake, Space::Data];
 }
 
-/// What a packet's header is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Long header, Initial (§17.2.2), without a token.
@@ -52,7 +48,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its packet-number space.
     pub const fn space(self) -> Space {
         match self {
             Kind::Initial => Space::Initial,
@@ -80,100 +75,47 @@ pub enum Frame {
     /// §19.2.
     Ping,
     /// §19.4.
-    ResetStream {
-        /// Stream.
-        id: u64,
-        /// Bytes sent on it.
-        final_size: u64,
-    },
+    ResetStream { id: u64, final_size: u64 },
     /// §19.5.
-    StopSending {
-        /// Stream.
-        id: u64,
-    },
+    StopSending { id: u64 },
     /// §19.6.
-    Crypto {
-        /// Offset in the space's stream.
-        offset: u64,
-        /// Bytes.
-        len: u32,
-        /// It ends the flight.
-        is_end: bool,
-    },
+    Crypto { offset: u64, len: u32, is_end: bool },
     /// §19.8.
-    Stream {
-        /// Stream.
-        id: u64,
-        /// Offset of the first byte.
-        offset: u64,
-        /// Bytes.
-        len: u32,
-        /// The stream ends with it.
-        fin: bool,
-    },
+    Stream { id: u64, offset: u64, len: u32, fin: bool },
     /// §19.9.
     MaxData(u64),
     /// §19.10.
-    MaxStreamData {
-        /// Stream.
-        id: u64,
-        /// Its new limit.
-        max: u64,
-    },
+    MaxStreamData { id: u64, max: u64 },
     /// §19.11, for bidirectional streams.
     MaxStreams(u64),
     /// §19.12.
     DataBlocked(u64),
     /// §19.13.
-    StreamDataBlocked {
-        /// Stream.
-        id: u64,
-        /// Its limit.
-        limit: u64,
-    },
+    StreamDataBlocked { id: u64, limit: u64 },
     /// §19.15: with an 8-byte id and the reset token. Of a further path PATH_NEW_CONNECTION_ID (multipath draft §4.4).
-    NewConnectionId {
-        /// Path that the id is for.
-        path_id: u8,
-        /// Sequence number.
-        sequence: u64,
-    },
+    NewConnectionId { path_id: u8, sequence: u64 },
     /// §19.16. Of a further path PATH_RETIRE_CONNECTION_ID (multipath draft §4.5).
-    RetireConnectionId {
-        /// Path that the id was for.
-        path_id: u8,
-        /// Sequence number.
-        sequence: u64,
-    },
+    RetireConnectionId { path_id: u8, sequence: u64 },
     /// §19.17.
     PathChallenge(u64),
     /// §19.18.
     PathResponse(u64),
     /// §19.19, without a reason phrase.
-    Close {
-        /// Error code.
-        code: u64,
-    },
+    Close { code: u64 },
     /// §19.20.
     HandshakeDone,
     /// PATH_STATUS_BACKUP or PATH_STATUS_AVAILABLE (draft-ietf-quic-multipath-21 §4.3): a type of two bytes, path id, sequence.
     PathStatus {
-        /// Path.
         path_id: u8,
-        /// Of this path and this sender.
         sequence: u64,
         /// To be used only if no other works.
         is_backup: bool,
     },
     /// PATH_ABANDON (draft-ietf-quic-multipath-21 §4.2), as the application's wish.
-    PathAbandon {
-        /// Path.
-        path_id: u8,
-    },
+    PathAbandon { path_id: u8 },
 }
 
 impl Frame {
-    /// Bytes of a stream in it.
     #[inline]
     pub const fn stream_bytes(&self) -> u32 {
         if let Frame::Stream { len, .. } = self { *len } else { 0 }
@@ -270,7 +212,6 @@ pub struct EcnCounts {
     pub ect0: u64,
     /// ECT(1).
     pub ect1: u64,
-    /// Congestion experienced.
     pub ce: u64,
 }
 
@@ -293,7 +234,6 @@ impl EcnCounts {
 /// An ACK frame (§19.3): ranges from the largest down, as distances below it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// Largest Acknowledged.
     pub largest: u64,
     /// ACK Delay as encoded: microseconds, shifted by the sender's `ack_delay_exponent`.
     pub delay: u64,
@@ -356,13 +296,10 @@ impl Ack {
 pub struct TransportParameters {
     /// `max_idle_timeout` in ms; 0: none.
     pub max_idle_timeout_ms: u64,
-    /// `initial_max_data`.
     pub initial_max_data: u64,
     /// `initial_max_stream_data_*`, the same for all.
     pub initial_max_stream_data: u64,
-    /// `initial_max_streams_bidi`.
     pub initial_max_streams: u64,
-    /// `ack_delay_exponent`.
     pub ack_delay_exponent: u8,
     /// `max_ack_delay` in ms.
     pub max_ack_delay_ms: u64,
@@ -374,19 +311,14 @@ pub struct TransportParameters {
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Packet {
-    /// Packet number.
     pub number: u64,
     /// Rides with the CRYPTO frame that ends the flight which holds them.
     pub parameters: Option<Box<TransportParameters>>,
     /// All of it: header, frames, tag.
     pub bytes: u32,
-    /// PADDING frames.
     pub padding: u32,
-    /// Header.
     pub kind: Kind,
-    /// The frames but ACK.
     pub frames: FrameList,
-    /// ACK frame.
     pub ack: Option<Ack>,
 }
 
@@ -404,9 +336,7 @@ impl Packet {
 /// Where an endpoint is reached: a host and a port of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Address {
-    /// Host.
     pub host: u16,
-    /// UDP port.
     pub port: u16,
 }
 
@@ -416,7 +346,6 @@ pub struct Address {
 pub struct Datagram {
     /// The sender's address, as the receiver sees it: a NAT on the way may change it.
     pub from: Address,
-    /// The receiver's.
     pub to: Address,
     /// ECN codepoint of the IP header.
     pub ecn: Ecn,
@@ -424,7 +353,6 @@ pub struct Datagram {
     pub path_id: u8,
     /// Packets coalesced with the first (§12.2): only in the handshake.
     pub coalesced: Vec<Packet>,
-    /// First packet.
     pub packet: Packet,
 }
 
@@ -437,7 +365,6 @@ impl Datagram {
     pub fn link_path(&self) -> u8 {
         (self.from.host.max(self.to.host) - 1) as u8
     }
-    /// Bytes of UDP payload.
     pub fn payload_bytes(&self) -> u32 {
         self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
     }

@@ -101,6 +101,8 @@ pub(crate) struct Path {
     delivered_at: Time,
     first_sent_at: Time,
     lost: u64,
+    /// Of them, those that rate samples tell of.
+    counted_lost: u64,
     app_limited_until: u64,
     round_end: u64,
     latest_rate: Rate,
@@ -137,6 +139,7 @@ impl Path {
             delivered_at: Time::ZERO,
             first_sent_at: Time::ZERO,
             lost: 0,
+            counted_lost: 0,
             app_limited_until: 0,
             round_end: 0,
             latest_rate: Rate::from_bits_per_sec(0),
@@ -214,6 +217,9 @@ impl Path {
             }
             None => return now,
         };
+        if let Some(unit) = pacing.in_debt {
+            return self.pacer.departs_in_debt(now, self.datagram_bytes, rate, burst, unit);
+        }
         self.pacer.departs_at(now, self.datagram_bytes, rate, burst, in_trains)
     }
     fn own_rate(&self, pacing: &Pacing) -> Option<Rate> {
@@ -371,7 +377,7 @@ impl Path {
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
-            lost: self.lost as u32,
+            lost: self.counted_lost as u32,
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
@@ -439,13 +445,14 @@ impl Path {
         self.packets_out -= packets;
     }
 
-    /// Lost packets; `is_persistent` by §7.6.
-    pub fn on_lost(&mut self, now: Time, sent: &Sent, offset: u64) {
+    /// A packet is lost; `counts`: see [`LossConfig::counts_timed`].
+    pub fn on_lost(&mut self, now: Time, sent: &Sent, offset: u64, counts: bool) {
         if !sent.is_in_flight {
             return;
         }
         self.leave(sent.bytes());
         self.lost += 1;
+        self.counted_lost += 1;
         if sent.is_ect {
             self.ecn.on_lost();
         }
@@ -453,9 +460,10 @@ impl Path {
             offset,
             payload_bytes: sent.stream_bytes(),
             tx_in_flight: sent.stamp.tx_in_flight,
-            lost_since_sent: (self.lost as u32).wrapping_sub(sent.stamp.lost),
+            lost_since_sent: (self.counted_lost as u32).wrapping_sub(sent.stamp.lost),
             is_app_limited: sent.stamp.is_app_limited,
         };
+        self.counted_lost -= u64::from(!counts);
         self.tell(now, |control, view| control.on_packet_lost(view, &event));
         let is_of_last = |episode: &&mut Episode| episode.is_by_loss && sent.stamp.sent_at <= episode.began_at;
         if let Some(episode) = self.recovery.last.as_mut().filter(is_of_last) {
@@ -566,7 +574,7 @@ impl Path {
         let delivered = (self.delivered - newest.delivered) as u32;
         let sample = RateSample {
             is_app_limited: newest.is_app_limited,
-            lost: (self.lost as u32).wrapping_sub(newest.lost),
+            lost: (self.counted_lost as u32).wrapping_sub(newest.lost),
             prior_delivered: newest.delivered,
             tx_in_flight: newest.tx_in_flight,
             ..RateSample::new(delivered, interval, self.datagram_bytes)
@@ -575,6 +583,12 @@ impl Path {
             self.latest_rate = sample.delivery_rate;
         }
         (Some(sample), round_start)
+    }
+
+    /// §6.1.1.
+    pub fn packet_threshold(&self, config: &LossConfig) -> u64 {
+        let by_flight = self.bytes_in_flight / u64::from(self.datagram_bytes) / 2;
+        config.packet_threshold.max(by_flight.min(config.most_by_flight))
     }
 
     /// §7.6.1: how long all must have been lost.
@@ -614,6 +628,9 @@ struct Pacer {
     tokens: f64,
     filled_at: Option<Time>,
     next: Time,
+    /// In debt: what comes off this pause, and by how much timers were late.
+    waived: Option<Duration>,
+    late: Duration,
 }
 
 impl Pacer {
@@ -638,7 +655,32 @@ impl Pacer {
         self.next
     }
 
+    /// Without credit: see [`Pacing::in_debt`]. The tokens are what the burst that began at `filled_at` owes; timers go off in whole `unit`s, and
+    /// by how much they were late comes off the next pauses.
+    fn departs_in_debt(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, unit: Duration) -> Time {
+        let (began, sent) = (self.filled_at.unwrap_or(now), -self.tokens as u64);
+        let owed = rate.time_to_send(sent);
+        if began == now && sent > 0 && sent + u64::from(bytes) <= burst {
+            self.next = now;
+            return now;
+        }
+        let waived = *self.waived.get_or_insert(if self.late >= unit { owed.min(self.late) } else { Duration::ZERO });
+        let is_paid_at = began + owed.saturating_sub(waived);
+        if is_paid_at <= now {
+            self.late = self.late.saturating_sub(waived) + now.saturating_since(is_paid_at).min(unit);
+            (self.filled_at, self.tokens, self.waived) = (Some(now), 0.0, None);
+            self.next = now;
+        } else {
+            let units = is_paid_at.saturating_since(now).as_nanos().div_ceil(unit.as_nanos().max(1));
+            self.next = now + unit * units;
+        }
+        self.next
+    }
+
     fn on_sent(&mut self, bytes: u32) {
         self.tokens -= f64::from(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

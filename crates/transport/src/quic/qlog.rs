@@ -18,10 +18,8 @@ pub type Place = Box<dyn Write + Send>;
 /// Makes a place for the log of the connection of this name; `None`: nowhere.
 pub type MakeLog = Box<dyn FnMut(&str) -> Option<Place> + Send>;
 
-/// What the head of a log says.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
-    /// Which program.
     pub title: &'a str,
     /// Which connection: on the wire the id to which its first packet went, in hexadecimal digits.
     pub name: &'a str,
@@ -41,7 +39,6 @@ pub struct Qlog {
 }
 
 impl Qlog {
-    /// Of a connection that begins at `now`.
     pub fn new(now: Time, head: Head, out: Place) -> Qlog {
         let first = head.since_1970.unwrap_or_default();
         let mut log = Qlog { out, begun: now, first, logged: Vec::new(), pto_count: 0 };
@@ -82,7 +79,6 @@ impl Qlog {
         self.write(&json!({ "time": time, "name": name, "data": data }));
     }
 
-    /// A datagram leaves.
     pub fn sent(&mut self, now: Time, datagram: &Datagram) {
         for packet in datagram.packets() {
             let mut frames = frames_of(packet.ack.as_ref(), packet.frames.as_slice());
@@ -124,7 +120,6 @@ impl Qlog {
         }
     }
 
-    /// Of a path's figures those that are new.
     fn tell(&mut self, now: Time, path_id: u8, mut changed: Map<String, Value>) {
         if self.logged.len() <= usize::from(path_id) {
             self.logged.resize(usize::from(path_id) + 1, Map::new());

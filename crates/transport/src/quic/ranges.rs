@@ -80,12 +80,10 @@ impl RangeSet {
         }
     }
 
-    /// Is all of `range` in the set?
     pub fn covers(&self, range: &Range<u64>) -> bool {
         let index = self.ranges.partition_point(|r| r.end < range.end);
         range.is_empty() || self.ranges.get(index).is_some_and(|r| r.start <= range.start)
     }
-    /// Is `value` in the set?
     #[inline]
     pub fn contains(&self, value: u64) -> bool {
         self.ranges.last().is_some_and(|last| value < last.end) && self.covers(&(value..value + 1))
@@ -102,23 +100,18 @@ impl RangeSet {
         inside.map(|r| r.end.min(range.end) - r.start.max(range.start)).sum()
     }
 
-    /// First range.
     pub fn first(&self) -> Option<&Range<u64>> {
         self.ranges.first()
     }
-    /// Last range.
     pub fn last(&self) -> Option<&Range<u64>> {
         self.ranges.last()
     }
-    /// All, from the last to the first.
     pub fn descending(&self) -> impl Iterator<Item = &Range<u64>> {
         self.ranges.iter().rev()
     }
-    /// All, in rising order.
     pub fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
         self.ranges.iter()
     }
-    /// How many ranges.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
@@ -136,7 +129,6 @@ impl RangeSet {
             self.ranges.remove(0);
         }
     }
-    /// Forget everything.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }

@@ -13,19 +13,15 @@ use playpath_units::Time;
 /// Least UDP payload of a datagram with an Initial (§14.1).
 const MIN_INITIAL: u32 = 1200;
 
-/// How a datagram came.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// The sender's address.
     pub from: Address,
     /// ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// UDP payload.
     pub bytes: u32,
 }
 
 impl Connection {
-    /// A datagram arrived.
     #[inline(always)]
     pub fn handle_datagram(&mut self, now: Time, datagram: &Datagram) {
         let arrival = Arrival { from: datagram.from, ecn: datagram.ecn, bytes: datagram.payload_bytes() };

@@ -74,7 +74,7 @@ impl Connection {
         if is_larger {
             self.check_ecn(now, space, ack, found.marked, &mut delivery);
         }
-        let lost = self.detect_losses(now, space, delivery.prior_in_flight());
+        let lost = self.detect_losses(now, space, delivery.prior_in_flight(), true);
         self.lane.path.finish_ack(now, &delivery, lost);
         let horizon = self.horizon(now);
         self.numbers(space).board.trim(horizon);
@@ -170,18 +170,20 @@ impl Connection {
         Time::ZERO + now.saturating_since(Time::ZERO).saturating_sub(self.pto() * 3)
     }
 
-    /// §6.1; returns how many in-flight packets are given up.
-    fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32) -> u32 {
+    /// §6.1, by an ACK or by a timer; returns how many in-flight packets are given up.
+    fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32, by_ack: bool) -> u32 {
+        let counts = by_ack || self.config.loss.counts_timed;
         let delay = self.lane.path.rtt.loss_delay(&self.config.loss);
+        let threshold = self.lane.path.packet_threshold(&self.config.loss);
         let mut losses = Losses::default();
-        while let Some(sent) = self.lane.spaces[space as usize].board.next_lost(now, delay, &self.config.loss) {
+        while let Some(sent) = self.lane.spaces[space as usize].board.next_lost(now, delay, threshold) {
             self.requeue(space, &sent);
             self.lost.iter_mut().for_each(|lost| lost.push((self.lane.id, space, sent.number)));
             if sent.path != self.lane.route.number {
                 continue;
             }
             let offset = first_offset(self.lane.spaces[space as usize].board.frames_of(&sent));
-            self.lane.path.on_lost(now, &sent, offset);
+            self.lane.path.on_lost(now, &sent, offset, counts);
             self.follow_run(space, &sent, &mut losses);
             if sent.is_in_flight {
                 losses.newest = sent.stamp.sent_at;
@@ -377,7 +379,7 @@ impl Connection {
         let by_time = Space::ALL.into_iter().find(|&space| self.lane.spaces[space as usize].board.loss_time() <= now);
         if let Some(space) = by_time {
             let prior = self.lane.path.packets_out();
-            self.detect_losses(now, space, prior);
+            self.detect_losses(now, space, prior, false);
             return;
         }
         let Some((_, space)) = self.next_pto(now) else { return };

@@ -34,7 +34,7 @@ enum May {
 struct Draft<'p> {
     packet: &'p mut Packet,
     room: u32,
-    /// Bytes of streams, or of the handshake, that were sent before.
+    /// Bytes of streams, or of the handshake in packets of its own, that were sent before.
     resent: u32,
 }
 
@@ -346,9 +346,9 @@ impl Connection {
             let len = (range.end - range.start).min(u64::from(draft.room - overhead));
             let end = range.start + len;
             let is_end = end == out.written() && space != Space::Data;
-            if out.on_sent(range.start..end) {
-                draft.resent += len as u32;
-            }
+            let is_again = out.on_sent(range.start..end);
+            // With stream data, which are what counts as sent again, only tickets travel.
+            draft.resent += if is_again && space != Space::Data { len as u32 } else { 0 };
             if is_end && (self.is_client == (space == Space::Initial)) {
                 draft.packet.parameters = Some(Box::new(self.config.parameters()));
             }

@@ -11,7 +11,6 @@
 //! Bounded by the congestion window: everything below what an ACK and the time threshold settle leaves the queue.
 //! Tested here and by `tests/quic_rules.rs`.
 
-use super::config::LossConfig;
 use super::packet::{Ack, Frame, FrameList};
 use super::path::Stamp;
 use playpath_units::{Duration, Time};
@@ -308,7 +307,7 @@ impl Scoreboard {
     }
 
     /// The next packet that is lost by now, from the oldest (§6.1); sets [`loss_time`](Self::loss_time). Call until `None`.
-    pub fn next_lost(&mut self, now: Time, delay: Duration, config: &LossConfig) -> Option<Sent> {
+    pub fn next_lost(&mut self, now: Time, delay: Duration, threshold: u64) -> Option<Sent> {
         self.loss_time = Time::MAX;
         let largest = self.largest_acked?;
         self.settled = self.settled.max(self.base);
@@ -323,7 +322,7 @@ impl Scoreboard {
                 continue;
             }
             let due = slot.stamp.sent_at + delay;
-            if largest - number >= config.packet_threshold || due <= now {
+            if largest - number >= threshold || due <= now {
                 slot.fate = Fate::Lost;
                 let sent = *slot;
                 if sent.is_eliciting {

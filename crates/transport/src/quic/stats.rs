@@ -11,7 +11,6 @@ pub struct Stats {
     pub datagrams_sent: u64,
     /// Bytes on the wire sent.
     pub wire_bytes_sent: u64,
-    /// Packets with stream data sent.
     pub data_packets_sent: u64,
     /// Bytes of streams sent, again included.
     pub data_bytes_sent: u64,
@@ -19,15 +18,11 @@ pub struct Stats {
     pub retransmitted_packets: u64,
     /// Bytes of streams sent again.
     pub retransmitted_bytes: u64,
-    /// Packets given up.
     pub packets_lost: u64,
     /// Of these, acknowledged after all.
     pub spurious_losses: u64,
-    /// Probe timeouts.
     pub pto_count: u64,
-    /// Periods of persistent congestion.
     pub persistent_congestions: u64,
-    /// Reductions of the window.
     pub congestion_events: u64,
     /// Reductions given back.
     pub spurious_undos: u64,
@@ -37,11 +32,8 @@ pub struct Stats {
     pub packets_dropped: u64,
     /// Bytes of streams received, again included.
     pub data_bytes_received: u64,
-    /// ACK frames sent.
     pub acks_sent: u64,
-    /// RTT samples.
     pub rtt_samples: u64,
-    /// Their sum.
     pub rtt_sum: Duration,
     /// Bytes of streams acknowledged.
     pub bytes_acked: u64,
@@ -49,7 +41,6 @@ pub struct Stats {
     pub bytes_delivered: u64,
 }
 
-/// A snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Info {
     /// Congestion window in packets.
@@ -58,25 +49,18 @@ pub struct Info {
     pub snd_ssthresh: f64,
     /// Smoothed RTT; zero before the first sample.
     pub rtt: Duration,
-    /// Its variation.
     pub rttvar: Duration,
     /// Smallest RTT, once there is one.
     pub min_rtt: Option<Duration>,
     /// Probe timeout with backoff.
     pub pto: Duration,
-    /// Latest delivery rate.
     pub delivery_rate: Rate,
-    /// Pacing rate in force.
     pub pacing_rate: Option<Rate>,
-    /// Packets in flight.
     pub in_flight: u32,
-    /// Bytes in flight.
     pub bytes_in_flight: u64,
     /// Bytes written and not sent.
     pub notsent_bytes: u64,
-    /// Recovery is under way.
     pub in_recovery: bool,
-    /// The control's phase.
     pub phase: &'static str,
     /// The sender is limited by the application.
     pub app_limited: bool,
@@ -113,7 +97,6 @@ impl Stats {
 }
 
 impl Connection {
-    /// Counters.
     pub fn stats(&self) -> Stats {
         let sum = self.lanes().map(Self::stats_of).fold(Stats::default(), |sum, stats| sum.plus(&stats));
         Stats { bytes_acked: self.streams.acked_bytes(), bytes_delivered: self.streams.read_bytes(), ..sum }

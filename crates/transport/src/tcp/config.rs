@@ -3,18 +3,15 @@
 use crate::tls::Tls;
 use playpath_cc::EcnUse;
 use playpath_units::Duration;
-use std::fmt;
 
 /// All settings of a [`Connection`](crate::Connection). Start from a profile, change fields, then use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
     /// Payload bytes of a full segment, options not counted.
     pub mss: u32,
-    /// Size of the headers.
     pub header: HeaderSize,
     /// Initial window; ask [`Config::initial_window`] for it in packets.
     pub iw: InitialWindow,
-    /// Connection establishment.
     pub handshake: Handshake,
     /// TLS 1.3 in its stream, which the host carries; `None`: plain.
     pub tls: Option<Tls>,
@@ -26,7 +23,6 @@ pub struct Config {
     pub ecn: bool,
     /// What the congestion control needs of ECN: more than an echo switches ECN on, with accurate feedback (RFC 9768).
     pub ecn_use: EcnUse,
-    /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
     /// The receiver's window starts small and grows with what is read, as Linux's does.
     pub tunes_window: bool,
@@ -36,21 +32,16 @@ pub struct Config {
     pub recovery: Recovery,
     /// One new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Retransmission timer.
     pub rto: RtoConfig,
     /// Tests for spurious retransmissions.
     pub undo: UndoConfig,
-    /// Congestion window validation.
     pub validation: Validation,
-    /// When the window may grow.
     pub growth: Growth,
-    /// Pacing.
     pub pacing: Pacing,
     /// Mark segments PSH as Linux does: the last of each group handed down as one, and of what was written.
     pub push: bool,
     /// A subflow of MPTCP paces as if its options were payload: Linux's rates are of `mss_cache`, which leaves them out.
     pub paces_options: bool,
-    /// What leaves at one deadline of pacing.
     pub pacing_burst: PacingBurst,
     /// Bytes that `write` accepts beyond the acknowledged ones.
     pub send_buffer: u64,
@@ -79,28 +70,22 @@ pub struct Config {
     pub time_wait: Duration,
 }
 
-/// Size of the headers of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderSize {
     /// IPv4 20, TCP 20, options padded to four.
     Computed,
-    /// The same for every segment.
     Fixed(u8),
 }
 
-/// Initial window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
     /// min(10 MSS, max(2 MSS, 14600 bytes)), RFC 6928.
     Rfc6928,
-    /// Packets.
     Packets(u32),
 }
 
-/// Connection establishment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
-    /// SYN, SYN-ACK, ACK.
     Full,
     /// Both ends start established, with the features of their own configuration (as ns-2's agents).
     Skip,
@@ -144,7 +129,6 @@ impl LossDetection {
 pub enum PartialAckTimer {
     /// Only the first partial ACK restarts it.
     Impatient,
-    /// Every one restarts it.
     SlowButSteady,
 }
 
@@ -162,13 +146,11 @@ pub enum Recovery {
 /// Retransmission timer (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoConfig {
-    /// Smallest timeout.
     pub min: Duration,
     /// Largest timeout, backed off ones included.
     pub max: Duration,
     /// Timeout before the first sample.
     pub initial: Duration,
-    /// How the deviation enters.
     pub variance: RtoVariance,
     /// Clock tick that samples and timeouts are rounded to; zero: none.
     pub tick: Duration,
@@ -194,10 +176,8 @@ pub struct UndoConfig {
     pub frto: bool,
 }
 
-/// Congestion window validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
-    /// The window stays.
     None,
     /// RFC 2861 as Linux does it, with the restart after idle.
     Rfc2861,
@@ -207,7 +187,6 @@ pub enum Validation {
     NewCwv2013,
 }
 
-/// When the window may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// On every ACK (ns-2).
@@ -216,7 +195,6 @@ pub enum Growth {
     CwndLimited,
 }
 
-/// Pacing of data packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
     /// Packets leave as the window allows, unless the controller gives a rate.
@@ -248,7 +226,6 @@ pub enum WindowUpdate {
     Linux,
 }
 
-/// Who keeps to the peer's window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowControl {
     /// This endpoint (RFC 9293 §3.8.6).
@@ -258,24 +235,14 @@ pub enum FlowControl {
 }
 
 /// A setting that cannot work.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("`{field}` = {value} is out of range; allowed: {} to {}", allowed.0, allowed.1)]
 pub struct ConfigError {
-    /// Name of the field.
     pub field: &'static str,
-    /// Its value.
     pub value: f64,
     /// Smallest and largest allowed value.
     pub allowed: (f64, f64),
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConfigError { field, value, allowed } = self;
-        write!(f, "`{field}` = {value} is out of range; allowed: {} to {}", allowed.0, allowed.1)
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 impl Config {
     /// Can this configuration work? An endpoint must not be made with one that cannot.

@@ -18,7 +18,6 @@ use crate::segment::{Ecn, Flags, Segment, SynOptions, Timestamps};
 use playpath_cc::EcnUse;
 use playpath_units::{Duration, Time};
 
-/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Listen,
@@ -45,7 +44,6 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// What the configuration offers.
     pub fn offered(config: &Config) -> Features {
         Features {
             sack: config.sack,
@@ -184,7 +182,6 @@ impl Connection {
         }
     }
 
-    /// Options of our SYN.
     pub(super) fn syn_options(&self) -> SynOptions {
         let features = self.sender.features();
         SynOptions {

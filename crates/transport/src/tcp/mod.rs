@@ -37,7 +37,6 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {
-    /// The handshake is complete.
     Connected,
     /// New bytes can be read.
     Readable,
@@ -45,16 +44,13 @@ pub enum Event {
     Writable,
     /// The peer will send no more; what was received can still be read.
     PeerClosed,
-    /// Both sides are closed.
     Closed,
-    /// The connection was reset, or given up.
     Reset,
 }
 
 const EVENTS: [Event; 6] =
     [Event::Connected, Event::Readable, Event::Writable, Event::PeerClosed, Event::Closed, Event::Reset];
 
-/// Several events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Events(pub(crate) u8);
 
@@ -62,19 +58,15 @@ impl Events {
     /// No event.
     pub const NONE: Events = Events(0);
 
-    /// `event` is among them.
     pub const fn contains(self, event: Event) -> bool {
         self.0 & 1 << event as u8 != 0
     }
-    /// `event`, too.
     pub const fn with(self, event: Event) -> Events {
         Events(self.0 | 1 << event as u8)
     }
-    /// These and those.
     pub const fn union(self, others: Events) -> Events {
         Events(self.0 | others.0)
     }
-    /// All but `event`.
     pub const fn without(self, event: Event) -> Events {
         Events(self.0 & !(1 << event as u8))
     }
@@ -114,7 +106,6 @@ impl Connection {
         connection
     }
 
-    /// Passive open.
     pub fn listen(config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Connection {
         let mut connection = Connection::new(config.into(), cc, State::Listen);
         if connection.sender.config().handshake == Handshake::Skip {
@@ -123,7 +114,6 @@ impl Connection {
         connection
     }
 
-    /// A segment arrived.
     pub fn handle_segment<'a>(&mut self, at: impl Into<Moment<'a>>, segment: &Segment) {
         let at = at.into();
         self.segments_received += 1;
@@ -231,7 +221,6 @@ impl Connection {
         self.sender.set_app_parameters(now, parameters);
     }
 
-    /// State at this moment.
     pub fn info(&self) -> TcpInfo {
         TcpInfo {
             rcv_wnd: self.receiver.window(),
@@ -258,7 +247,6 @@ impl Connection {
         self.sender.config()
     }
 
-    /// The congestion control.
     pub fn congestion_control(&self) -> &dyn CongestionControl {
         self.sender.control()
     }
@@ -305,7 +293,6 @@ impl Connection {
 }
 
 impl Event {
-    /// The first event of a set of bits.
     pub(crate) fn from_bits(events: u8) -> Option<Event> {
         EVENTS.get(events.trailing_zeros() as usize).copied()
     }

@@ -7,7 +7,6 @@ use playpath_units::Time;
 /// connection without siblings.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
-    /// The time.
     pub now: Time,
     /// All subflows in the order of paths, this endpoint's own included; empty unless the control is coupled.
     pub siblings: &'a [Sibling],

@@ -24,7 +24,6 @@ impl Config {
         ("rfc", "the standards track without implementation habits: RFC 5681, 6298, 6675, 6928, 3042"),
     ];
 
-    /// The profile called `name`.
     pub fn profile(name: &str) -> Option<Config> {
         match name {
             "linux" => Some(Config::linux()),
@@ -34,7 +33,6 @@ impl Config {
         }
     }
 
-    /// A current Linux host.
     pub fn linux() -> Config {
         Config {
             mss: 1448, // 1500 - 40 - 12 bytes of timestamps
@@ -80,7 +78,6 @@ impl Config {
         }
     }
 
-    /// The standards track.
     pub fn rfc() -> Config {
         Config {
             iw: InitialWindow::Rfc6928,

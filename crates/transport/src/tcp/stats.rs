@@ -18,43 +18,28 @@ pub struct Stats {
     pub retransmitted_packets: u64,
     /// Payload bytes sent again.
     pub retransmitted_bytes: u64,
-    /// Retransmission timeouts.
     pub rto_count: u64,
-    /// Fast recoveries begun.
     pub fast_recoveries: u64,
-    /// Reductions for ECN-Echo.
     pub ecn_reductions: u64,
     /// Packets that the peer reported as marked (accurate ECN).
     pub packets_marked: u64,
     /// Tail loss probes sent.
     pub tlp_probes: u64,
-    /// Zero-window probes sent.
-    pub window_probes: u64,
-    /// Reductions undone.
     pub spurious_undos: u64,
-    /// Duplicate ACKs received.
-    pub dup_acks_received: u64,
-    /// DSACK blocks received.
     pub dsacks_received: u64,
-    /// Segments received.
     pub segments_received: u64,
-    /// Segments with payload received.
     pub data_segments_received: u64,
     /// Payload bytes received more than once.
     pub duplicate_bytes_received: u64,
     /// RTT samples of data that was sent once.
     pub rtt_samples: u64,
-    /// Their sum.
     pub rtt_sum: Duration,
-    /// Payload bytes acknowledged.
     pub bytes_acked: u64,
     /// Payload bytes handed to the reader.
     pub bytes_delivered: u64,
-    /// Packets marked lost.
     pub packets_lost: u64,
 }
 
-/// What the sending half counts.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub data_segments_sent: u64,
@@ -124,9 +109,7 @@ pub struct TcpInfo {
     pub snd_ssthresh: f64,
     /// Smoothed RTT; zero before the first sample.
     pub rtt: Duration,
-    /// RTT deviation.
     pub rttvar: Duration,
-    /// Smallest RTT.
     pub min_rtt: Option<Duration>,
     /// Current retransmission timeout, backoff included.
     pub rto: Duration,
@@ -138,9 +121,7 @@ pub struct TcpInfo {
     pub unacked: u32,
     /// Packets selectively acknowledged.
     pub sacked: u32,
-    /// Packets marked lost.
     pub lost: u32,
-    /// Retransmissions in flight.
     pub retrans: u32,
     /// Retransmissions since the start.
     pub total_retrans: u64,
@@ -148,15 +129,11 @@ pub struct TcpInfo {
     pub in_flight: u32,
     /// Bytes written and never sent.
     pub notsent_bytes: u64,
-    /// Peer's receive window in bytes.
-    pub snd_wnd: u64,
     /// Own advertised window in bytes.
     pub rcv_wnd: u64,
-    /// Bytes held out of order.
     pub rcv_ooo_bytes: u64,
     /// The transport's state: open, cwr, recovery, loss.
     pub ca_state: &'static str,
-    /// The controller's phase.
     pub phase: &'static str,
     /// Latest packet was sent while limited by the application.
     pub app_limited: bool,

@@ -59,11 +59,13 @@ impl Connection {
     pub(crate) fn next_offset(&self) -> u64 {
         self.sender.stream().nxt()
     }
-    /// Windows as the controller has them.
     pub(crate) fn windows(&self) -> WindowChange {
         self.sender.windows()
     }
-    /// Set the controller's windows.
+    /// Slow start threshold as the controller has it, in packets.
+    pub(crate) fn ssthresh(&self) -> f64 {
+        self.sender.control().ssthresh()
+    }
     pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
         self.sender.change_windows(at, change);
     }

@@ -7,17 +7,13 @@ use crate::{Connection, Events};
 use playpath_cc::AppParameters;
 use playpath_units::Time;
 
-/// See the module.
 #[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
 pub enum Endpoint {
-    /// Over one path.
     Tcp(Connection),
-    /// Any other.
     Other(Box<dyn Transport>),
 }
 
 impl Endpoint {
-    /// Of a transport other than TCP.
     pub fn of(end: impl Transport + 'static) -> Endpoint {
         Endpoint::Other(Box::new(end))
     }

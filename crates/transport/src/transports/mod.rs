@@ -42,11 +42,8 @@ use playpath_units::{Duration, Time};
 
 /// A transport that declares its parameters.
 pub struct Entry {
-    /// What a scenario calls it.
     pub name: &'static str,
-    /// One line.
     pub summary: &'static str,
-    /// Declared parameters.
     pub params: &'static [ParamSpec],
     /// Bytes of the application in a full packet, about.
     pub packet_bytes: fn(&Params) -> u32,
@@ -61,7 +58,6 @@ pub fn entries() -> &'static [&'static Entry] {
     ENTRIES
 }
 
-/// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     entries().iter().copied().find(|entry| entry.name == name)
 }
@@ -69,21 +65,17 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// A packet under way. What it carries its transport alone understands; links see its size and its ECN codepoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// Of its transport.
     pub payload: Payload,
-    /// With all headers.
     pub wire_bytes: u32,
     /// Bytes of the application in it, new or sent again.
     pub data_bytes: u32,
     /// Queues mark it by [`set_ecn`](Packet::set_ecn).
     pub ecn: Ecn,
-    /// Which path of its connection it takes.
     pub path: u8,
     /// Which binding of a NAT it comes from or goes to.
     pub binding: u16,
 }
 
-/// What a packet carries.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
     /// A segment of TCP or MPTCP: in the packet itself, for its speed.
@@ -103,7 +95,6 @@ impl Default for Payload {
 impl Payload {
     const EMPTY: Payload = Payload::Segment(Segment::EMPTY);
 
-    /// A place for a segment.
     #[inline]
     pub fn segment_mut(&mut self) -> &mut Segment {
         if !matches!(self, Payload::Segment(_)) {
@@ -140,7 +131,6 @@ pub trait Transport {
     fn poll_timeout(&self) -> Time;
     /// Write down what it does from now on, if it is QUIC.
     fn log(&mut self, _log: Qlog) {}
-    /// What has happened.
     fn take_events(&mut self) -> Events;
 
     /// Append up to `bytes` to the stream; returns how many the send buffer took. If not all, there is an event when it has room.
@@ -174,20 +164,16 @@ pub trait Transport {
     fn survives_rebinding(&self) -> bool {
         false
     }
-    /// The connection is given up.
     fn abort(&mut self, now: Time);
     /// What the application knows of the video, for the control.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 
-    /// How many paths it knows.
     fn path_count(&self) -> usize {
         1
     }
     /// What it knows of a path; `None`: the path is not open, or nothing is measured.
     fn path_info(&self, path: usize) -> Option<PathInfo>;
-    /// What it has counted on a path.
     fn path_totals(&self, path: usize) -> Totals;
-    /// Over all paths.
     fn totals(&self) -> Totals {
         (0..self.path_count()).map(|path| self.path_totals(path)).fold(Totals::default(), Totals::plus)
     }
@@ -205,7 +191,6 @@ pub trait Transport {
         None
     }
 
-    /// Its packets can be drawn.
     fn is_drawn(&self) -> bool {
         false
     }
@@ -218,9 +203,7 @@ pub trait Transport {
 /// What a packet is in a time-sequence diagram. Places in a path's own stream are modulo 2^32 and count from anywhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Drawn {
-    /// Where its bytes begin.
     pub place: u32,
-    /// How many they are.
     pub bytes: u32,
     /// Where they begin in the data of all paths, if it says so.
     pub data_place: Option<u64>,
@@ -228,14 +211,12 @@ pub struct Drawn {
     pub answer: Option<Answer>,
 }
 
-/// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     /// The next byte that is expected in order.
     pub acked: u32,
     /// The receiver's window beyond it, if it counts bytes of this path.
     pub window: Option<u32>,
-    /// What has arrived beyond it.
     pub blocks: SackBlocks,
 }
 
@@ -255,7 +236,6 @@ pub trait Streams {
     fn is_writable(&self, stream: u64) -> bool;
     /// Take up to `most` bytes in order.
     fn read(&mut self, now: Time, stream: u64, most: u64) -> u64;
-    /// It ended, and all of it was read.
     fn is_read_to_end(&self, stream: u64) -> bool;
     /// Bytes written and never sent, of all streams.
     fn unsent_bytes(&self) -> u64;
@@ -267,9 +247,7 @@ pub trait Multipath {
     fn log_switches(&mut self);
     /// The oldest not yet taken.
     fn poll_switch(&mut self) -> Option<Switch>;
-    /// Counts of what was sent.
     fn sent(&self) -> &LevelStats;
-    /// Counts of what was sent on a path.
     fn sent_on(&self, path: usize) -> &PathStats;
     /// Time that data has waited behind a gap, up to `now`.
     fn hol_blocking_time(&self, now: Time) -> Duration;

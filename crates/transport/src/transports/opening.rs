@@ -14,19 +14,14 @@ pub struct PathFacts {
     pub mtu: Option<u32>,
 }
 
-/// A connection that is opened now.
 pub struct Opening<'a> {
-    /// When.
     pub now: Time,
-    /// Over which paths.
     pub paths: &'a [PathFacts],
-    /// Keys are drawn from it.
     pub random: &'a mut Stream,
     /// The server's control with this initial window in packets, for the path of this number.
     pub control: &'a dyn Fn(f64, u8) -> Box<dyn CongestionControl>,
     /// The controls of its paths want to know of each other.
     pub is_coupled: bool,
-    /// The scheduler of several paths.
     pub scheduler: &'a dyn Fn() -> Box<dyn Scheduler>,
 }
 

@@ -58,7 +58,6 @@ impl Parcels {
         }
         &mut self.datagrams[place]
     }
-    /// The datagram at a place.
     #[inline]
     pub fn datagram_mut(&mut self, place: u32) -> Option<&mut Datagram> {
         self.datagrams.get_mut(place as usize)
@@ -74,7 +73,6 @@ impl Parcels {
         self.places[place as usize].as_mut()?.downcast_mut()
     }
 
-    /// It has arrived.
     pub fn free(&mut self, place: u32) {
         self.free.push(place);
     }

@@ -7,36 +7,27 @@ use playpath_units::{Duration, Rate};
 /// What a sender knows of one path now; windows and counts in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathInfo {
-    /// Congestion window.
     pub cwnd: f64,
     /// Slow start threshold.
     pub ssthresh: f64,
     /// Smoothed; zero before the first sample.
     pub rtt: Duration,
-    /// Smallest RTT.
     pub min_rtt: Option<Duration>,
-    /// Latest.
     pub delivery_rate: Rate,
-    /// In force.
     pub pacing_rate: Option<Rate>,
     /// Sent, and not yet acknowledged in order.
     pub unacked: u32,
-    /// Of these, thought to be in the network.
     pub in_flight: u32,
-    /// Of these, known to have arrived.
     pub sacked: u32,
-    /// Of these, thought to be lost.
     pub lost: u32,
     /// Of these, sent again.
     pub retrans: u32,
     /// Sent again since the start.
     pub total_retrans: u64,
-    /// Of the application, acknowledged.
     pub bytes_acked: u64,
 }
 
 impl PathInfo {
-    /// Of a TCP connection or subflow.
     pub fn of(tcp: &Connection) -> PathInfo {
         let info = tcp.info();
         PathInfo {
@@ -81,24 +72,17 @@ impl PathInfo {
     }
 }
 
-/// What a sender has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Packets with data sent, again included.
     pub sent_packets: u64,
     /// Of these, with data sent before.
     pub retransmitted_packets: u64,
-    /// Timeouts.
     pub rto_count: u64,
-    /// Packets given up.
     pub lost_packets: u64,
-    /// RTT samples.
     pub rtt_samples: u64,
-    /// Their sum.
     pub rtt_sum: Duration,
-    /// Smallest RTT.
     pub min_rtt: Option<Duration>,
-    /// Handed to the reader.
     pub delivered_bytes: u64,
 }
 
@@ -108,7 +92,6 @@ impl Totals {
         (self.rtt_samples > 0).then(|| self.rtt_sum / self.rtt_samples)
     }
 
-    /// Of a TCP connection or subflow.
     pub fn of(tcp: &Connection) -> Totals {
         let stats = tcp.stats();
         Totals {

@@ -27,7 +27,6 @@ const IP_AND_UDP: u32 = 28;
 /// Of a client that has moved to another address.
 const MOVED_PORT: u16 = 50_001;
 
-/// One end of a QUIC flow.
 pub struct QuicEnd {
     connection: Connection,
     /// The server's own stream is open.

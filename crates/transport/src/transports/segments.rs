@@ -17,13 +17,11 @@ pub trait Segments: Transport + Send {
     fn is_over(&self) -> bool;
     /// One past the last offset that the peer may send.
     fn window_end(&self) -> u64;
-    /// Payload bytes that the peer has.
     fn bytes_acked(&self) -> u64;
     /// Nothing before this offset of the stream will be sent again.
     fn needed_from(&self) -> u64;
     /// Where the payload of a segment to be sent lies in the stream.
     fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64>;
-    /// The TCP endpoint of a path.
     fn subflow(&self, path: usize) -> Option<&Connection>;
     /// If it is MPTCP.
     fn mptcp(&self) -> Option<&MptcpConnection> {

@@ -11,7 +11,6 @@ use playpath_units::random::Stream;
 use std::sync::Arc;
 
 impl Packet {
-    /// The segment in it is complete.
     #[inline]
     pub(crate) fn of_segment(&mut self, path: usize, wire_bytes: u32) {
         let segment = self.payload.segment_mut();
@@ -25,7 +24,6 @@ impl Packet {
         if let Payload::Segment(segment) = &self.payload { Some(segment) } else { None }
     }
 
-    /// A queue has marked it.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
         if let Payload::Segment(segment) = &mut self.payload {

@@ -10,7 +10,6 @@ use crate::{Event, Events};
 use playpath_cc::AppParameters;
 use playpath_units::Time;
 
-/// One end.
 pub struct TlsEnd {
     inner: Endpoint,
     tls: Tls,
@@ -37,7 +36,6 @@ struct Place {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// TCP's handshake.
     Connecting,
     /// The peer's flight is awaited: the server's, or the ClientHello.
     Hello,
@@ -98,7 +96,6 @@ impl TlsEnd {
         self.write(waiting);
     }
 
-    /// TCP is connected.
     fn begin(&mut self) {
         self.state = State::Hello;
         if !self.is_client {

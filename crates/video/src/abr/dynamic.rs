@@ -77,7 +77,6 @@ fn build(params: &Params) -> Box<dyn Abr> {
     })
 }
 
-/// Sabre's.
 struct Dynamic {
     bola: Bola,
     throughput: Throughput,

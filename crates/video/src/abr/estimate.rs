@@ -18,7 +18,6 @@ impl DualEwma {
         DualEwma { fast: Ewma::new(fast_half_life), slow: Ewma::new(slow_half_life) }
     }
 
-    /// Add a sample.
     pub fn push(&mut self, value: f64, weight: f64) {
         self.fast.push(value, weight);
         self.slow.push(value, weight);

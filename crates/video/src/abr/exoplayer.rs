@@ -28,15 +28,11 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
 const PARAMS: &[ParamSpec] = &[
     ParamSpec::number("initial", 1000.0, (1.0, 1e6), "kbit/s", "estimate before 2 s or 512 KiB of transfers"),
     ParamSpec::number("fraction", 0.7, (0.01, 2.0), "", "bandwidthFraction: share of the estimate that is used"),
-    ParamSpec::number("up_level", 10.0, (0.0, 600.0), "s", "minDurationForQualityIncrease: buffer for a step up"),
-    ParamSpec::number(
-        "down_level",
-        25.0,
-        (0.0, 600.0),
-        "s",
-        "maxDurationForQualityDecrease: no step down from here on",
-    ),
 ];
+
+/// DEFAULT_MIN_DURATION_FOR_QUALITY_INCREASE_MS, DEFAULT_MAX_DURATION_FOR_QUALITY_DECREASE_MS, in seconds.
+const UP_LEVEL: f64 = 10.0;
+const DOWN_LEVEL: f64 = 25.0;
 
 /// DEFAULT_SLIDING_WINDOW_MAX_WEIGHT, ELAPSED_MILLIS_FOR_ESTIMATE, BYTES_TRANSFERRED_FOR_ESTIMATE.
 const MAX_WEIGHT: u32 = 2000;
@@ -102,8 +98,6 @@ struct ExoPlayer {
     /// Bytes of transfers that took no whole millisecond: they count with the next.
     carried: u64,
     fraction: f64,
-    up_level: f64,
-    down_level: f64,
 }
 
 impl ExoPlayer {
@@ -115,8 +109,6 @@ impl ExoPlayer {
             bits_per_sec: params.number("initial") * 1e3,
             carried: 0,
             fraction: params.number("fraction"),
-            up_level: params.number("up_level"),
-            down_level: params.number("down_level"),
         }
     }
 }
@@ -130,10 +122,8 @@ impl Abr for ExoPlayer {
         let ideal = context.ladder.highest_at_most(self.fraction * self.bits_per_sec);
         let level = context.level();
         let (choice, reason) = match context.previous {
-            Some(previous) if ideal > previous && level < self.up_level => {
-                (previous, "too little buffer for a step up")
-            }
-            Some(previous) if ideal < previous && level >= self.down_level => (previous, "enough buffer to stay"),
+            Some(previous) if ideal > previous && level < UP_LEVEL => (previous, "too little buffer for a step up"),
+            Some(previous) if ideal < previous && level >= DOWN_LEVEL => (previous, "enough buffer to stay"),
             _ => (ideal, "highest rate within the estimate"),
         };
         Decision::fetch(choice, reason).with_estimate(self.bits_per_sec)

@@ -102,7 +102,6 @@ impl Estimator {
     }
 }
 
-/// What a rung must fulfil.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     bits_per_sec: f64,
@@ -159,7 +158,6 @@ impl HlsJs {
         self.known & (1 << level) != 0
     }
 
-    /// `findBestLevel`.
     fn best(&self, context: &Context, estimator: &Estimator, demand: &Demand) -> Option<usize> {
         let base = self.loaded.unwrap_or(0);
         let is_first = self.loaded.is_none();
@@ -178,7 +176,6 @@ impl HlsJs {
         })
     }
 
-    /// `getNextABRAutoLevel`.
     fn next_level(&self, context: &Context, estimator: &Estimator) -> (usize, &'static str) {
         let duration = context.ladder.segment_duration().as_secs_f64();
         let demand = Demand {
@@ -197,7 +194,6 @@ impl HlsJs {
         self.best(context, estimator, &risky).map_or((0, "lowest level"), |level| (level, "with a short stall"))
     }
 
-    /// `firstAutoLevel`.
     fn first_level(&self, context: &Context, estimator: &Estimator) -> usize {
         let demand = Demand {
             bits_per_sec: estimator.bits_per_sec(),

@@ -29,7 +29,6 @@ pub(super) const INITIAL: ParamSpec =
 
 const HORIZON: f64 = 4.0;
 const REACT: f64 = 2.0;
-/// `B_target`, s.
 const STEADY_FROM: f64 = 1.5;
 
 /// HORIZON to the power of 0.99: how careful it is.

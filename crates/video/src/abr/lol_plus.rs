@@ -25,9 +25,7 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
     build: |params| Box::new(LolPlus::new(params.number("initial"))),
 };
 
-/// `DWS_BUFFER_MIN`, s.
 const LEAST_BUFFER: f64 = 0.3;
-/// `latencyNormalizationFactor`, s.
 const LATENCY_SCALE: f64 = 100.0;
 /// A rung this near to the throughput is too high, bit/s.
 const MARGIN: f64 = 10_000.0;

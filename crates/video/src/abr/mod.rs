@@ -48,12 +48,10 @@ use std::sync::Arc;
 /// Downloads that the player remembers for [`Context::downloads`].
 pub const HISTORY: usize = 20;
 
-/// What the viewer sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayState {
     /// Before the first picture.
     StartingUp,
-    /// Pictures move.
     Playing,
     /// The buffer ran empty.
     Stalled,
@@ -62,7 +60,6 @@ pub enum PlayState {
 /// What a rule may know when it is asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Time of the question.
     pub now: Time,
     /// Segment that is asked for next; `ladder.segments()` when there is none left.
     pub segment: usize,
@@ -72,7 +69,6 @@ pub struct Context<'a> {
     pub buffer_capacity: Duration,
     /// Rates, durations and sizes, of this and of all other segments.
     pub ladder: &'a Ladder,
-    /// What the viewer sees.
     pub state: PlayState,
     /// Representation of the segment before; `None` for the first.
     pub previous: Option<usize>,
@@ -80,14 +76,11 @@ pub struct Context<'a> {
     pub downloads: &'a [Download],
     /// Time up to now for which nothing was under way: the buffer was full, or a rule had said to wait.
     pub idle: Duration,
-    /// Of a live stream.
     pub live: Option<LiveState>,
 }
 
-/// Where a live player stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveState {
-    /// Behind the live edge.
     pub latency: Duration,
     /// What it aims at.
     pub target: Duration,
@@ -107,21 +100,15 @@ impl Context<'_> {
 /// A finished or abandoned download of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Download {
-    /// Which segment.
     pub segment: usize,
-    /// In which representation.
     pub representation: usize,
-    /// When it was asked for.
     pub requested_at: Time,
     /// When it had the connection to itself: `requested_at`, or the end of the response before it (pipelining).
     pub started_at: Time,
-    /// When the first body byte was read.
     pub first_byte_at: Time,
     /// When the last byte was read, or when it was abandoned.
     pub completed_at: Time,
-    /// Body bytes read.
     pub bytes: u64,
-    /// Buffer level when it was asked for.
     pub level_at_request: Duration,
     /// Buffer level, as the player knew it, before the last bytes were in it.
     pub level_before: Duration,
@@ -174,13 +161,11 @@ impl Download {
 pub struct Progress {
     /// The download so far; `completed_at` is the time of this report.
     pub so_far: Download,
-    /// Bytes of the whole segment.
     pub total_bytes: u64,
     /// Reports of this download so far, this one included.
     pub reports: u32,
 }
 
-/// What a rule wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Ask for the segment in this representation now.
@@ -189,10 +174,8 @@ pub enum Choice {
     WaitUntil(Time),
 }
 
-/// An answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// What is wanted.
     pub choice: Choice,
     /// Throughput that the rule counts on, if it has an estimate.
     pub estimate: Option<Rate>,
@@ -212,13 +195,11 @@ impl Decision {
             Choice::WaitUntil(_) => None,
         }
     }
-    /// The same with the estimate it rests on.
     pub fn with_estimate(self, bits_per_sec: f64) -> Decision {
         Decision { estimate: Some(Rate::from_bits_per_sec_f64(bits_per_sec)), ..self }
     }
 }
 
-/// A download is to be given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandonment {
     /// Representation in which the segment is asked for instead.
@@ -232,7 +213,6 @@ pub type Prototype = Arc<dyn Fn() -> Box<dyn Abr> + Send + Sync>;
 
 /// An adaptation rule. See the module's contract.
 pub trait Abr: Send {
-    /// Registry name.
     fn name(&self) -> &'static str;
 
     /// The next segment is due to be asked for.
@@ -261,59 +241,5 @@ pub trait Abr: Send {
 }
 
 #[cfg(test)]
-pub(crate) mod testing {
-    use super::*;
-    use crate::ObjectKind;
-
-    /// 5 minutes in segments of 2 s.
-    pub fn ladder(kbps: &[u64]) -> Ladder {
-        let rates: Vec<_> = kbps.iter().map(|k| Rate::from_bits_per_sec(k * 1000)).collect();
-        Ladder::of_rates(ObjectKind::Video, &rates, Duration::from_secs(2), Duration::from_secs(300)).expect("a ladder")
-    }
-
-    /// In the middle of a session, nothing downloaded so far.
-    pub fn context(ladder: &Ladder, level: f64, capacity: f64, previous: Option<usize>) -> Context<'_> {
-        Context {
-            now: Time::from_secs(100),
-            segment: 50,
-            buffer_level: Duration::from_secs_f64(level),
-            buffer_capacity: Duration::from_secs_f64(capacity),
-            ladder,
-            state: PlayState::Playing,
-            previous,
-            downloads: &[],
-            idle: Duration::ZERO,
-            live: None,
-        }
-    }
-
-    /// A download of `kbit` in `seconds`, the first byte after `latency`.
-    pub fn download(kbit: u64, seconds: f64, latency: f64) -> Download {
-        let start = Time::from_secs(90);
-        Download {
-            segment: 49,
-            representation: 0,
-            requested_at: start,
-            started_at: start,
-            first_byte_at: start + Duration::from_secs_f64(latency),
-            completed_at: start + Duration::from_secs_f64(seconds),
-            bytes: kbit * 125,
-            level_at_request: Duration::from_secs(10),
-            level_before: Duration::from_secs(10),
-            is_abandoned: false,
-            is_replacement: false,
-            burst_bits_per_sec: None,
-        }
-    }
-
-    /// Ladder, questions and a rule's answers of `tests/players/laws.mjs`.
-    pub fn answers_of_dash_js(rule: &str) -> (Ladder, Vec<serde_json::Value>, Vec<usize>) {
-        let answers_file: serde_json::Value =
-            serde_json::from_str(include_str!("../../tests/data/dashjs_live.json")).expect("JSON");
-        let whole = |value: &serde_json::Value| value.as_u64().expect("a whole number");
-        let list = |value: &serde_json::Value| value.as_array().expect("a list").clone();
-        let kbps: Vec<u64> = list(&answers_file["questions"]["rates"]).iter().map(|rate| whole(rate) / 1000).collect();
-        let answers = list(&answers_file["answers"][rule]).iter().map(|rung| whole(rung) as usize).collect();
-        (ladder(&kbps), list(&answers_file["questions"]["segments"]), answers)
-    }
-}
+#[path = "tests/support.rs"]
+pub(crate) mod testing;

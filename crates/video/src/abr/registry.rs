@@ -12,9 +12,7 @@ pub struct AbrEntry {
     pub summary: &'static str,
     /// Paper or file.
     pub reference: &'static str,
-    /// Declared parameters.
     pub params: &'static [ParamSpec],
-    /// A new rule.
     pub build: fn(params: &Params) -> Box<dyn Abr>,
 }
 
@@ -23,7 +21,6 @@ pub fn entries() -> &'static [&'static AbrEntry] {
     super::ENTRIES
 }
 
-/// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static AbrEntry> {
     entries().iter().copied().find(|entry| entry.name == name)
 }

@@ -15,7 +15,6 @@ use playpath_units::ParamSpec;
 pub(super) enum Flavour {
     /// dash.js 5.
     DashJs,
-    /// Sabre.
     Sabre,
 }
 

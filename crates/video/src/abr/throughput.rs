@@ -113,7 +113,6 @@ impl ThroughputEstimate {
     }
 }
 
-/// Sabre's rule.
 pub(super) struct Throughput {
     estimate: ThroughputEstimate,
     guard: Option<InsufficientBuffer>,

@@ -6,13 +6,10 @@ use std::fmt::Write;
 /// The four headers of CTA-5004.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// Varies with the request.
     Request,
-    /// Varies with the object.
     Object,
     /// Does not vary with every request or object.
     Status,
-    /// Constant over the session.
     Session,
 }
 
@@ -20,7 +17,6 @@ impl Header {
     /// All, in the order of `CMCD-Object`, `CMCD-Request`, `CMCD-Session`, `CMCD-Status`.
     pub const ALL: [Header; 4] = [Header::Object, Header::Request, Header::Session, Header::Status];
 
-    /// Name of the header.
     pub fn name(self) -> &'static str {
         match self {
             Header::Request => "CMCD-Request",

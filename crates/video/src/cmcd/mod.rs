@@ -91,15 +91,12 @@ macro_rules! tokens {
         }
 
         impl $name {
-            /// Every value.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
-            /// The standard's token.
             pub fn token(self) -> &'static str {
                 match self { $($name::$variant => $token),+ }
             }
 
-            /// The value of a token.
             pub fn of_token(token: &str) -> Option<$name> {
                 Self::ALL.iter().copied().find(|value| value.token() == token)
             }
@@ -108,9 +105,7 @@ macro_rules! tokens {
 }
 
 tokens! {
-    /// `ot`.
     ObjectType {
-        /// Manifest or playlist.
         Manifest = "m",
         /// Audio only.
         Audio = "a",
@@ -118,37 +113,25 @@ tokens! {
         Video = "v",
         /// Multiplexed audio and video.
         Muxed = "av",
-        /// Initialisation segment.
         Init = "i",
-        /// Caption or subtitle.
         Caption = "c",
-        /// Timed text track.
         TimedText = "tt",
-        /// Key, licence or certificate.
         Key = "k",
-        /// Anything else.
         Other = "o",
     }
 }
 
 tokens! {
-    /// `sf`.
     StreamingFormat {
-        /// MPEG-DASH.
         Dash = "d",
-        /// HLS.
         Hls = "h",
-        /// Smooth Streaming.
         Smooth = "s",
-        /// Anything else.
         Other = "o",
     }
 }
 
 tokens! {
-    /// `st`.
     StreamType {
-        /// All segments exist.
         OnDemand = "v",
         /// Segments come into being as time passes.
         Live = "l",
@@ -158,61 +141,41 @@ tokens! {
 tokens! {
     /// `e`: what a report of event mode is about.
     Event {
-        /// The player's state changes.
         PlayState = "ps",
         /// The player changes to another rate.
         BitrateChange = "bc",
-        /// A time interval has passed.
         Interval = "t",
-        /// Something failed.
         Error = "e",
-        /// A response is complete.
         ResponseReceived = "rr",
-        /// Other content.
         Content = "c",
-        /// To the background or back.
         Backgrounded = "b",
-        /// Sound off.
         Mute = "m",
-        /// Sound on.
         Unmute = "um",
         /// The player becomes larger.
         Expand = "pe",
         /// The player becomes smaller.
         Collapse = "pc",
-        /// An advertisement begins.
         AdStart = "as",
-        /// An advertisement ends.
         AdEnd = "ae",
-        /// A break for advertisements begins.
         AdBreakStart = "abs",
-        /// A break for advertisements ends.
         AdBreakEnd = "abe",
-        /// The viewer skips.
         Skip = "sk",
-        /// The page's own.
         Custom = "ce",
     }
 }
 
 tokens! {
-    /// `sta`.
     PlayerState {
         /// Before the first picture.
         Starting = "s",
-        /// Rendering.
         Playing = "p",
         /// Going to another position.
         Seeking = "k",
-        /// Waiting for data.
         Rebuffering = "r",
         /// Paused by the viewer.
         Paused = "a",
-        /// Waiting for something else.
         Waiting = "w",
-        /// Played to the end.
         Ended = "e",
-        /// Broken down.
         FatalError = "f",
         /// Left by the viewer.
         Quit = "q",

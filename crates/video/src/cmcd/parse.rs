@@ -29,42 +29,19 @@ pub enum Warning {
         member: String,
     },
     /// A value of another type than the key's.
-    WrongType {
-        /// The key.
-        key: &'static str,
-        /// What the standard wants.
-        expected: &'static str,
-    },
+    WrongType { key: &'static str, expected: &'static str },
     /// A number outside the range that makes sense; the nearest end was taken.
-    Clamped {
-        /// The key.
-        key: &'static str,
-        /// As sent.
-        got: f64,
-        /// As used.
-        used: f64,
-    },
+    Clamped { key: &'static str, got: f64, used: f64 },
     /// A string longer than the standard allows; cut.
     TooLong {
-        /// The key.
         key: &'static str,
         /// Longest length allowed.
         limit: usize,
     },
     /// A key came twice; the last counts (RFC 9651 §4.2.2).
-    Repeated {
-        /// The key.
-        key: String,
-    },
+    Repeated { key: String },
     /// The claim does not fit what the server knows.
-    Implausible {
-        /// The key.
-        key: &'static str,
-        /// As claimed.
-        got: f64,
-        /// As used.
-        used: f64,
-    },
+    Implausible { key: &'static str, got: f64, used: f64 },
 }
 
 impl fmt::Display for Warning {

@@ -21,7 +21,6 @@ use playpath_units::{AppParameters, Duration, Rate};
 pub struct Limits {
     /// Playout buffer of a client that tells nothing of it.
     pub default_buffer_ms: u64,
-    /// Largest playout buffer.
     pub max_buffer_ms: u64,
     /// Highest rate of an object.
     pub max_kbps: u64,

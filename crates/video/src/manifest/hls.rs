@@ -66,7 +66,6 @@ struct Variant {
 #[derive(Debug, Default)]
 struct Master {
     variants: Vec<Variant>,
-    /// URI and whether it is the default.
     audio: Vec<(String, bool)>,
 }
 

@@ -18,7 +18,6 @@ use crate::{ObjectKind, Representation};
 use playpath_units::{Duration, Rate};
 use std::fmt;
 
-/// What could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// Ladders; sizes are nominal where the manifest does not tell them.
@@ -27,7 +26,6 @@ pub struct Manifest {
     pub has_sizes: bool,
     /// Where the segments are, relative to the manifest: `[representation][segment]` of the video; empty if unknown.
     pub video_urls: Vec<Vec<String>>,
-    /// The same of the audio.
     pub audio_urls: Vec<Vec<String>>,
     /// What was understood and not used.
     pub warnings: Vec<String>,
@@ -58,18 +56,15 @@ impl Default for ManifestOptions {
     }
 }
 
-/// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManifestError {
     /// Line, from 1; 0 if the error has no place.
     pub line: u32,
     /// Column, from 1; 0 for the whole line.
     pub column: u32,
-    /// What is wrong.
     pub problem: Problem,
 }
 
-/// What is wrong with a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Problem {
     /// Not the format at all; the parser's words.
@@ -78,16 +73,13 @@ pub enum Problem {
     Missing(&'static str),
     /// A value that cannot be used.
     Bad {
-        /// What it is.
         what: &'static str,
         /// As written, cut to 40 characters.
         got: String,
-        /// What is allowed.
         allowed: &'static str,
     },
     /// A whole number outside its range, or none.
     Range {
-        /// What it is.
         what: &'static str,
         /// As written, cut to 40 characters.
         got: String,
@@ -97,12 +89,7 @@ pub enum Problem {
         high: u64,
     },
     /// Representations of one set are cut differently.
-    Uneven {
-        /// Segments of this one.
-        got: usize,
-        /// Segments of the first one.
-        expected: usize,
-    },
+    Uneven { got: usize, expected: usize },
     /// A playlist that another names could not be read.
     Unreadable(String),
     /// A playlist that another names does not lie beside or below it.
@@ -167,7 +154,6 @@ impl fmt::Display for ManifestError {
 
 impl std::error::Error for ManifestError {}
 
-/// One line, short.
 fn short(text: &str) -> String {
     one_line(text, 40)
 }
@@ -183,7 +169,6 @@ struct Rung {
     id: String,
     bitrate: Rate,
     init_bytes: u64,
-    /// Sizes where known.
     sizes: Vec<Option<u64>>,
     urls: Vec<String>,
 }

@@ -22,7 +22,6 @@ const MAX_NODES: u32 = 1_000_000;
 /// Longest time that is believed: a hundred years.
 const MAX_SECONDS: f64 = 3.2e9;
 
-/// An MPD.
 pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, ManifestError> {
     let parsing = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, parsing).map_err(|error| {
@@ -50,7 +49,6 @@ pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, Manifest
     Ok(Manifest::of(video, audio, is_live, warnings))
 }
 
-/// Length of what is played of the period.
 fn period_length(
     mpd: Node,
     period: Node,

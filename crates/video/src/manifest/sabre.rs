@@ -21,7 +21,6 @@ const MAX_DURATION_MS: f64 = 3_600_000.0;
 const MAX_KBPS: f64 = 1e9;
 const MAX_SIZE_BITS: f64 = 1e15;
 
-/// A movie file.
 pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
     let movie: Movie = serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();

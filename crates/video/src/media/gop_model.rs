@@ -23,16 +23,13 @@ use super::table::{FrameTable, Sample, SampleKind};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate};
 
-/// Parameters of the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GopModel {
     /// Mean rate of the file.
     pub rate: Rate,
-    /// Playing time.
     pub duration: Duration,
     /// Pictures per second.
     pub fps: f64,
-    /// Pictures from one I picture to the next.
     pub gop_pictures: u32,
     /// B pictures between two reference pictures.
     pub b_pictures: u32,

@@ -1,7 +1,7 @@
 //! Media: which bytes of a file make up which picture, and when each picture is due.
 //!
-//! A [`FrameTable`] is the plain list of a file's samples in file order, read from a committed table, from `ffprobe`'s
-//! output, from an MP4 file, or drawn from a [`GopModel`]; it can be looped and scaled. A [`Media`] is the index that players
+//! A [`FrameTable`] is the plain list of a file's samples in file order, read from a committed table, from an
+//! MP4 file, or drawn from a [`GopModel`]; it can be looped and scaled. A [`Media`] is the index that players
 //! work with: per picture in presentation order the offset at which it is complete.
 //!
 //! Differences from a real file:
@@ -16,18 +16,15 @@
 //! last one is at most `total_bytes`; presentation times never fall; durations add up to the media's duration.
 //! Tested by hand-made tables, by the committed clip, and by property tests over random tables.
 
-mod ffprobe;
 mod gop_model;
 mod mp4;
 mod table;
 
-pub use ffprobe::parse_ffprobe;
 pub use gop_model::GopModel;
 pub use mp4::parse_mp4;
 pub use table::{FrameTable, Sample, SampleKind};
 
 use playpath_units::{Duration, Rate};
-use std::fmt;
 
 const BIG_BUCK_BUNNY: &str = include_str!("../../../../media/bigbuckbunny.frames.csv");
 
@@ -38,32 +35,20 @@ pub fn big_buck_bunny() -> FrameTable {
 }
 
 /// Why a media description cannot be used: one line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct MediaError(pub(crate) String);
-
-impl fmt::Display for MediaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for MediaError {}
-
-/// One picture, in presentation order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// When it is due, from the first picture.
     pub presentation: Duration,
-    /// How long it is shown.
     pub duration: Duration,
     /// File offset after its last byte: it is complete when so many bytes have been read.
     pub end_offset: u64,
     /// Bytes from the end of the picture before it in the file (or the start) to its own end: its own, and what is interleaved.
     pub held_bytes: u64,
-    /// Place in decode order.
     pub decode_index: u32,
     /// First place in decode order that it can depend on.
     pub depends_from: u32,
-    /// Other pictures may depend on it.
     pub is_reference: bool,
 }
 
@@ -111,7 +96,6 @@ impl Media {
         Ok(Media { pictures, marks: decode.marks(duration), total_bytes, duration, mean_rate })
     }
 
-    /// Pictures in presentation order.
     pub fn pictures(&self) -> &[Picture] {
         &self.pictures
     }
@@ -121,12 +105,10 @@ impl Media {
         &self.marks
     }
 
-    /// Size of the file.
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// Playing time.
     pub fn duration(&self) -> Duration {
         self.duration
     }

@@ -62,7 +62,6 @@ impl<'a> Mp4Box<'a> {
     }
 }
 
-/// Walks boxes that follow each other.
 struct Boxes<'a> {
     rest: &'a [u8],
     at: u64,
@@ -130,7 +129,6 @@ struct Track {
     samples: Vec<TimedSample>,
 }
 
-/// The sample table boxes of a track.
 #[derive(Default)]
 struct SampleTable {
     stts: Stts,

@@ -11,7 +11,6 @@ use std::fmt::Write;
 const FIRST_LINE: &str = "# playpath frame table 1";
 const COLUMNS: &str = "kind,size_bytes,presentation_ns,is_reference";
 
-/// What a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleKind {
     /// Picture that needs no other.
@@ -20,20 +19,15 @@ pub enum SampleKind {
     P,
     /// Picture presented before one that precedes it in the file.
     B,
-    /// Audio.
     Audio,
 }
 
-/// A sample of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// What it is.
     pub kind: SampleKind,
-    /// Its size.
     pub size_bytes: u32,
     /// When it is due, from the first picture.
     pub presentation: Duration,
-    /// Other pictures may depend on it.
     pub is_reference: bool,
 }
 
@@ -44,7 +38,6 @@ pub struct FrameTable {
     pub header_bytes: u64,
     /// Playing time of the video if the source states it; else it is derived.
     pub stated_duration: Option<Duration>,
-    /// Samples in file order.
     pub samples: Vec<Sample>,
 }
 
@@ -92,7 +85,6 @@ impl FrameTable {
         text
     }
 
-    /// Size of the file.
     pub fn total_bytes(&self) -> u64 {
         self.header_bytes + self.samples.iter().map(|s| u64::from(s.size_bytes)).sum::<u64>()
     }

@@ -73,7 +73,6 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
     },
 };
 
-/// What a full buffer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// The client stops reading.
@@ -82,12 +81,10 @@ pub enum Overflow {
     Discard,
 }
 
-/// Settings of an [`AgentPlayer`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgentConfig {
     /// Rate of the media; constant.
     pub media_rate: Rate,
-    /// Playing time of the media.
     pub media_length: Duration,
     /// The server writes so many times the media rate; 1 is "constrained". Paper: 8.
     pub xfactor: f64,
@@ -97,18 +94,15 @@ pub struct AgentConfig {
     pub start_share: f64,
     /// Size of the buffer; `None`: without limit, as in the paper's runs.
     pub buffer: Option<BufferSize>,
-    /// What a full buffer does.
     pub overflow: Overflow,
     /// Payload of a packet, the unit that lateness is counted in. Paper: 1000.
     pub packet_bytes: u32,
-    /// Bytes of the request.
     pub request_header_bytes: u32,
     /// Bytes of the response before the body.
     pub response_header_bytes: u32,
 }
 
 impl AgentConfig {
-    /// The paper's defaults.
     pub fn new(media_rate: Rate, media_length: Duration) -> AgentConfig {
         AgentConfig {
             media_rate,
@@ -136,19 +130,16 @@ impl AgentConfig {
 pub struct AgentPlayer {
     config: AgentConfig,
     total_bytes: u64,
-    /// Of the whole media.
     packets: u64,
     start_bytes: u64,
     capacity: u64,
     duration: Duration,
     pressed_at: Time,
-    /// When playout began.
     start: Option<Time>,
     is_finished: bool,
     received: u64,
     /// Bytes that the drain had passed when last looked at.
     drained: u64,
-    /// Packets judged.
     judged: u64,
     /// Media time in front of the next packet to be judged; found once for each, and asked for with every packet that comes.
     position: Duration,
@@ -164,7 +155,6 @@ pub struct AgentPlayer {
 }
 
 impl AgentPlayer {
-    /// A client of the agent.
     pub fn new(config: AgentConfig) -> AgentPlayer {
         let total_bytes = config.media_rate.bytes_in(config.media_length).max(1);
         let capacity = config.buffer.map_or(u64::MAX, |b| match b.resolve(config.packet_bytes) {
@@ -232,7 +222,6 @@ impl AgentPlayer {
         self.received.saturating_sub(self.drained_at(now)).saturating_sub(self.lost_ahead)
     }
 
-    /// May be read up to here.
     fn read_target(&self) -> u64 {
         match self.config.overflow {
             Overflow::Discard => u64::MAX,

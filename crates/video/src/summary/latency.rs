@@ -13,7 +13,6 @@ struct Stretch {
     to: f64,
 }
 
-/// Latencies of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     stretches: Vec<Stretch>,

@@ -17,14 +17,12 @@ use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a viewer means to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Habits {
     /// Leaves so long after pressing play.
     pub leaves_after: Option<Duration>,
     /// Leaves when nothing has moved for so long: start-up, stall or seek.
     pub patience: Option<Duration>,
-    /// Leaves when stalls add up to this.
     pub stall_limit: Option<Duration>,
     /// The first two are means of exponential draws.
     pub is_drawn: bool,
@@ -51,13 +49,11 @@ impl Habits {
         *self != Habits { is_drawn: self.is_drawn, ..Habits::default() }
     }
 
-    /// Whether the player must be able to seek.
     pub fn has_seeks(&self) -> bool {
         !self.seeks.is_empty() || self.restless.is_some()
     }
 }
 
-/// A player and who watches it.
 pub struct Viewer {
     player: Box<dyn Player>,
     log: EventLog,

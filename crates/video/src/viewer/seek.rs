@@ -3,7 +3,6 @@
 use playpath_units::Duration;
 use std::str::FromStr;
 
-/// When a viewer seeks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// So long after pressing play.
@@ -12,12 +11,9 @@ pub enum When {
     At(Duration),
 }
 
-/// Where to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A position in the media.
     Position(Duration),
-    /// Further on.
     Ahead(Duration),
     /// Back, at most to the beginning.
     Back(Duration),
@@ -34,12 +30,9 @@ impl Target {
     }
 }
 
-/// One seek.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seek {
-    /// When.
     pub when: When,
-    /// Where to.
     pub to: Target,
 }
 

@@ -1,6 +1,4 @@
-"""The commands: one module each, with a `register(app)`. A new command is a file here and a line in `COMMANDS`."""
-
-from __future__ import annotations
+"""The commands: one module each, with a function `command`, or `commands` of its own. A new one is a file here and a line in `GROUPS`."""
 
 import gc
 from importlib import import_module
@@ -80,7 +78,11 @@ class Commands(TyperGroup):
         app = typer.Typer(rich_markup_mode=None)
         # A callback makes it a group, whatever it holds.
         app.callback()(lambda: None)
-        import_module(f"{__name__}.{cmd_name}").register(app)
+        module: Any = import_module(f"{__name__}.{cmd_name}")
+        if hasattr(module, "commands"):
+            app.add_typer(module.commands, name=cmd_name)
+        else:
+            app.command(cmd_name, context_settings=getattr(module, "SETTINGS", None))(module.command)
         if not gc.isenabled():  # `__main__` lets it rest
             gc.freeze()  # no later collection looks for garbage among what was imported
             gc.enable()

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from playpath.real.testbed.programs import JsonObject
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("cc", context_settings=AS_TYPED)(command)
+SETTINGS = AS_TYPED
 
 
 def command(context: typer.Context) -> int:

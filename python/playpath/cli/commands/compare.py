@@ -1,7 +1,5 @@
 """`playpath compare`: rank senders on a scenario."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from pathlib import Path
@@ -30,11 +28,6 @@ from playpath.show import console
 INTERRUPTED = 130
 _MOST_CAUSES = 3
 """From the best on; the last is shown in any case."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(command)
 
 
 def command(

@@ -1,7 +1,5 @@
 """What the Tab key offers for a value: names from the registries, and the shell's own files where there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 

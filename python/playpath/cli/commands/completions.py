@@ -1,7 +1,5 @@
 """`playpath completions`: what makes a shell complete playpath's commands, options and names."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -10,11 +8,6 @@ from playpath.base.errors import unknown_name
 from playpath.cli.commands import completing
 
 _SHELLS = ("bash", "zsh", "fish")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("completions")(command)
 
 
 def command(

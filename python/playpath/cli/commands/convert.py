@@ -1,7 +1,5 @@
 """`playpath convert`: bandwidth traces in and out."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +13,6 @@ from playpath.base.files import check_writable, read_text, write_text
 from playpath.cli.commands import options
 from playpath.scenario import traces
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("convert")(command)
 
 
 def command(

@@ -1,19 +1,10 @@
 """`playpath demo`: six senders on a lossy wireless path."""
 
-from __future__ import annotations
-
 from pathlib import Path
-
-import typer
 
 from playpath.cli.commands import compare
 
 _CC = "cubic,compound,ccp,ccplb,vegas,bbr"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(command)
 
 
 def command() -> None:

@@ -1,18 +1,10 @@
 """`playpath doctor`: what this machine can run."""
 
-from __future__ import annotations
-
-import typer
 from rich.table import Table
 
 from playpath.cli.commands import options
 from playpath.real.doctor import can_run, examine
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("doctor")(command)
 
 
 def command(json: options.Json = False) -> None:

@@ -1,7 +1,5 @@
 """`playpath explore`: play with a path in the browser."""
 
-from __future__ import annotations
-
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +9,6 @@ import typer
 from playpath.base.files import check_file, write_text
 from playpath.cli.commands import completing
 from playpath.show import console, explorer
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("explore")(command)
 
 
 def command(

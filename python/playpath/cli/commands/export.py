@@ -1,7 +1,5 @@
 """`playpath export`: an experiment in one file."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Annotated
@@ -14,11 +12,6 @@ from playpath.cli.commands.report import load_results
 from playpath.results.archive.bundle import check_kind, export
 from playpath.results.archive.question import question_of
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("export")(command)
 
 
 def command(

@@ -1,7 +1,5 @@
 """`playpath help KEY`: what a key of a scenario, sweep or population does."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -17,11 +15,6 @@ from playpath.scenario.keys import Key
 from playpath.show import console
 
 _BETTER = {"lower": "less is better", "higher": "more is better", "neither": "neither way is better"}
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("help")(command)
 
 
 def command(

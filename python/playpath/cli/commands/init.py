@@ -1,7 +1,5 @@
 """`playpath init`: a scenario of one's own from a few answers, by flags or at a terminal."""
 
-from __future__ import annotations
-
 import filecmp
 import os
 import shutil
@@ -20,11 +18,6 @@ from playpath.cli.init.answers import shipped_trace, text
 from playpath.cli.init.interview import Interview
 from playpath.results.record import slug
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("init")(command)
 
 
 def command(
@@ -103,15 +96,7 @@ def _target(file: Path) -> Path:
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[TextIO]:
-    """A file that was not there before, and vanishes when the block does not end well.
-
-    Raises
-    ------
-    InputError
-        It has come into being since the questions began.
-    RunError
-        It cannot be written.
-    """
+    """A file that was not there before, and vanishes when the block does not end well."""
     try:
         with target.open("x", encoding="utf-8") as file:
             try:

@@ -1,7 +1,5 @@
 """`playpath list`: what there is, from the registries."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
@@ -29,11 +27,6 @@ KINDS = {
     "trace": "bandwidth-trace formats and generators",
     "metric": "metrics of a record, and how rankings use them",
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("list")(command)
 
 
 def command(

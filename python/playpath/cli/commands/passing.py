@@ -1,7 +1,5 @@
 """Commands that are programs of their own: what follows their name is handed on as it is."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`playpath population`: which sender for which viewers."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +10,7 @@ from rich.table import Table
 from playpath.base.files import check_file, write_text
 from playpath.base.manifest import compared
 from playpath.base.metrics import about_runs, format_value
-from playpath.cli.commands import options
+from playpath.cli.commands import options, population_logs
 from playpath.cli.commands.stored import Executor, answer, check_executor
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
 from playpath.population.logs import KINDS, read_logs
@@ -37,12 +35,7 @@ _NEIGHBOURS = {
 commands = typer.Typer(no_args_is_help=True, help="Answer for a population of paths and viewers instead of one path.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    from playpath.cli.commands import population_logs
-
-    population_logs.register(commands)
-    app.add_typer(commands, name="population")
+population_logs.register(commands)
 
 
 @commands.command("compare")

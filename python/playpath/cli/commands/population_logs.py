@@ -1,7 +1,5 @@
 """`playpath population infer`, `replay`, `answer`: from a log to the paths behind it, and to a decision."""
 
-from __future__ import annotations
-
 import hashlib
 import json as json_text
 import re

@@ -1,7 +1,5 @@
 """`playpath report`: one HTML file from a folder of results."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated
@@ -17,11 +15,6 @@ from playpath.show import console
 from playpath.sweep import SweepResult
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("report")(command)
-
-
 def command(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="What compare, run --trace, sweep or population wrote.")
@@ -35,7 +28,7 @@ def command(
     ] = None,
 ) -> None:
     """Draw one self-contained HTML file from stored results."""
-    from playpath.show.report import write_report  # matplotlib takes its time
+    from playpath.show.report import write_report
 
     target = out or folder / "report.html"
     if target.is_dir():

@@ -1,7 +1,5 @@
 """`playpath reproduce`: a paper's grid, figures and claims, judged."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -15,6 +13,7 @@ from rich.table import Table
 
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.metrics import format_value, metric
+from playpath.base.optional import need_drawing
 from playpath.base.tabular import Named
 from playpath.base.worlds import DEFAULT, REAL, is_exact
 from playpath.cli.commands import options
@@ -45,11 +44,6 @@ class _Interruptible(Protocol):
 
 
 _Found = TypeVar("_Found", bound=_Interruptible)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("reproduce")(command)
 
 
 def command(
@@ -90,6 +84,7 @@ def command(
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
+    need_drawing("reproduce")
     root = out or Path("out/reproduce")
     studies = NAMES if name == "all" else (name,)
     own = _settings(studies, settings or [], world)
@@ -220,7 +215,7 @@ def _stop_if(interrupted: bool) -> None:
 
 
 def _write(ran: _Ran, folder: Path, figures: bool) -> None:
-    from playpath.papers.results import save, save_figures  # matplotlib takes its time
+    from playpath.papers.results import save, save_figures
 
     console.message(f"report: {save(ran.result, folder, ran.swept, ran.joint)}")
     if figures:

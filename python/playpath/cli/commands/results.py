@@ -4,8 +4,6 @@ A question is the resolved scenario with its senders, the world, and what a swee
 or sessions it is asked with is no part of it: the same question with more of them replaces the answer, another one never does.
 """
 
-from __future__ import annotations
-
 import fcntl
 import itertools
 import json
@@ -54,11 +52,6 @@ def results_folder(
         The result's own file, a key of `_PARTS`.
     question : mapping
         As the result's file stores it, so far as `_PARTS` asks.
-
-    Raises
-    ------
-    InputError
-        One line: the folder cannot be written, holds results of another question, or another run writes into it.
     """
     folder = given or _default(slug(name), file, question)
     check_writable(folder, option)
@@ -68,13 +61,7 @@ def results_folder(
 
 
 def _check_question(folder: Path, file: str, question: Question, option: str = "--out") -> None:
-    """Make sure that `folder` holds no answer to another question.
-
-    Raises
-    ------
-    InputError
-        One line that says what differs, and the remedy.
-    """
+    """Make sure that `folder` holds no answer to another question."""
     if differs := _difference(folder, file, question):
         raise InputError(
             f"{option} {folder}: holds results of another question ({differs}), which are kept; give another {option}"

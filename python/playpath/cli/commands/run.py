@@ -1,7 +1,5 @@
 """`playpath run`: one session, its flows and links, and its time series on request."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -24,11 +22,6 @@ from playpath.run.sanity import doubts
 from playpath.run.worlds import Files
 from playpath.scenario import LAST_SEED, load
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("run")(command)
 
 
 def command(

@@ -1,17 +1,10 @@
 """`playpath schema`: the JSON Schema of a scenario, sweep or population, for editors."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 from playpath.base import engine
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("schema")(command)
 
 
 def command(

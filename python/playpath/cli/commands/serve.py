@@ -1,7 +1,5 @@
 """`playpath serve`: our own endpoint for stock clients. This process becomes `playpath-serve`."""
 
-from __future__ import annotations
-
 import typer
 
 from playpath.cli.commands.passing import AS_TYPED, become
@@ -9,9 +7,7 @@ from playpath.cli.commands.passing import AS_TYPED, become
 _DEMO = "--demo"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("serve", context_settings=AS_TYPED)(command)
+SETTINGS = AS_TYPED
 
 
 def command(context: typer.Context) -> None:

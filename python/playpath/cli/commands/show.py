@@ -1,12 +1,9 @@
 """`playpath show`: a scenario or a population on one page, before anything runs."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -18,11 +15,6 @@ from playpath.run.sanity import doubts
 from playpath.scenario import load, read
 from playpath.show import console
 from playpath.show.overview import Block, blocks, understood
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("show")(command)
 
 
 def command(scenario: options.ScenarioFile, setting: options.Set = None, json: options.Json = False) -> None:

@@ -1,7 +1,5 @@
 """What `population compare` and `sweep` share: a store, executors, progress, Ctrl-C, the report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -58,7 +56,7 @@ def _tell_interrupt() -> None:
 
 
 def _finish(result: Result, folder: Path, show: Callable[[Result], None], *, unit: str, json: bool) -> None:
-    from playpath.show.report import write_report  # matplotlib takes its time
+    from playpath.show.report import write_report
 
     result.save(folder)
     console.message(f"report: {write_report(result, folder / 'report.html')}")

@@ -1,7 +1,5 @@
 """`playpath sweep`: many cells, on one machine or a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -21,11 +19,6 @@ from playpath.sweep.runner import estimate
 
 _MOST_ROWS = 60
 _MOST_MEANS = 5
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep")(command)
 
 
 def command(

@@ -1,7 +1,5 @@
 """`playpath testbed`: clean up, show, calibrate, and run any program behind a scenario's path."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Annotated
 
@@ -11,15 +9,10 @@ from rich.table import Table
 from playpath.cli.commands import options
 from playpath.show import console
 
-testbed = typer.Typer(help="The kernel world: clean up, show, calibrate, run a program.", no_args_is_help=True)
+commands = typer.Typer(help="The kernel world: clean up, show, calibrate, run a program.", no_args_is_help=True)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.add_typer(testbed, name="testbed")
-
-
-@testbed.command()
+@commands.command()
 def clean() -> None:
     """Remove what killed runs left: processes, namespaces, files. Runs that are alive are not touched."""
     from playpath.real.testbed.state import clean as remove
@@ -31,7 +24,7 @@ def clean() -> None:
         console.message("nothing was left behind")
 
 
-@testbed.command()
+@commands.command()
 def show(json: options.Json = False) -> None:
     """Show the runs on this machine, and those that a killed process left behind."""
     from playpath.real.testbed.state import all_runs
@@ -48,7 +41,7 @@ def show(json: options.Json = False) -> None:
         console.out.print(f"{run['name']}  {state}")
 
 
-@testbed.command()
+@commands.command()
 def calibrate(
     seconds: Annotated[float, typer.Option(min=0.5, help="Length of each measurement.")] = 3.0,
     json: options.Json = False,
@@ -93,7 +86,7 @@ def calibrate(
     console.print_table(table, below="")
 
 
-@testbed.command("exec")
+@commands.command("exec")
 def execute(
     scenario: options.ScenarioFile,
     program: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="Program and its arguments.")],

@@ -1,7 +1,5 @@
 """`playpath tune`: find parameters of a congestion control."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +10,6 @@ from playpath.cli.commands.results import results_folder
 from playpath.run.sanity import doubts
 from playpath.scenario import load
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("tune")(command)
 
 
 def command(

@@ -1,7 +1,5 @@
 """`playpath twin`: the same scenario in the simulator and in a world of real time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -21,11 +19,6 @@ from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
 from playpath.scenario import load
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("twin")(command)
 
 
 def command(
@@ -94,7 +87,7 @@ def _tell_interrupt(running: int) -> None:
 
 
 def _write(result: Twin, folder: Path) -> None:
-    from playpath.show.report.twin_page import twin_page  # matplotlib takes its time
+    from playpath.show.report.twin_page import twin_page
 
     result.save(folder)
     write_text(folder / "report.html", twin_page(result))

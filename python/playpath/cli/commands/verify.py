@@ -1,7 +1,5 @@
 """`playpath verify`: an archive played again."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -14,11 +12,6 @@ from playpath.cli.commands.report import load_results
 from playpath.results.archive.unpack import unpack
 from playpath.results.archive.verify import Finding, other_version, verify
 from playpath.show import console
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(command)
 
 
 def command(

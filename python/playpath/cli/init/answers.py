@@ -3,8 +3,6 @@
 Nothing is checked here: the engine reads the text, and its message is shown to the user.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -13,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from playpath.base.errors import unknown_name
+from playpath.base.quantity import MBPS, measure
 from playpath.scenario import parse_choice, parse_value, read, shipped, split_outside
+from playpath.scenario.traces import preview
 
 CLIP = "bigbuckbunny"
 ONE_RATE = "one"
@@ -32,8 +32,11 @@ DEFAULTS = {
     "seeds": "",
 }
 FIGURES = ("rate", "rtt", "loss", "queue")
+_RATES_MBPS = (5.0, 3.0, 2.0, 1.0, 0.5, 0.2)
+_CARRIED = 0.7
+"""Of a path's mean rate, that a video may take and every sender still has a chance."""
 MANIFESTS = (".mpd", ".m3u8")
-FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
+FILES = (".csv", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
     "rate": "what the narrowest link carries",
     "rtt": "there and back, without waiting in queues",
@@ -70,19 +73,41 @@ def adapts(answers: Answers) -> bool:
 
 @cache
 def models() -> Mapping[str, Mapping[str, Any]]:
-    """Shipped scenarios with a video and one path, and that path."""
+    """Shipped scenarios with a video and one path."""
     documents = {name: read(name) for name in sorted(shipped.files())}
     return {
-        name: document["path"][0]
+        name: document
         for name, document in documents.items()
         if "video" in document and "population" not in document and len(document.get("path", [])) == 1
     }
 
 
+def usual_video(flags: Answers) -> str:
+    """A video that the path of these flags can carry: that of the shipped scenario that it is like, else a rate well below its own."""
+    document = models().get(flags.get("like", ""), {})
+    ladder = document.get("player", {}).get("ladder")
+    found = ladder if isinstance(ladder, str) else document.get("video", {}).get("rate")
+    mbps = _capacity_mbps(flags)
+    if found is None and mbps is not None:
+        carried = next((rate for rate in _RATES_MBPS if rate <= _CARRIED * mbps), _RATES_MBPS[-1])
+        found = f"{carried:g} Mbit/s"
+    return found or DEFAULTS["video"]
+
+
+def _capacity_mbps(flags: Answers) -> float | None:
+    """The mean rate of the path; None where none is given, or it is not valid, which is said when its turn comes."""
+    if "trace" not in flags:
+        return measure(flags.get("rate"), MBPS)
+    try:
+        return preview(Path(flags["trace"]).read_text()).mean_mbps
+    except (OSError, ValueError):
+        return None
+
+
 def shipped_trace(answers: Answers) -> Path | None:
     """The file that has to lie beside a scenario whose path is like a shipped one's."""
     name = answers.get("like", "")
-    file = models().get(name, {}).get("trace")
+    file = models()[name]["path"][0].get("trace") if name in models() else None
     return None if file is None else shipped.files()[name].parent / file
 
 
@@ -99,11 +124,6 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
         Where it will be: from there names of files start.
     beside : path, optional
         Where the trace of a shipped scenario lies as yet.
-
-    Raises
-    ------
-    InputError
-        There is no shipped scenario of the name in `like`.
     """
     given = {**DEFAULTS, **answers}
     run = (
@@ -158,10 +178,11 @@ def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
     if "like" in given:
         if given["like"] not in models():
             raise unknown_name("path", given["like"], models())
-        table = dict(models()[given["like"]])
+        table = dict(models()[given["like"]]["path"][0])
         note = f"as in the shipped scenario {given['like']}"
         if (trace := shipped_trace(given)) is not None:
             table["trace"] = str(beside) if beside else trace.name
+            table.setdefault("start", "random")
     elif "trace" in given:
         table |= {"trace": _from(folder, given["trace"]), "start": "random"}
     if "like" not in given:

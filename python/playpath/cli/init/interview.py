@@ -1,7 +1,5 @@
 """The questions of `playpath init`: each is answered by its flag, at a terminal, or by its default, and checked at once."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Mapping
@@ -25,6 +23,7 @@ from playpath.cli.init.answers import (
     models,
     shipped_trace,
     text,
+    usual_video,
 )
 from playpath.scenario import load
 from playpath.show import console
@@ -64,13 +63,7 @@ class Interview:
         self._known: dict[str, str] = {}
 
     def answers(self) -> Answers:
-        """All answers; the scenario that they make is valid.
-
-        Raises
-        ------
-        InputError
-            A flag's value is wrong, or does not go with the others.
-        """
+        """All answers; the scenario that they make is valid."""
         self._ask_video()
         self._ask_path()
         self._ask("cc")
@@ -91,7 +84,7 @@ class Interview:
         if "ladder" in self._flags and "video" not in self._flags:
             self._take("video", CLIP)
         else:
-            self._ask("video")
+            self._ask("video", usual_video(self._flags))
         video = self._known["video"]
         if is_manifest(video):
             return
@@ -213,13 +206,7 @@ def _short(value: float) -> str:
 
 
 def input_(prompt: str) -> str:
-    """A line from the terminal; the prompt goes to stderr.
-
-    Raises
-    ------
-    InputError
-        There is no further line.
-    """
+    """A line from the terminal; the prompt goes to stderr."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
     signal.siginterrupt(signal.SIGINT, True)  # polars lets a read go on after Ctrl-C

@@ -1,7 +1,5 @@
 """The user's own link, measured by a few connections and one download: figures for a path to begin with."""
 
-from __future__ import annotations
-
 import http.client
 import socket
 import time
@@ -34,13 +32,7 @@ class Link:
 
 
 def check_url(url: str) -> SplitResult:
-    """The parts of an http or https address.
-
-    Raises
-    ------
-    InputError
-        It is none.
-    """
+    """The parts of an http or https address."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -52,15 +44,7 @@ def check_url(url: str) -> SplitResult:
 
 
 def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES) -> Link:
-    """Set up ten connections, then download for some seconds.
-
-    Raises
-    ------
-    InputError
-        No address of a file.
-    RunError
-        Nobody answers, or the file is too small to tell: one line.
-    """
+    """Set up ten connections, then download for some seconds."""
     parts = check_url(url)
     try:
         rtt = _round_trip(parts)
@@ -82,9 +66,6 @@ def rate_mbps(samples: Sequence[tuple[float, int]]) -> float:
     ----------
     samples : sequence of (seconds, bytes)
         Since the request; how many had come by then.
-
-    >>> rate_mbps([(0.0, 0), (1.0, 250_000), (2.0, 1_500_000), (4.0, 4_000_000)])
-    10.0
     """
     end, total = samples[-1]
     begin, before = next(sample for sample in samples if sample[0] >= _LEARNING_SHARE * end)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playpath.base.signals import exit_on_signals
 from playpath.real.testbed import controls, emulator, namespaces, processes, state
@@ -23,10 +23,7 @@ from playpath.real.testbed.processes import Child, identify
 from playpath.real.testbed.server import WebServer
 from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.real.testbed.sockdiag import Diag
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 # What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s
 # at 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.

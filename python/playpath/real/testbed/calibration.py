@@ -5,8 +5,6 @@ time as there will be sessions, each with a CUBIC transfer that keeps it busy. I
 is told is told what takes the cores.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -15,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from playpath.base import engine
 from playpath.base.parallel import default_jobs
@@ -23,10 +20,7 @@ from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.emulator import WAYS, Report, network
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.traffic import BulkFlow
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 SECONDS = 2.0
 """Of load, after `_CONNECTING_S`."""
@@ -64,11 +58,6 @@ def check_machine(
     -------
     float
         99th percentile of lateness of the worst direction of a path, in milliseconds.
-
-    Raises
-    ------
-    TestbedError
-        It does not: one line with how late, what takes the cores, and what to do.
     """
     paths = [
         _plain(path, figures)

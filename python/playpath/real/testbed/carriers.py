@@ -4,12 +4,10 @@ A carrier is asked in this order: `check` before anything is created, `prepare` 
 starts, `open` when the server listens, `close` when the player has ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from playpath.real.testbed import controls, mptcp, namespaces
 from playpath.real.testbed.bed import Testbed
@@ -17,10 +15,8 @@ from playpath.real.testbed.errors import MissingToolError, TestbedError, Unsuppo
 from playpath.real.testbed.sampling import Flow
 from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
 from playpath.real.testbed.signalling import COLLECTOR_PORT, Signalling
-
-if TYPE_CHECKING:
-    from playpath.results.measured import PathCounts, Subflow
-    from playpath.scenario import resolved
+from playpath.results.measured import PathCounts, Subflow
+from playpath.scenario import resolved
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,6 @@ class Carried:
         How the connections used the paths, as far as the carrier sees it.
     subflows : list of Subflow
         What was measured of each path; empty: the sampled sockets tell.
-    warnings : list of str
     flows : list of Flow
         Connections, or subflows, that it has sampled itself.
     """

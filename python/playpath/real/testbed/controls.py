@@ -1,7 +1,5 @@
 """Congestion controls for a run: the kernel's own, or ours, loaded by `playpath-bpf` as long as the run lasts."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import subprocess
@@ -65,11 +63,6 @@ class ProvidedControl:
 def provide(cc: str, parameters: Mapping[str, Any], folder: Path) -> ProvidedControl:
     """The control `cc` (`reno`, or `bpf:vegas` for ours) with `parameters`; ours under a name of its own (`vegas.x7f`), so that two
     runs can hold one.
-
-    Raises
-    ------
-    TestbedError
-        The machine does not have it, or the kernel refuses it.
     """
     missing = why_missing(cc)
     if missing is not None:

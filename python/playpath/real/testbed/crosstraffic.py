@@ -17,11 +17,11 @@ from playpath.real.testbed.errors import TestbedError, UnsupportedError
 from playpath.real.testbed.players.own import program
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.senders import translate
+from playpath.results.recorded import EventRecord
+from playpath.scenario import resolved
 
 if TYPE_CHECKING:
     from playpath.real.testbed.plan import Source
-    from playpath.results.recorded import EventRecord
-    from playpath.scenario import resolved
 
 
 FIRST_PORT = 9000
@@ -91,7 +91,6 @@ class CrossTraffic:
         Server ports of the TCP sources, and their names.
     datagram_ports : dict of str to int
         Names of the datagram sources, and their server ports.
-    warnings : list of str
     """
 
     def __init__(self, bed: Testbed, scenario: resolved.Document, sources: Sequence[Source]) -> None:

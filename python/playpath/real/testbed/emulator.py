@@ -1,22 +1,18 @@
 """The link emulator of a run: one process, a pair of TUN devices per path, one end in each namespace."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.processes import Child
-
-if TYPE_CHECKING:
-    from playpath.results.recorded import ClassRecord
-    from playpath.scenario import resolved
+from playpath.results.recorded import ClassRecord
+from playpath.scenario import resolved
 
 
 @dataclass(frozen=True)

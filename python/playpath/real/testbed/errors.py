@@ -1,7 +1,5 @@
 """Errors of the test bed: one line, with the remedy where there is one."""
 
-from __future__ import annotations
-
 from playpath.base.errors import InputError, RunError
 
 

@@ -6,8 +6,6 @@ repeats its frame table. Files lie in the user's cache under a name made of what
 command lines. One thread and "bitexact", so the same name means the same bytes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -59,13 +57,7 @@ film.addEventListener("playing", () => {
 
 
 def progressive(rate_bps: float, duration_s: float) -> Path:
-    """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front.
-
-    Raises
-    ------
-    MissingToolError
-        Without ffmpeg, or without the clip.
-    """
+    """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front."""
     video_bps = round(rate_bps) - _AUDIO_BPS
     if video_bps < _AUDIO_BPS:
         raise UnsupportedError(

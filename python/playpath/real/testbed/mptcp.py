@@ -4,8 +4,6 @@ The kernel's own scheduler is used; this kernel offers no other (see `schedulers
 every path is a point-to-point network of its own.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playpath.real.testbed import namespaces

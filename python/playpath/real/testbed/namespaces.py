@@ -4,8 +4,6 @@ A run is called `pp-PID-N`; everything it creates carries that name, so that wha
 distinguished from everything else. Nothing here touches a namespace, device or process of another name.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

@@ -1,20 +1,15 @@
 """The plan of a run: what `playpath-client` takes, and what it says of a scenario before anything is created."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players.own import program
 from playpath.real.testbed.programs import JsonObject
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 FILE = "zeros"
 """The large file that the web server holds: any object is the first bytes of it."""

@@ -1,7 +1,5 @@
 """Child processes of a run: started with their output kept, ended by id, told apart from strangers with the same id."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Where the kernel world's own programs are: named by the user, in the package, in the source tree, on the PATH."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,13 +16,7 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def find(name: str, package: Path = _PACKAGE) -> str:
-    """Path of one of our programs; `PLAYPATH_EMULATOR` and its like name another file.
-
-    Raises
-    ------
-    MissingToolError
-        It is nowhere, or what was named is no program; one line with the remedy.
-    """
+    """Path of one of our programs; `PLAYPATH_EMULATOR` and its like name another file."""
     variable = name.upper().replace("-", "_")
     if own := os.environ.get(variable):
         if os.access(own, os.X_OK):
@@ -35,16 +27,18 @@ def find(name: str, package: Path = _PACKAGE) -> str:
             return str(candidate)
     if (found := shutil.which(name)) is not None:
         return found
-    raise MissingToolError(f"{name} is missing: {remedy(package)}")
+    raise MissingToolError(f"{name} is missing: {remedy(name, package)}")
 
 
-def remedy(package: Path = _PACKAGE) -> str:
-    """What brings our programs here.
+def remedy(name: str, package: Path = _PACKAGE) -> str:
+    """What brings a program of ours here.
 
-    >>> remedy(Path("/usr/lib/python3/dist-packages/playpath"))
+    >>> remedy("playpath-serve", Path("/usr/lib/python3/dist-packages/playpath"))
     'this package was built without the programs of the kernel world; install a wheel of `make wheel`'
     """
     if (_tree(package) / "bpf").is_dir():
+        if name == "playpath-serve":  # which is of use without the kernel world
+            return f"`cargo build --release -p {name}` in {_tree(package)} builds it, `make kernel` all of them"
         return "`make kernel` builds it (bpf/setup.sh installs what that needs)"
     return "this package was built without the programs of the kernel world; install a wheel of `make wheel`"
 

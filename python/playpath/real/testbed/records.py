@@ -2,14 +2,12 @@
 does for the simulator (crates/record).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TypedDict, cast
 
 from playpath.base import engine
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER
@@ -18,12 +16,9 @@ from playpath.real.testbed.emulator import WAYS, FlowReport, LinkReport, Report
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players import Played
 from playpath.real.testbed.sampling import Address, Flow
-
-if TYPE_CHECKING:
-    from playpath.results import measured as measured_types
-    from playpath.results.measured import PathCounts, Subflow
-    from playpath.results.recorded import LinkRecord
-
+from playpath.results import measured as measured_types
+from playpath.results.measured import PathCounts, Subflow
+from playpath.results.recorded import LinkRecord
 
 Columns = dict[str, list[float]]
 
@@ -45,7 +40,6 @@ class Measured:
     ----------
     played : Played or None
         None without a video.
-    sampled : list of Flow
     traffic : list of dict
         As CrossTraffic.stop gives it.
     report : dict

@@ -11,7 +11,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from playpath.base import engine
 from playpath.base.engine import number
@@ -35,10 +35,7 @@ from playpath.real.testbed.server import PORT
 from playpath.real.testbed.signalling import COLLECTOR_PATH, Signalling, beyond_nginx
 from playpath.real.testbed.wire import Wire, WireQuic
 from playpath.run.worlds import transport_of
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 _log = logging.getLogger("playpath.real.testbed")
 """Without a handler of one's own its lines go to standard error."""
@@ -125,11 +122,6 @@ def run_kernel(
     Returns
     -------
     RealRecord
-
-    Raises
-    ------
-    TestbedError
-        The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)

@@ -1,7 +1,5 @@
 """Time series of the server's sockets: `struct tcp_info` by sock_diag, every 50 ms or as often as the scenario samples."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import defaultdict
@@ -56,7 +54,6 @@ class Sampler(threading.Thread):
 
     Parameters
     ----------
-    namespace : str
     ports : mapping of int to str
         Server ports to look at, and what their flows are called.
     paths : mapping of str to str

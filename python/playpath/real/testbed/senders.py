@@ -1,22 +1,16 @@
 """What a resolved sender is on the kernel: a control with parameters, sysctls, and attributes of the route."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playpath.base import engine
 from playpath.base.declared import Scalar
 from playpath.base.engine import number
 from playpath.base.errors import InputError
 from playpath.real.testbed.errors import UnsupportedError
-from playpath.scenario import Scenario, load
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import Scenario, load, resolved
 
 _TRUESIZE = 2350
 """Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""
@@ -57,13 +51,7 @@ class Sending:
 
 
 def translate(sender: resolved.Sender) -> Sending:
-    """The kernel control, its parameters and the namespace's sysctls for a resolved sender.
-
-    Raises
-    ------
-    UnsupportedError
-        The kernel has no such control, or does not take a value of its parameters.
-    """
+    """The kernel control, its parameters and the namespace's sysctls for a resolved sender."""
     validation = sender.get("validation", "rfc2861")
     try:
         found = engine.kernel_control(sender["cc"], validation)

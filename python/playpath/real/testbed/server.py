@@ -1,7 +1,5 @@
 """The HTTP server of a run: nginx in the server's namespace, with its own configuration and the run's folder."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

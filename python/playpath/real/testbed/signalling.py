@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from playpath.base.worlds import WORLDS
 from playpath.real.testbed.errors import UnsupportedError
+from playpath.scenario import resolved
 
 if TYPE_CHECKING:
     from playpath.real.testbed.bed import Testbed
     from playpath.real.testbed.players import Player
-    from playpath.scenario import resolved
 
 
 COLLECTOR_PORT = 8082

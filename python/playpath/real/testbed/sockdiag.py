@@ -5,8 +5,6 @@ are left out of the record. Units are the kernel's: windows in packets, times in
 `min_rtt`), rates in bytes per second.
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What `playpath testbed` offers besides `clean`: run a program behind a scenario's path, and measure the machine."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os
@@ -12,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playpath.base.engine import number
 from playpath.base.errors import InputError
@@ -25,10 +23,7 @@ from playpath.real.testbed.players.scene import kind_of, ladder_of
 from playpath.real.testbed.senders import translate
 from playpath.real.testbed.sockdiag import Diag
 from playpath.real.testbed.traffic import BulkFlow
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 _MSS = 1448
 _BULK_PORT = 9000

@@ -1,7 +1,5 @@
 """Bulk cross traffic: connections on which the server writes without end and the client reads everything."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import struct

@@ -4,13 +4,11 @@ Over TCP its device stands in the server's namespace, behind the ends of the emu
 `10.77.N.1` is the kernel's end of path N, `10.78.N.1` the endpoint's address on it. Over QUIC it is a UDP socket on `10.77.0.1`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from playpath.base.engine import number
 from playpath.real.testbed import mptcp, namespaces, programs
@@ -23,11 +21,8 @@ from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
 from playpath.real.testbed.server import PORT
 from playpath.real.testbed.signalling import REPORTS, Signalling
-
-if TYPE_CHECKING:
-    from playpath.results.measured import PathCounts, Sides, Subflow
-    from playpath.scenario import resolved
-
+from playpath.results.measured import PathCounts, Sides, Subflow
+from playpath.scenario import resolved
 
 _DEVICE = "wire0"
 _PATIENCE = 5.0

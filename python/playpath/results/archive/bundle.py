@@ -1,7 +1,5 @@
 """Write an archive: equal results give equal bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
@@ -53,13 +51,7 @@ class Manifest(TypedDict):
 
 
 def export(folder: Path, result: Result, question: Question, target: Path) -> None:
-    """Bundle a folder of results.
-
-    Raises
-    ------
-    RunError
-        The file cannot be written.
-    """
+    """Bundle a folder of results."""
     files = dict(sorted(_files(folder, result, question)))
     manifest: Manifest = {
         "format": FORMAT,
@@ -117,13 +109,7 @@ def _json(value: object) -> bytes:
 
 
 def check_kind(result: object, folder: Path) -> Result:
-    """The result, if it can be played again.
-
-    Raises
-    ------
-    InputError
-        It was measured in real time, is one session, or is not finished.
-    """
+    """The result, if it can be played again."""
     if not hasattr(result, "digest") or not hasattr(result, "table"):
         raise InputError(f"{folder}: is one session; give a folder written by compare, sweep or population")
     if getattr(result, "interrupted", False):

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import polars as pl
 
@@ -14,13 +14,10 @@ from playpath.base.errors import InputError
 from playpath.population import PopulationResult, load_population
 from playpath.results.comparison import Comparison
 from playpath.scenario import Scenario, Written, at
+from playpath.scenario.resolved import Document
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell, Variant, cell_id, variants
 from playpath.sweep.design import at_point, load_design
-
-if TYPE_CHECKING:
-    from playpath.scenario.resolved import Document
-
 
 Result = Comparison | SweepResult | PopulationResult
 _NAMES_FILES = ("trace", "source", "manifest")
@@ -120,14 +117,8 @@ def question_of(result: Result, source: Path | None) -> Question:
 
     Parameters
     ----------
-    result : Comparison, SweepResult or PopulationResult
     source : path, optional
         The population's file, which the results do not hold; without it the shipped one of its name.
-
-    Raises
-    ------
-    InputError
-        The files that the result was made from are not there, or have changed since.
     """
     if isinstance(result, Comparison):
         scenario = result.scenario

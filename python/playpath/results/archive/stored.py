@@ -1,7 +1,5 @@
 """What an archive says besides its sessions: what follows from them is made again, the rest is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

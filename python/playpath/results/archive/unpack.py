@@ -1,7 +1,5 @@
 """Open an archive that anybody may have made: nothing leaves its folder, and its size is bounded."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat
@@ -22,13 +20,7 @@ _VERSIONS = ("playpath_version", "engine_version")
 
 
 def unpack(archive: Path, folder: Path) -> Manifest:
-    """Unpack an archive into an empty folder, every file checked against its sum; the manifest.
-
-    Raises
-    ------
-    InputError
-        One line: it is no archive of playpath, is damaged, has been changed, or means harm.
-    """
+    """Unpack an archive into an empty folder, every file checked against its sum; the manifest."""
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = {entry.filename: entry for entry in _safe(opened)}

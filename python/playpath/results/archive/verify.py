@@ -103,13 +103,6 @@ def verify(
         As `unpack` returned it.
     load : callable
         Reads a folder of results.
-
-    Raises
-    ------
-    InputError
-        What it holds is damaged.
-    RunError
-        It was measured in real time, or Ctrl-C came.
     """
     if not is_exact(world := str(manifest.get("world", DEFAULT))):
         raise RunError(f"it was measured in real time (world {world}), which cannot be played again bit for bit")

@@ -21,10 +21,11 @@ from playpath.run.own import sources
 from playpath.run.own.blame import blamed
 from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
 from playpath.scenario import Component, own_code
+from playpath.scenario.resolved import Document
 
 if TYPE_CHECKING:
     from playpath.scenario import Scenario
-    from playpath.scenario.resolved import Document
+
 
 __all__ = ["add_folders", "complete", "factory", "failure", "folders", "reference_of", "require_importable"]
 
@@ -43,11 +44,6 @@ def complete(resolved: Document, base: str) -> None:
         Changed in place: names of files become names of modules.
     base : str
         Folder of the scenario.
-
-    Raises
-    ------
-    InputError
-        It cannot be found or made, or is not what an earlier hash was of: one line.
     """
     for where, kind, entry in _entries(resolved):
         _into_search(entry, base)
@@ -60,13 +56,7 @@ def complete(resolved: Document, base: str) -> None:
 
 
 def require_importable(scenario: Scenario) -> None:
-    """Whether workers can load it: not where it was defined in a notebook, a prompt or a function.
-
-    Raises
-    ------
-    InputError
-        With the remedy.
-    """
+    """Whether workers can load it: not where it was defined in a notebook, a prompt or a function."""
     for name in own_code(scenario.resolved):
         if name.startswith(HERE):
             raise InputError(
@@ -91,18 +81,12 @@ def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callabl
 
     Parameters
     ----------
-    kind : {"control", "rule"}
     reference : str
         `module:Name`.
     params_json : str
         Keyword arguments.
     sha256 : str
         What the source must hash to.
-
-    Raises
-    ------
-    InputError
-        One line.
     """
     params = json.loads(params_json)
     if _digest(reference) != sha256:

@@ -1,7 +1,5 @@
 """Errors in the user's own code, as one line that names its file and line."""
 
-from __future__ import annotations
-
 import os
 import traceback
 from collections.abc import Callable
@@ -17,7 +15,6 @@ def blamed(error: BaseException, target: Callable[..., Any] | None = None, metho
         What the code raised, or what was wrong with its answer.
     target : callable, optional
         What was called: tells where, if the error does not.
-    method : str
     """
     what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     if isinstance(error, SyntaxError):

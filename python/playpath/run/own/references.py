@@ -1,7 +1,5 @@
 """From an object of Python to the name by which a scenario, and a worker, finds it again."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect
@@ -31,11 +29,6 @@ def reference_of(name: str, target: Any) -> str:
     target : str, mapping or callable
         `"bbr"`, `"module:Mine(gain=2)"`, a mapping with `name` and parameters, a class, a function that makes objects, or a
         `functools.partial` of one.
-
-    Raises
-    ------
-    InputError
-        It is none of these.
     """
     from playpath.scenario import parse_choice
 

@@ -5,8 +5,6 @@ own file and the files beside it that it imports, found by reading the import st
 the code reads while it runs does not.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib
@@ -50,13 +48,7 @@ def folders() -> tuple[str, ...]:
 
 
 def module(name: str) -> ModuleType:
-    """The module, imported; again if its source changed since.
-
-    Raises
-    ------
-    InputError
-        There is none. What its code raises goes through.
-    """
+    """The module, imported; again if its source changed since."""
     with _IMPORTING:
         place = _place(name)
         now = digest(name)

@@ -1,7 +1,5 @@
 """The report: one HTML file with everything inside, for a screen, a phone or paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playpath.base.errors import InputError

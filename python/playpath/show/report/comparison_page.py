@@ -1,7 +1,5 @@
 """The page of a comparison."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from html import escape
@@ -106,8 +104,11 @@ def against_best(result: Comparison, sender: str) -> str:
         return "best" if decision.is_decided else "leads"
     if sender in decision.tied:
         return "alike"
-    found = result.ranker.difference(sender, decision.ranking[0], decision.deciding[sender])
-    word = "undecided" if sender in decision.open else "worse"
+    other = decision.against[sender]
+    found = result.ranker.difference(sender, other, decision.deciding[sender])
+    word = (
+        "undecided" if sender in decision.open else "worse" if other == decision.ranking[0] else f"worse than {other}"
+    )
     if found is None:
         return word
     more = f"; about {format_more_runs(found.more_runs)}" if word == "undecided" and found.more_runs else ""

@@ -1,7 +1,5 @@
 """Figures that the page's script draws (web/src/view), the same components as the explorer's."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

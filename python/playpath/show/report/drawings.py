@@ -1,7 +1,5 @@
 """Matplotlib's figures as inline SVG: those of the papers on the page of a study, and figures in a notebook."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

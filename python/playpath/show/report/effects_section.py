@@ -1,7 +1,5 @@
 """What a value does for each sender, as a section of a page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

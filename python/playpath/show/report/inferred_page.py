@@ -1,7 +1,5 @@
 """The page of an inference: what some sessions of a log got, against the capacity that their paths may have had."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -25,7 +23,6 @@ class Shown:
 
     Attributes
     ----------
-    name : str
     step_s : float
         Length of the steps.
     steps : sequence of (mean, p05, p50, p95)

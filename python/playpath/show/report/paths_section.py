@@ -1,7 +1,5 @@
 """The section on several paths: what each carried, packet by packet and over the session, and why the path changed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from itertools import pairwise

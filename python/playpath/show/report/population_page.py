@@ -1,7 +1,5 @@
 """The page of a population: the answer, whom it helps and harms, how viewers differ, where the answer turns, and the table."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 

@@ -1,7 +1,5 @@
 """A metric of every sender of a comparison, a row each (web/src/view/rows.ts)."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from playpath.base.metrics import metric

@@ -1,7 +1,5 @@
 """The page of one traced session."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 

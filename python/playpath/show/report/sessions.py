@@ -54,7 +54,6 @@ def sessions_section(
 
     Parameters
     ----------
-    sessions : mapping of str to Session
     order : sequence of str
         Senders, the first ones are shown at first.
     resolved : mapping
@@ -65,11 +64,6 @@ def sessions_section(
         As `playpath.results.bands.bands`, over `seeds` seeds.
     window : tuple of float, optional
         Begin and end in seconds of what is shown packet by packet.
-
-    Raises
-    ------
-    InputError
-        Of no session packets were kept in the window.
     """
     shown = [sessions[name] for name in order if name in sessions and sessions[name].series]
     if not shown:

@@ -1,7 +1,5 @@
 """The page of a sweep: who wins where, by how much, where it is undecided, and how the metrics respond."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from html import escape

@@ -1,7 +1,5 @@
 """The page of a twin run: both worlds beside each other."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from html import escape

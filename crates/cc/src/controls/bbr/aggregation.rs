@@ -55,7 +55,6 @@ impl Aggregation {
         self.extra[self.slot] = self.extra[self.slot].max(extra);
     }
 
-    /// Packets of room for the window.
     pub(super) fn room(&self, bw: f64) -> f64 {
         self.extra[0].max(self.extra[1]).min(bw * Self::LONGEST.as_secs_f64())
     }

@@ -59,7 +59,6 @@ impl Policer {
         self.rate.filter(|_| self.in_use)
     }
 
-    /// Forget everything.
     pub(super) fn reset(&mut self, view: &View) {
         self.rate = None;
         self.in_use = false;

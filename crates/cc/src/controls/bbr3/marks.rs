@@ -9,7 +9,6 @@ use crate::{Ack, View};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     shares: MarkedShare,
-    /// Of the round trip that ended last.
     last_round: f64,
     pub is_in_round: bool,
     startup_rounds: u32,
@@ -31,7 +30,6 @@ impl Marks {
 }
 
 impl Bbr3 {
-    /// `bbr_full_ecn_cnt`.
     const STARTUP_FULL_ECN_COUNT: u32 = 2;
 
     /// `bbr_update_ecn_alpha`.

@@ -12,6 +12,7 @@ pub(super) struct Sample {
     pub delivered: f64,
     pub delivery_rate: f64,
     pub newly_acked: f64,
+    pub newly_lost: u32,
     pub rtt: Option<Duration>,
     pub tx_in_flight: f64,
     pub lost: f64,
@@ -21,7 +22,12 @@ pub(super) struct Sample {
 
 impl Sample {
     pub(super) fn new(ack: &Ack, mark: &AppLimitedMark) -> Sample {
-        let without_rate = Sample { newly_acked: f64::from(ack.delivered), rtt: ack.rtt, ..Sample::default() };
+        let without_rate = Sample {
+            newly_acked: f64::from(ack.delivered),
+            newly_lost: ack.newly_lost,
+            rtt: ack.rtt,
+            ..Sample::default()
+        };
         let Some(rate) = &ack.rate else { return without_rate };
         Sample {
             is_present: true,
@@ -33,6 +39,11 @@ impl Sample {
             is_app_limited: mark.covers(rate),
             ..without_rate
         }
+    }
+
+    /// Its packets and marks, with what an earlier ACK delivered.
+    pub(super) fn with_rate_of(self, before: &Sample) -> Sample {
+        Sample { delivery_rate: before.delivery_rate, delivered: before.delivered, ..self }
     }
 }
 
@@ -47,6 +58,8 @@ pub(super) struct Latest {
     /// Discontiguous ranges of data lost in the round, and where the last one ended.
     lost_ranges: u32,
     lost_until: Option<u64>,
+    /// ngtcp2's: ACKs of a round trip of §5.5.1 that told of losses.
+    pub lossy_acks: u32,
 }
 
 /// What a spurious loss gives back (§2.15).
@@ -135,15 +148,23 @@ impl Bbr3 {
             self.round_count += 1;
             self.probing.rounds_since_probe_up += 1;
             self.cwnd_limited = CwndLimited { this_round: false, last_round: self.cwnd_limited.this_round };
+            self.latest.lossy_acks = 0;
         }
+        self.latest.lossy_acks += u32::from(self.sample.newly_lost > 0);
         let rate = self.sample.delivery_rate;
         if rate > 0.0 && (rate >= self.max_bw() || !self.sample.is_app_limited) {
             self.max_bw_filter[2] = self.max_bw_filter[2].max(rate);
         }
     }
 
+    /// The window was full in the present round trip, as ngtcp2 sees it, or in the last, as noq does; by the draft in either.
     pub(super) fn is_cwnd_limited(&self) -> bool {
-        self.cwnd_limited.this_round || self.cwnd_limited.last_round
+        let CwndLimited { this_round, last_round } = self.cwnd_limited;
+        match self.settings.law {
+            LawOf::Draft => this_round || last_round,
+            LawOf::Noq => last_round,
+            LawOf::Ngtcp2 => this_round,
+        }
     }
 
     /// §5.5.10.3 InitLowerBounds, LossLowerBounds.
@@ -205,14 +226,19 @@ impl Bbr3 {
         self.full_bw_reached |= self.full_bw_now;
     }
 
-    /// §5.3.1.3: a round trip of fast recovery, more than 2 % and six ranges lost in it.
+    /// §5.3.1.3: a round trip of fast recovery, more than 2 % and six ranges lost in it. ngtcp2 waits for no round trip to end, counts ACKs
+    /// that told of losses, more than six of them, and leaves room for two products.
     pub(super) fn check_startup_high_loss(&mut self) {
         let latest = &self.latest;
-        let is_high = latest.loss_round_start
-            && self.recovery == Recovery::Fast
-            && latest.lost_ranges >= Self::STARTUP_FULL_LOSS_COUNT
-            && self.is_inflight_too_high(self.sample.lost, self.sample.tx_in_flight);
-        if self.full_bw_reached || !is_high {
+        let has_many = if self.settings.law == LawOf::Ngtcp2 {
+            let is_first_round = self.recovery == Recovery::Fast && self.round_count <= self.recovery_round;
+            latest.lossy_acks > Self::STARTUP_FULL_LOSS_COUNT && !is_first_round
+        } else {
+            latest.loss_round_start
+                && self.recovery == Recovery::Fast
+                && latest.lost_ranges >= Self::STARTUP_FULL_LOSS_COUNT
+        };
+        if self.full_bw_reached || !has_many || !self.is_inflight_too_high(self.sample.lost, self.sample.tx_in_flight) {
             return;
         }
         self.saved.state = Some(State::Startup);
@@ -221,9 +247,11 @@ impl Bbr3 {
 
     /// §5.3.1.3: the queue is full; what was delivered is what may be in flight.
     pub(super) fn end_startup_at_queue(&mut self) {
-        self.full_bw_now = true;
+        let is_ngtcp2 = self.settings.law == LawOf::Ngtcp2;
+        self.full_bw_now |= !is_ngtcp2;
         self.full_bw_reached = true;
-        self.inflight_longterm = self.bdp(self.bw).max(self.latest.inflight);
+        let products = if is_ngtcp2 { 2.0 } else { 1.0 };
+        self.inflight_longterm = (products * self.bdp(self.bw)).max(self.latest.inflight);
     }
 
     /// §5.5.10.2.

@@ -1,6 +1,6 @@
 //! Control parameters: pacing rate, send quantum, window (§5.6).
 
-use super::{Bbr3, MIN_PIPE_CWND, State, seconds};
+use super::{Bbr3, LawOf, MIN_PIPE_CWND, State, seconds};
 use crate::View;
 use playpath_units::Duration;
 
@@ -86,7 +86,8 @@ impl Bbr3 {
     /// §5.6.4.6.
     pub(super) fn set_cwnd(&mut self, view: &View) {
         let extra_acked = self.extra_acked.filter.get().unwrap_or(0.0);
-        let max_inflight = self.with_budget(self.cwnd_gain() * self.bdp(self.bw) + extra_acked, view.mss);
+        let bw = if self.settings.law == LawOf::Noq { self.max_bw() } else { self.bw };
+        let max_inflight = self.with_budget(self.cwnd_gain() * self.bdp(bw) + extra_acked, view.mss);
         let newly_acked = self.sample.newly_acked;
         if self.full_bw_reached {
             self.cwnd = (self.cwnd + newly_acked).min(max_inflight);

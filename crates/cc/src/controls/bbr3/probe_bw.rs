@@ -122,8 +122,10 @@ impl Bbr3 {
         if self.check_probe_high_ecn(view) {
             return true;
         }
-        if self.is_inflight_too_high(self.sample.lost, self.sample.tx_in_flight) || self.inflight_longterm.is_infinite()
-        {
+        if self.is_inflight_too_high(self.sample.lost, self.sample.tx_in_flight) {
+            return self.settings.law == LawOf::Ngtcp2 && self.end_probe_by_sample(view);
+        }
+        if self.inflight_longterm.is_infinite() {
             return false;
         }
         self.inflight_longterm = self.inflight_longterm.max(self.sample.tx_in_flight);
@@ -131,6 +133,15 @@ impl Bbr3 {
             self.probe_inflight_longterm_upward();
         }
         false
+    }
+
+    /// ngtcp2 takes the rate sample for a lost packet.
+    fn end_probe_by_sample(&mut self, view: &View) -> bool {
+        let was_up = self.state == State::ProbeBwUp;
+        if self.probing.is_bw_probe_sample {
+            self.handle_inflight_too_high(view, self.sample.tx_in_flight, self.sample.is_app_limited);
+        }
+        was_up && self.state != State::ProbeBwUp
     }
 
     /// The last samples of a probe are in. Precautionary Bandwidth Probing, Acceleration (§5.3.3.6): a probe that stopped early
@@ -168,7 +179,8 @@ impl Bbr3 {
     /// §5.3.3.9.
     fn is_time_to_cruise(&self, view: &View) -> bool {
         let in_flight = f64::from(view.in_flight);
-        in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(self.max_bw(), view.mss)
+        let bw = if self.settings.law == LawOf::Ngtcp2 { self.bw } else { self.max_bw() };
+        in_flight <= self.inflight_with_headroom() && in_flight <= self.inflight(bw, view.mss)
     }
 
     /// §5.3.3.9 IsTimeToGoDown.

@@ -1,7 +1,7 @@
 //! The smallest RTT and ProbeRTT (§5.3.4).
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, State};
+use super::{Bbr3, LawOf, State};
 use crate::View;
 use playpath_units::{Duration, Time};
 
@@ -81,7 +81,9 @@ impl Bbr3 {
 
     /// §5.3.4.3 HandleProbeRTT.
     fn handle_probe_rtt(&mut self, view: &View) {
-        self.mark.set(view, self.sample.newly_acked as u32);
+        if self.settings.law != LawOf::Noq {
+            self.mark.set(view, self.sample.newly_acked as u32);
+        }
         if self.min_rtt.probe_rtt_done.is_none() {
             if f64::from(view.in_flight) <= self.probe_rtt_cwnd() {
                 self.min_rtt.probe_rtt_done = Some(view.now + MinRtt::PROBE_TIME);

@@ -433,6 +433,46 @@ fn stacks_forget_the_bandwidth_between_probes() {
     }
 }
 
+/// ngtcp2: more than six ACKs that told of losses, not in the round trip in which the recovery began, and two products of room: 2 x 1000/s x
+/// 100 ms.
+#[test]
+fn ngtcp2_leaves_startup_after_seven_acks_with_losses() {
+    for (acks, round, ends) in [(7, 5, true), (6, 5, false), (7, 4, false)] {
+        let mut control = Bbr3::new(&with_law("ngtcp2"), 10.0);
+        (control.bw, control.min_rtt.min_rtt) = (1000.0, Some(millis(100)));
+        (control.recovery, control.recovery_round, control.round_count) = (Recovery::Fast, 4, round);
+        control.latest.lossy_acks = acks;
+        control.sample = Sample { lost: 3.0, tx_in_flight: 100.0, ..Sample::default() };
+        control.check_startup_high_loss();
+        assert_eq!((control.full_bw_reached, control.full_bw_now), (ends, false), "{acks} {round}");
+        assert_eq!(control.inflight_longterm == 200.0, ends);
+    }
+}
+
+/// ngtcp2 takes a rate sample with more than 2 % for a lost packet: the probe ends with what was in flight then.
+#[test]
+fn ngtcp2_ends_a_probe_by_a_sample() {
+    for (law, ends) in [("ngtcp2", true), ("draft", false)] {
+        let mut control = probing_up();
+        control.settings.law = LawOf::from_params(&with_law(law));
+        control.sample = Sample { is_present: true, lost: 5.0, tx_in_flight: 150.0, ..Sample::default() };
+        control.update_probe_bw_cycle_phase(&view(1000));
+        assert_eq!(control.state == State::ProbeBwDown, ends, "{law}");
+        assert_eq!(control.inflight_longterm == 150.0, ends, "{law}");
+    }
+}
+
+/// noq's model runs with the rate of the ACK before.
+#[test]
+fn noq_takes_the_rate_before() {
+    for (law, bw) in [("noq", 1000.0), ("draft", 2000.0)] {
+        let mut control = Bbr3::new(&with_law(law), 10.0);
+        control.on_ack(&view(100), &sampled(0, 100));
+        control.on_ack(&view(200), &sampled(0, 200));
+        assert!((control.max_bw() - bw).abs() < 1.0, "{law}: {}", control.max_bw());
+    }
+}
+
 fn with_law(law: &str) -> Params {
     let mut params = Params::defaults(ENTRY.params);
     params.set_word("law", law).unwrap();

@@ -24,7 +24,6 @@ impl LossGuard {
         LossGuard { factor: 1.0, bad_rounds: 0, lost: 0, round_window: f64::INFINITY }
     }
 
-    /// What remains of the storage.
     pub(super) fn factor(&self) -> f64 {
         self.factor
     }

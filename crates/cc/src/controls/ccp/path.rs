@@ -4,7 +4,6 @@ use crate::parts::estimators::{CapProbe, Capacity, MaxRate, WindowedMax, Windowe
 use crate::{Ack, Params, View};
 use playpath_units::{Duration, Time};
 
-/// Settings of the estimators.
 pub(super) struct PathSettings {
     kp: f64,
     capacity: Capacity,
@@ -40,7 +39,6 @@ impl PathSettings {
     }
 }
 
-/// Estimators of the path.
 pub(super) struct Path {
     settings: PathSettings,
     rtt_min: WindowedMin<Duration>,
@@ -49,12 +47,9 @@ pub(super) struct Path {
     latest: Duration,
 }
 
-/// The path at one ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathState {
-    /// Time of the ACK.
     pub now: Time,
-    /// Gain of the law.
     pub kp: f64,
     /// B in packets.
     pub storage: f64,
@@ -64,9 +59,7 @@ pub(crate) struct PathState {
     pub smoothed_backlog: f64,
     /// Pipe after the ACK.
     pub in_flight: f64,
-    /// Smoothed RTT.
     pub rtt: Duration,
-    /// Smallest RTT of the window.
     pub rtt_min: Duration,
     /// Payload bytes of a packet.
     pub mss: u32,

@@ -78,7 +78,6 @@ impl LinuxGrowth {
         self.epoch_start = self.epoch_start.map(|start| (start + idle).min(now));
     }
 
-    /// The window was set from outside.
     pub fn on_window_change(&mut self) {
         self.epoch_start = None;
         self.credit = 0;

@@ -166,3 +166,16 @@ fn ecn_may_go_down_to_one_packet() {
     script.congest_by_ecn(1);
     assert_eq!((script.cwnd(), script.cc.ssthresh()), (1.0, 2.0));
 }
+
+/// In a recovery nothing grows, whatever the law (RFC 9002 §7.3.2).
+#[test]
+fn no_law_grows_in_recovery() {
+    for growth in ["rfc", "linux", "quinn", "noq", "ngtcp2"] {
+        let mut script = crate::testbed::Script::with("cubic", 100.0, |params| params.set_word("growth", growth));
+        script.lose();
+        script.may_grow = false;
+        let before = script.cwnd();
+        (0..30).for_each(|_| script.ack_after(Duration::from_millis(10), 2, false));
+        assert_eq!(script.cwnd(), before, "{growth}");
+    }
+}

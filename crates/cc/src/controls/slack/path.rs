@@ -1,8 +1,8 @@
 //! What the path is like: its pipe, the queue in it, and how much of what is sent gets lost.
 
-use crate::parts::estimators::{WindowedMax, packets_per_sec};
+use crate::parts::estimators::WindowedMax;
 use crate::parts::round::RttRound;
-use crate::{Ack, View};
+use crate::{Ack, RateSample, View};
 use playpath_units::Duration;
 
 /// Rounds that a delivery rate is remembered.
@@ -93,7 +93,7 @@ impl Path {
         }
         self.in_flight = self.in_flight.max(event.prior_in_flight);
         if let Some(sample) = &event.rate
-            && let Some(rate) = packets_per_sec(sample)
+            && let Some(rate) = rate_of(sample)
             && (!sample.is_app_limited || Some(rate) > self.rate.get())
         {
             self.rate.update(self.rounds, rate, RATE_ROUNDS);
@@ -172,6 +172,12 @@ impl Path {
 
 fn has_risen(rtt: Duration, base: Duration) -> bool {
     rtt.saturating_sub(base) >= MIN_RISE.max(rtt.mul_f64(QUEUE_SHARE))
+}
+
+/// Packets a second, rounded once: equal ratios are equal rates, as in the kernel's whole numbers, and the older one is forgotten.
+fn rate_of(sample: &RateSample) -> Option<f64> {
+    let nanos = sample.interval.as_nanos();
+    (sample.delivered > 0 && nanos > 0).then(|| f64::from(sample.delivered) * 1e9 / nanos as f64)
 }
 
 /// The first slow start at an ACK.

@@ -51,6 +51,19 @@ fn five_conservative_rounds_end_slow_start() {
     assert_eq!((script.cc.phase(), script.cc.ssthresh()), ("congestion_avoidance", script.cwnd()));
 }
 
+/// ngtcp2, whose CUBIC leaves a round earlier.
+#[test]
+fn four_conservative_rounds_under_ngtcp2s_law() {
+    let mut script = Script::with("cubic", 16.0, |params| params.set_word("growth", "ngtcp2"));
+    script.round();
+    script.rtt = Duration::from_millis(120);
+    script.round();
+    (2..=4).for_each(|_| script.round());
+    assert_eq!(script.cc.phase(), "conservative_slow_start");
+    script.ack_after(Duration::ZERO, 1, true);
+    assert_eq!(script.cc.phase(), "congestion_avoidance");
+}
+
 #[test]
 fn resumes_when_the_rtt_falls_below_the_baseline() {
     let mut script = script(16.0);

@@ -37,7 +37,6 @@ pub(super) struct Access {
     stage: u32,
 }
 
-/// This station's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub at: Time,

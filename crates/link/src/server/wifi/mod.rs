@@ -33,7 +33,6 @@ use rate_control::Minstrel;
 use std::collections::VecDeque;
 
 words! {
-    /// Generation of the radio.
     WifiStandard, STANDARDS {
         Legacy = "802.11g", "OFDM up to 54 Mbit/s; 802.11a is the same";
         Ht = "802.11n", "HT in 20 MHz with one stream, up to 65 Mbit/s, frames aggregated";
@@ -41,7 +40,6 @@ words! {
 }
 
 words! {
-    /// How the rate is chosen.
     RateControl, RATE_CONTROLS {
         Minstrel = "minstrel", "Linux's: tries rates, and takes what has delivered most";
         Ideal = "ideal", "knows the signal: the rate that delivers most on average";
@@ -98,7 +96,6 @@ impl WifiConfig {
         (1..=self.most_frames()).rev().find(|count| fits(*count)).unwrap_or(1)
     }
 
-    /// A full aggregate with its answer.
     fn full_airtime(&self, mode: Mode) -> Duration {
         let bytes = self.full_aggregate(mode) * self.standard.frame_bytes(USUAL_BYTES, self.is_aggregated());
         self.standard.airtime(mode, bytes) + SIFS + self.standard.answer(mode, self.is_aggregated())
@@ -121,10 +118,8 @@ struct Planned {
     is_lost: bool,
 }
 
-/// A frame of the aggregate in the air.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    /// When it came or was given up.
     done_at: Option<Time>,
     is_lost: bool,
 }

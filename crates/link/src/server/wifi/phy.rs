@@ -10,7 +10,6 @@
 use super::WifiStandard;
 use playpath_units::Duration;
 
-/// One rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mode {
     /// Data bits of a symbol of 4 µs.

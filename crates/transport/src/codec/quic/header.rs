@@ -21,29 +21,20 @@ pub enum Header {
         kind: Kind,
         /// Where the destination's connection id lies in the packet.
         destination: Range<usize>,
-        /// And the source's.
         source: Range<usize>,
         /// An Initial's token (§8.1).
         token: Range<usize>,
-        /// Where the packet number begins.
         number_at: usize,
-        /// Where the packet ends.
         end: usize,
     },
     /// A short header: all of the rest.
     Short {
         /// Where the destination's connection id lies.
         destination: Range<usize>,
-        /// Where the packet number begins.
         number_at: usize,
     },
     /// Another version: both connection ids.
-    Unknown {
-        /// As said.
-        destination: Range<usize>,
-        /// As said.
-        source: Range<usize>,
-    },
+    Unknown { destination: Range<usize>, source: Range<usize> },
 }
 
 impl Header {

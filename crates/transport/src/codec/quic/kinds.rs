@@ -2,7 +2,6 @@
 
 /// ACK, without counts; with them one more (RFC 9000 §19.3).
 pub const ACK: u64 = 0x02;
-/// PATH_ACK, in the same way.
 pub const PATH_ACK: u64 = 0x3e;
 pub const PATH_ACK_ECN: u64 = PATH_ACK + 1;
 pub const PATH_ABANDON: u64 = 0x3e75;

@@ -32,7 +32,6 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// From the first byte on.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, at: 0 }
     }
@@ -44,13 +43,11 @@ impl<'a> Reader<'a> {
     pub fn is_empty(&self) -> bool {
         self.at >= self.bytes.len()
     }
-    /// The next `count` bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let taken = self.bytes.get(self.at..self.at.checked_add(count)?)?;
         self.at += count;
         Some(taken)
     }
-    /// One byte.
     pub fn byte(&mut self) -> Option<u8> {
         self.take(1).map(|bytes| bytes[0])
     }

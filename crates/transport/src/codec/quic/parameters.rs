@@ -5,7 +5,6 @@
 use super::{Reader, bounded, put_varint};
 use crate::quic::packet::TransportParameters;
 
-/// TRANSPORT_PARAMETER_ERROR.
 pub const TRANSPORT_PARAMETER_ERROR: u64 = 0x08;
 
 /// What a client told of itself beside the common parameters.
@@ -15,9 +14,7 @@ pub struct OfClient {
     pub common: TransportParameters,
     /// `max_udp_payload_size`.
     pub max_datagram: u64,
-    /// `initial_max_streams_uni`.
     pub max_uni_streams: u64,
-    /// `initial_max_stream_data_uni`.
     pub max_uni_data: u64,
     /// `active_connection_id_limit`.
     pub max_ids: u64,
@@ -82,7 +79,6 @@ pub struct OfServer<'a> {
     pub original: &'a [u8],
     /// The one that a Retry named, if there was one.
     pub retry: Option<&'a [u8]>,
-    /// This end's.
     pub own: &'a [u8],
     /// What a stateless reset of it would end with (§10.3).
     pub reset_token: [u8; 16],
@@ -90,14 +86,11 @@ pub struct OfServer<'a> {
     pub max_uni_streams: u64,
     /// Ids of the client that are kept at a time, of each path.
     pub max_ids: u64,
-    /// Largest number of a path.
     pub max_path_id: u8,
 }
 
-/// `initial_max_path_id`.
 const MAX_PATH_ID: u64 = 0x3e;
 
-/// A server's parameters.
 pub fn put_parameters(parameters: &TransportParameters, server: &OfServer) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = |id: u64, value: &[u8]| {

@@ -16,7 +16,6 @@ use std::ops::Range;
 pub struct Opened {
     /// ACK frame; of several the last.
     pub ack: Option<Ack>,
-    /// PATH_ACK frames, with their paths.
     pub path_acks: Vec<(u8, Ack)>,
     /// MAX_PATH_ID: of several the largest.
     pub max_path_id: Option<u64>,
@@ -33,9 +32,7 @@ pub struct Opened {
 /// A further connection id (§19.15), but for its token: nobody here looks for a client's stateless reset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewId {
-    /// Path that it is for.
     pub path_id: u8,
-    /// Sequence number.
     pub sequence: u64,
     /// All before this one are to be retired.
     pub retire_prior_to: u64,
@@ -45,7 +42,6 @@ pub struct NewId {
 
 /// FRAME_ENCODING_ERROR (§20.1).
 pub const FRAME_ENCODING_ERROR: u64 = 0x07;
-/// PROTOCOL_VIOLATION.
 pub const PROTOCOL_VIOLATION: u64 = 0x0a;
 
 /// Read a payload that a client has sent. Errors: the code to close with.

@@ -12,7 +12,6 @@ use std::ops::Range;
 pub enum Data {
     /// TLS's, in the packet's space.
     Crypto,
-    /// A stream's.
     Stream(u64),
     /// A connection id of this end with its token, 24 bytes, by its path and number.
     Id(u8, u64),

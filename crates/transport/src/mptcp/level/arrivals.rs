@@ -7,7 +7,6 @@
 use crate::tcp::Reassembly;
 use playpath_units::{Duration, Time};
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct Arrivals {
     reassembly: Reassembly,
@@ -35,11 +34,9 @@ impl Arrivals {
     pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next() > fin)
     }
-    /// Pieces behind gaps.
     pub fn pieces(&self) -> usize {
         self.reassembly.pieces()
     }
-    /// Bytes behind gaps.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
@@ -52,7 +49,6 @@ impl Arrivals {
         self.blocked_time + self.blocked_since.map_or(Duration::ZERO, |since| now.saturating_since(since))
     }
 
-    /// `[start, end)` arrived.
     pub fn insert(&mut self, now: Time, start: u64, end: u64) {
         if start < end {
             self.reassembly.place(start, end);

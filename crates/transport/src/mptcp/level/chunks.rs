@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 pub struct Chunk {
     /// Offset of its first byte.
     pub start: u64,
-    /// Bytes.
     pub len: u32,
     /// Paths that carry it, a bit each.
     pub paths: u32,
@@ -27,7 +26,6 @@ impl Chunk {
     }
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     pub written: u64,
@@ -124,7 +122,6 @@ impl Chunks {
         }
     }
 
-    /// What `path` carried is gone with it.
     pub fn forget_path(&mut self, path: usize) {
         self.chunks.iter_mut().for_each(|chunk| chunk.paths &= !(1 << path));
     }

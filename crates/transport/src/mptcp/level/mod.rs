@@ -28,14 +28,12 @@ use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// The owner of the paths.
 pub trait Paths {
     /// Paths of which [`view`](Self::view) may say something new since the last call of this, a bit each.
     fn take_changed(&mut self) -> u32;
     /// Write down what the scheduler may know of `path`; index and `has_segment` are the data level's. `with_pacing`: it
     /// [reads](Scheduler::reads_pacing) the pacing rate.
     fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView);
-    /// Give a chunk to a path.
     fn put(&mut self, path: usize, chunk: &Chunk);
     /// Most payload that one chunk may have on a path with full segments of `mss` bytes.
     fn chunk_bytes(&self, mss: u32) -> u32 {
@@ -47,7 +45,6 @@ pub trait Paths {
     fn longest_rto(&self) -> Duration;
 }
 
-/// Counters of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelStats {
     /// Two chunks of new data in a row on different paths.
@@ -62,26 +59,19 @@ pub struct LevelStats {
     pub opportunistic_retransmissions: u64,
     /// Windows halved because they held up the connection.
     pub penalisations: u64,
-    /// Times that the scheduler wanted a window halved which the owner of the paths could not halve.
-    pub penalties_refused: u64,
-    /// Times that nothing was acknowledged for a whole timeout.
-    pub data_timeouts: u64,
     /// Times that new data waited: no path had room, or the scheduler waited for a better one.
     pub waits: u64,
     /// Two segments with payload in a row on different paths, whatever they carried.
     pub wire_switches: u64,
 }
 
-/// Counters of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathStats {
     /// Chunks of new data given to it.
     pub scheduled_packets: u64,
-    /// Their bytes.
     pub scheduled_bytes: u64,
     /// Chunks given to it that another path carries, too.
     pub reinjected_packets: u64,
-    /// Their bytes.
     pub reinjected_bytes: u64,
     /// Times that it was taken for potentially failed, or was lost.
     pub failures: u64,
@@ -95,7 +85,6 @@ pub enum Watch {
     /// Nothing.
     #[default]
     Nothing,
-    /// Changes of path.
     Switches,
     /// Reinjections, and timeouts of the data level.
     Reinjections,
@@ -103,7 +92,6 @@ pub enum Watch {
     Chunks,
 }
 
-/// What happened.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// New data changed path.
@@ -114,7 +102,6 @@ pub enum Event {
     Reinjected(Given),
     /// Nothing was acknowledged for a whole timeout.
     DataTimeout {
-        /// When.
         at: Time,
         /// First offset not acknowledged.
         una: u64,
@@ -124,17 +111,13 @@ pub enum Event {
 /// A change of path for new data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Switch {
-    /// When.
     pub at: Time,
-    /// Path left.
     pub from: SwitchSide,
-    /// Path entered.
     pub to: SwitchSide,
     /// Data offset of the first byte on the path entered.
     pub data_offset: u64,
     /// Payload bytes of a full segment there.
     pub mss: u32,
-    /// The scheduler's reason.
     pub reason: &'static str,
     /// The path left had no room in its window, or was in recovery.
     pub is_forced: bool,
@@ -142,12 +125,9 @@ pub struct Switch {
     pub last_before: Time,
 }
 
-/// A path at the moment of a switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SwitchSide {
-    /// Index of the path.
     pub path: usize,
-    /// Smoothed RTT.
     pub srtt: Duration,
     /// Congestion window in packets.
     pub cwnd: f64,
@@ -160,18 +140,13 @@ impl SwitchSide {
     }
 }
 
-/// A chunk given to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
-    /// When.
     pub at: Time,
-    /// Path.
     pub path: usize,
     /// Data offset of its first byte.
     pub offset: u64,
-    /// Payload.
     pub bytes: u32,
-    /// Why this path.
     pub reason: &'static str,
 }
 
@@ -183,7 +158,6 @@ struct PathState {
     stats: PathStats,
 }
 
-/// See the module.
 pub struct DataLevel {
     scheduler: Box<dyn Scheduler>,
     is_redundant: bool,
@@ -268,7 +242,6 @@ impl DataLevel {
         self.send_buffer = bytes;
     }
 
-    /// What the scheduler counts as room.
     pub fn room(&self) -> Room {
         self.room
     }
@@ -284,7 +257,6 @@ impl DataLevel {
         self.stats.wire_switches += u64::from(self.last_on_wire.replace(path).is_some_and(|last| last != path));
     }
 
-    /// The stream ends here.
     pub fn close(&mut self) {
         self.is_fin_due |= !self.chunks.is_closing;
         self.chunks.is_closing = true;
@@ -312,7 +284,6 @@ impl DataLevel {
         self.chunks.next += bytes;
     }
 
-    /// So is the end of the stream.
     pub fn pass_fin(&mut self) {
         self.is_fin_due = false;
     }
@@ -342,7 +313,6 @@ impl DataLevel {
         self.paths[path].copied_to = 0;
     }
 
-    /// Count a failure of `path`.
     pub fn note_failure(&mut self, path: usize) {
         self.paths[path].stats.failures += 1;
     }
@@ -370,7 +340,6 @@ impl DataLevel {
     #[cold]
     pub fn handle_timeout(&mut self, now: Time, longest_rto: Duration) -> bool {
         self.backoff += 1;
-        self.stats.data_timeouts += 1;
         if self.watch >= Watch::Reinjections {
             self.events.push_back(Event::DataTimeout { at: now, una: self.chunks.una });
         }
@@ -395,7 +364,6 @@ impl DataLevel {
     pub fn may_have_more(&self) -> bool {
         self.chunks.has_work() || self.is_redundant || self.is_fin_due || self.may_send_spare()
     }
-    /// Bytes written.
     pub fn written(&self) -> u64 {
         self.chunks.written
     }
@@ -403,7 +371,6 @@ impl DataLevel {
     pub fn una(&self) -> u64 {
         self.chunks.una
     }
-    /// Bytes acknowledged.
     pub fn bytes_acked(&self) -> u64 {
         self.chunks.una.min(self.chunks.written)
     }
@@ -436,15 +403,12 @@ impl DataLevel {
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.scheduler.set_app_parameters(now, parameters);
     }
-    /// The scheduler.
     pub fn scheduler(&self) -> &dyn Scheduler {
         &*self.scheduler
     }
-    /// Counters of the connection.
     pub fn stats(&self) -> &LevelStats {
         &self.stats
     }
-    /// Counters of a path.
     pub fn path_stats(&self, path: usize) -> &PathStats {
         &self.paths[path].stats
     }

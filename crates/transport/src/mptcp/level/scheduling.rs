@@ -161,8 +161,6 @@ impl DataLevel {
             if paths.penalise(now, path) {
                 self.stats.penalisations += 1;
                 self.paths[path].stats.penalties += 1;
-            } else {
-                self.stats.penalties_refused += 1;
             }
         }
         let path = retransmit_on.filter(|&path| head.paths & 1 << path == 0)?;
@@ -265,7 +263,6 @@ fn switch_side(view: &SubflowView) -> SwitchSide {
     SwitchSide { path: view.path, srtt: view.srtt, cwnd: view.cwnd }
 }
 
-/// What the scheduler sees.
 fn context<'a>(
     now: Time,
     subflows: &'a [SubflowView],

@@ -39,15 +39,12 @@ pub struct SubflowView {
     pub is_usable: bool,
     /// To be used only if no other works (MP_PRIO).
     pub is_backup: bool,
-    /// In fast recovery.
     pub is_recovering: bool,
     /// After a timeout, until what was outstanding then is acknowledged (CA_Loss).
     pub is_loss: bool,
     /// No loss, reordering or ECN-Echo is being dealt with (CA_Open).
     pub is_ca_open: bool,
-    /// Smoothed RTT.
     pub srtt: Duration,
-    /// Deviation of the RTT.
     pub rttvar: Duration,
     /// Smallest and largest smoothed RTT so far.
     pub srtt_range: (Duration, Duration),
@@ -55,7 +52,6 @@ pub struct SubflowView {
     pub cwnd: f64,
     /// Slow start threshold in packets.
     pub ssthresh: f64,
-    /// Packets in the network.
     pub in_flight: u32,
     /// Packets handed to the subflow and never sent.
     pub queued: u32,
@@ -65,7 +61,6 @@ pub struct SubflowView {
     pub sized_for: u32,
     /// Rate that its packets are paced at; left out unless the scheduler [reads it](Scheduler::reads_pacing).
     pub paced_at: Option<Rate>,
-    /// Latest delivery rate sample.
     pub delivery_rate: Rate,
     /// Payload bytes of a full segment.
     pub mss: u32,
@@ -127,14 +122,10 @@ pub(super) fn window_rate(cwnd: f64, srtt: Duration) -> f64 {
     cwnd / srtt.as_secs_f64().max(1e-9)
 }
 
-/// The moment of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Now.
     pub now: Time,
-    /// All subflows, in the order of paths.
     pub subflows: &'a [SubflowView],
-    /// Payload bytes of the segment at hand.
     pub segment_bytes: u32,
     /// It was sent on another subflow before.
     pub is_reinjection: bool,
@@ -149,14 +140,12 @@ pub struct Context<'a> {
 /// A scheduler's answer: a path, or wait; and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// Path that takes the segment.
     pub path: Option<usize>,
     /// Why, in few words; traces show it at each switch.
     pub reason: &'static str,
 }
 
 impl Decision {
-    /// Send on `path`.
     pub const fn send(path: usize, reason: &'static str) -> Decision {
         Decision { path: Some(path), reason }
     }
@@ -169,7 +158,6 @@ impl Decision {
 /// What keeps new data back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blockage {
-    /// The peer's window is full.
     ReceiveWindow,
     /// Everything written is given out, and the writer waits for room in the send buffer.
     SendBuffer {
@@ -187,7 +175,6 @@ pub struct Relief {
     pub penalised: u32,
 }
 
-/// What counts as room on a subflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// [`SubflowView::is_eligible`].
@@ -199,9 +186,7 @@ pub enum Room {
     },
 }
 
-/// A packet scheduler.
 pub trait Scheduler: Send {
-    /// Registry name.
     fn name(&self) -> &'static str;
 
     /// Choose a subflow for the segment at hand.
@@ -251,17 +236,13 @@ pub trait Scheduler: Send {
     }
 }
 
-/// What the registry knows of a scheduler.
 pub struct Entry {
-    /// Name.
     pub name: &'static str,
     /// One line for `playpath list scheduler`.
     pub summary: &'static str,
     /// Paper, RFC or file.
     pub reference: &'static str,
-    /// Declared parameters.
     pub params: &'static [ParamSpec],
-    /// A new scheduler.
     pub build: fn(&Params) -> Box<dyn Scheduler>,
 }
 
@@ -270,7 +251,6 @@ pub fn entries() -> &'static [&'static Entry] {
     ENTRIES
 }
 
-/// The entry called `name`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     entries().iter().copied().find(|entry| entry.name == name)
 }
@@ -321,49 +301,5 @@ const STATE_DRIVEN: ParamSpec = ParamSpec::flag(
 );
 
 #[cfg(test)]
-pub(crate) mod testing {
-    use super::*;
-
-    /// A usable subflow with room: `cwnd` packets, nothing in flight.
-    pub fn view(path: usize, srtt_ms: u64, cwnd: f64) -> SubflowView {
-        let srtt = Duration::from_millis(srtt_ms);
-        SubflowView {
-            path,
-            is_usable: true,
-            is_backup: false,
-            is_recovering: false,
-            is_loss: false,
-            is_ca_open: true,
-            srtt,
-            rttvar: Duration::ZERO,
-            srtt_range: (srtt, srtt),
-            cwnd,
-            ssthresh: f64::INFINITY,
-            in_flight: 0,
-            queued: 0,
-            buffered_bytes: 0,
-            sized_for: 10,
-            paced_at: Some(Rate::from_bits_per_sec(1_000_000)),
-            delivery_rate: Rate::default(),
-            mss: 1400,
-            has_segment: false,
-        }
-    }
-
-    pub fn context(subflows: &[SubflowView]) -> Context<'_> {
-        Context {
-            now: Time::from_secs(1),
-            subflows,
-            segment_bytes: 1400,
-            is_reinjection: false,
-            unscheduled_bytes: 1 << 20,
-            window_left: 1 << 20,
-            send_window: 1 << 20,
-        }
-    }
-
-    /// The path that the scheduler chooses.
-    pub fn choice(scheduler: &mut dyn Scheduler, subflows: &[SubflowView]) -> Option<usize> {
-        scheduler.select(&context(subflows)).path
-    }
-}
+#[path = "tests/support.rs"]
+pub(crate) mod testing;

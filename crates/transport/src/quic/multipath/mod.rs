@@ -42,7 +42,6 @@ pub(super) struct Multi {
     is_coupled: bool,
     /// By path, as of the last question.
     views: Vec<SubflowView>,
-    /// Status frames that are to leave.
     status: VecDeque<Frame>,
     /// Packets that a failed path held, not yet given to others.
     owed: u64,
@@ -110,7 +109,6 @@ impl Connection {
     pub fn is_multipath(&self) -> bool {
         self.multi.is_some()
     }
-    /// How many paths it may use.
     pub fn path_count(&self) -> usize {
         self.lanes().count()
     }
@@ -130,7 +128,6 @@ impl Connection {
             Some(_) => self.lane(path).map(Self::stats_of).unwrap_or_default(),
         }
     }
-    /// The control of a path.
     pub fn path_control(&self, path: usize) -> Option<&dyn CongestionControl> {
         self.lane(path).map(|lane| lane.path.control())
     }
@@ -154,7 +151,6 @@ impl Connection {
     pub fn level_stats(&self) -> Option<&LevelStats> {
         self.multi.as_ref().map(|multi| &multi.stats)
     }
-    /// The same of a path.
     pub fn level_stats_of(&self, path: usize) -> Option<&level::PathStats> {
         self.multi.as_ref()?.path_stats.get(path)
     }
@@ -187,7 +183,6 @@ impl Connection {
         true
     }
 
-    /// The same for every path in turn.
     pub(super) fn on_each_path(&mut self, mut act: impl FnMut(&mut Connection)) {
         for id in 0..self.path_count() as u8 {
             self.turn_to(id);
@@ -309,7 +304,6 @@ impl Connection {
         }
     }
 
-    /// A path of several.
     fn lane_mut(&mut self, path: usize) -> Option<&mut Lane> {
         let multi = self.multi.as_mut()?;
         let mut lanes = std::iter::once(&mut self.lane).chain(&mut multi.others);

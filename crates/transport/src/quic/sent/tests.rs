@@ -12,7 +12,8 @@ fn filled(count: u64) -> Scoreboard {
 
 fn lost(board: &mut Scoreboard, now: Time) -> Vec<u64> {
     let delay = Duration::from_millis(90);
-    std::iter::from_fn(|| board.next_lost(now, delay, &Config::default().loss).map(|sent| sent.number)).collect()
+    std::iter::from_fn(|| board.next_lost(now, delay, Config::default().loss.packet_threshold).map(|sent| sent.number))
+        .collect()
 }
 
 fn acknowledged(board: &mut Scoreboard, low: u64, high: u64) -> Vec<u64> {

@@ -7,11 +7,9 @@ use super::Streams;
 use super::halves::{Pending, Stream};
 use playpath_units::Priority;
 
-/// A frame that leaves.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct Chosen {
     pub frame: Frame,
-    /// What it takes of the packet.
     pub bytes: u32,
     /// Stream data that was sent before.
     pub is_again: bool,
@@ -36,7 +34,6 @@ impl Streams {
             _ => self.is_any(Stream::sends),
         }
     }
-    /// Data waits that may be sent.
     pub fn has_data(&self) -> bool {
         self.is_any(|stream, may_send| stream.send.sends_data(may_send))
     }

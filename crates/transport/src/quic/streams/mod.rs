@@ -27,17 +27,11 @@ use table::Table;
 /// A peer broke a rule: the connection closes with this code (RFC 9000 §20.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// FLOW_CONTROL_ERROR.
     FlowControl,
-    /// STREAM_LIMIT_ERROR.
     StreamLimit,
-    /// STREAM_STATE_ERROR.
     StreamState,
-    /// FINAL_SIZE_ERROR.
     FinalSize,
-    /// CRYPTO_BUFFER_EXCEEDED.
     CryptoBuffer,
-    /// PROTOCOL_VIOLATION.
     Protocol,
 }
 
@@ -55,7 +49,6 @@ impl Violation {
     }
 }
 
-/// What arrived for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     Nothing,
@@ -89,7 +82,6 @@ pub(crate) struct Streams {
     read_bytes: u64,
     /// Bytes in order, of all streams, that wait for the reader.
     unread: u64,
-    /// The last write was cut.
     is_write_cut: bool,
 }
 
@@ -244,7 +236,6 @@ impl Streams {
         let send = self.map.get(id).map(|stream| &stream.send);
         send.is_none_or(|send| send.fin_sent && send.buffer.unsent() == 0 && !send.buffer.has_lost())
     }
-    /// Behind the next `bytes` it ends.
     pub fn ends_after(&self, id: u64, bytes: u64) -> bool {
         let receive = self.map.get(id).map(|stream| &stream.receive);
         receive.is_some_and(|receive| receive.final_size == Some(receive.read + bytes))

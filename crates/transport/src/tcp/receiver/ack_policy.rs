@@ -32,16 +32,12 @@ const SACK_RTT_PART: u64 = 20;
 
 #[derive(Debug)]
 pub(crate) struct AckPolicy {
-    /// The rules are Linux's.
     is_linux: bool,
-    /// Longest wait of an ACK.
     delay: Duration,
     mss: u32,
     /// Largest payload seen: the sender's full segment, as far as the receiver knows (Linux `rcv_mss`).
     full_segment: u32,
-    /// An ACK must leave now.
     pub is_due: bool,
-    /// A delayed ACK must leave at this time.
     deadline: Time,
     /// Compressed SACKs must leave at this time.
     sack_deadline: Time,
@@ -87,7 +83,6 @@ impl AckPolicy {
         }
     }
 
-    /// When a delayed ACK must leave.
     pub fn deadline(&self) -> Time {
         self.deadline.min(self.sack_deadline)
     }
@@ -200,7 +195,6 @@ impl AckPolicy {
         (self.has_news, self.is_pushed) = (false, false);
     }
 
-    /// The connection is gone.
     pub fn drop(&mut self) {
         self.is_due = false;
         self.is_pushed = false;

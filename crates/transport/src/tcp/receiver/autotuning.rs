@@ -85,7 +85,6 @@ impl AutoTuning {
         self.rtt
     }
 
-    /// Data arrived.
     pub fn note_arrival(&mut self, now: Time) {
         self.now = now;
     }

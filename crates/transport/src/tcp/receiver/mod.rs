@@ -69,7 +69,6 @@ pub(crate) struct Receiver {
     is_above_open: bool,
 }
 
-/// What a segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
     /// New bytes can be read.
@@ -107,13 +106,11 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN.
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
         self.advertised = self.first_window();
     }
 
-    /// What the SYN tells.
     pub fn first_window(&self) -> u64 {
         self.tuned_window(|tuning| tuning.window(0, 0)).unwrap_or(self.buffer)
     }
@@ -133,7 +130,6 @@ impl Receiver {
     pub fn rtt(&self) -> Duration {
         self.tuning.as_ref().map_or(Duration::ZERO, |tuning| tuning.rtt())
     }
-    /// Next offset expected.
     pub fn next(&self) -> u64 {
         self.reassembly.next()
     }
@@ -141,11 +137,9 @@ impl Receiver {
     pub fn readable(&self) -> u64 {
         self.next().min(self.fin) - self.read
     }
-    /// Bytes handed to the reader.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }
-    /// Segments with payload or FIN received.
     pub fn data_segments(&self) -> u64 {
         self.data_segments
     }
@@ -157,7 +151,6 @@ impl Receiver {
     pub fn is_finished(&self) -> bool {
         self.next() > self.fin
     }
-    /// Bytes held out of order.
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
@@ -169,11 +162,9 @@ impl Receiver {
     pub fn window(&self) -> u64 {
         self.advertised - self.next().min(self.advertised)
     }
-    /// An ACK must leave now.
     pub fn must_ack(&self) -> bool {
         self.ack.is_due
     }
-    /// When a delayed ACK must leave.
     pub fn ack_deadline(&self) -> Time {
         self.ack.deadline()
     }

@@ -6,7 +6,6 @@
 
 /// Ranges kept above a gap. What would make more is as if lost: each costs memory and time, and a peer may make them of single bytes.
 const MOST_RANGES: usize = 1 << 15;
-/// Blocks remembered for reports.
 const REMEMBERED: usize = 4;
 
 #[derive(Debug, Default)]
@@ -28,7 +27,6 @@ struct Unruly {
     dsack: Option<(u64, u64)>,
 }
 
-/// What a range was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
     /// The next bytes, nothing was missing.
@@ -80,7 +78,6 @@ impl Reassembly {
         unruly.dsack.take().into_iter().chain(unruly.recent.into_iter().take(unruly.recent_len))
     }
 
-    /// The range `[start, end)` arrived.
     #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> Placed {
         let (placed, block) = self.place(start, end);

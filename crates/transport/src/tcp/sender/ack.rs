@@ -28,9 +28,7 @@ pub(crate) struct News {
     pub has_dsack: bool,
     /// Packets that left by SND.UNA's advance.
     pub acked: u32,
-    /// Packets newly delivered.
     pub delivered: u32,
-    /// Its SACK blocks had news.
     pub has_sacked: bool,
     /// An original that this ACK delivers was sent before the head was sent last.
     pub is_older_than_head: bool,
@@ -38,7 +36,6 @@ pub(crate) struct News {
     pub original_delivered: bool,
     /// Packets that the peer says came marked.
     pub ce_marked: u32,
-    /// Echoed timestamp.
     pub echo: Option<u32>,
 }
 
@@ -47,7 +44,6 @@ struct Delivery {
     now: Time,
     min_rtt: Duration,
     delivered: u32,
-    /// Sent last among them.
     newest: Option<SentPacket>,
     /// Send times of the first and the last one that was never retransmitted.
     first_clean: Option<Time>,
@@ -131,9 +127,6 @@ impl Sender {
             && segment.payload_len == 0
             && (!opened || self.config.counts_window_updates)
             && !segment.flags.contains(Flags::FIN);
-        if is_duplicate {
-            self.counters.note().dup_acks_received += 1;
-        }
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
         let head_sent_at = self.scoreboard.front().map_or(Time::ZERO, |head| head.sent_at);
         let mut news = News {

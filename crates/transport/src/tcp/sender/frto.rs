@@ -28,14 +28,12 @@ pub(crate) struct Evidence {
     pub can_send_new: bool,
 }
 
-/// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The timeout was spurious: undo it (step 3.b).
     Undo,
     /// Send new data instead of retransmissions on this ACK (step 2.b).
     SendNew,
-    /// Repair as ever.
     Repair,
 }
 

@@ -84,7 +84,6 @@ pub(crate) struct Sender {
     pacer: Pacer,
     group: Group,
     timers: Timers,
-    /// What a timer wants out.
     probe: Option<Probe>,
     /// Data packets sent since the last event.
     burst: u32,
@@ -152,7 +151,6 @@ impl Sender {
     pub fn config(&self) -> &Config {
         &self.config
     }
-    /// What the handshake agreed on.
     pub fn agree(&mut self, features: Features) {
         self.is_settled = false;
         self.features = features;
@@ -182,7 +180,6 @@ impl Sender {
             self.rtt.back_off();
         }
     }
-    /// The handshake took so long.
     pub fn take_handshake_rtt(&mut self, sample: Duration) {
         self.estimate_rtt(sample);
         self.rtt.observe_min(sample);
@@ -213,7 +210,6 @@ impl Sender {
         self.is_settled = false;
         self.scoreboard = Scoreboard::default();
     }
-    /// A segment arrived.
     pub fn on_event(&mut self) {
         self.burst = 0;
     }
@@ -298,7 +294,6 @@ impl Sender {
         self.counters.mishaps().rto_count
     }
 
-    /// The sender's fields of a snapshot.
     pub fn info(&self) -> TcpInfo {
         let min_rtt = self.rtt.min_rtt();
         TcpInfo {
@@ -317,7 +312,6 @@ impl Sender {
             total_retrans: self.counters.mishaps().retransmitted_packets,
             in_flight: self.in_flight(),
             notsent_bytes: self.stream.unsent(),
-            snd_wnd: self.stream.window(),
             rcv_wnd: 0,
             rcv_ooo_bytes: 0,
             ca_state: self.recovery.phase().name(),
@@ -343,11 +337,9 @@ impl Sender {
         }
     }
 
-    /// Windows as the controller has them.
     pub fn windows(&self) -> WindowChange {
         WindowChange { cwnd: self.control.cwnd(), ssthresh: self.control.ssthresh() }
     }
-    /// Set the controller's windows.
     pub fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
         self.is_settled = false;
         let view = self.view(at);

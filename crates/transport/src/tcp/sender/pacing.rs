@@ -28,7 +28,6 @@ pub(crate) struct Pacer {
     open: Open,
 }
 
-/// The burst that is leaving.
 #[derive(Debug, Default)]
 struct Open {
     packets: u32,
@@ -39,7 +38,6 @@ struct Open {
 }
 
 impl Pacer {
-    /// The next packet may leave at this time.
     pub fn next(&self) -> Time {
         self.next
     }

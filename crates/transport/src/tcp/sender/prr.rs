@@ -9,15 +9,11 @@
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    /// RecoverFS.
     recover_fs: u32,
     /// Window at the end of the recovery.
     ssthresh: f64,
-    /// prr_delivered.
     delivered: u32,
-    /// prr_out.
     out: u32,
-    /// Window in force.
     cwnd: u32,
 }
 
@@ -32,7 +28,6 @@ impl Prr {
         self.cwnd
     }
 
-    /// A packet was sent.
     pub fn on_packet_sent(&mut self) {
         self.out += 1;
     }

@@ -13,11 +13,8 @@ use playpath_units::{Duration, Rate, Time};
 
 #[derive(Debug, Default)]
 pub(crate) struct RateEstimator {
-    /// C.delivered.
     delivered: u64,
-    /// C.delivered_time.
     delivered_at: Time,
-    /// C.first_sent_time.
     first_sent_at: Time,
     /// C.app_limited: the sample is limited until this many are delivered; zero: it is not.
     app_limited_until: u64,
@@ -50,7 +47,6 @@ impl RateEstimator {
         }
     }
 
-    /// Packets were delivered.
     pub fn on_delivered(&mut self, now: Time, packets: u32) {
         self.delivered += u64::from(packets);
         self.delivered_at = now;
@@ -59,7 +55,6 @@ impl RateEstimator {
         }
     }
 
-    /// C.delivered.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
@@ -67,11 +62,9 @@ impl RateEstimator {
     pub fn lost(&self) -> u64 {
         self.lost
     }
-    /// Packets were marked lost.
     pub fn on_lost(&mut self, packets: u32) {
         self.lost += u64::from(packets);
     }
-    /// Latest good rate.
     pub fn latest(&self) -> Rate {
         self.latest
     }
@@ -131,7 +124,6 @@ impl RateEstimator {
     }
 }
 
-/// `bytes` over `interval`.
 fn rate_of(bytes: u64, interval: Duration) -> Rate {
     if bytes < 1 << 31 {
         Rate::from_bits_per_sec(bytes * 8_000_000_000 / interval.as_nanos())

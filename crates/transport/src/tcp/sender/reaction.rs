@@ -113,7 +113,6 @@ impl Sender {
         }
     }
 
-    /// What window validation looks at.
     pub(super) fn window_use(&self, now: Time) -> Use {
         Use {
             now,
@@ -269,7 +268,6 @@ impl Sender {
         self.control.on_undo(&view, &Undo { was_rto });
     }
 
-    /// The reordering timer expired.
     fn expire_reordering(&mut self, at: Moment<'_>) {
         if self.detect_losses(at.now) == 0 {
             return;

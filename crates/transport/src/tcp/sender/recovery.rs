@@ -26,7 +26,6 @@ pub(crate) enum Phase {
     Open,
     /// Reduced for ECN-Echo, until the data sent before is acknowledged.
     Cwr,
-    /// Fast recovery.
     Recovery,
     /// After a retransmission timeout.
     Loss,
@@ -45,7 +44,6 @@ impl Phase {
     pub fn is_reducing(self) -> bool {
         matches!(self, Phase::Recovery | Phase::Cwr)
     }
-    /// Losses are being repaired.
     pub fn is_repairing(self) -> bool {
         matches!(self, Phase::Recovery | Phase::Loss)
     }
@@ -60,11 +58,9 @@ pub(crate) enum Step {
     Repair,
     /// The repair after a timeout goes on.
     RepairAll,
-    /// The phase is over.
     Exit,
     /// The phase is over, and this ACK may begin the next (Reno).
     ExitAndWatch,
-    /// The reduction was spurious.
     Undo,
 }
 
@@ -73,7 +69,6 @@ pub(crate) struct Recovery {
     phase: Phase,
     /// Recovery point: SND.NXT when the phase began.
     point: u64,
-    /// Made with the first one.
     episode: Option<Box<Episode>>,
     /// RTOs without progress.
     consecutive_rtos: u32,
@@ -110,7 +105,6 @@ impl Recovery {
     pub fn is_partial(&self, una: u64) -> bool {
         self.phase == Phase::Recovery && una < self.point
     }
-    /// Retransmissions of the episode.
     pub fn retransmitted(&self) -> u32 {
         self.episode.as_ref().map_or(0, |episode| episode.retransmitted)
     }
@@ -128,7 +122,6 @@ impl Recovery {
     pub fn on_progress(&mut self) {
         self.consecutive_rtos = 0;
     }
-    /// A packet is about to leave.
     pub fn on_packet_sent(&mut self) {
         self.is_forced = false;
     }
@@ -224,7 +217,6 @@ impl Recovery {
         self.is_new_data_only = false;
     }
 
-    /// The phase ends.
     pub fn leave(&mut self) {
         self.phase = Phase::Open;
         self.frto = Frto::default();

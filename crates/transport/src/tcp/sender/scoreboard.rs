@@ -18,7 +18,6 @@ use std::collections::VecDeque;
 pub(crate) struct SentPacket {
     /// Stream offset of the first byte.
     pub start: u64,
-    /// When it was sent last.
     pub sent_at: Time,
     /// Packets delivered when it was sent last (draft-cheng P.delivered).
     pub delivered: u64,
@@ -32,21 +31,15 @@ pub(crate) struct SentPacket {
     pub tx_in_flight: u32,
     /// Sequence numbers used.
     pub len: u32,
-    /// See the constants.
     pub flags: u8,
 }
 
-/// The receiver holds it.
 pub(crate) const SACKED: u8 = 1;
-/// Judged lost.
 pub(crate) const LOST: u8 = 2;
-/// A retransmission of it is in flight.
 pub(crate) const RETRANS: u8 = 4;
-/// It was retransmitted at some time.
 pub(crate) const EVER_RETRANS: u8 = 8;
 /// Sent while limited by the application.
 pub(crate) const APP_LIMITED: u8 = 16;
-/// Carries the FIN.
 pub(crate) const FIN: u8 = 32;
 
 impl SentPacket {
@@ -54,11 +47,9 @@ impl SentPacket {
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
-    /// All flags in `mask` are set.
     pub fn is(&self, mask: u8) -> bool {
         self.flags & mask == mask
     }
-    /// Any flag in `mask` is set.
     pub fn any(&self, mask: u8) -> bool {
         self.flags & mask != 0
     }
@@ -113,7 +104,6 @@ impl Scoreboard {
     pub fn lost_out(&self) -> u32 {
         self.lost_out
     }
-    /// Retransmissions in flight.
     pub fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
@@ -142,7 +132,6 @@ impl Scoreboard {
     pub fn sacked_end(&self) -> u64 {
         self.troubles.as_ref().map_or(0, |troubles| troubles.sacked_end).max(self.first)
     }
-    /// The first packet.
     pub fn front(&self) -> Option<&SentPacket> {
         self.packets.front()
     }
@@ -444,7 +433,6 @@ impl Scoreboard {
 /// Answer of the loss detection about one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is lost.
     Lost,
     /// Not known before this time ([`Time::MAX`]: only an ACK can tell).
     Open(Time),

@@ -72,10 +72,6 @@ impl Stream {
     pub fn window_left(&self) -> u64 {
         self.peer_edge.saturating_sub(self.nxt)
     }
-    /// Peer's window.
-    pub fn window(&self) -> u64 {
-        self.peer_edge.saturating_sub(self.una)
-    }
     /// New data waits, and the peer's window takes some.
     pub fn can_send_new(&self) -> bool {
         self.unsent() > 0 && self.peer_edge > self.nxt
@@ -180,7 +176,6 @@ impl Stream {
         Some(Piece { len: len as u32, is_fin: self.is_fin_due() && self.nxt + len == self.written })
     }
 
-    /// A piece leaves.
     pub fn send(&mut self, piece: Piece) {
         self.nxt += u64::from(piece.len) + u64::from(piece.is_fin);
         self.is_fin_sent |= piece.is_fin;

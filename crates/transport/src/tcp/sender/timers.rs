@@ -10,7 +10,6 @@ use playpath_units::{Duration, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Rto,
-    /// Tail loss probe.
     Probe,
     /// A reordering window of RACK ends.
     Reorder,
@@ -111,7 +110,6 @@ impl Timers {
         self.look_again != Time::MAX
     }
 
-    /// Set the retransmission timer.
     #[inline]
     pub fn rearm(&mut self, need: Need) {
         match need {

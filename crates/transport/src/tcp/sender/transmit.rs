@@ -27,7 +27,6 @@ use playpath_units::{Duration, Time};
 pub(crate) enum Probe {
     /// Tail loss probe: new data, else the last packet again.
     TailLoss,
-    /// Zero-window probe.
     Window,
 }
 
@@ -280,7 +279,6 @@ impl Sender {
     #[inline(never)]
     fn send_probe(&mut self, at: Moment<'_>, probe: Probe, out: &mut Outgoing) -> bool {
         if probe == Probe::Window {
-            self.counters.note().window_probes += 1;
             let len = self.stream.unsent().min(self.stream.window_left()).min(u64::from(self.features.mss)) as u32;
             if len > 0 {
                 self.send_new(at, Piece { len, is_fin: false }, out);

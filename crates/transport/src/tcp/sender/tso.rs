@@ -30,7 +30,6 @@ const NEAR: Duration = Duration::from_millis(1);
 /// With this part of the window free nothing is waited for (`tcp_tso_win_divisor`).
 const FREE_PART: f64 = 3.0;
 
-/// The group that is leaving.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     at: Time,
@@ -59,7 +58,6 @@ impl Group {
         *self = Group { at: now, len: 0, most, end: 0, is_new };
     }
 
-    /// One more that ends at `end`.
     fn add(&mut self, end: u64) -> Place {
         self.len += 1;
         self.end = end;

@@ -19,9 +19,7 @@ pub(crate) struct Undo {
     marker: Option<u64>,
     /// Retransmissions of the episode that no DSACK has named.
     unconfirmed: u32,
-    /// Retransmissions of the episode.
     retransmitted: u32,
-    /// TSval of the first one.
     first_timestamp: Option<u32>,
 }
 

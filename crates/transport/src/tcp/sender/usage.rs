@@ -9,7 +9,6 @@ use playpath_units::{Duration, Time};
 pub(crate) struct Usage {
     /// Most packets out in this round.
     max_packets_out: u32,
-    /// The window was full in this round.
     is_full: bool,
     /// A packet left since the last pause.
     has_sent: bool,
@@ -52,7 +51,6 @@ impl Usage {
         true
     }
 
-    /// The window was full in this round.
     pub fn is_full(&self) -> bool {
         self.is_full
     }

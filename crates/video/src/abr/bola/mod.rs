@@ -83,7 +83,6 @@ enum Variant {
     E,
 }
 
-/// gamma · p of Sabre (`-gp`), s.
 const GAMMA_P: f64 = 5.0;
 
 /// Shorter waits are not worth a wake-up, and rounding would repeat them.
@@ -140,7 +139,6 @@ impl Bola {
         }
     }
 
-    /// Sabre's `Bola`, for `dynamic`.
     pub(super) fn plain(osc: bool, finite: bool, initial_kbps: f64) -> Bola {
         Bola { finite, ..Bola::of(if osc { Variant::O } else { Variant::U }, initial_kbps) }
     }

@@ -60,7 +60,6 @@ const PARAMS: &[ParamSpec] = &[
     ParamSpec::number("initial", 1000.0, (0.0, 1e6), "kbit/s", "rate that the first segment may have"),
 ];
 
-/// `bandwidthSafetyFactor`.
 const SAFETY: f64 = 0.9;
 /// Half-lives in s, and `weightDownloadTimeMultiplicationFactor` (0.0015 a millisecond).
 const FAST_SECONDS: f64 = 3.0;
@@ -90,7 +89,6 @@ pub(super) enum Strategy {
     Bola,
 }
 
-/// What can be set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// Registry name that it was asked for by.
@@ -151,7 +149,6 @@ impl Estimate {
         self.kbps().map(|kbps| SAFETY * kbps)
     }
 
-    /// The last sample.
     pub(in crate::abr) fn last_kbps(&self) -> Option<f64> {
         self.last_kbps
     }
@@ -163,7 +160,6 @@ pub(super) struct DashJs {
     settings: Settings,
     estimate: Estimate,
     uses_bola: bool,
-    /// The buffer is empty, in dash.js's sense.
     is_empty: bool,
     bola: Bola,
     history: SwitchHistory,
@@ -199,7 +195,6 @@ impl DashJs {
         self.estimate.kbps()
     }
 
-    /// The buffer level was measured.
     fn see_level(&mut self, level: f64) {
         let threshold = if self.uses_bola { self.settings.switch_off } else { self.settings.switch_on };
         if self.strategy == Strategy::Dynamic {
@@ -387,7 +382,6 @@ impl SwitchHistory {
     }
 }
 
-/// `Math.round`.
 fn round(value: f64) -> f64 {
     (value + 0.5).floor()
 }

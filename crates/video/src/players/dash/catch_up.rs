@@ -26,13 +26,10 @@ pub(super) const LOOK: Duration = Duration::from_millis(250);
 pub enum CatchUp {
     /// Normal speed throughout.
     Off,
-    /// dash.js, its default law.
     DashJs(Range),
     /// LoL+ in dash.js.
     LolPlus(Range),
-    /// hls.js.
     HlsJs(Range),
-    /// Shaka Player.
     Shaka(Range),
 }
 
@@ -41,7 +38,6 @@ pub enum CatchUp {
 pub struct Range {
     /// Slowest.
     pub min_ppm: u32,
-    /// Fastest.
     pub max_ppm: u32,
 }
 
@@ -78,7 +74,6 @@ const HLS_BUFFER: f64 = 1.0;
 const TOLERANCE: f64 = 0.5;
 
 impl CatchUp {
-    /// The speed to play on with.
     pub(super) fn speed(self, seen: &Seen) -> f64 {
         match self {
             CatchUp::Off => 1.0,

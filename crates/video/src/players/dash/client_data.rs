@@ -10,7 +10,6 @@ use crate::abr::PlayState;
 use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
 use playpath_units::{Duration, Time};
 
-/// What a request reported of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReportedBuffer {
     at: Time,
@@ -125,7 +124,6 @@ impl Track {
     }
 }
 
-/// What holds for the whole session.
 fn of_session(at: &Moment) -> Cmcd {
     let config = at.config;
     Cmcd {

@@ -8,7 +8,6 @@ use crate::cmcd::Event;
 use crate::ladder::Ladder;
 use crate::origin::Origin;
 use playpath_units::Duration;
-use std::fmt;
 
 /// What a client does beside its adaptation rule. Defaults: DASH-JS's buffer over one persistent connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +38,6 @@ pub struct DashConfig {
     /// Media at the end of the buffer that the decoder cannot show before more comes: the picture stands still so much earlier, in
     /// the segment before. Of the media's last segment all is shown.
     pub decoder_delay: Duration,
-    /// Whose connections they are.
     pub protocol: Protocol,
     /// How connections are used, for each of video and audio, unless they are shared.
     pub connections: Connections,
@@ -53,7 +51,6 @@ pub struct DashConfig {
     pub origin: Option<Origin>,
     /// What follows when they do not come.
     pub retries: Retries,
-    /// Bytes that HTTP adds.
     pub http: HttpSizes,
     /// Client data sent with each request.
     pub cmcd: CmcdMode,
@@ -67,7 +64,6 @@ pub struct DashConfig {
     pub cmcd_events: Vec<Event>,
     /// Between reports by the clock.
     pub cmcd_interval: Duration,
-    /// Play a live stream.
     pub live: Option<Live>,
     /// Pictures per second; only for the counts of pictures in the log.
     pub pictures_per_second: u32,
@@ -78,7 +74,6 @@ pub struct DashConfig {
 /// How much is buffered at a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// `full_level` at each.
     FullLevel,
     /// More at the highest rung: `usual`, or `long` for media of `long_from` and more (dash.js).
     MoreAtTop {
@@ -86,20 +81,16 @@ pub enum Goal {
         usual: Duration,
         /// At the highest rung of long media.
         long: Duration,
-        /// What is long.
         long_from: Duration,
     },
     /// `full_level`, or as much as fits into `bytes` at the rung's rate, at most `most` (hls.js).
     Bytes {
-        /// Size of the buffer.
         bytes: u64,
-        /// Longest buffer.
         most: Duration,
     },
 }
 
 impl Goal {
-    /// The level at which requests stop.
     pub fn level(self, full_level: Duration, ladder: &Ladder, rung: usize) -> Duration {
         match self {
             Goal::FullLevel => full_level,
@@ -117,13 +108,11 @@ impl Goal {
 /// What a client keeps behind the playhead. A seek to media that is there goes on at once; another one drops everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// So much.
     Keeps(Duration),
     /// All, and a seek drops nothing (hls.js: `backBufferLength` is infinite).
     KeepsAll,
 }
 
-/// Whether there is room for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// When the whole segment fits below the level: it is never exceeded. A segment longer than the level needs an empty place.
@@ -135,13 +124,11 @@ pub enum Room {
 /// When a client looks for room again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// How often.
     pub every: Duration,
     /// Counted from the last arrival; otherwise from the start of the session.
     pub from_arrival: bool,
 }
 
-/// When the rule is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// Once there is room at the rung of the segment before; its answer holds until there is room at the new one.
@@ -202,9 +189,7 @@ fn exoplayer(base: DashConfig) -> DashConfig {
 /// Sizes of what HTTP adds, and of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSizes {
-    /// Request line and headers.
     pub request_header_bytes: u32,
-    /// Status line and headers.
     pub response_header_bytes: u32,
     /// Manifest that is fetched first; 0: none.
     pub manifest_bytes: u64,
@@ -235,7 +220,6 @@ pub struct ServerData {
 /// What the client data says of the buffer, for study of senders that believe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The truth.
     Honest,
     /// Always that it has run dry.
     Empty,
@@ -269,7 +253,6 @@ impl Live {
 /// Low latency: media is had before its segment is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowLatency {
-    /// How.
     pub way: LiveDelivery,
     /// Duration of a piece: a CMAF chunk, a part. Segments are divided evenly into pieces of about this length.
     pub piece: Duration,
@@ -435,57 +418,29 @@ impl DashConfig {
     }
 }
 
-/// What is wrong with the settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// A buffer level is zero or above its bound.
-    Level {
-        /// Which.
-        name: &'static str,
-        /// Its value.
-        value: Duration,
-        /// Largest value allowed.
-        max: Duration,
-    },
-    /// Number of parallel connections.
+    #[error("`{name}` = \"{value}\"; allowed: more than 0 s, at most \"{max}\"")]
+    Level { name: &'static str, value: Duration, max: Duration },
+    #[error("`parallel` = {0}; allowed: 1 to 16 connections")]
     Parallel(u8),
-    /// Connections for no request.
+    #[error("`requests_each` = 0; allowed: 1 or more")]
     RequestsEach,
-    /// Pipelining threshold.
+    #[error("`pipeline_at` = {0}; allowed: 0 to below 1")]
     PipelineAt(f64),
-    /// Low latency together with several responses at once.
+    #[error(
+        "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`"
+    )]
     LowLatency,
-    /// An origin together with several responses at once, or with low latency.
+    #[error(
+        "[origin] needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`, no `low_latency`"
+    )]
     Origin,
-    /// Shared connections together with a use that only those of one's own can have.
+    #[error(
+        "`http` shares connections; allowed beside it: `connections` = \"persistent\", no `pipeline_at`, so none of the clients \
+         dash-js, vlc, vlc-2.1"
+    )]
     Shared,
-    /// Picture rate.
+    #[error("`pictures_per_second` = {0}; allowed: 1 to 1000")]
     PicturesPerSecond(u32),
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConfigError::Level { name, value, max } => {
-                write!(f, "`{name}` = \"{value}\"; allowed: more than 0 s, at most \"{max}\"")
-            }
-            ConfigError::Parallel(n) => write!(f, "`parallel` = {n}; allowed: 1 to 16 connections"),
-            ConfigError::RequestsEach => f.write_str("`requests_each` = 0; allowed: 1 or more"),
-            ConfigError::PipelineAt(share) => write!(f, "`pipeline_at` = {share}; allowed: 0 to below 1"),
-            ConfigError::LowLatency => f.write_str(
-                "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`",
-            ),
-            ConfigError::Shared => f.write_str(
-                "`http` shares connections; allowed beside it: `connections` = \"persistent\", no `pipeline_at`, so none of the \
-                 clients dash-js, vlc, vlc-2.1",
-            ),
-            ConfigError::Origin => f.write_str(
-                "[origin] needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`, no \
-                 `low_latency`",
-            ),
-            ConfigError::PicturesPerSecond(n) => write!(f, "`pictures_per_second` = {n}; allowed: 1 to 1000"),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}

@@ -63,7 +63,6 @@ pub(super) static ENTRY: PlayerEntry = PlayerEntry {
 /// A DASH client. See the module's documentation.
 pub struct DashPlayer {
     config: DashConfig,
-    /// Video first.
     tracks: Vec<Track>,
     playback: Playback,
     io: Io,

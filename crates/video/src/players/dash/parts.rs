@@ -23,20 +23,15 @@ pub(super) struct Parts {
     open: Option<Open>,
 }
 
-/// A segment of which parts are to come.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     segment: usize,
     representation: usize,
-    /// Part that is asked for next.
     next: u32,
-    /// What the parts so far came to.
     so_far: Option<Download>,
 }
 
-/// What to do next.
 pub(super) enum Next {
-    /// Ask for this.
     Order(What),
     /// A segment's first part is listed: the rule is to be asked.
     Choose,
@@ -121,7 +116,6 @@ fn together(first: &Download, then: &Download) -> Download {
     }
 }
 
-/// Bytes of a part.
 pub(super) fn part_bytes(segment_bytes: u64, pieces: Pieces, part: u32) -> u64 {
     piece_end(segment_bytes, pieces.count, part + 1) - piece_end(segment_bytes, pieces.count, part)
 }

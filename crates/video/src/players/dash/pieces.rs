@@ -12,7 +12,6 @@ use playpath_units::{Duration, Time};
 /// What dash.js takes for measurable.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// How a segment is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pieces {
     pub count: u32,
@@ -26,7 +25,6 @@ impl Pieces {
         Pieces { count, each: Duration::from_nanos(segment.as_nanos() / u64::from(count)) }
     }
 
-    /// Media of the first `count` of a segment.
     pub fn media(self, count: u32, segment: Duration) -> Duration {
         if count >= self.count { segment } else { self.each * u64::from(count) }
     }
@@ -36,7 +34,6 @@ impl Pieces {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     pub pieces: Pieces,
-    /// Complete ones.
     pub count: u32,
     began: Option<Time>,
     /// Short ones that are counted together: since when, and their bytes.

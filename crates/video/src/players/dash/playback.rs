@@ -40,10 +40,8 @@ pub(super) struct Playback {
     /// Of it the decoder holds back so much until more comes.
     decoder_delay: Duration,
     media_end: Duration,
-    /// Where in the media the viewer joined.
     joined_at: Duration,
     startup: Duration,
-    /// Stalls that are over.
     stalled: Duration,
     skipped: Duration,
     /// Seeks that are over, and by how much they moved the position.
@@ -93,7 +91,6 @@ impl Playback {
         }
     }
 
-    /// Waits for the target of a seek.
     pub fn is_seeking(&self) -> bool {
         matches!(self.state, State::Seeking(_))
     }
@@ -151,7 +148,6 @@ impl Playback {
         self.speed_ppm
     }
 
-    /// Play on at another speed.
     pub fn set_speed(&mut self, now: Time, ppm: u32, log: &mut EventLog) {
         debug_assert!(ppm > 0, "playback stands still only for lack of data");
         if ppm == self.speed_ppm {

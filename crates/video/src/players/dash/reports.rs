@@ -11,7 +11,6 @@ use crate::cmcd::{Cmcd, Event};
 use crate::{ConnectionId, Delivery, EventKind, ObjectKind, ObjectRef, PlaybackEvent, Request, RequestId};
 use playpath_units::{Duration, Rate, Time};
 
-/// The reports of a session.
 #[derive(Debug, Default)]
 pub(super) struct Reporter {
     /// Entries of the log that were looked at.
@@ -28,7 +27,6 @@ pub(super) struct Reporter {
 pub(super) struct Occasion {
     pub event: Event,
     pub at: Time,
-    /// Of a response that was received.
     pub response: Option<Response>,
 }
 
@@ -89,13 +87,11 @@ impl Reporter {
         self.due.unwrap_or(Time::MAX)
     }
 
-    /// The reports that wait.
     pub fn take(&mut self) -> Vec<Cmcd> {
         std::mem::take(&mut self.waiting)
     }
 }
 
-/// The POST that carries a report.
 pub(super) fn request(cmcd: Cmcd, connection: ConnectionId, id: RequestId, config: &DashConfig) -> Request {
     Request {
         connection,

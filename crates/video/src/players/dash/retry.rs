@@ -19,7 +19,6 @@ pub enum Backoff {
     Linear(Duration),
 }
 
-/// How a client retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
     /// Attempts after the first, for errors.
@@ -28,7 +27,6 @@ pub struct Retries {
     pub timeouts: u32,
     /// Wait before an attempt that follows an error.
     pub delay: Duration,
-    /// How that grows.
     pub backoff: Backoff,
     /// And before one that follows a time-out.
     pub timeout_delay: Duration,
@@ -43,10 +41,8 @@ impl Retries {
         Retries { errors, timeouts: errors, delay, backoff, timeout_delay: delay, timeout, rotates: false }
     }
 
-    /// dash.js.
     pub const DASH_JS: Retries =
         Retries::after_errors(3, Duration::from_secs(1), Backoff::Constant, Duration::from_secs(20));
-    /// hls.js.
     pub const HLS_JS: Retries = Retries {
         timeouts: 4,
         timeout_delay: Duration::ZERO,
@@ -57,7 +53,6 @@ impl Retries {
             Duration::from_secs(10),
         )
     };
-    /// Shaka Player.
     pub const SHAKA: Retries = Retries {
         rotates: true,
         ..Retries::after_errors(
@@ -67,7 +62,6 @@ impl Retries {
             Duration::from_secs(10),
         )
     };
-    /// ExoPlayer.
     pub const EXOPLAYER: Retries = Retries::after_errors(
         3,
         Duration::from_secs(1),

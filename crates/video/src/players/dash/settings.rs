@@ -223,7 +223,6 @@ const EVENTS: Kind = Kind::Form("of ps, bc, t, e, rr, separated by commas, such 
     parse_events(text).map(drop).ok_or_else(String::new)
 });
 
-/// Events that this player has.
 fn parse_events(text: &str) -> Option<Vec<Event>> {
     let has = |event: &Event| {
         let (state, rate, clock) = (Event::PlayState, Event::BitrateChange, Event::Interval);
@@ -260,7 +259,6 @@ pub(crate) fn parse_rates(text: &str) -> Result<Vec<Rate>, String> {
     }
 }
 
-/// The rule that belongs to a client.
 fn own_rule(client: &str) -> &str {
     match client {
         "dash-js" => "dash-js",

@@ -22,7 +22,6 @@ pub(super) struct Track {
     abr: Box<dyn Abr>,
     lines: Lines,
     transfers: Vec<Transfer>,
-    /// Next segment to ask for.
     next_segment: usize,
     /// First segment of what is fetched without a gap.
     began_at: usize,
@@ -136,7 +135,6 @@ impl Track {
         self.lines.close_all(io);
         self.transfers.clear();
     }
-    /// A connection that is established.
     pub fn ready_connection(&self) -> Option<ConnectionId> {
         self.lines.ready()
     }
@@ -250,7 +248,6 @@ impl Track {
         transfer.notify_at = arrivals.next_mark(transfer.total);
     }
 
-    /// The response to `request` is complete.
     pub fn finish(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> Option<Finished> {
         let index = self.transfers.iter().position(|transfer| transfer.request == request)?;
         self.note_first_byte(now, index, at.config, io);
@@ -290,7 +287,6 @@ impl Track {
         Some(Finished { what: transfer.what, download })
     }
 
-    /// A segment is there.
     fn complete(&mut self, download: &Download, request: RequestId, at: &Moment, io: &mut Io) {
         let (now, config) = (at.now, at.config);
         let Download { segment, representation, .. } = *download;
@@ -427,7 +423,6 @@ impl Track {
         at.playback.position(looked_at)
     }
 
-    /// The level as the client knows it.
     fn known_level(&self, at: &Moment) -> Duration {
         self.appended_end().saturating_sub(self.known_position(at))
     }

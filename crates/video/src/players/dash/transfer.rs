@@ -60,7 +60,6 @@ pub(super) struct Transfer {
     pub reports: u32,
     pub level_at_request: Duration,
     pub is_replacement: bool,
-    /// The response is an error's.
     pub is_error: bool,
     /// Until when its first byte must be here.
     pub deadline: Time,
@@ -70,7 +69,6 @@ pub(super) struct Transfer {
     pub arrivals: Option<Arrivals>,
 }
 
-/// What the arrival of bytes led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
     /// Not a request of this track.
@@ -79,11 +77,9 @@ pub(super) enum Arrival {
     Quiet,
     /// First byte, progress report, or enough for the next request.
     Progress,
-    /// The response is complete.
     Complete,
 }
 
-/// A response that is complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Finished {
     pub what: What,

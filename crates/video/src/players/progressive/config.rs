@@ -13,10 +13,8 @@ pub enum Policy {
     Rebuffer,
 }
 
-/// When the clock starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartRule {
-    /// As soon as the cache is full.
     CacheFull,
     /// The cache's length after the first picture is complete.
     FirstFrame,
@@ -39,13 +37,10 @@ pub enum Late {
 /// Settings of a [`ProgressivePlayer`](super::ProgressivePlayer).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgressiveConfig {
-    /// Size of the cache.
     pub buffer: BufferSize,
-    /// How far it reads ahead of the cache.
     pub read_ahead: ReadAhead,
     /// What happens when a picture is late.
     pub policy: Policy,
-    /// When the clock starts.
     pub start: StartRule,
     /// What happens to late pictures (catch-up).
     pub late: Late,
@@ -63,7 +58,6 @@ pub struct ProgressiveConfig {
     pub drop_dependents: bool,
     /// Packet size for buffers in packets: the sender's payload.
     pub packet_bytes: u32,
-    /// Bytes of the request.
     pub request_header_bytes: u32,
     /// Bytes of the response before the body.
     pub response_header_bytes: u32,

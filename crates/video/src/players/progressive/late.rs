@@ -56,7 +56,6 @@ impl References {
         References { interval, late: [Duration::ZERO; 3], index: 0, grown: Duration::ZERO }
     }
 
-    /// A reference stands between two pictures.
     pub fn is_between(&self, before: &Picture, after: &Picture) -> bool {
         let place = |picture: &Picture| picture.presentation.as_nanos() / self.interval.as_nanos();
         place(before) < place(after)

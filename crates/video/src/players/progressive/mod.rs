@@ -91,7 +91,6 @@ enum Phase {
     Ended,
 }
 
-/// Progressive playback of one file.
 pub struct ProgressivePlayer {
     config: ProgressiveConfig,
     media: Arc<Media>,
@@ -118,7 +117,6 @@ pub struct ProgressivePlayer {
 }
 
 impl ProgressivePlayer {
-    /// A player of `media`.
     pub fn new(media: Arc<Media>, config: ProgressiveConfig) -> ProgressivePlayer {
         let cache = config.buffer.resolve(config.packet_bytes);
         ProgressivePlayer {

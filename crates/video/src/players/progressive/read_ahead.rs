@@ -33,9 +33,7 @@ pub enum ReadAhead {
     None,
     /// As VLC 3.
     Vlc,
-    /// As Chromium for a plain file.
     Chromium,
-    /// So much.
     Of(BufferSize),
 }
 

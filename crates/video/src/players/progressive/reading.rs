@@ -8,13 +8,10 @@ use playpath_units::Duration;
 /// Progress in the file, in bytes from its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
-    /// Bytes read.
     pub read: u64,
-    /// The cache has room up to here.
     pub target: u64,
     /// May be read up to here: beyond the cache, if the player reads ahead of it.
     limit: u64,
-    /// How far it reads ahead.
     ahead: Marks,
     /// It is reading up to the upper mark.
     is_refilling: bool,
@@ -96,7 +93,6 @@ impl Reading {
         self.limit = most.max(self.target).min(total);
     }
 
-    /// Bytes that may be read now.
     pub fn may_read(&self) -> u64 {
         self.limit.saturating_sub(self.read)
     }

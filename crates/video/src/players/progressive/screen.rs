@@ -12,7 +12,6 @@ struct Run {
     cause: DiscardCause,
 }
 
-/// Bookkeeping of the display.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     pub log: EventLog,

@@ -1,7 +1,5 @@
 """Players of the kernel world: one file each, one interface, one record schema. A new player is a file and a line here."""
 
-from __future__ import annotations
-
 from playpath.base.errors import unknown_name
 from playpath.real.testbed.players.curl import Curl
 from playpath.real.testbed.players.dashjs import DashJs

@@ -1,16 +1,9 @@
 """What players without a picture share: a transfer as large as the video, or as long as `run.duration`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from playpath.base.engine import number
 from playpath.base.errors import InputError
 from playpath.real.testbed.players.scene import Scene, require
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 BULK = "bulk"
 _ENDLESS = 1 << 36

@@ -10,15 +10,13 @@ came out of order (dash.js fetches some again in a better quality), a player may
 complete: the picture then stops a few frames before the end, for ever. Such a session counts as played, with a warning.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playpath.base.engine import number
 from playpath.real.testbed import media
@@ -28,10 +26,7 @@ from playpath.real.testbed.players.library import Library
 from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.programs import JsonObject
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 _INTERVAL = 0.05
 _SILENCE_S = 20.0

@@ -1,7 +1,5 @@
 """curl: bulk transfer by a plain client, as large as the video or as long as `run.duration`."""
 
-from __future__ import annotations
-
 import json
 import time
 

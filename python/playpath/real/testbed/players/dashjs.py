@@ -3,9 +3,7 @@
 It may jump over gaps; that is turned off, so that a missing segment is a stall.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playpath.base.engine import number
 from playpath.real.testbed.errors import UnsupportedError
@@ -13,10 +11,7 @@ from playpath.real.testbed.players.chromium import InChromium, audio_bps
 from playpath.real.testbed.players.library import Library
 from playpath.real.testbed.players.scene import Scene
 from playpath.real.testbed.signalling import COLLECTOR_PATH
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 LIBRARY = Library(
     title="dash.js",

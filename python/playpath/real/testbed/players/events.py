@@ -1,12 +1,9 @@
 """Playback events of a real player, in the words and with the fields of a record: figures follow from them in the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-if TYPE_CHECKING:
-    from playpath.results.recorded import EventRecord
+from playpath.results.recorded import EventRecord
 
 
 class EventLog:

@@ -1,7 +1,5 @@
 """What following a real player by the lines that it writes takes: its time, new lines, its log."""
 
-from __future__ import annotations
-
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players.events import EventLog
 from playpath.real.testbed.players.scene import Scene, Watch
@@ -13,7 +11,6 @@ class Following:
 
     Parameters
     ----------
-    scene : Scene
     child : Child
         Whose standard error has the lines.
     grace_s : float

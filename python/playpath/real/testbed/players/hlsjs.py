@@ -3,8 +3,6 @@
 As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests and reads no server data.
 """
 
-from __future__ import annotations
-
 from playpath.real.testbed import media
 from playpath.real.testbed.players.chromium import InChromium
 from playpath.real.testbed.players.library import Library

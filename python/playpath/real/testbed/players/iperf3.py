@@ -1,7 +1,5 @@
 """iperf3: bulk transfer from its own server, as long as `run.duration` or the video."""
 
-from __future__ import annotations
-
 import json
 import math
 import time

@@ -1,7 +1,5 @@
 """A player's own script, as npm has it: fetched once, and only the file that is expected."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

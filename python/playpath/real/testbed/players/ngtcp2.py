@@ -1,7 +1,5 @@
 """ngtcp2's client (`gtlsclient`): bulk transfer over HTTP/3, as large as the video or as long as `run.duration`."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

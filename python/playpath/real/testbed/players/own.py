@@ -1,18 +1,12 @@
 """The project's own player: the simulator's code on the wall clock (`playpath-client`). The default: exact and robust."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING
 
 from playpath.real.testbed import programs
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players.scene import Played, Scene, Watch
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 _GRACE_S = 10.0
 

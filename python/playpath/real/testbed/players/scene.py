@@ -1,7 +1,5 @@
 """What every player of the kernel world is given, does and leaves."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil
@@ -9,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
 from playpath.base.engine import number
 from playpath.base.errors import InputError
@@ -18,11 +16,8 @@ from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.carriers import Server
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.processes import Child
-
-if TYPE_CHECKING:
-    from playpath.results.recorded import EventRecord
-    from playpath.scenario import resolved
-
+from playpath.results.recorded import EventRecord
+from playpath.scenario import resolved
 
 _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long is said to hang."""

@@ -14,14 +14,11 @@ scenario says `read_ahead = "vlc"`; the socket's buffer still fills. Of a ladder
 server's log.
 """
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json
 import re
 import time
-from typing import TYPE_CHECKING
 
 from playpath.base.errors import InputError
 from playpath.real.testbed import namespaces
@@ -30,10 +27,7 @@ from playpath.real.testbed.players.following import Following
 from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.real.testbed.processes import Child
 from playpath.real.testbed.server import over_mptcp
-
-if TYPE_CHECKING:
-    from playpath.scenario import resolved
-
+from playpath.scenario import resolved
 
 _PORT = 8090
 _PASSWORD = "playpath"

@@ -20,7 +20,6 @@ use rfc6675::Rfc6675;
 /// DupThresh (RFC 5681 §3.2, RFC 6675 §2, RFC 8985 §6.2 step 4).
 const DUP_THRESH: u32 = 3;
 
-/// The rule in force.
 #[derive(Debug)]
 pub(crate) enum Detector {
     Rack(Rack),
@@ -41,12 +40,10 @@ pub(crate) struct Situation {
     pub duplicates: u32,
 }
 
-/// What a rule found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Packets newly marked lost.
     pub lost: u32,
-    /// The answer may change at this time.
     pub look_again: Time,
 }
 
@@ -118,7 +115,6 @@ impl Detector {
         }
     }
 
-    /// A fast recovery begins.
     pub fn on_recovery(&mut self, nxt: u64) {
         match self {
             Detector::Rfc6675(rule) => rule.on_episode(),

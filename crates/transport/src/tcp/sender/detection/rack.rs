@@ -23,7 +23,6 @@ pub(crate) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq: the packet sent last among the delivered.
     sent_at: Time,
     end: u64,
-    /// RACK.rtt.
     rtt: Duration,
     /// RACK.fack: highest offset delivered.
     fack: u64,
@@ -60,7 +59,6 @@ impl Rack {
         }
     }
 
-    /// A recovery ended.
     pub fn on_recovery_exit(&mut self) {
         if self.persist > 0 {
             self.persist -= 1;

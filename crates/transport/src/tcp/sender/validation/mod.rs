@@ -13,7 +13,6 @@ use playpath_units::{Duration, Time};
 use rfc2861::Rfc2861;
 pub use rfc2861::window_after_idle;
 
-/// The rule in force.
 #[derive(Debug)]
 pub(crate) enum Validator {
     None,
@@ -22,7 +21,6 @@ pub(crate) enum Validator {
     NewCwv(Box<NewCwv>),
 }
 
-/// What the rules look at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub now: Time,
@@ -42,11 +40,9 @@ impl Validator {
         }
     }
 
-    /// Pauses of sending matter.
     pub fn watches_pauses(&self) -> bool {
         matches!(self, Validator::Rfc2861(_))
     }
-    /// ACKs matter.
     pub fn watches_acks(&self) -> bool {
         matches!(self, Validator::NewCwv(_))
     }

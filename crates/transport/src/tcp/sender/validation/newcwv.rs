@@ -37,7 +37,6 @@ pub(crate) struct NewCwv {
     acked: u32,
     /// No recovery is under way.
     is_sampling: bool,
-    /// When the window was last validated.
     validated_at: Time,
     /// Set from a loss in the non-validated phase to the end of its recovery: max(pipeACK, LossFlightSize).
     loss_base: Option<f64>,

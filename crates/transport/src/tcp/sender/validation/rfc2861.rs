@@ -20,7 +20,6 @@ pub(crate) struct Rfc2861 {
     used: u32,
     /// When the window was full last, or judged last, or an ACK came; at first, when sending paused first (Linux snd_cwnd_stamp).
     stamp: Time,
-    /// There is such a time.
     is_stamped: bool,
 }
 

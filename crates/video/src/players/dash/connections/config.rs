@@ -36,7 +36,6 @@ impl Protocol {
     }
 }
 
-/// Use of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Open at the same time, used in turn, each with a segment of its own under way.
@@ -48,11 +47,9 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// One connection for the whole session.
     pub const fn persistent() -> Connections {
         Connections { parallel: 1, requests_each: None, idle_timeout: None }
     }
-    /// A new connection for each request.
     pub const fn per_segment() -> Connections {
         Connections { parallel: 1, requests_each: Some(1), idle_timeout: None }
     }

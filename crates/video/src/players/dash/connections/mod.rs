@@ -50,10 +50,12 @@ impl Io {
 /// How one kind of media sends its requests. Its places are numbered; of shared connections it has one.
 #[derive(Debug)]
 pub(super) enum Lines {
-    /// On connections of its own.
     Own(Pool),
     /// On those that all share, one request at a time.
-    Shared { host: u8, request: Option<RequestId> },
+    Shared {
+        host: u8,
+        request: Option<RequestId>,
+    },
 }
 
 impl Lines {
@@ -110,7 +112,6 @@ impl Lines {
         }
     }
 
-    /// A response is complete.
     pub fn finish_request(&mut self, now: Time, slot: usize, io: &mut Io) {
         match self {
             Lines::Own(pool) => pool.finish_request(now, slot, io),
@@ -129,7 +130,6 @@ impl Lines {
         }
     }
 
-    /// Give up all requests.
     pub fn abandon_all(&mut self, abandoned: impl Iterator<Item = RequestId>, io: &mut Io) {
         match self {
             Lines::Own(pool) => pool.abandon_all(abandoned, io),

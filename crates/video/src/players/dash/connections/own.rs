@@ -12,7 +12,6 @@ struct Slot {
     requests: u32,
     in_flight: u32,
     last_used: Time,
-    /// Requests that wait for the handshake.
     waiting: Vec<Request>,
 }
 
@@ -105,7 +104,6 @@ impl Pool {
         }
     }
 
-    /// A connection that is established.
     pub fn ready(&self) -> Option<ConnectionId> {
         self.slots.iter().filter(|slot| slot.is_ready).find_map(|slot| slot.connection)
     }

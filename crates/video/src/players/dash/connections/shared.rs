@@ -71,7 +71,6 @@ impl Io {
         self.serve_host(now, host);
     }
 
-    /// A connection that is established.
     pub fn ready_shared(&self) -> Option<ConnectionId> {
         self.shared.lines.iter().find(|line| line.is_ready).map(|line| line.connection)
     }
@@ -86,7 +85,6 @@ impl Io {
         true
     }
 
-    /// A response is complete.
     pub(super) fn finish_shared(&mut self, now: Time, request: RequestId) {
         let of_request = |line: &&mut Line| line.under_way.contains(&request);
         let Some(line) = self.shared.lines.iter_mut().find(of_request) else { return };

@@ -9,7 +9,6 @@ use crate::players::dash::transfer::What;
 use playpath_units::{Duration, Time};
 
 impl Track {
-    /// The viewer moved on.
     pub fn handle_seek(&mut self, is_buffered: bool) {
         self.urgent |= !is_buffered;
         self.abr.on_seek(is_buffered);

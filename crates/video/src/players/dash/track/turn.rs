@@ -106,7 +106,6 @@ impl Track {
         self.ladder.start_of(before).max(self.appended_end())
     }
 
-    /// The segment that is asked for next.
     pub(super) fn next_in_turn(&self) -> usize {
         self.retry.map_or(self.next_segment, |(segment, _)| segment)
     }

@@ -1,0 +1,59 @@
+use super::*;
+use crate::testbed::view;
+use crate::{Ack, RateSample};
+
+fn millis(n: u64) -> Time {
+    Time::from_millis(n)
+}
+
+/// An ACK at `now`, of packets that left when `prior` were delivered.
+fn take(control: &mut QuinnBbr, now: Time, prior: u64, acked: u32, newly_lost: u32, in_flight: u32) {
+    let rate = RateSample { prior_delivered: prior, ..RateSample::new(acked, Duration::from_millis(100), 1452) };
+    let event = Ack { delivered: acked, newly_lost, rate: Some(rate), ..Ack::new(acked, 1452) };
+    let view =
+        View { now, delivered: prior + 100, in_flight, min_rtt: Duration::from_millis(100), ..view(prior + 100) };
+    control.on_ack(&view, &event);
+}
+
+/// A packet for the gap between two ACKs, 10 ms: 100/s, of which nothing is forgotten. An ACK of the same moment says nothing.
+#[test]
+fn the_bandwidth_is_a_packet_for_the_smallest_gap() {
+    let mut control = QuinnBbr::new();
+    for now in [0, 10, 10, 60, 110_000] {
+        take(&mut control, millis(now), 0, 2, 0, 20);
+    }
+    assert!((control.max_bw - 100.0).abs() < 1e-9, "{}", control.max_bw);
+}
+
+/// 240 kB, and PROBE_RTT from the first ACK on: three quarters of 1000/s x 100 ms, for 200 ms and until a round trip ends.
+#[test]
+fn begins_with_a_probe_of_the_round_trip() {
+    let mut control = QuinnBbr::new();
+    assert_eq!(control.cwnd(), 165.0);
+    take(&mut control, millis(100), 0, 1, 0, 10);
+    take(&mut control, millis(101), 0, 1, 0, 10);
+    assert_eq!((control.mode, control.cwnd()), (Mode::ProbeRtt, 75.0));
+    take(&mut control, millis(290), 100, 1, 0, 10);
+    assert_eq!(control.mode, Mode::ProbeRtt, "199 ms");
+    take(&mut control, millis(310), 200, 1, 0, 10);
+    assert_eq!(control.mode, Mode::Startup);
+}
+
+/// Of 100 in flight two are acknowledged and three lost: the window stays what was in flight before, so five may leave. The model hears of
+/// the three with the next ACK, and 100 - 3 would be below what was in flight before that. A round trip later each ACK adds what it
+/// acknowledged: 100 - 1 + 4. It ends with an ACK for what left after the last loss.
+#[test]
+fn what_is_lost_is_replaced_at_once() {
+    let mut control = QuinnBbr { mode: Mode::ProbeBw, is_at_full_bw: true, cwnd: 400.0, ..QuinnBbr::new() };
+    (control.max_bw, control.probe_rtt_began) = (1e6, Some(millis(1000)));
+    take(&mut control, millis(1000), 0, 1, 1, 100);
+    take(&mut control, millis(1001), 0, 2, 3, 95);
+    assert_eq!((control.recovery, control.cwnd()), (Recovery::Conservation, 100.0));
+    take(&mut control, millis(1002), 0, 1, 1, 98);
+    assert_eq!(control.cwnd(), 100.0);
+    take(&mut control, millis(1100), 101, 4, 1, 95);
+    assert_eq!((control.recovery, control.cwnd()), (Recovery::Growth, 103.0));
+    take(&mut control, millis(1200), 205, 1, 0, 99);
+    take(&mut control, millis(1300), 310, 1, 0, 99);
+    assert_eq!((control.recovery, control.cwnd()), (Recovery::Open, control.cwnd));
+}
