@@ -77,24 +77,32 @@ fn prague_alone_keeps_the_queue_short() {
 
 /// One to fifty flows of CUBIC and as many of Prague over 100 Mbit/s and 20 ms: the classic queue waits for its target of 15 ms, the
 /// other for less than its step of 1 ms. RFC 9332, 2.1: p_CL = k √p_C with k = 2. Of a p' that swings the mean is less than the root of
-/// the mean of p'², by more the wider it swings: with one pair, whose p_C is 2 in 10 000 or 55 drops, 0.74 to 0.91 of the law over
-/// four seeds; from ten pairs on 4 % (measured over 60 s: 0.99).
+/// the mean of p'², by more the wider it swings: one that swings evenly from nothing has 1/2 and 1/√3, √3/2 of the law, and one pair's
+/// does about that. Of D drops chance takes 1/(2 √D) of √p_C: some 55 in a run (p_C is 2 in 10 000), so that four runs have 0.74 to 0.91,
+/// and together 0.81; three of these deviations are stated. From ten pairs on 4 % (measured over 60 s: 0.99).
 #[test]
 fn delays_and_the_coupling_law_hold_from_two_to_a_hundred_flows() {
-    for (pairs, law, seconds) in [(1, 0.70..1.02, 90), (10, 0.96..1.04, 30), (50, 0.96..1.04, 30)] {
+    for (pairs, seconds, seeds) in [(1, 90, 4), (10, 30, 1), (50, 30, 1)] {
         let group =
             |cc| format!("[[traffic]]\nkind = \"bulk\"\ncc = \"{cc}\"\ncount = {pairs}\nstart_spread = \"1 s\"\n");
         let path = "[[path]]\nname = \"p\"\nrate = \"100 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"dualpi2\"\njitter = \"0.03 ms\"\n";
-        let record =
-            traffic(&format!("{path}{}{}[run]\nduration = \"{seconds} s\"\n", group("cubic"), group("prague")), 1);
-        let down = link(&record, "path.p/down");
-        let (classic, scalable) = (&down.classes["classic"], &down.classes["low_latency"]);
-        let dropped = classic.dropped_packets as f64 / classic.arrived_packets as f64;
-        let marked = scalable.marked_packets as f64 / scalable.sent_packets as f64;
-        assert!(law.contains(&(marked / (2.0 * dropped.sqrt()))), "{pairs}: {dropped} dropped, {marked} marked");
-        assert!((12.5..17.0).contains(&classic.mean_wait_ms.unwrap()), "{pairs}: {classic:?}");
-        assert!(scalable.mean_wait_ms < Some(0.5) && scalable.dropped_packets == 0, "{pairs}: {scalable:?}");
-        assert!(down.utilisation > 0.97, "{pairs}: {}", down.utilisation);
+        let text = format!("{path}{}{}[run]\nduration = \"{seconds} s\"\n", group("cubic"), group("prague"));
+        let [mut drops, mut arrived, mut marks, mut sent] = [0.0; 4];
+        for seed in 1..=seeds {
+            let record = traffic(&text, seed);
+            let down = link(&record, "path.p/down");
+            let (classic, scalable) = (&down.classes["classic"], &down.classes["low_latency"]);
+            drops += classic.dropped_packets as f64;
+            arrived += classic.arrived_packets as f64;
+            marks += scalable.marked_packets as f64;
+            sent += scalable.sent_packets as f64;
+            assert!((12.5..17.0).contains(&classic.mean_wait_ms.unwrap()), "{pairs}: {classic:?}");
+            assert!(scalable.mean_wait_ms < Some(0.5) && scalable.dropped_packets == 0, "{pairs}: {scalable:?}");
+            assert!(down.utilisation > 0.97, "{pairs}: {}", down.utilisation);
+        }
+        let share = marks / sent / (2.0 * (drops / arrived).sqrt());
+        let law = if pairs == 1 { 0.75f64.sqrt() * (1.0 - 1.5 / drops.sqrt())..1.02 } else { 0.96..1.04 };
+        assert!(law.contains(&share), "{pairs}: {share} of the law, {law:?}");
     }
 }
 
