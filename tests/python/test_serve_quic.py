@@ -131,7 +131,7 @@ def test_cases_of_the_interop_runner_with_ngtcp2(
 
 @contextlib.contextmanager
 def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
-    """A NAT before the server: its port, and its outer sockets. Every hundredth datagram from the client leaves by a new one; what comes
+    """A NAT before the server: its port, and its outer sockets. Every thirtieth datagram from the client leaves by a new one; what comes
     back reaches the client by any.
     """
     inner = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -147,7 +147,7 @@ def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
                     inner.sendto(ready.recv(65535), client)
                     continue
                 datagram, client = inner.recvfrom(65535)
-                if count % 100 == 0:
+                if count % 30 == 0:
                     outer.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
                 count += 1
                 outer[-1].sendto(datagram, ("127.0.0.1", port))
@@ -164,7 +164,9 @@ def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
 
 
 def test_a_nat_gives_the_client_other_ports(site: Path, tmp_path: Path) -> None:
-    """gtlsclient's own `--nat-rebinding` never ends a download, not even from ngtcp2's server: it takes nothing from its old port."""
+    """More ports than a session keeps, which once stood still at the seventeenth. gtlsclient's own `--nat-rebinding` never ends a
+    download, not even from ngtcp2's server: it takes nothing from its old port.
+    """
     needs("gtlsclient")
     got = tmp_path / "got"
     got.mkdir()
@@ -172,7 +174,7 @@ def test_a_nat_gives_the_client_other_ports(site: Path, tmp_path: Path) -> None:
     with serving(site), rebinding(int(PORT)) as (port, outer):
         url = f"https://localhost:{PORT}/film.bin"
         subprocess.run([*command, str(port), url], check=True, timeout=60, capture_output=True)
-        assert len(outer) > 2
+        assert len(outer) > 17
     assert (got / "film.bin").read_bytes() == BYTES
 
 

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Bytes of TLS that are kept out of order, as the endpoint keeps them (RFC 9000 §7.5).
 const CRYPTO_BUFFER: u64 = 65_536;
-/// Addresses of one client that are told apart: one that moves more often is not followed.
+/// Addresses of one client that are kept, the latest: a NAT may give it another port every half minute, for hours.
 const MOST_ADDRESSES: usize = 16;
 /// CRYPTO_ERROR: a TLS alert as an error code (RFC 9000 §20.1).
 const CRYPTO_ERROR: u64 = 0x100;
@@ -84,7 +84,7 @@ pub struct Session {
     /// Until it is known whether the client speaks multipath.
     further: Option<Box<Further>>,
     app_parameters: Option<AppParameters>,
-    addresses: Vec<SocketAddr>,
+    addresses: Addresses,
     client: Option<OfClient>,
     has_control: bool,
     /// HTTP/3 above it.
@@ -133,7 +133,7 @@ impl Session {
             app_parameters: None,
             own,
             peer,
-            addresses: Vec::new(),
+            addresses: Addresses::default(),
             client: None,
             has_control: false,
             streams: Streams::default(),
@@ -201,7 +201,10 @@ impl Session {
 
     /// A datagram arrived; its packets are opened in place.
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8], store: &Store) {
-        let Some(from) = self.address(envelope.remote) else { return };
+        let endpoint = &self.endpoint;
+        let is_used =
+            |port| (0..MOST_PATHS).any(|path| endpoint.remote(path).is_some_and(|remote| remote.port == port));
+        let from = self.addresses.number(envelope.remote, is_used);
         let arrival = Arrival { from, ecn: envelope.ecn, bytes: bytes.len() as u32 };
         let path_id = match Header::parse(bytes, self.own.len()) {
             Some(Header::Short { destination, .. }) => self.path_of(&bytes[destination]),
@@ -472,7 +475,7 @@ impl Session {
             self.ids[usize::from(datagram.path_id)].address(datagram.to.port);
             if self.put_datagram(&datagram, out).is_some() {
                 self.qlog.iter_mut().for_each(|log| log.sent(now, &datagram));
-                let remote = *self.addresses.get(usize::from(datagram.to.port))?;
+                let remote = self.addresses.of(datagram.to.port)?;
                 return Some(Envelope { remote, ecn: datagram.ecn });
             }
             out.truncate(start); // it counts as lost
@@ -522,28 +525,51 @@ impl Session {
         )
     }
 
-    /// The endpoint knows addresses by number.
-    fn address(&mut self, remote: SocketAddr) -> Option<Address> {
-        let known = self.addresses.iter().position(|address| *address == remote);
-        let port = match known {
-            Some(port) => port,
-            None if self.addresses.len() == MOST_ADDRESSES => return None,
-            None => {
-                self.addresses.push(remote);
-                self.addresses.len() - 1
-            }
-        };
-        // The same host for the endpoint if it is the same IP address: another port alone is a NAT's doing (RFC 9000 §9.4).
-        let host = self.addresses.iter().position(|address| address.ip() == remote.ip())?;
-        Some(Address { host: host as u16, port: port as u16 })
-    }
-
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.addresses.first().copied()
+        self.addresses.first
     }
 
     pub fn remote_of(&self, path: usize) -> Option<SocketAddr> {
-        self.addresses.get(usize::from(self.endpoint.remote(path)?.port)).copied()
+        self.addresses.of(self.endpoint.remote(path)?.port)
+    }
+}
+
+/// The client's addresses, by the numbers under which the endpoint knows them: of a host, and of an address of it. What is forgotten
+/// comes again under another number, as what it is: an address that nobody has validated.
+#[derive(Default)]
+struct Addresses {
+    first: Option<SocketAddr>,
+    /// The latest ones, heard last at the end.
+    kept: Vec<(Address, SocketAddr)>,
+    /// What the next host and the next address are called.
+    next: (u16, u16),
+}
+
+impl Addresses {
+    /// The same host if it is the same IP address: another port alone is a NAT's doing (RFC 9000 §9.4). `is_used`: a path leads there.
+    fn number(&mut self, remote: SocketAddr, is_used: impl Fn(u16) -> bool) -> Address {
+        self.first = self.first.or(Some(remote));
+        if let Some(place) = self.kept.iter().rposition(|(_, known)| *known == remote) {
+            self.kept[place..].rotate_left(1);
+            return self.kept[self.kept.len() - 1].0;
+        }
+        if self.kept.len() == MOST_ADDRESSES {
+            let oldest = self.kept.iter().position(|(address, _)| !is_used(address.port)).unwrap_or(0);
+            self.kept.remove(oldest);
+        }
+        let host = self.kept.iter().find(|(_, known)| known.ip() == remote.ip()).map(|(address, _)| address.host);
+        let host = host.unwrap_or_else(|| {
+            self.next.0 = self.next.0.wrapping_add(1);
+            self.next.0.wrapping_sub(1)
+        });
+        let address = Address { host, port: self.next.1 };
+        self.next.1 = self.next.1.wrapping_add(1);
+        self.kept.push((address, remote));
+        address
+    }
+
+    fn of(&self, port: u16) -> Option<SocketAddr> {
+        self.kept.iter().rfind(|(address, _)| address.port == port).map(|(_, remote)| *remote)
     }
 }
 
