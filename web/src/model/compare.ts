@@ -36,7 +36,7 @@ export class Comparison {
   progress: Progress;
   isOver = false;
   private withdrawal = new AbortController();
-  private isJudging = false;
+  private looking: Promise<void> | null = null;
 
   constructor(
     readonly prepared: Prepared,
@@ -81,20 +81,18 @@ export class Comparison {
     void this.judge().catch(() => undefined); // The last look, which `run` awaits, tells of errors.
   }
 
-  /** Judges the whole seeds, if there are more of them than last time; one look at a time. */
-  private async judge(): Promise<void> {
-    if (this.isJudging) return;
-    const { values, seeds } = columns(this.records);
-    if (seeds === this.seeds) return;
-    this.isJudging = true;
-    try {
+  /** Judges the whole seeds until there are no more of them than last time; one look at a time, and who asks meanwhile waits for it. */
+  private judge(): Promise<void> {
+    return (this.looking ??= this.look().finally(() => (this.looking = null)));
+  }
+
+  private async look(): Promise<void> {
+    for (let found = columns(this.records); found.seeds !== this.seeds; found = columns(this.records)) {
       const { choices, resolved: { video, verdict } } = this.prepared;
-      this.judged = await this.pools.desk.ask("judge", { values, hasVideo: video !== null, prefer: verdict?.prefer ?? "range", choices }, this.withdrawal.signal);
-      this.seeds = seeds;
+      const question = { values: found.values, hasVideo: video !== null, prefer: verdict?.prefer ?? "range", choices };
+      this.judged = await this.pools.desk.ask("judge", question, this.withdrawal.signal);
+      this.seeds = found.seeds;
       this.onChange();
-    } finally {
-      this.isJudging = false;
     }
-    await this.judge();
   }
 }
