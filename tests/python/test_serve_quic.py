@@ -131,7 +131,7 @@ def test_cases_of_the_interop_runner_with_ngtcp2(
 
 @contextlib.contextmanager
 def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
-    """A NAT before the server: its port, and its outer sockets. Every thirtieth datagram from the client leaves by a new one; what comes
+    """A NAT before the server: its port, and its outer sockets. Every tenth datagram from the client leaves by a new one; what comes
     back reaches the client by any.
     """
     inner = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -147,7 +147,7 @@ def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
                     inner.sendto(ready.recv(65535), client)
                     continue
                 datagram, client = inner.recvfrom(65535)
-                if count % 30 == 0:
+                if count % 10 == 0:
                     outer.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
                 count += 1
                 outer[-1].sendto(datagram, ("127.0.0.1", port))
