@@ -5,6 +5,7 @@
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
 use crate::incoming::Incoming;
+use crate::quic::addresses::Addresses;
 use crate::quic::ids::{self, Ids};
 use crate::quic::keys::{Keyring, MOST_PATHS, Place};
 use crate::quic::streams::Streams;
@@ -16,7 +17,7 @@ use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, OfS
 use playpath_transport::mptcp::scheduler::Scheduler;
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
-use playpath_transport::quic::packet::{Address, Datagram, Frame, FrameList, Kind, Packet, Space};
+use playpath_transport::quic::packet::{Datagram, Frame, FrameList, Kind, Packet, Space};
 use playpath_transport::quic::qlog::Qlog;
 use playpath_transport::quic::receiving::Arrival;
 use playpath_units::Time;
@@ -28,8 +29,6 @@ use std::sync::Arc;
 
 /// Bytes of TLS that are kept out of order, as the endpoint keeps them (RFC 9000 §7.5).
 const CRYPTO_BUFFER: u64 = 65_536;
-/// Addresses of one client that are kept, the latest: a NAT may give it another port every half minute, for hours.
-const MOST_ADDRESSES: usize = 16;
 /// CRYPTO_ERROR: a TLS alert as an error code (RFC 9000 §20.1).
 const CRYPTO_ERROR: u64 = 0x100;
 
@@ -201,10 +200,7 @@ impl Session {
 
     /// A datagram arrived; its packets are opened in place.
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8], store: &Store) {
-        let endpoint = &self.endpoint;
-        let is_used =
-            |port| (0..MOST_PATHS).any(|path| endpoint.remote(path).is_some_and(|remote| remote.port == port));
-        let from = self.addresses.number(envelope.remote, is_used);
+        let from = self.addresses.known(envelope.remote);
         let arrival = Arrival { from, ecn: envelope.ecn, bytes: bytes.len() as u32 };
         let path_id = match Header::parse(bytes, self.own.len()) {
             Some(Header::Short { destination, .. }) => self.path_of(&bytes[destination]),
@@ -227,7 +223,7 @@ impl Session {
             self.ids.iter_mut().for_each(|ids| ids.arrive(&packet[destination.clone()]));
             at += end;
             if self.endpoint.opens(kind) {
-                self.handle_packet(now, Place { kind, path_id }, packet, number_at, arrival);
+                self.handle_packet(now, Place { kind, path_id }, packet, number_at, (envelope.remote, arrival));
             }
         }
         self.serve(now, store);
@@ -238,9 +234,20 @@ impl Session {
         self.ids.iter().position(|ids| ids.owns(destination)).unwrap_or(0) as u8
     }
 
-    fn handle_packet(&mut self, now: Time, place: Place, packet: &mut [u8], number_at: usize, arrival: Arrival) {
+    fn handle_packet(
+        &mut self,
+        now: Time,
+        place: Place,
+        packet: &mut [u8],
+        number_at: usize,
+        came: (SocketAddr, Arrival),
+    ) {
         let Some(clear) = self.keys.open(place, packet, number_at) else { return };
         let Place { kind, path_id } = place;
+        let (endpoint, (remote, arrival)) = (&self.endpoint, came);
+        let is_used = |port| (0..MOST_PATHS).any(|path| endpoint.remote(path).is_some_and(|to| to.port == port));
+        let Some(from) = self.addresses.heard(remote, is_used) else { return };
+        let arrival = Arrival { from, ..arrival };
         if path_id > 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;
         }
@@ -473,9 +480,10 @@ impl Session {
             let datagram = self.endpoint.poll_transmit(now)?;
             let start = out.len();
             self.ids[usize::from(datagram.path_id)].address(datagram.to.port);
-            if self.put_datagram(&datagram, out).is_some() {
+            if let Some(remote) = self.addresses.of(datagram.to.port)
+                && self.put_datagram(&datagram, out).is_some()
+            {
                 self.qlog.iter_mut().for_each(|log| log.sent(now, &datagram));
-                let remote = self.addresses.of(datagram.to.port)?;
                 return Some(Envelope { remote, ecn: datagram.ecn });
             }
             out.truncate(start); // it counts as lost
@@ -526,50 +534,11 @@ impl Session {
     }
 
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.addresses.first
+        self.addresses.first()
     }
 
     pub fn remote_of(&self, path: usize) -> Option<SocketAddr> {
         self.addresses.of(self.endpoint.remote(path)?.port)
-    }
-}
-
-/// The client's addresses, by the numbers under which the endpoint knows them: of a host, and of an address of it. What is forgotten
-/// comes again under another number, as what it is: an address that nobody has validated.
-#[derive(Default)]
-struct Addresses {
-    first: Option<SocketAddr>,
-    /// The latest ones, heard last at the end.
-    kept: Vec<(Address, SocketAddr)>,
-    /// What the next host and the next address are called.
-    next: (u16, u16),
-}
-
-impl Addresses {
-    /// The same host if it is the same IP address: another port alone is a NAT's doing (RFC 9000 §9.4). `is_used`: a path leads there.
-    fn number(&mut self, remote: SocketAddr, is_used: impl Fn(u16) -> bool) -> Address {
-        self.first = self.first.or(Some(remote));
-        if let Some(place) = self.kept.iter().rposition(|(_, known)| *known == remote) {
-            self.kept[place..].rotate_left(1);
-            return self.kept[self.kept.len() - 1].0;
-        }
-        if self.kept.len() == MOST_ADDRESSES {
-            let oldest = self.kept.iter().position(|(address, _)| !is_used(address.port)).unwrap_or(0);
-            self.kept.remove(oldest);
-        }
-        let host = self.kept.iter().find(|(_, known)| known.ip() == remote.ip()).map(|(address, _)| address.host);
-        let host = host.unwrap_or_else(|| {
-            self.next.0 = self.next.0.wrapping_add(1);
-            self.next.0.wrapping_sub(1)
-        });
-        let address = Address { host, port: self.next.1 };
-        self.next.1 = self.next.1.wrapping_add(1);
-        self.kept.push((address, remote));
-        address
-    }
-
-    fn of(&self, port: u16) -> Option<SocketAddr> {
-        self.kept.iter().rfind(|(address, _)| address.port == port).map(|(_, remote)| *remote)
     }
 }
 
