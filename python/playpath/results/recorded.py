@@ -1,9 +1,5 @@
-"""Types alone: type checkers read `recorded.pyi`, which the build makes (`tools/typed_forms.py`). At run time each is a dict."""
+"""Types alone, in `recorded.pyi`."""
 
-from typing import Any
+from playpath.base.typed import at_run_time
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return dict
+__getattr__ = at_run_time
