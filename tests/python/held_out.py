@@ -22,24 +22,13 @@ EVERY = 5
 
 def main(folder: Path, sender: str) -> None:
     """How many of the held-out times lie in the 90 % intervals, over all and over the median session."""
-    asked, inside, total, shares = Asked(), 0.0, 0, []
+    asked, inside, total, shares = Asked((sender,)), 0.0, 0, []
     how, names = Reading("", {}, GroupColumns()), Names.of_run(True)
     for one in sessions(sorted(folder.glob("*.csv")), "auto", how, names, Faults()):
         out = list(range(EVERY - 1, len(one.transfers), EVERY))
         if len(out) < 2:
             continue
-        question = {
-            "transfers": one.transfers,
-            "senders": [sender],
-            "initial_window": asked.initial_window,
-            "restarts_after_idle": asked.restarts_after_idle,
-            "step_s": asked.step_s,
-            "draws": asked.draws,
-            "kept": asked.kept,
-            "seed": asked.seed,
-            "retransmitted": one.retransmitted,
-            "held_out": out,
-        }
+        question = asked.question(one) | {"held_out": out}
         found = engine.infer(question)
         share = found["replay"]["held"]
         inside, total = inside + share * len(out), total + len(out)

@@ -157,6 +157,15 @@ class Decision:
         first, last = self.places[sender]
         return str(first) if first == last else f"{first}–{last}"
 
+    def standing(self, sender: str) -> str:
+        """How another sender stands, for tables: "alike", "undecided", "worse", or "worse than" who beat it where that is not the best."""
+        if sender in self.tied:
+            return "alike"
+        if sender in self.open:
+            return "undecided"
+        other = self.against[sender]
+        return "worse" if other == self.ranking[0] else f"worse than {other}"
+
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         criteria = {sender: [dict(judged.__dict__) for judged in found] for sender, found in self.criteria.items()}

@@ -99,6 +99,20 @@ class Asked:
     kept: int = 4
     seed: int = 1
 
+    def question(self, session: Session) -> dict[str, Any]:
+        """What the engine is asked of a session."""
+        return {
+            "transfers": session.transfers,
+            "senders": list(self.senders),
+            "initial_window": self.initial_window,
+            "restarts_after_idle": self.restarts_after_idle,
+            "step_s": self.step_s,
+            "draws": self.draws,
+            "kept": self.kept,
+            "seed": self.seed,
+            "retransmitted": session.retransmitted,
+        }
+
 
 @dataclass
 class Inferred:
@@ -235,17 +249,7 @@ def _named(session: Session, tally: _Tally) -> Session:
 
 
 def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -> dict[str, Any]:
-    question: dict[str, Any] = {
-        "transfers": session.transfers,
-        "senders": list(asked.senders),
-        "initial_window": asked.initial_window,
-        "restarts_after_idle": asked.restarts_after_idle,
-        "step_s": asked.step_s,
-        "draws": asked.draws,
-        "kept": asked.kept,
-        "seed": asked.seed,
-        "retransmitted": session.retransmitted,
-    }
+    question = asked.question(session)
     key = json.dumps([question, is_checked])
     known = answered.of(key)
     if known is not None:

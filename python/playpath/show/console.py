@@ -259,13 +259,13 @@ def _differences(result: Comparison) -> Table:
 
 def _difference_cells(result: Comparison, sender: str) -> list[str]:
     decision = result.decision
+    word = plain(decision.standing(sender))
     if sender in decision.tied:
-        return ["all", "", "", "", "alike"]
-    name, other = decision.deciding[sender], decision.against[sender]
-    word = "[yellow]undecided[/yellow]" if sender in decision.open else "worse"
-    if other != decision.ranking[0]:
-        word += f" than {plain(other)}"
-    found = result.ranker.difference(sender, other, name)
+        return ["all", "", "", "", word]
+    if sender in decision.open:
+        word = f"[yellow]{word}[/yellow]"
+    name = decision.deciding[sender]
+    found = result.ranker.difference(sender, decision.against[sender], name)
     if found is None:
         return [metric(name).label, "–", "–", "–", word]
     more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []

@@ -102,13 +102,10 @@ def against_best(result: Comparison, sender: str) -> str:
     decision = result.decision
     if sender == decision.ranking[0]:
         return "best" if decision.is_decided else "leads"
+    word = decision.standing(sender)
     if sender in decision.tied:
-        return "alike"
-    other = decision.against[sender]
-    found = result.ranker.difference(sender, other, decision.deciding[sender])
-    word = (
-        "undecided" if sender in decision.open else "worse" if other == decision.ranking[0] else f"worse than {other}"
-    )
+        return word
+    found = result.ranker.difference(sender, decision.against[sender], decision.deciding[sender])
     if found is None:
         return word
     more = f"; about {format_more_runs(found.more_runs)}" if word == "undecided" and found.more_runs else ""
