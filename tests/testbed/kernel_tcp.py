@@ -578,9 +578,14 @@ def outcome(file: Path, attempts: int = 3) -> str:
     """Of a script in a process of its own: "" if it holds, else what differs. Several attempts, for time is real here."""
     words = ""
     for _ in range(attempts):
-        done = subprocess.run(
-            [sys.executable, __file__, "--play", str(file)], capture_output=True, text=True, timeout=120
-        )
+        try:
+            done = subprocess.run(
+                [sys.executable, __file__, "--play", str(file)], capture_output=True, text=True, timeout=120
+            )
+        except OSError as error:  # a machine may refuse to start a process for a moment: says nothing about the script
+            words = f"not started: {error}"
+            time.sleep(1)
+            continue
         words = done.stdout.strip() or done.stderr.strip()
         if not words or words.startswith("cannot be set"):
             break

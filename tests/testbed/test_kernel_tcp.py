@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import kernel_tcp
 import pytest
@@ -55,3 +56,20 @@ def test_what_the_kernel_cannot_be_set_to_is_named(tmp_path: Path) -> None:
     file = tmp_path / "vegas.pkt"
     file.write_text("config linux cc=vegas\n")
     assert kernel_tcp.outcome(file) == "cannot be set: cc=vegas"
+
+
+def test_a_process_that_does_not_start_is_an_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "vegas.pkt"
+    file.write_text("config linux cc=vegas\n")
+    starts, start = [], kernel_tcp.subprocess.run
+
+    def refused_once(*words: Any, **settings: Any) -> Any:
+        starts.append(words)
+        if len(starts) == 1:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return start(*words, **settings)
+
+    monkeypatch.setattr(kernel_tcp.subprocess, "run", refused_once)
+    assert kernel_tcp.outcome(file) == "cannot be set: cc=vegas"
+    starts.clear()
+    assert kernel_tcp.outcome(file, attempts=1) == "not started: [Errno 11] Resource temporarily unavailable"
