@@ -113,14 +113,10 @@ def combinations(resolved: ResolvedDocument, axes: Mapping[str, Sequence[Any]]) 
 def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
     """Parse, override and validate a scenario; every default written out.
 
-    Parameters
-    ----------
-    text : str
-        TOML, or JSON if it starts with `{`.
-    base_dir : str
-        Folder that relative file names in the scenario start from.
-    overrides : mapping
-        `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
+    Args:
+        text: TOML, or JSON if it starts with `{`.
+        base_dir: Folder that relative file names in the scenario start from.
+        overrides: `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
     """
     try:
         resolved: ResolvedDocument = json.loads(

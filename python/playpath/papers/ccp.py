@@ -20,8 +20,6 @@ BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 class SetUp:
     """What the paper leaves unstated; studies/ccp.toml has the reasons.
 
-    Attributes
-    ----------
     loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
         Of the wireless hop and the client.
     kp, kd : float

@@ -15,18 +15,13 @@ from playpath.results.comparison import format_summary
 
 @dataclass(frozen=True)
 class Scene:
-    """A ranked scene.
-
-    Attributes
-    ----------
-    says : str
-        The verdict in sentences.
-    """
+    """A ranked scene."""
 
     name: str
     ranker: Ranker
     decision: Decision
     says: str
+    """The verdict in sentences."""
 
     @property
     def best(self) -> str:

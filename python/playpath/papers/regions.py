@@ -44,19 +44,13 @@ class Condition:
 
 @dataclass(frozen=True)
 class Region:
-    """A box.
-
-    Attributes
-    ----------
-    conditions : sequence of Condition
-        All of them hold inside; empty if no box was found.
-    inside, outside : tuple of int
-        Points with the claim, and points.
-    """
+    """A box."""
 
     conditions: Sequence[Condition]
+    """All of them hold inside; empty if no box was found."""
     inside: tuple[int, int]
     outside: tuple[int, int]
+    """`inside` and `outside`: points with the claim, and points."""
 
     def has(self, settings: Settings) -> bool:
         """Whether a set lies inside."""

@@ -19,20 +19,14 @@ PARAMETER, VALUE = "parameter", "value"
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The swept parameters of a study.
-
-    Attributes
-    ----------
-    verdicts : dict
-        (knob, value) → claim id → verdict.
-    seeds : int
-        Trials of each case.
-    """
+    """The swept parameters of a study."""
 
     study: Study
     ran: Ran
     verdicts: Mapping[tuple[str, Any], Mapping[str, Verdict]]
+    """(knob, value) → claim id → verdict."""
     seeds: int
+    """Trials of each case."""
 
     @property
     def interrupted(self) -> bool:

@@ -24,16 +24,11 @@ SEEDS = 2
 
 @dataclass(frozen=True)
 class SideBySide:
-    """What both worlds gave.
-
-    Attributes
-    ----------
-    ran : mapping
-        World → what was run there; the simulator beside itself is `sim again`.
-    """
+    """What both worlds gave."""
 
     study: Study
     ran: Mapping[str, Ran]
+    """World → what was run there; the simulator beside itself is `sim again`."""
     seeds: int
 
     @property

@@ -49,33 +49,22 @@ _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 
 @dataclass(frozen=True)
 class PopulationResult(Tabular):
-    """The result of a population.
-
-    Attributes
-    ----------
-    population : Population
-    table : polars.DataFrame
-        A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
-        but for those that have left a race: they have the first ones.
-    paths : polars.DataFrame
-        A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`.
-    failed : polars.DataFrame
-        Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody.
-    interrupted : bool
-        Ctrl-C came before all paths were finished.
-    looks : list of int
-        Numbers of paths at which `until_decided` looked whether the best is decided; empty without it.
-    most : int or None
-        The paths at which it gives up, fixed before the start; None without it.
-    """
+    """The result of a population."""
 
     population: Population
     table: pl.DataFrame
+    """A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
+    but for those that have left a race: they have the first ones."""
     paths: pl.DataFrame
+    """A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`."""
     failed: pl.DataFrame
+    """Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody."""
     interrupted: bool = False
+    """Ctrl-C came before all paths were finished."""
     looks: Sequence[int] = ()
+    """Numbers of paths at which `until_decided` looked whether the best is decided; empty without it."""
     most: int | None = None
+    """The paths at which it gives up, fixed before the start; None without it."""
 
     @property
     def name(self) -> str:

@@ -21,16 +21,11 @@ _SHOWN = ("rate_mbps", "rtt_ms", "loss_percent")
 
 @dataclass(frozen=True)
 class Inspection:
-    """A population, as understood.
-
-    Attributes
-    ----------
-    paths : polars.DataFrame
-        A row for each path; see `playpath.population.paths`.
-    """
+    """A population, as understood."""
 
     population: Population
     paths: pl.DataFrame
+    """A row for each path; see `playpath.population.paths`."""
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Quantiles over paths of what differs between them."""

@@ -16,15 +16,10 @@ EVERYONE = "all"
 
 @dataclass(frozen=True)
 class Names:
-    """Names for the viewers of one run. The key is kept nowhere, so that nobody can try addresses until the hash is met.
-
-    Attributes
-    ----------
-    key : bytes or None
-        None: names are kept.
-    """
+    """Names for the viewers of one run. The key is kept nowhere, so that nobody can try addresses until the hash is met."""
 
     key: bytes | None
+    """None: names are kept."""
 
     @classmethod
     def of_run(cls, keep_names: bool) -> Names:

@@ -35,31 +35,22 @@ _WIDE = 2.0
 
 @dataclass(frozen=True)
 class Replay:
-    """Today, played again.
-
-    Attributes
-    ----------
-    sessions, slower, faster, unexplained : int
-        Sessions in all; those whose replay takes too long, too short; those with transfers that fit no rate.
-    ratio : float
-        Median over sessions of replayed over logged time.
-    held : float
-        Median share of a session's times inside the replay's 90 % interval.
-    width : float
-        Median over sessions of 95 % over 5 % of the rate.
-    likelier : str
-        A sender that explains the sessions far better than the one that was named; empty: none does.
-    """
+    """Today, played again."""
 
     sessions: int
     slower: int
     faster: int
     unexplained: int
+    """Of `sessions` those whose replay takes too long, too short; those with transfers that fit no rate."""
     failed: int
     ratio: float
+    """Median over sessions of replayed over logged time."""
     held: float
+    """Median share of a session's times inside the replay's 90 % interval."""
     width: float
+    """Median over sessions of 95 % over 5 % of the rate."""
     likelier: str = ""
+    """A sender that explains the sessions far better than the one that was named; empty: none does."""
 
     @property
     def is_reproduced(self) -> bool:

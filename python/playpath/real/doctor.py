@@ -22,23 +22,16 @@ _CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
-
-    Attributes
-    ----------
-    area : str
-        What it is needed for.
-    detail : str
-        What was found.
-    remedy : str
-        One line, empty when it is there.
-    """
+    """One thing that was looked at."""
 
     area: str
+    """What it is needed for."""
     name: str
     is_there: bool
     detail: str
+    """What was found."""
     remedy: str
+    """One line, empty when it is there."""
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""

@@ -62,29 +62,20 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class MetricTwin:
-    """One metric of one sender in both worlds.
-
-    Attributes
-    ----------
-    sender, metric : str
-        Where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`.
-    sim, kernel : Summary or None
-        Means and intervals in each world; None without a value.
-    mean : float or None
-        Kernel minus simulator, over the seeds that both have.
-    ci95 : tuple of float or None
-        Student t interval of `mean`; None for fewer than two seeds.
-    margin : float
-        The largest difference that counts as alike.
-    """
+    """One metric of one sender in both worlds."""
 
     sender: str
     metric: str
+    """`sender` and `metric`: where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`."""
     sim: stats.Summary | None
     kernel: stats.Summary | None
+    """`sim` and `kernel`: means and intervals in each world; None without a value."""
     mean: float | None
+    """Kernel minus simulator, over the seeds that both have."""
     ci95: tuple[float, float] | None
+    """Student t interval of `mean`; None for fewer than two seeds."""
     margin: float
+    """The largest difference that counts as alike."""
     verdict: Verdict
 
     def to_dict(self) -> dict[str, object]:
@@ -131,22 +122,15 @@ def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
 
 @dataclass(frozen=True)
 class Twin:
-    """The result of `playpath twin`.
-
-    Attributes
-    ----------
-    sim, kernel : Comparison
-        The same senders and seeds in each world.
-    left_out : dict of str to str
-        Senders that the kernel world does not have, and why.
-    interrupted : bool
-        Ctrl-C came before all kernel sessions were done.
-    """
+    """The result of `playpath twin`."""
 
     sim: Comparison
     kernel: Comparison
+    """`sim` and `kernel`: the same senders and seeds in each world."""
     left_out: Mapping[str, str]
+    """Senders that the kernel world does not have, and why."""
     interrupted: bool = False
+    """Ctrl-C came before all kernel sessions were done."""
 
     def __repr__(self) -> str:
         return f"<Twin {self.sim.scenario.name}: {self.sentence}>"

@@ -36,66 +36,44 @@ _KEYS = ("sender", "cc", "seed", "digest")
 
 @dataclass(frozen=True)
 class Failure:
-    """A session that failed in a world of real time, where that is no reason to stop the others.
-
-    Attributes
-    ----------
-    reason : str
-        One line.
-    """
+    """A session that failed in a world of real time, where that is no reason to stop the others."""
 
     sender: str
     seed: int
     reason: str
+    """One line."""
 
 
 @dataclass(frozen=True)
 class Comparison(Tabular):
-    """The result of `compare`.
-
-    Attributes
-    ----------
-    scenario : Scenario
-    world : str
-    seeds : list of int
-        The seeds that every sender finished; in a race the first of them, where it left before the end.
-    table : polars.DataFrame
-        A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name.
-    flows, links : polars.DataFrame
-        A row for each flow or link of each session.
-    notes : list of str
-        Warnings, those of all sessions gathered.
-    timelines : dict of str to Session
-        One traced session for each sender, all of one seed; empty unless asked for.
-    bands : polars.DataFrame
-        Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines.
-    interrupted : bool
-        Ctrl-C came before all seeds were done.
-    failures : list of Failure
-        Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
-        session is left out of the ranking.
-    looks : list of int
-        Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it.
-    most : int or None
-        The seeds at which it would have given up, fixed before the start; None without it.
-    sensitivity : Sensitivity or None
-        What small variations of the path do to the answer; None unless asked for.
-    """
+    """The result of `compare`."""
 
     scenario: Scenario
     world: str
     seeds: list[int]
+    """The seeds that every sender finished; in a race the first of them, where it left before the end."""
     table: pl.DataFrame
+    """A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name."""
     flows: pl.DataFrame
     links: pl.DataFrame
+    """`flows` and `links`: A row for each flow or link of each session."""
     notes: list[str]
+    """Warnings, those of all sessions gathered."""
     timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
+    """One traced session for each sender, all of one seed; empty unless asked for."""
     bands: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=bands.SCHEMA), repr=False)
+    """Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines."""
     interrupted: bool = False
+    """Ctrl-C came before all seeds were done."""
     failures: Sequence[Failure] = ()
+    """Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
+    session is left out of the ranking."""
     looks: Sequence[int] = ()
+    """Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it."""
     most: int | None = None
+    """The seeds at which it would have given up, fixed before the start; None without it."""
     sensitivity: Sensitivity | None = None
+    """What small variations of the path do to the answer; None unless asked for."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"

@@ -15,52 +15,36 @@ _WEIGHTS = {"beaten": 2, "passed": 1, "stays": 0}
 
 @dataclass(frozen=True)
 class Shift:
-    """The comparison with one setting varied.
-
-    Attributes
-    ----------
-    setting, key, was, now : str
-        What is varied, as people and as `--set` call it, and from what to what.
-    leads : str
-        Who does best there.
-    outcome : {"stays", "passed", "beaten"}
-        Of the best one of the comparison: still the best or alike with it, behind, or behind for certain.
-    difference : float
-        There, of rival minus best, in the metric's unit.
-    moved : float
-        How far that is from the comparison's own, in what one notices.
-    """
+    """The comparison with one setting varied."""
 
     setting: str
     key: str
     was: str
     now: str
+    """`setting`, `key`, `was` and `now`: what is varied, as people and as `--set` call it, and from what to what."""
     leads: str
+    """Who does best there."""
     outcome: Literal["stays", "passed", "beaten"]
+    """Of the best one of the comparison: still the best or alike with it, behind, or behind for certain."""
     difference: float
+    """There, of rival minus best, in the metric's unit."""
     moved: float
+    """How far that is from the comparison's own, in what one notices."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """To which settings of the path an answer is most sensitive.
-
-    Attributes
-    ----------
-    best, rival, metric : str
-        Who is held against whom, by what.
-    difference : float
-        Of rival minus best, over the seeds that are varied.
-    seeds, sessions : int
-        For each variation, and in all.
-    """
+    """To which settings of the path an answer is most sensitive."""
 
     best: str
     rival: str
     metric: str
+    """`best`, `rival` and `metric`: who is held against whom, by what."""
     difference: float
+    """Of rival minus best, over the seeds that are varied."""
     seeds: int
     sessions: int
+    """`seeds` and `sessions`: for each variation, and in all."""
     shifts: Sequence[Shift]
 
     @property

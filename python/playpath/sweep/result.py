@@ -32,35 +32,23 @@ from playpath.sweep.worker import KEYS
 
 @dataclass(frozen=True)
 class SweepResult(Tabular):
-    """The result of a sweep.
-
-    Attributes
-    ----------
-    name : str
-    base : Scenario
-        What was varied.
-    keys : list of str
-        The settings that vary.
-    table : polars.DataFrame
-        A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`.
-    looks : list of int
-        Numbers of seeds at which a point was judged, the first everywhere, the others where it was open.
-    most : int or None
-        The seeds at which `until_decided` gives up, fixed before the start; None without it.
-    interrupted : bool
-        Cells are missing; the same sweep again goes on from there.
-    source : dict
-        The design as read.
-    """
+    """The result of a sweep."""
 
     name: str
     base: Scenario
+    """What was varied."""
     keys: list[str]
+    """The settings that vary."""
     table: pl.DataFrame
+    """A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`."""
     looks: Sequence[int] = ()
+    """Numbers of seeds at which a point was judged, the first everywhere, the others where it was open."""
     most: int | None = None
+    """The seeds at which `until_decided` gives up, fixed before the start; None without it."""
     interrupted: bool = False
+    """Cells are missing; the same sweep again goes on from there."""
     source: Mapping[str, Any] = field(default_factory=dict)
+    """The design as read."""
 
     def __repr__(self) -> str:
         return f"<SweepResult {self.name}: {self.table.height} cells; {self.headline}>"
@@ -268,10 +256,8 @@ def gather(
 ) -> SweepResult:
     """The rows of a design from the store, in the design's order.
 
-    Parameters
-    ----------
-    seen : sequence of (point, cell id)
-        In the order of `cells`.
+    Args:
+        seen: In the order of `cells`.
     """
     index = _index(design, sorted(seen, key=lambda pair: pair[0]))
     stored = store.rows(index["cell"])

@@ -21,24 +21,16 @@ from playpath.scenario import resolved
 
 @dataclass(frozen=True)
 class VideoAddress:
-    """What the player and the sampler need to know.
-
-    Attributes
-    ----------
-    origin : str
-        Address and port that the player connects to.
-    protocol : str
-        "tcp", "mptcp" or "quic".
-    ports : mapping of int to str
-        Server ports whose sockets carry the video, and what their flows are called.
-    key : str
-        Of a server with TLS, the fingerprint of its public key, as Chromium takes it.
-    """
+    """What the player and the sampler need to know."""
 
     origin: str
+    """Address and port that the player connects to."""
     protocol: str = "tcp"
+    """What carries it: "tcp", "mptcp" or "quic"."""
     ports: Mapping[int, str] = field(default_factory=dict)
+    """Server ports whose sockets carry the video, and what their flows are called."""
     key: str = ""
+    """Of a server with TLS, the fingerprint of its public key, as Chromium takes it."""
 
 
 class Server(Protocol):
@@ -57,22 +49,15 @@ class Server(Protocol):
 
 @dataclass(frozen=True)
 class Carried:
-    """What only the carrier knows of a run.
-
-    Attributes
-    ----------
-    paths : PathCounts
-        How the connections used the paths, as far as the carrier sees it.
-    subflows : list of Subflow
-        What was measured of each path; empty: the sampled sockets tell.
-    flows : list of Flow
-        Connections, or subflows, that it has sampled itself.
-    """
+    """What only the carrier knows of a run."""
 
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
+    """How the connections used the paths, as far as the carrier sees it."""
     subflows: list[Subflow] = field(default_factory=list)
+    """What was measured of each path; empty: the sampled sockets tell."""
     warnings: list[str] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
+    """Connections, or subflows, that it has sampled itself."""
 
 
 class Carrier(Protocol):

@@ -60,36 +60,25 @@ class Played(_Needed, total=False):
 
 @dataclass(frozen=True)
 class Scene:
-    """A session about to begin: namespaces, server and path are there.
-
-    Attributes
-    ----------
-    described : mapping
-        Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video.
-    settings : str
-        The plan file that `playpath-client` takes; written when the run's start is known, just before `play`.
-    until_s : float
-        The session is cut after this time.
-    origin : str
-        Address and port that the player connects to, where it is not the web server's own.
-    protocol : str
-        `tcp`, `mptcp` or `quic`.
-    collector : str
-        Address and port where reports of the player go.
-    key : str
-        Fingerprint of the server's public key, if it has TLS.
-    """
+    """A session about to begin: namespaces, server and path are there."""
 
     bed: Testbed
     server: Server
     scenario: resolved.Document
     described: Mapping[str, float]
+    """Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video."""
     settings: str
+    """The plan file that `playpath-client` takes; written when the run's start is known, just before `play`."""
     until_s: float
+    """The session is cut after this time."""
     origin: str = ""
+    """Address and port that the player connects to, where it is not the web server's own."""
     protocol: str = "tcp"
+    """`tcp`, `mptcp` or `quic`."""
     collector: str = ""
+    """Address and port where reports of the player go."""
     key: str = ""
+    """Fingerprint of the server's public key, if it has TLS."""
 
     @property
     def scheme(self) -> str:
