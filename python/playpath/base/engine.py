@@ -147,13 +147,11 @@ def number(text: str) -> float:
 
 
 def path_figures(resolved_json: str) -> list[PathFigures]:
-    """The figures of each path."""
     figures: list[PathFigures] = json.loads(_call(_engine.path_figures, resolved_json))
     return figures
 
 
 def film_figures(resolved_json: str) -> FilmFigures | None:
-    """The figures of the film; None without one."""
     figures: FilmFigures | None = json.loads(_call(_engine.film_figures, resolved_json))
     return figures
 
@@ -223,7 +221,6 @@ def check(document: str, text: str) -> None:
 
 
 def declarations() -> dict[str, DeclaredTable]:
-    """Every table of every document by its name."""
     tables: dict[str, DeclaredTable] = json.loads(_engine.declarations())
     return tables
 
@@ -238,13 +235,11 @@ def jain_index(shares: Iterable[float]) -> float | None:
 
 
 def registry(kind: str) -> list[Component]:
-    """Everything of a kind (cc, scheduler, queue, ...) with parameters and defaults."""
     entries: list[Component] = json.loads(_call(_engine.registry, kind))
     return entries
 
 
 def metrics() -> list[DeclaredMetric]:
-    """Every metric, and how rankings use it."""
     entries: list[DeclaredMetric] = json.loads(_call(_engine.registry, "metric"))
     return entries
 
@@ -281,19 +276,16 @@ def parse_cmcd(text: str) -> Cmcd:
 
 
 def preview_trace(text: str, format: str | None, bins: int) -> TracePreview:
-    """Format, length, rates of a bandwidth trace."""
     found: TracePreview = json.loads(_call(_engine.preview_trace, text, format, bins))
     return found
 
 
 def convert_trace(text: str, source: str | None, target: str, bin_s: float) -> str:
-    """A bandwidth trace in another format."""
     converted: str = _call(_engine.convert_trace, text, source, target, bin_s)
     return converted
 
 
 def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str:
-    """A bandwidth trace from a seeded generator."""
     made: str = _call(_engine.generate_trace, kind, settings_json, seed, target)
     return made
 

@@ -9,8 +9,6 @@ from playpath.base.errors import unknown_name
 
 @dataclass(frozen=True)
 class Entry:
-    """A world."""
-
     home: str
     """Module and class, a `playpath.run.worlds.World`."""
     is_real: bool = True
@@ -23,7 +21,6 @@ class Entry:
 
     @property
     def kind(self) -> Any:
-        """The class."""
         module, name = self.home.split(":")
         return getattr(import_module(module), name)
 

@@ -44,7 +44,6 @@ class Lateness:
         return f"{bar}; the verdict survives it" if self.beaten else bar
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "added_rtt_ms": dict(self.added_rtt_ms),
             "turned": list(self.turned),

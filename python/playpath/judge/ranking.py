@@ -51,13 +51,11 @@ class Difference:
         return self.mean if self.ci95 is None or self.median is None else self.median
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         ci95 = None if self.ci95 is None else list(self.ci95)
         return {**self.__dict__, "ci95": ci95}
 
     @staticmethod
     def from_dict(found: dict[str, Any]) -> Difference:
-        """Of the JSON form."""
         return Difference(**{"median": None, **found, "ci95": found["ci95"] and tuple(found["ci95"])})
 
 
@@ -131,7 +129,6 @@ class Decision:
         return "worse" if other == self.ranking[0] else f"worse than {other}"
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         criteria = {sender: [dict(judged.__dict__) for judged in found] for sender, found in self.criteria.items()}
         places = {sender: list(place) for sender, place in self.places.items()}
         return {**self.__dict__, "places": places, "criteria": criteria, "is_decided": self.is_decided}
@@ -195,7 +192,6 @@ class Ranker:
         return list(self.values[sender].get(name, [None] * played))
 
     def mean(self, sender: str, name: str) -> float | None:
-        """Mean over the seeds that have a value."""
         return self._judge.mean(sender, name)
 
     def margin(self, sender: str, other: str, name: str) -> float:

@@ -46,7 +46,6 @@ class Trial:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

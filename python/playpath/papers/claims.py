@@ -87,7 +87,6 @@ class CheckResult:
         ).replace(" :", ":")
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "says": self.check.says,
             "metric": self.check.metric,
@@ -104,8 +103,6 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A judged claim."""
-
     claim: Claim
     checks: Sequence[CheckResult]
     unguarded: CheckResult | None = None
@@ -144,7 +141,6 @@ class ClaimResult:
         return next(found[verdict] for verdict in order if verdict in found)
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "id": self.claim.id,
             "statement": self.claim.statement,

@@ -25,7 +25,6 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The parameters' names."""
         return " with ".join(u.name for u in self.parameters)
 
 

@@ -73,7 +73,6 @@ class Joint:
 
     @property
     def study(self) -> Study:
-        """The study."""
         return self.result.study
 
     def reproduces(self, claim: str) -> np.ndarray:
@@ -116,7 +115,6 @@ class Joint:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "points": len(self.points),
             "filling": self.filling,

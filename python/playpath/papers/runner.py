@@ -41,8 +41,6 @@ QUICK_SHARE, QUICK_SEEDS = 0.15, 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario with a seed."""
-
     id: str
     sender: str
     seed: int
@@ -52,8 +50,6 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ran:
-    """Cases that were run."""
-
     table: pl.DataFrame
     """A row for each case and seed: the labels, `seed`, the metrics, `digest` of the record."""
     traces: Traces
@@ -70,8 +66,6 @@ class Ran:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run."""
-
     folder: Path
     """Its sub-folder `store` keeps the cells."""
     seeds: int | None = None
@@ -100,8 +94,6 @@ class Options:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study that was run."""
-
     study: Study
     ran: Ran
     claims: list[ClaimResult]
@@ -124,7 +116,6 @@ class StudyResult:
 
     @property
     def digest(self) -> str:
-        """Of the table."""
         return self.ran.digest
 
     @cached_property
@@ -134,7 +125,6 @@ class StudyResult:
 
     @property
     def interrupted(self) -> bool:
-        """Ctrl-C came before all were done."""
         return self.ran.interrupted
 
     @property
@@ -143,7 +133,6 @@ class StudyResult:
         return int(self.table[CUT].sum()) if CUT in self.table.columns else 0
 
     def to_dict(self) -> Json:
-        """The JSON form."""
         return {
             "study": self.study.name,
             "paper": self.study.paper,

@@ -30,7 +30,6 @@ class Sensitivity:
 
     @property
     def interrupted(self) -> bool:
-        """Ctrl-C came before all were done."""
         return self.ran.interrupted
 
     @property
@@ -51,7 +50,6 @@ class Sensitivity:
         return {"reproduced", "not reproduced"} <= set(self.of(parameter, claim))
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "seeds": self.seeds,
             "digest": self.ran.digest,

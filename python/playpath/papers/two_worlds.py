@@ -33,7 +33,6 @@ class SideBySide:
 
     @property
     def interrupted(self) -> bool:
-        """Ctrl-C came before all were done."""
         return any(ran.interrupted for ran in self.ran.values())
 
     def rows(self) -> list[Named]:
@@ -52,7 +51,6 @@ class SideBySide:
         return rows
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         spec = self.study.beside
         assert spec is not None
         return {

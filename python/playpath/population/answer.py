@@ -49,8 +49,6 @@ _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 
 @dataclass(frozen=True)
 class PopulationResult(Tabular):
-    """The result of a population."""
-
     population: Population
     table: pl.DataFrame
     """A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
@@ -68,12 +66,10 @@ class PopulationResult(Tabular):
 
     @property
     def name(self) -> str:
-        """The population's name."""
         return self.population.name
 
     @property
     def senders(self) -> list[str]:
-        """Labels, in the scenario's order."""
         found = set(self.table["sender"].unique().to_list())
         return [name for name in self.population.base.senders if name in found]
 
@@ -84,7 +80,6 @@ class PopulationResult(Tabular):
 
     @property
     def metric_names(self) -> list[str]:
-        """Metrics that some session has."""
         return [n for n in self.table.columns if n not in _KEYS and self.table[n].null_count() < self.table.height]
 
     @property
@@ -293,7 +288,6 @@ class PopulationResult(Tabular):
 
     @cached_property
     def ranking(self) -> list[str]:
-        """Labels, best first: by the mean net benefit against all others, those alike for the viewers by the network's."""
         if len(self.senders) < 2:
             return list(self.senders)
         viewer, network = self._borda(network=False), self._borda(network=True)
@@ -405,7 +399,6 @@ class PopulationResult(Tabular):
         return headline.fine_print(self)
 
     def mean(self, sender: str, name: str) -> Estimate | None:
-        """Mean over the viewers who have a value."""
         values = self.values(sender, name)
         there = ~np.isnan(values)
         return mean_interval(*self.over_units(values, there), self.doubt(values, there)) if there.any() else None
@@ -475,7 +468,6 @@ class PopulationResult(Tabular):
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What a careful reader should know before trusting the figures."""
         return headline.warnings(self)
 
     def dominated(self) -> list[str]:
@@ -498,7 +490,6 @@ class PopulationResult(Tabular):
 
     @cached_property
     def manifest(self) -> PopulationManifest:
-        """What the result depends on."""
         own = self.population
         stated: PopulationManifest = {
             **manifest(own.base, DEFAULT, list(own.seeds(0))),
@@ -574,7 +565,6 @@ class PopulationResult(Tabular):
         ]
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each session."""
         return self.table
 
     def __repr__(self) -> str:
@@ -603,7 +593,6 @@ class PopulationResult(Tabular):
 
     @classmethod
     def load(cls, folder: str | Path) -> PopulationResult:
-        """Read what `save` wrote."""
         from playpath.scenario import Scenario
         from playpath.scenario.choices import restored
 

@@ -40,7 +40,6 @@ class Inspection:
         return [n for n in _SHOWN if n in self.paths.columns and self.paths[n].null_count() < self.paths.height]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         own = self.population
         return {
             "population": own.name,
@@ -54,7 +53,6 @@ class Inspection:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
         own = self.population
         total = own.paths * own.sessions * len(own.base.senders)
         unit = f"{own.unit_count} links or users" if own.units else f"{own.paths} paths, each drawn by itself"

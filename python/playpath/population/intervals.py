@@ -48,7 +48,6 @@ class Estimate:
     """Two-sided test of "zero", by inverting the same interval; None where zero has no meaning."""
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """The JSON form."""
         return dict(self.__dict__)
 
 

@@ -21,8 +21,6 @@ NGINX_FORMAT = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read."""
-
     log_format: str = ""
     """nginx's `log_format`; empty: combined with times behind it."""
     fields: Fields = field(default_factory=dict)

@@ -27,7 +27,6 @@ class Names:
         return cls(None if keep_names else secrets.token_bytes(16))
 
     def of(self, name: str) -> str:
-        """The name to write."""
         if self.key is None or name == EVERYONE:
             return name
         return hmac.new(self.key, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]

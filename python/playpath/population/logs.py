@@ -54,7 +54,6 @@ class Import:
     """Columns to group by, as the table names them."""
 
     def to_csv(self) -> str:
-        """The users' table."""
         rtt = ["rtt_ms"] if any("rtt_ms" in row for row in self.rows) else []
         names = ["name", "rate_mbps", *rtt, "samples", known_from.COLUMN]
         text = io.StringIO()

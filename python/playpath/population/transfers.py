@@ -76,7 +76,6 @@ class Faults:
     counts: Counter[str] = field(default_factory=Counter)
 
     def notes(self) -> list[str]:
-        """One line for each kind."""
         return [f"{count} {what}" for what, count in sorted(self.counts.items())]
 
 

@@ -56,6 +56,5 @@ class Versus:
     """Further paths that would probably settle an open comparison."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         found = {key: value.to_dict() if isinstance(value, Estimate) else value for key, value in self.__dict__.items()}
         return {key: dict(value) if isinstance(value, Mapping) else value for key, value in found.items()}

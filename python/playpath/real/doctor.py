@@ -34,7 +34,6 @@ class Check:
     """One line, empty when it is there."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 
@@ -61,12 +60,10 @@ SIM, EMULATION, EBPF, MPTCP, APPS = "sim", "kernel: link emulation", "kernel: eB
 
 
 def examine() -> list[Check]:
-    """All checks, in the order they are shown."""
     return [probe.check() for probe in _probes()]
 
 
 def can_run(checks: list[Check]) -> dict[str, bool]:
-    """For each area, whether everything it needs is there."""
     areas = dict.fromkeys(check.area for check in checks)
     return {area: all(c.is_there for c in checks if c.area == area) for area in areas}
 

@@ -79,7 +79,6 @@ class MetricTwin:
     verdict: Verdict
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         worlds = {
             name: None if found is None else found.to_dict()
             for name, found in (("sim", self.sim), ("kernel", self.kernel))
@@ -122,8 +121,6 @@ def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
 
 @dataclass(frozen=True)
 class Twin:
-    """The result of `playpath twin`."""
-
     sim: Comparison
     kernel: Comparison
     """`sim` and `kernel`: the same senders and seeds in each world."""
@@ -222,7 +219,6 @@ class Twin:
         )
 
     def ranking(self, world: Literal["sim", "kernel"]) -> list[str]:
-        """Labels, best first, in one world."""
         judged = self._judged[world == "kernel"]
         return [name for name in judged.ranking if name in self.senders]
 
@@ -259,7 +255,6 @@ class Twin:
 
     @classmethod
     def load(cls, folder: str | Path) -> Twin:
-        """Read what `save` wrote."""
         source = Path(folder)
         stored = json.loads((source / "twin.json").read_text(encoding="utf-8"))
         sim, kernel = Comparison.load(source / "sim"), Comparison.load(source / "kernel")

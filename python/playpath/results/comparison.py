@@ -93,12 +93,10 @@ class Comparison(Tabular):
 
     @cached_property
     def senders(self) -> list[str]:
-        """Labels, in the order of the scenario."""
         return self.table["sender"].unique(maintain_order=True).to_list()
 
     @property
     def metric_names(self) -> list[str]:
-        """Metrics that at least one sender has."""
         return [name for name in self.table.columns if name not in _KEYS]
 
     def values(self, sender: str, name: str) -> list[float | None]:
@@ -116,7 +114,6 @@ class Comparison(Tabular):
 
     @cached_property
     def ranker(self) -> Ranker:
-        """All pairwise comparisons."""
         criteria = VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA
         return Ranker(
             self._columns,
@@ -141,7 +138,6 @@ class Comparison(Tabular):
 
     @property
     def ranking(self) -> list[str]:
-        """Labels, best first."""
         return self.decision.ranking
 
     @cached_property
@@ -224,7 +220,6 @@ class Comparison(Tabular):
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What a careful reader should know before trusting the figures."""
         extra = []
         if not self.ranker.is_random:
             extra.append(
@@ -265,13 +260,11 @@ class Comparison(Tabular):
 
     @property
     def digest(self) -> str:
-        """Of all records; equal digests mean equal results."""
         lines = "\n".join(self.table["digest"].to_list())
         return hashlib.sha256(lines.encode()).hexdigest()
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What the result depends on."""
         found = manifest(self.scenario, self.world, self.seeds)
         return found if self.most is None else {**found, "until_decided": self.most}
 
@@ -336,7 +329,6 @@ class Comparison(Tabular):
         }
 
     def to_json(self) -> str:
-        """The JSON form as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_latex(self) -> str:
@@ -367,7 +359,6 @@ class Comparison(Tabular):
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
-        """Read what `save` wrote."""
         return comparison_files.load(Path(folder))
 
 

@@ -26,7 +26,6 @@ class HourlyCost:
     """Of what was sent, where a price for a gigabyte is given."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

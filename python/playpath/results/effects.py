@@ -33,7 +33,6 @@ class Effect:
     """Both values, where it is better or worse: `stall time 0.3 s, not 0.45 s`."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

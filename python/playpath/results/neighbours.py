@@ -19,7 +19,6 @@ class Neighbours:
     """Of the packets that they sent, those that were lost or dropped."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

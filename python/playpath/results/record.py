@@ -72,7 +72,6 @@ class Session(Tabular):
         return {key: value for key, value in self.__dict__.items() if key != "series"}
 
     def to_json(self) -> str:
-        """The JSON form as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_polars(self) -> pl.DataFrame:
@@ -121,7 +120,6 @@ class Session(Tabular):
 
 
 def columns(frame: pl.DataFrame) -> Columns:
-    """A frame as arrays."""
     return {name: frame[name].to_numpy() for name in frame.columns}
 
 

@@ -85,11 +85,9 @@ class Sensitivity:
         return f"{where} the {entry.label} of {self.rival} minus that of {self.best} is {self.difference_text(shift)} instead of {was}"
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {**asdict(self), "sentence": self.sentence}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Sensitivity:
-        """Read what `to_dict` made."""
         given = {key: value for key, value in stored.items() if key != "sentence"}
         return cls(**{**given, "shifts": [Shift(**shift) for shift in given["shifts"]]})

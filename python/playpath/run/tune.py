@@ -72,8 +72,6 @@ class Range:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The result of `tune`."""
-
     cc: str
     parameters: dict[str, float]
     """The best found, four significant digits."""
@@ -97,7 +95,6 @@ class Tuning:
         return f"{self.cc}({inside})"
 
     def to_dict(self) -> Json:
-        """The JSON form."""
         return {
             "cc": self.cc,
             "parameters": self.parameters,

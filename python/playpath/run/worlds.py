@@ -207,7 +207,6 @@ class WireWorld(KernelWorld):
 
 
 def cc_name(scenario: Scenario, sender: str) -> str:
-    """Name of a sender's congestion control."""
     if sender not in scenario.senders:
         return ""
     return str(scenario.sender(sender)["cc"]["name"])

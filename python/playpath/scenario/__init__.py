@@ -127,7 +127,6 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The scenario's name; the file's stem if it gives none."""
         return str(self.resolved["name"])
 
     @property
@@ -137,11 +136,9 @@ class Scenario:
 
     @property
     def senders(self) -> list[str]:
-        """Unique labels of the senders, in the order declared."""
         return [str(sender["name"]) for sender in self.resolved.get("sender") or []]
 
     def sender(self, name: str) -> Sender:
-        """The resolved entry of a sender."""
         return next(s for s in self.resolved["sender"] if s["name"] == name)
 
     def playing(self, name: str) -> Scenario:

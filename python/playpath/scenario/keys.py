@@ -68,7 +68,6 @@ def default_text(declared: DeclaredKey) -> str:
 
 @cache
 def tables() -> dict[str, DeclaredTable]:
-    """Every declared table by its name."""
     return engine.declarations()
 
 

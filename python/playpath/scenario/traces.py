@@ -36,7 +36,6 @@ class Preview:
     """Mean rate of equal parts of the lap."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return dict(self.__dict__)
 
 

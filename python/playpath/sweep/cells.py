@@ -28,8 +28,6 @@ class Variant:
 
 @dataclass(frozen=True)
 class Cell:
-    """A variant with a seed."""
-
     id: str
     """32 hexadecimal digits of scenario, sender, seed and engine version."""
     point: int

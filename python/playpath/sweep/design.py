@@ -94,16 +94,13 @@ class Design:
 
     @property
     def keys(self) -> list[str]:
-        """All settings that vary, in order."""
         return [key for axis in self.axes for key in axis.keys]
 
     @property
     def size(self) -> int:
-        """Number of points."""
         return math.prod(len(axis.values) for axis in self.axes) if self.sample == "grid" else self.sample_points
 
     def points(self) -> Iterator[Point]:
-        """The points, always in the same order."""
         for levels in self._levels():
             yield {
                 key: value

@@ -124,7 +124,6 @@ class RayExecutor(Executor):
     """Tasks of a Ray cluster as futures. Ray itself runs a task again when its worker or node dies."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand a call to the cluster."""
         import ray
 
         future: Future[Any] = ray.remote(fn).options(max_retries=-1).remote(*args, **kwargs).future()
@@ -169,7 +168,6 @@ class SlurmExecutor(Executor):
         self._watcher.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Queue a job."""
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         job = self._executor.submit(fn, *args, **kwargs)

@@ -32,8 +32,6 @@ from playpath.sweep.worker import KEYS
 
 @dataclass(frozen=True)
 class SweepResult(Tabular):
-    """The result of a sweep."""
-
     name: str
     base: Scenario
     """What was varied."""
@@ -55,7 +53,6 @@ class SweepResult(Tabular):
 
     @property
     def metric_names(self) -> list[str]:
-        """Metrics of the table."""
         return [name for name in self.table.columns if name not in KEYS and name not in ("point", *self.keys)]
 
     @cached_property
@@ -123,7 +120,6 @@ class SweepResult(Tabular):
 
     @cached_property
     def headline(self) -> str:
-        """The answer in one line."""
         return headline.headline(self)
 
     def open_points(self) -> frozenset[int]:
@@ -187,7 +183,6 @@ class SweepResult(Tabular):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each cell."""
         return self.table
 
     def to_dict(self) -> Json:
@@ -229,7 +224,6 @@ class SweepResult(Tabular):
 
     @classmethod
     def load(cls, folder: str | Path) -> SweepResult:
-        """Read what `save` wrote."""
         source = Path(folder)
         stored = json.loads((source / "sweep.json").read_text(encoding="utf-8"))
         resolved = stored["manifest"]["scenario"]

@@ -147,22 +147,18 @@ class Tcp(_OfKernel):
         self.warnings: list[str] = []
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Always possible."""
         self.warnings += send_buffer_warning(sender)
 
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """Straight to the server."""
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
 
     def words(self) -> str:
-        """It has no programs."""
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """Nothing more."""
         return Carried()
 
 
@@ -199,17 +195,14 @@ class KernelMptcp(_OfKernel):
             )
 
     def prepare(self, bed: Testbed) -> None:
-        """Announce the server's addresses."""
         mptcp.announce_paths(bed)
         namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """To the server's first address; the other paths join."""
         self._control = control.split(".", maxsplit=1)[0]  # what the kernel tells is without the run's own ending, too
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
 
     def words(self) -> str:
-        """It has no programs."""
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:

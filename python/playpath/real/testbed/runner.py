@@ -450,7 +450,6 @@ class _Session:
         return None
 
     def manifest(self, sysctls: Mapping[str, str]) -> RunManifest:
-        """What the result depends on."""
         return {
             "engine": engine.version(),
             "scenario": self.scenario,

@@ -30,12 +30,10 @@ class Flow:
     """What its server counted that nobody on the path can: `sent_packets`, `rtt_sum_ms`, `rtt_samples` of QUIC; else empty."""
 
     def last(self, column: str) -> float:
-        """Newest value; 0 before the first."""
         values = self.columns.get(column)
         return values[-1] if values else 0.0
 
     def mean(self, column: str) -> float | None:
-        """Mean over the samples."""
         values = self.columns.get(column)
         return sum(values) / len(values) if values else None
 
@@ -69,14 +67,12 @@ class Sampler(threading.Thread):
         self._counts: dict[tuple[str, str], int] = defaultdict(int)
 
     def run(self) -> None:
-        """The thread."""
         due = self._start
         while not self._stopping.wait(max(0.0, due - time.monotonic())):
             self.sample()
             due = max(due + self._interval, time.monotonic())
 
     def sample(self) -> None:
-        """Look once."""
         now = time.monotonic() - self._start
         for found in self._diag.sockets():
             # Whoever asks from the server's own namespace whether it listens is no flow of the run.
@@ -101,7 +97,6 @@ class Sampler(threading.Thread):
         return Flow(name if number == 1 else f"{name}.{number}", path, found.local, found.peer)
 
     def stop(self) -> list[Flow]:
-        """End and return the flows, in the order of appearance."""
         self._stopping.set()
         if self.is_alive():
             self.join()

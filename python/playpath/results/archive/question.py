@@ -42,7 +42,6 @@ class Question:
     """Where other choices than senders are compared: name → the resolved scenario that plays under it, before points change it."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
         document: dict[str, object] = {
             "kind": self.kind,
@@ -56,7 +55,6 @@ class Question:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Question:
-        """Read what `to_dict` made."""
         points = {int(point["number"]): point["settings"] for point in stored["points"]}
         return cls(
             str(stored["kind"]),

@@ -82,12 +82,10 @@ class Scene:
 
     @property
     def scheme(self) -> str:
-        """Of the server's addresses."""
         return "https" if self.key else "http"
 
     @property
     def address(self) -> str:
-        """Of the server, over the first path."""
         return self.bed.ends[0].server_address
 
     @property
@@ -96,7 +94,6 @@ class Scene:
         return self.described["playout_buffer_bytes"] * 8e-3 / self.described["video_kbps"]
 
     def url(self, path: str) -> str:
-        """On the web server."""
         return f"{self.scheme}://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
 
     def serve_progressive(self) -> str:
@@ -150,7 +147,6 @@ class Watch:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self._start
 
     def alive(self) -> None:
