@@ -193,7 +193,6 @@ impl Server {
         }
     }
 
-    /// Connections that there are, by age.
     pub fn connections(&self) -> impl Iterator<Item = (u64, &Conversation)> {
         self.connections.iter().map(|(id, connection)| (*id, connection))
     }

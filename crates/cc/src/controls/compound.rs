@@ -98,7 +98,6 @@ struct Rules {
 }
 
 impl Rules {
-    /// The delay window after a round.
     fn after_round(&self, window: f64, delay_window: f64, backlog: f64, may_grow: bool) -> f64 {
         if backlog >= self.gamma {
             return (delay_window - self.zeta * backlog).max(0.0);

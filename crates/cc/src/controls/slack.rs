@@ -189,7 +189,6 @@ impl Slack {
         }
     }
 
-    /// What is told of a player, and its best rate.
     fn told(&self) -> Option<(Playout, Rate)> {
         self.playout.and_then(|playout| Some((playout, playout.top_rate()?)))
     }

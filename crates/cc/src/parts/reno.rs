@@ -39,7 +39,6 @@ impl Reno {
         self.windows.cwnd += acked / self.windows.cwnd;
     }
 
-    /// The window that a congestion event reduces.
     pub fn reducible(&self, event: &CongestionEvent) -> f64 {
         self.windows.reducible(self.reduce_from, event.flight_size)
     }

@@ -82,7 +82,6 @@ impl Flow<'_> {
         self.control.on_ack(&view, &ack);
     }
 
-    /// So many packets later all that is out is as it was.
     fn pass(&mut self, packets: u64, seconds: f64) {
         self.sent += packets;
         self.delivered += packets;

@@ -198,7 +198,6 @@ impl Connection {
     pub fn readable(&self, id: u64) -> u64 {
         self.streams.readable(id)
     }
-    /// The stream ended, and all of it was read.
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.streams.is_read_to_end(id)
     }

@@ -202,7 +202,6 @@ impl Path {
         // With nothing in flight it may: the window is never below two.
         self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window
     }
-    /// It may leave then by pacing.
     #[inline(always)]
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
         let (rate, burst, in_trains) = match self.own_rate(pacing) {
@@ -280,7 +279,6 @@ impl Path {
         }
     }
 
-    /// An event for the control, with what it may know.
     #[inline]
     fn tell(&mut self, now: Time, event: impl FnOnce(&mut dyn CongestionControl, &View)) {
         let view = View {

@@ -82,7 +82,6 @@ pub struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveState {
     pub latency: Duration,
-    /// What it aims at.
     pub target: Duration,
     /// Of playback; 1 is normal.
     pub speed: f64,

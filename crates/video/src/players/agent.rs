@@ -83,7 +83,6 @@ pub enum Overflow {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgentConfig {
-    /// Rate of the media; constant.
     pub media_rate: Rate,
     pub media_length: Duration,
     /// The server writes so many times the media rate; 1 is "constrained". Paper: 8.

@@ -82,7 +82,6 @@ pub struct PathStats {
 /// What the owner wants to hear of, each including those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
-    /// Nothing.
     #[default]
     Nothing,
     Switches,

@@ -227,7 +227,6 @@ impl Streams {
     pub fn readable(&self, id: u64) -> u64 {
         self.map.get(id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
     }
-    /// All bytes of the stream were read, and it ended.
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.map.get(id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
     }

@@ -153,7 +153,6 @@ impl Bola {
         matches!(other.choice, Choice::Fetch(choice) if self.last < choice)
     }
 
-    /// BASIC, U and O.
     fn choose_plain(&mut self, context: &Context) -> Decision {
         let duration = context.ladder.segment_duration().as_secs_f64();
         let mut qmax = context.buffer_capacity.as_secs_f64();
