@@ -235,7 +235,7 @@ impl Connection {
             None => deadline(&self.lane),
             Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),
         };
-        due.min(self.idle_at)
+        due.min(self.idle_at).min(self.reminds_at())
     }
 
     pub fn config(&self) -> &Config {
