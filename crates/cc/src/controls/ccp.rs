@@ -291,8 +291,10 @@ impl<V: Variation> CongestionControl for Ccp<V> {
     fn cwnd(&self) -> f64 {
         self.windows.cwnd
     }
+    /// Never above the window once slow start is over: below it a half-used window may grow, as in slow start.
     fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
+        let Windows { cwnd, ssthresh, .. } = self.windows;
+        if self.in_slow_start { ssthresh } else { ssthresh.min(cwnd) }
     }
     fn phase(&self) -> &'static str {
         if self.in_slow_start { self.slow_start.phase(&self.windows) } else { "congestion_avoidance" }
