@@ -99,10 +99,6 @@ fn map(ladder: &Ladder, level: f64, reservoir: f64, cushion: f64) -> f64 {
 }
 
 impl Abr for Bba {
-    fn name(&self) -> &'static str {
-        "bba"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if self.pensieve { self.choose_pensieve(context) } else { self.choose_bba0(context) }
     }

@@ -46,10 +46,6 @@ fn step(estimate: f64, sample: f64) -> f64 {
 }
 
 impl Abr for DashJs {
-    fn name(&self) -> &'static str {
-        "dash-js"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let choice = context.ladder.highest_below(self.estimate);
         let fits = context.ladder.bits_per_sec(choice) < self.estimate;

@@ -114,10 +114,6 @@ impl ExoPlayer {
 }
 
 impl Abr for ExoPlayer {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let ideal = context.ladder.highest_at_most(self.fraction * self.bits_per_sec);
         let level = context.level();

@@ -246,10 +246,6 @@ impl HlsJs {
 }
 
 impl Abr for HlsJs {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let estimator = *self.estimator(context);
         let (level, reason) = match self.forced {

@@ -134,10 +134,6 @@ fn project(point: &mut [f64]) {
 }
 
 impl Abr for L2a {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(current) = self.current else {
             let first = highest_at_most(context.ladder, self.initial_kbps);

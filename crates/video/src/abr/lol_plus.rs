@@ -172,10 +172,6 @@ fn quality(ladder: &Ladder, asked: &Asked, bits_per_sec: f64, (stall, latency): 
 }
 
 impl Abr for LolPlus {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(current) = self.current else {
             let first = highest_at_most(context.ladder, self.initial_kbps);

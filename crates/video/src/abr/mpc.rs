@@ -85,10 +85,6 @@ impl Mpc {
 }
 
 impl Abr for Mpc {
-    fn name(&self) -> &'static str {
-        "mpc"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(harmonic) = harmonic_mean(context.downloads, WINDOW) else {
             return Decision::fetch(self.first.min(context.ladder.count() - 1), "first segment");

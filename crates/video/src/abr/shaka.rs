@@ -107,10 +107,6 @@ impl Shaka {
 }
 
 impl Abr for Shaka {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let current = match self.current {
             Some(current) => current,

@@ -46,8 +46,7 @@ fn build(params: &Params) -> Box<dyn Abr> {
     let abandons = params.flag("abandon");
     match Flavour::of_word(params.word("flavour")) {
         Flavour::DashJs => {
-            let settings =
-                Settings { name: ENTRY.name, initial_kbps, insufficient_buffer, abandons, ..Settings::default() };
+            let settings = Settings { initial_kbps, insufficient_buffer, abandons, ..Settings::default() };
             Box::new(DashJs::new(Strategy::Throughput, settings))
         }
         Flavour::Sabre => Box::new(Throughput {
@@ -128,10 +127,6 @@ impl Throughput {
 }
 
 impl Abr for Throughput {
-    fn name(&self) -> &'static str {
-        "throughput"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let (Some(estimate), Some(choice)) = (self.estimate.bits_per_sec(), self.estimate.choice(context, SAFETY))
         else {

@@ -41,10 +41,6 @@ impl Vlc {
 }
 
 impl Abr for Vlc {
-    fn name(&self) -> &'static str {
-        "vlc"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if self.seconds == 0.0 {
             return Decision::fetch(0, "no estimate yet");

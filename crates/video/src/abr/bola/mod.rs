@@ -68,8 +68,7 @@ fn build(params: &Params) -> Box<dyn Abr> {
     let initial_kbps = params.number("initial");
     let is_dash_js = Flavour::of_word(params.word("flavour")) == Flavour::DashJs;
     if params.word("variant") == "e" && is_dash_js {
-        let settings =
-            Settings { name: ENTRY.name, target: params.number("target"), initial_kbps, ..Settings::default() };
+        let settings = Settings { target: params.number("target"), initial_kbps, ..Settings::default() };
         return Box::new(DashJs::new(Strategy::Bola, settings));
     }
     Box::new(Bola::new(params))
@@ -253,10 +252,6 @@ impl Bola {
 }
 
 impl Abr for Bola {
-    fn name(&self) -> &'static str {
-        "bola"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if let Some(decision) = self.after_wait.take() {
             return decision;

@@ -91,8 +91,6 @@ pub(super) enum Strategy {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Registry name that it was asked for by.
-    pub name: &'static str,
     pub switch_on: f64,
     pub switch_off: f64,
     pub target: f64,
@@ -104,7 +102,6 @@ pub(super) struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            name: ENTRY.name,
             switch_on: 12.0,
             switch_off: 6.0,
             target: 18.0,
@@ -256,10 +253,6 @@ impl DashJs {
 }
 
 impl Abr for DashJs {
-    fn name(&self) -> &'static str {
-        self.settings.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if let Some(decision) = self.after_wait.take() {
             return decision;
