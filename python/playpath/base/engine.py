@@ -21,7 +21,7 @@ from playpath.scenario.resolved import Document as ResolvedDocument
 if TYPE_CHECKING:
     import numpy as np
 
-    from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl, TracePreview
+    from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl
     from playpath.base.manifest import RunManifest
 
 
@@ -275,8 +275,9 @@ def parse_cmcd(text: str) -> Cmcd:
     return found
 
 
-def preview_trace(text: str, format: str | None, bins: int) -> TracePreview:
-    found: TracePreview = json.loads(_call(_engine.preview_trace, text, format, bins))
+def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
+    """The fields of a `traces.Preview`."""
+    found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
@@ -22,7 +22,7 @@ from playpath.results.record import Session
 from playpath.run import worlds
 from playpath.run.session_store import finished_session, play_and_keep, session_folder
 from playpath.run.worlds import Files, Trace, World
-from playpath.scenario import LAST_SEED, Scenario, load
+from playpath.scenario import LAST_SEED, Choices, Scenario, load
 
 _MOST_REASONS = 3
 """Failures that a one-line error names."""
@@ -31,14 +31,8 @@ _MOST_REASONS = 3
 def compare(
     scenario: Any,
     *,
-    cc: Sequence[str | Mapping[str, Any]] | None = None,
-    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
-    abr: Sequence[str | None] | None = None,
-    controllers: Mapping[str, Any] | None = None,
-    abrs: Mapping[str, Any] | None = None,
-    vary: Mapping[str, Any] | None = None,
     until_decided: int | bool | None = None,
     jobs: int | None = None,
     world: str = DEFAULT,
@@ -50,12 +44,13 @@ def compare(
     on_interrupt: Callable[[int], None] = lambda running: None,
     on_stopped: Callable[[], None] = lambda: None,
     meanwhile: Callable[[Comparison], None] = lambda result: None,
+    **choices: Unpack[Choices],
 ) -> Comparison:
     """Play the scenario's video once for each sender and seed, and rank the senders.
 
     Args:
-        scenario: See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers`,
-            `abrs` and `vary`.
+        scenario, seeds, set, choices: See `playpath.load`: `cc`, `scheduler`, `abr`, `controllers`, `abrs` and `vary` choose
+            who plays.
         until_decided: Add seeds, up to this many (True: 256), until the best sender is decided. Who is proven to be
             worse than another plays no more. However often that is looked at, a false winner is named in at most 5 %
             of uses. In the simulator it is so by default where neither the scenario nor `seeds` says how many: up to
@@ -76,25 +71,12 @@ def compare(
         meanwhile: Called with the result without its timelines while those are played, where that is needed: for what
             does not show them.
 
-    Returns:
-        Comparison
-
     Raises:
         InputError: The scenario is wrong, or has no sender.
         RunError: A session of the simulator failed, or no seed was finished by every sender that finished any; or
             Ctrl-C came before the first seed was finished.
     """
-    loaded = load(
-        scenario,
-        cc=cc,
-        scheduler=scheduler,
-        seeds=seeds,
-        set=set,
-        abr=abr,
-        controllers=controllers,
-        abrs=abrs,
-        vary=vary,
-    )
+    loaded = load(scenario, seeds=seeds, set=set, **choices)
     place = worlds.world(world, tolerance=tolerance)
     if place.is_parallel and (store is not None or resume):
         raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")

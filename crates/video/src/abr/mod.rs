@@ -212,8 +212,6 @@ pub type Prototype = Arc<dyn Fn() -> Box<dyn Abr> + Send + Sync>;
 
 /// An adaptation rule. See the module's contract.
 pub trait Abr: Send {
-    fn name(&self) -> &'static str;
-
     /// The next segment is due to be asked for.
     fn choose(&mut self, context: &Context) -> Decision;
 

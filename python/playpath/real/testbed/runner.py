@@ -108,9 +108,6 @@ def run_kernel(
         p1203: File for the session as input of ITU-T P.1203 tools.
         world: Of `playpath.base.worlds`: "kernel", where Linux's TCP serves, or "wire": the simulator's, on a TUN
             device (docs/manual/wire.md).
-
-    Returns:
-        RealRecord
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)

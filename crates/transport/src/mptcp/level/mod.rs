@@ -402,9 +402,6 @@ impl DataLevel {
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.scheduler.set_app_parameters(now, parameters);
     }
-    pub fn scheduler(&self) -> &dyn Scheduler {
-        &*self.scheduler
-    }
     pub fn stats(&self) -> &LevelStats {
         &self.stats
     }

@@ -186,8 +186,6 @@ pub enum Room {
 }
 
 pub trait Scheduler: Send {
-    fn name(&self) -> &'static str;
-
     /// Choose a subflow for the segment at hand.
     fn select(&mut self, context: &Context) -> Decision;
 
