@@ -18,7 +18,7 @@ use std::rc::Rc;
 const NOISES: [(f64, f64); 4] = [(0.003, 0.006), (0.005, 0.02), (0.012, 0.05), (0.04, 0.12)];
 const USUAL_THINK: f64 = 0.003;
 /// Share of transfers that meet a pause.
-const PAUSES: f64 = 0.03;
+pub(crate) const PAUSES: f64 = 0.03;
 /// How irregular the overflows of the queue are: variance of their number over its square.
 const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
 /// Share of a transfer's overflow that is as played; the rest is what so many transfers before and after it have on average, since the
