@@ -179,7 +179,7 @@ impl Session<'_> {
         let mut likely = likely_ones(looked, DOUBTED);
         likely.sort_by(|a, b| b.score.total_cmp(&a.score));
         let searched = likely.into_iter().map(|weighed| match weighed.reading {
-            reading if reading.has_neighbour || reading.is_plain() => weighed,
+            reading if reading.has_neighbour || reading.is_plain() || self.known_rtt.is_told() => weighed,
             reading => anywhere_first(&mut under_queues, reading),
         });
         searched.chain(noisy.into_iter().map(|reading| anywhere_first(&mut under_noise, *reading))).collect()
