@@ -35,6 +35,8 @@ pub struct Config {
     pub marking: Ecn,
     /// Initial window in datagrams, for the control's maker.
     pub initial_window: f64,
+    /// A datagram that would fill the window to the byte waits (quinn); RFC 9002 §7 lets it go.
+    pub stays_below_window: bool,
 }
 
 /// When the receiver acknowledges (RFC 9000 §13.2).
@@ -189,6 +191,7 @@ impl Default for Config {
             },
             marking: Ecn::NotEct,
             initial_window: 10.0,
+            stays_below_window: false,
         }
     }
 }
