@@ -29,8 +29,6 @@ fn alpha(paths: &Paths) -> f64 {
 }
 
 impl Coupling for Balia {
-    const NAME: &'static str = ENTRY.name;
-
     /// `x_r / (rtt_r (sum x)^2) (1 + alpha_r)/2 (4 + alpha_r)/5`.
     fn increase(&self, paths: &Paths) -> f64 {
         let (own, total, alpha) = (paths.own(), paths.total_rate(), alpha(paths));

@@ -345,9 +345,6 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

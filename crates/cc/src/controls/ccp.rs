@@ -169,7 +169,6 @@ pub(crate) const MAX_PLAYOUT_BUFFER_BYTES: u64 = 1_000_000_000;
 
 /// What makes a member of the family.
 pub(crate) trait Variation: Send {
-    fn name(&self) -> &'static str;
     /// The window in congestion avoidance, before clamping.
     fn window(&mut self, path: &PathState) -> f64;
     /// The application tells of the video.
@@ -179,9 +178,6 @@ pub(crate) trait Variation: Send {
 struct Plain;
 
 impl Variation for Plain {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         path.law()
     }
@@ -263,9 +259,6 @@ impl<V: Variation> Ccp<V> {
 }
 
 impl<V: Variation> CongestionControl for Ccp<V> {
-    fn name(&self) -> &'static str {
-        self.variation.name()
-    }
     fn cwnd(&self) -> f64 {
         self.windows.cwnd
     }

@@ -78,9 +78,6 @@ impl Derivative {
 }
 
 impl Variation for Derivative {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         if self.is_literal {
             return self.literal(path);

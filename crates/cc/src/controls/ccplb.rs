@@ -75,9 +75,6 @@ impl PlayoutBuffer {
 }
 
 impl Variation for PlayoutBuffer {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         self.base.window(path) + self.term(path)
     }

@@ -48,9 +48,6 @@ impl VideoRate {
 }
 
 impl Variation for VideoRate {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         let packets_per_s = self.bits_per_sec / (8.0 * f64::from(path.mss));
         let rtt = path.rtt.as_secs_f64();

@@ -139,8 +139,6 @@ impl Compound {
 }
 
 impl RenoBased for Compound {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

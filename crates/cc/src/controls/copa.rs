@@ -272,9 +272,6 @@ impl Copa {
 }
 
 impl CongestionControl for Copa {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -201,8 +201,6 @@ impl Epoch {
 }
 
 impl RenoBased for Cubic {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -43,8 +43,6 @@ impl Dctcp {
 }
 
 impl RenoBased for Dctcp {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -159,8 +159,6 @@ impl LedbatPp {
 }
 
 impl RenoBased for LedbatPp {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -35,8 +35,6 @@ static LAW: Law = Law {
 struct Lia;
 
 impl Coupling for Lia {
-    const NAME: &'static str = ENTRY.name;
-
     /// §3: `min(alpha mss_i / cwnd_total, mss_i / cwnd_i)` bytes per byte acknowledged, here per packet.
     fn increase(&self, paths: &Paths) -> f64 {
         let (mut total, mut best, mut rate) = (0.0, 0.0_f64, 0.0);

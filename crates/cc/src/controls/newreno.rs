@@ -32,8 +32,6 @@ pub struct NewReno {
 }
 
 impl RenoBased for NewReno {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

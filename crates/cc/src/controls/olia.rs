@@ -77,8 +77,6 @@ impl Olia {
 }
 
 impl Coupling for Olia {
-    const NAME: &'static str = ENTRY.name;
-
     /// `(w_r / rtt_r^2) / (sum w_p / rtt_p)^2 + alpha_r / w_r`.
     fn increase(&self, paths: &Paths) -> f64 {
         let own = paths.own();

@@ -121,9 +121,6 @@ impl Prague {
 }
 
 impl CongestionControl for Prague {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.reno.windows.cwnd
     }

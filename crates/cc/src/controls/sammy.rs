@@ -61,9 +61,6 @@ impl Sammy {
 }
 
 impl CongestionControl for Sammy {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cubic.cwnd()
     }

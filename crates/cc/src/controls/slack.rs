@@ -318,9 +318,6 @@ fn late(view: &View) -> CongestionEvent {
 }
 
 impl CongestionControl for Slack {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cubic.cwnd()
     }

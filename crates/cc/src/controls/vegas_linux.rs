@@ -77,8 +77,6 @@ impl VegasLinux {
 }
 
 impl RenoBased for VegasLinux {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

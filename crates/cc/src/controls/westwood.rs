@@ -82,8 +82,6 @@ impl Westwood {
 }
 
 impl RenoBased for Westwood {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -127,8 +127,6 @@ impl WeightedVegas {
 }
 
 impl RenoBased for WeightedVegas {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

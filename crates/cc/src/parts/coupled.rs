@@ -25,8 +25,6 @@ pub const GROUP: Slot = Slot::new(
 pub const LAW_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
 
 pub trait Coupling: Send {
-    const NAME: &'static str;
-
     /// Packets that each acknowledged packet adds to the own window of `cwnd` packets; may be negative.
     fn increase(&self, paths: &Paths) -> f64;
 
@@ -102,8 +100,6 @@ impl<C: Coupling> Coupled<C> {
 }
 
 impl<C: Coupling> RenoBased for Coupled<C> {
-    const NAME: &'static str = C::NAME;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }
