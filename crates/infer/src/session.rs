@@ -129,9 +129,11 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
     }
     let best = found.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("one at least");
     let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
+    // Under the other readings the packets sent again count in each transfer, too.
+    let beside = best.shown.map_or(0.0, |shown| session.counts_beside(transfers, shown.again));
     Posterior {
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64,
+        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64 + beside,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
         unexplained: best.explained[0].1.unexplained,
@@ -212,17 +214,22 @@ impl Session<'_> {
         let queue = reading.queue.unwrap_or(u32::MAX);
         let tried = self.tried(usize::MAX, SHORT);
         let shared = Shared::new(tried, self.deployed, &self.neighbour, base, queue);
-        let count = |transfer: &Transfer| {
-            let packets = libm::ceil(transfer.bytes / self.deployed.mss);
-            let expected = Expected { packets, noise: 0.0, overflow: shared.again * packets, spread: SHARED_SPREAD };
-            transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
-        };
-        let counts: f64 = self.tried(TRIED_PACKETS, MOST_PACKETS).iter().map(count).sum();
+        let counts = self.counts_beside(self.tried(TRIED_PACKETS, MOST_PACKETS), shared.again);
         let waits = waits::evidence(late, Some(shared.most_s));
         let score = libm::log(reading.believed) + evidence_of(plain) + TEMPERED * counts + waits;
         let until_s = tried.last().map_or(0.0, Transfer::end_s);
         let shown = Some(Shown { rate: shared.shown, until_s, again: shared.again });
         Weighed { reading, points: plain.to_vec(), score, factors: shared.factors, shown }
+    }
+
+    /// Logarithm of how likely the packets sent again in each transfer are beside a neighbour, where this share of them is in a play.
+    fn counts_beside(&self, transfers: &[Transfer], again: f64) -> f64 {
+        let count = |transfer: &Transfer| {
+            let packets = libm::ceil(transfer.bytes / self.deployed.mss);
+            let expected = Expected { packets, noise: 0.0, overflow: again * packets, spread: SHARED_SPREAD };
+            transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
+        };
+        transfers.iter().map(count).sum()
     }
 
     /// Beside a neighbour, queues are told apart by the packets sent again in all: the shorter the queue, the more of them there are, while
