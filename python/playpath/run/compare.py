@@ -109,7 +109,7 @@ def compare(
         result = played.gather(loaded, place.name, outcome)
         if until_decided:
             result = replace(result, looks=looks[: look + 1], most=looks[-1])
-        if outcome.interrupted or (until_decided and result.is_settled):
+        if outcome.interrupted or runs == looks[-1] or (until_decided and result.is_settled):
             break
         played.let_go(result, loaded.seeds[runs - 1])
     if not timelines or (result.interrupted and place.is_parallel):

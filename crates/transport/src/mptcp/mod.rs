@@ -164,10 +164,13 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
-        let is_open = self.receiver.can_tell_as_much(path, segment.payload_len);
+        // Nobody asks for it but the receiver of data.
+        let is_open = (segment.sequence_len() > 0).then(|| self.receiver.can_tell_as_much(path, segment.payload_len));
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
-        tcp.set_window_open(is_open);
+        if let Some(is_open) = is_open {
+            tcp.set_window_open(is_open);
+        }
         tcp.handle_segment(at, segment);
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {

@@ -335,11 +335,11 @@ impl Player for AgentPlayer {
         }));
     }
 
-    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
+    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) -> bool {
         // What was due before these bytes came is judged without them.
         self.advance(now);
         if self.is_finished {
-            return;
+            return true;
         }
         if self.received == 0 && bytes > 0 {
             self.log.push(now, EventKind::FirstByte(REQUEST));
@@ -348,6 +348,7 @@ impl Player for AgentPlayer {
         self.judge_complete_packets(now);
         self.start_if_buffered(now);
         self.advance(now);
+        true
     }
 
     fn handle_timeout(&mut self, now: Time) {

@@ -95,7 +95,7 @@ impl Scheduler for Linux {
         }
         if let Some((path, left)) = self.burst
             && left > 0
-            && let Some(subflow) = context.subflows.iter().find(|s| s.path == path)
+            && let Some(subflow) = context.subflows.get(path)
             && subflow.has_room(self.room())
         {
             self.burst = Some((path, left.saturating_sub(bytes)));

@@ -136,6 +136,11 @@ impl ProgressivePlayer {
     /// Bring everything up to `now`, then see how much may be read.
     fn advance(&mut self, now: Time) {
         while self.step(now) {}
+        self.look(now);
+    }
+
+    /// How much may be read, and whether the clock may run.
+    fn look(&mut self, now: Time) {
         if self.phase == Phase::Ended {
             return;
         }
@@ -147,6 +152,19 @@ impl ProgressivePlayer {
             self.start_clock(now);
             self.advance(now);
         }
+    }
+
+    /// The clock runs, and the next picture's turn comes later than `now`.
+    #[inline]
+    fn is_before_turn(&self, now: Time) -> bool {
+        let Phase::Playing { zero_at } = self.phase else { return false };
+        self.media.pictures().get(self.next).is_some_and(|picture| self.turn(zero_at + picture.presentation) > now)
+    }
+
+    /// All of the next picture was read.
+    #[inline]
+    fn has_next(&self) -> bool {
+        self.media.pictures().get(self.next).is_some_and(|picture| self.reading.read >= picture.end_offset)
     }
 
     /// One change of state at or before `now`, if there is one.
