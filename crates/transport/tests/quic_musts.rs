@@ -223,8 +223,8 @@ fn handshake_packets_are_acknowledged_at_once_and_in_their_space() {
     server.handle_datagram(Time::from_millis(50), &hello);
     let answer = server.poll_transmit(Time::from_millis(50)).unwrap();
     let initial = answer.packets().find(|packet| packet.kind == Kind::Initial).unwrap();
-    assert_eq!(initial.ack.as_ref().unwrap().largest, hello.packet.number);
-    assert!(answer.packets().all(|packet| packet.kind.space() == Space::Initial || packet.ack.is_none()));
+    assert_eq!(initial.ack().unwrap().largest, hello.packet.number);
+    assert!(answer.packets().all(|packet| packet.kind.space() == Space::Initial || !packet.has_ack));
 }
 
 /// RFC 9000 §13.3: HANDSHAKE_DONE goes again until it is acknowledged; until it came the client keeps its Handshake keys and may not migrate (§9).
@@ -334,7 +334,7 @@ fn an_ack_names_what_came() {
     }
     lone.number = 1021;
     lone.frames(&[Frame::Ping]);
-    let ack = lone.poll().unwrap().packet.ack.unwrap();
+    let ack = lone.poll().unwrap().packet.ack().copied().unwrap();
     let ranges: Vec<_> = ack.ranges().take(4).collect();
     assert_eq!(ranges, [(1022, 1022), (1020, 1020), (1015, 1016), (1011, 1012)]);
 }
@@ -412,7 +412,7 @@ fn an_ack_alone_leaves_whatever_the_window_says() {
     assert_eq!(lone.server.info().in_flight, 20);
     lone.frames(&[Frame::Ping]); // behind a gap: at once
     let alone = lone.poll().unwrap().packet;
-    assert!(alone.ack.is_some() && alone.frames.is_empty() && alone.padding == 0);
+    assert!(alone.has_ack && alone.frames.is_empty() && alone.padding == 0);
     assert_eq!(lone.server.info().in_flight, 20);
 }
 
