@@ -229,8 +229,8 @@ class WireQuic(_Own):
         used, shift, doubts = self._end(start)
         names = {end.server_address: end.name for end in bed.ends}
         flows = _flows(used, names, shift)
-        for flow, found in zip(flows, used, strict=True):
-            flow.counts = found["paths"][0]["counts"]
+        for flow, path in zip(flows, (path for found in used for path in found["paths"]), strict=True):
+            flow.counts = path["counts"]
         return Carried(warnings=doubts, flows=flows)
 
 
