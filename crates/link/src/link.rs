@@ -342,7 +342,6 @@ impl<P: Packet> Link<P> {
     }
 }
 
-/// The rare causes that a link's drops may have.
 fn causes_of(config: &LinkConfig) -> Drops {
     let zero = |is_there: bool| is_there.then(Count::default);
     Drops {

@@ -36,8 +36,8 @@ const STACKS: Words<Habits, 5> = [
             c.initial_window = 8.0;
             c.pacing.in_trains = true;
             c.pacing.own_rate = OwnRate::Ignored;
-            // connection/mod.rs: losses that prove spurious are not given back.
-            c.loss.undo = false;
+            // connection/mod.rs: losses that prove spurious are not given back; poll_transmit sends while in flight + datagram < window.
+            (c.loss.undo, c.stays_below_window) = (false, true);
             c.send_buffer = 10_000_000;
         },
     ),

@@ -174,7 +174,6 @@ pub struct AppReport {
     /// Size of the playout buffer in payload bytes.
     pub playout_buffer_bytes: u64,
     pub playout_buffer_free_bytes: u64,
-    /// Mean rate of the video.
     pub video_rate: Rate,
     pub is_urgent: bool,
     /// The whole video as one object, in payload bytes and media time; none where it comes in pieces.

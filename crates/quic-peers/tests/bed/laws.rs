@@ -40,9 +40,6 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
-    fn name(&self) -> &'static str {
-        "quinn-newreno"
-    }
     fn cwnd(&self) -> f64 {
         self.windows.cwnd()
     }

@@ -31,10 +31,17 @@ pub fn stock(name: &str) -> Box<dyn CongestionControl> {
 
 impl Ours {
     pub fn new(control: impl Fn() -> Box<dyn CongestionControl>) -> Ours {
-        Ours::over(control, 1, Config::default().pacing)
+        Ours::of(control, 1, |config| (config.loss.undo, config.stays_below_window) = (false, true))
     }
     /// Several are used as the scheduler of Linux says.
     pub fn over(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize, pacing: Pacing) -> Ours {
+        Ours::of(control, paths, |config| {
+            config.pacing = pacing;
+            config.loss.undo = false;
+        })
+    }
+    /// With other habits than quinn's.
+    pub fn of(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize, habits: impl Fn(&mut Config)) -> Ours {
         let window = 32 << 20;
         let flow = FlowWindows {
             connection: window,
@@ -43,9 +50,9 @@ impl Ours {
             max_stream: window,
             update_eighths: 1,
         };
-        let mut config = Config { datagram_bytes: DATAGRAM, send_buffer: 8 << 20, flow, pacing, ..Config::default() };
+        let mut config = Config { datagram_bytes: DATAGRAM, send_buffer: 8 << 20, flow, ..Config::default() };
+        habits(&mut config);
         config.pacing.in_trains = true; // as quinn paces
-        config.loss.undo = false;
         config.idle_timeout = Duration::from_secs(300);
         let mut client = Connection::connect(Time::ZERO, config, control());
         let mut server = Connection::listen(config, control());

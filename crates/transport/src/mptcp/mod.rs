@@ -390,9 +390,6 @@ impl MptcpConnection {
         (self.level.is_fin_acked() && self.receiver.arrivals.is_finished())
             || self.subflows.iter().all(|s| s.stage == Stage::Dead)
     }
-    pub fn scheduler(&self) -> &dyn Scheduler {
-        self.level.scheduler()
-    }
     /// Data offset of the first payload byte of a segment that this end sends on `path`; for owners of real bytes.
     pub fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
         let subflow = &self.subflows[path];

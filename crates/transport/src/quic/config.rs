@@ -35,6 +35,8 @@ pub struct Config {
     pub marking: Ecn,
     /// Initial window in datagrams, for the control's maker.
     pub initial_window: f64,
+    /// A datagram that would fill the window to the byte waits (quinn); RFC 9002 §7 lets it go.
+    pub stays_below_window: bool,
 }
 
 /// When the receiver acknowledges (RFC 9000 §13.2).
@@ -58,7 +60,6 @@ pub struct AckPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaterAcks {
     pub from: u64,
-    /// After so many.
     pub every: u32,
     /// And after this part of the smallest RTT, in eighths, if that is shorter than `max_delay`; 0: not.
     pub rtt_eighths: u32,
@@ -190,6 +191,7 @@ impl Default for Config {
             },
             marking: Ecn::NotEct,
             initial_window: 10.0,
+            stays_below_window: false,
         }
     }
 }

@@ -17,7 +17,6 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Not opened.
     Idle,
     /// Being validated; no data.
     Opening,

@@ -33,7 +33,6 @@ struct Validation {
     next_at: Time,
     /// It failed then (§8.2.4).
     until: Time,
-    /// The validated address before.
     previous: Option<Address>,
 }
 

@@ -198,7 +198,6 @@ impl Connection {
     pub fn readable(&self, id: u64) -> u64 {
         self.streams.readable(id)
     }
-    /// The stream ended, and all of it was read.
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.streams.is_read_to_end(id)
     }
@@ -236,7 +235,7 @@ impl Connection {
             None => deadline(&self.lane),
             Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),
         };
-        due.min(self.idle_at)
+        due.min(self.idle_at).min(self.reminds_at())
     }
 
     pub fn config(&self) -> &Config {

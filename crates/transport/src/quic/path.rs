@@ -87,6 +87,7 @@ pub(crate) struct Path {
     pub ecn: Ecn,
     control: Box<dyn CongestionControl>,
     datagram_bytes: u32,
+    stays_below_window: bool,
     /// As of the last event that the control was told.
     window: u64,
     bytes_in_flight: u64,
@@ -127,6 +128,7 @@ impl Path {
             ecn: Ecn::new(config.marking),
             control,
             datagram_bytes: config.datagram_bytes,
+            stays_below_window: config.stays_below_window,
             window: 0,
             bytes_in_flight: 0,
             packets_out: 0,
@@ -200,9 +202,9 @@ impl Path {
     #[inline]
     pub fn has_room(&self) -> bool {
         // With nothing in flight it may: the window is never below two.
-        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window
+        let least_left = u64::from(self.stays_below_window);
+        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) + least_left <= self.window
     }
-    /// It may leave then by pacing.
     #[inline(always)]
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
         let (rate, burst, in_trains) = match self.own_rate(pacing) {
@@ -280,7 +282,6 @@ impl Path {
         }
     }
 
-    /// An event for the control, with what it may know.
     #[inline]
     fn tell(&mut self, now: Time, event: impl FnOnce(&mut dyn CongestionControl, &View)) {
         let view = View {

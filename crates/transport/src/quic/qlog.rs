@@ -91,7 +91,6 @@ impl Qlog {
         }
     }
 
-    /// A packet came over a path, with these frames.
     pub fn received(&mut self, now: Time, path_id: u8, packet: &Packet, frames: &[Frame]) {
         let frames = frames_of(packet.ack.as_ref(), frames);
         self.event(now, "transport:packet_received", path_id, packet_data(packet, frames));

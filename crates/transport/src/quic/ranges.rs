@@ -115,7 +115,6 @@ impl RangeSet {
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
-    /// No integer is in it.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -123,7 +122,6 @@ impl RangeSet {
     pub fn forget_below(&mut self, bound: u64) {
         self.remove(0..bound);
     }
-    /// Forget the lowest range.
     pub fn forget_first(&mut self) {
         if !self.ranges.is_empty() {
             self.ranges.remove(0);

@@ -50,7 +50,6 @@ impl Connection {
         true
     }
 
-    /// A packet of the datagram, with its frames.
     #[inline(never)]
     pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         self.open_packet(now, packet, frames, arrival);

@@ -356,6 +356,9 @@ impl Connection {
             self.vanish(Reason::Idle);
             return;
         }
+        if self.reminds_at() <= now {
+            self.streams.tell_blocked_again();
+        }
         if self.multi.is_some() {
             self.on_each_path(|connection| connection.expire_lane(now));
         } else {

@@ -18,6 +18,10 @@ impl SendBuffer {
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
+    /// What was not sent never will be.
+    pub fn drop_unsent(&mut self) {
+        self.written = self.next;
+    }
     pub fn written(&self) -> u64 {
         self.written
     }

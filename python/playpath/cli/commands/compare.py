@@ -192,7 +192,6 @@ def _print_sensitivity(found: Sensitivity) -> None:
 
 
 def sessions(count: int) -> str:
-    """So many sessions."""
     return f"{count} session{'' if count == 1 else 's'}"
 
 

@@ -21,24 +21,16 @@ from playpath.scenario import resolved
 
 @dataclass(frozen=True)
 class VideoAddress:
-    """What the player and the sampler need to know.
-
-    Attributes
-    ----------
-    origin : str
-        Address and port that the player connects to.
-    protocol : str
-        "tcp", "mptcp" or "quic".
-    ports : mapping of int to str
-        Server ports whose sockets carry the video, and what their flows are called.
-    key : str
-        Of a server with TLS, the fingerprint of its public key, as Chromium takes it.
-    """
+    """What the player and the sampler need to know."""
 
     origin: str
+    """Address and port that the player connects to."""
     protocol: str = "tcp"
+    """What carries it: "tcp", "mptcp" or "quic"."""
     ports: Mapping[int, str] = field(default_factory=dict)
+    """Server ports whose sockets carry the video, and what their flows are called."""
     key: str = ""
+    """Of a server with TLS, the fingerprint of its public key, as Chromium takes it."""
 
 
 class Server(Protocol):
@@ -57,22 +49,15 @@ class Server(Protocol):
 
 @dataclass(frozen=True)
 class Carried:
-    """What only the carrier knows of a run.
-
-    Attributes
-    ----------
-    paths : PathCounts
-        How the connections used the paths, as far as the carrier sees it.
-    subflows : list of Subflow
-        What was measured of each path; empty: the sampled sockets tell.
-    flows : list of Flow
-        Connections, or subflows, that it has sampled itself.
-    """
+    """What only the carrier knows of a run."""
 
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
+    """How the connections used the paths, as far as the carrier sees it."""
     subflows: list[Subflow] = field(default_factory=list)
+    """What was measured of each path; empty: the sampled sockets tell."""
     warnings: list[str] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
+    """Connections, or subflows, that it has sampled itself."""
 
 
 class Carrier(Protocol):
@@ -162,22 +147,18 @@ class Tcp(_OfKernel):
         self.warnings: list[str] = []
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Always possible."""
         self.warnings += send_buffer_warning(sender)
 
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """Straight to the server."""
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
 
     def words(self) -> str:
-        """It has no programs."""
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """Nothing more."""
         return Carried()
 
 
@@ -214,17 +195,14 @@ class KernelMptcp(_OfKernel):
             )
 
     def prepare(self, bed: Testbed) -> None:
-        """Announce the server's addresses."""
         mptcp.announce_paths(bed)
         namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """To the server's first address; the other paths join."""
         self._control = control.split(".", maxsplit=1)[0]  # what the kernel tells is without the run's own ending, too
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
 
     def words(self) -> str:
-        """It has no programs."""
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:

@@ -25,7 +25,7 @@ pub(super) struct Probing {
     pub rounds_since_probe_up: u64,
     up_rounds: u32,
     up_acked: f64,
-    up_acked_per_inc: f64,
+    pub up_acked_per_inc: f64,
     wait: Duration,
     cycle_stamp: Time,
 }
@@ -171,9 +171,10 @@ impl Bbr3 {
             || self.probing.rounds_since_probe_up as f64 >= reno_rounds
     }
 
-    /// §5.3.3.8.3: the estimated product, unless congestion cut the window.
+    /// §5.3.3.8.3: the estimated product, unless congestion cut the window; noq's knows no short-term bound of the bandwidth (`bdp`).
     pub(super) fn target_inflight(&self) -> f64 {
-        self.bdp(self.bw).min(self.cwnd)
+        let bw = if self.settings.law == LawOf::Noq { self.max_bw() } else { self.bw };
+        self.bdp(bw).min(self.cwnd)
     }
 
     /// §5.3.3.9.
@@ -213,14 +214,16 @@ impl Bbr3 {
         self.probing.up_acked_per_inc = (self.cwnd / growth_this_round).max(1.0);
     }
 
-    /// §5.3.3.9.
+    /// §5.3.3.9, in whole packets; in noq each ACK raises the bound by some bytes, so the window has never reached it when
+    /// [`is_time_to_go_down`](Self::is_time_to_go_down) asks, and a plateau ends the probe.
     fn probe_inflight_longterm_upward(&mut self) {
         if !self.is_cwnd_limited() || self.cwnd < self.inflight_longterm {
             return;
         }
         self.probing.up_acked += self.sample.newly_acked;
-        if self.probing.up_acked >= self.probing.up_acked_per_inc {
-            let delta = (self.probing.up_acked / self.probing.up_acked_per_inc).floor();
+        let raises = self.probing.up_acked / self.probing.up_acked_per_inc;
+        let delta = if self.settings.law == LawOf::Noq { raises } else { raises.floor() };
+        if delta > 0.0 {
             self.probing.up_acked -= delta * self.probing.up_acked_per_inc;
             self.inflight_longterm += delta;
         }

@@ -300,6 +300,34 @@ fn long_term_bound_grows_exponentially_by_hand() {
     assert!(growth.windows(2).skip(1).all(|pair| (1.5..2.6).contains(&(pair[1] / pair[0]))), "{growth:?}");
 }
 
+/// Window and bound of 100, the window full: by the draft the 100th packet raises the bound, and 99 ACKs find the window at it, so that no
+/// plateau counts. noq raises it by 1/100 with each packet, finds the window below it, and the plateau ends the probe.
+#[test]
+fn noq_ends_a_probe_at_the_bound_by_a_plateau() {
+    for (law, bound, state) in [("draft", 100.0, State::ProbeBwUp), ("noq", 100.01, State::ProbeBwDown)] {
+        let mut control = probing_up();
+        control.settings.law = LawOf::from_params(&with_law(law));
+        (control.cwnd, control.inflight_longterm, control.probing.up_acked_per_inc) = (100.0, 100.0, 100.0);
+        (control.cwnd_limited.this_round, control.cwnd_limited.last_round) = (true, true);
+        control.full_bw_now = true;
+        control.sample = Sample { is_present: true, newly_acked: 1.0, tx_in_flight: 100.0, ..Sample::default() };
+        control.update_probe_bw_cycle_phase(&view(1000));
+        assert!((control.inflight_longterm - bound).abs() < 1e-9, "{law}: {}", control.inflight_longterm);
+        assert_eq!(control.state, state, "{law}");
+    }
+}
+
+/// What a probe that failed leaves at least is 0.7 of 1000/s x 100 ms in noq; by the draft the short-term bound of 600/s counts: 0.7 x 60.
+#[test]
+fn noq_s_target_knows_no_short_term_bandwidth() {
+    for (law, target) in [("draft", 60.0), ("noq", 100.0)] {
+        let mut control = probing_up();
+        control.settings.law = LawOf::from_params(&with_law(law));
+        control.bw = 600.0;
+        assert!((control.target_inflight() - target).abs() < 1e-9, "{law}: {}", control.target_inflight());
+    }
+}
+
 #[test]
 fn a16_ten_times_less_bandwidth_is_believed() {
     let link = Link { packets_per_sec: 10_000.0, queue_limit: 100, ..Link::PLAIN };

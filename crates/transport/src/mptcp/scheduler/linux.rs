@@ -88,10 +88,6 @@ impl Linux {
 }
 
 impl Scheduler for Linux {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let bytes = u64::from(context.segment_bytes);
         if context.is_reinjection {

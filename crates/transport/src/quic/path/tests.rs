@@ -25,3 +25,17 @@ fn what_a_timer_finds_may_not_count() {
         assert_eq!(path.lost(), 1);
     }
 }
+
+/// A window of two packets with one in flight: RFC 9002 §7 lets the second go; quinn (`poll_transmit`: `>=`) waits until less is in flight.
+#[test]
+fn the_window_may_have_to_stay_unfilled() {
+    for stays_below_window in [false, true] {
+        let config = Config { stays_below_window, ..Config::default() };
+        let mut path = Path::new(&config, playpath_cc::build("newreno", 2.0).unwrap());
+        path.on_sent(Time::ZERO, 1200, false, &config.pacing);
+        assert_eq!(path.has_room(), !stays_below_window);
+        let mut path = Path::new(&config, playpath_cc::build("newreno", 2.0).unwrap());
+        path.on_sent(Time::ZERO, 1199, false, &config.pacing);
+        assert!(path.has_room(), "a byte remains");
+    }
+}

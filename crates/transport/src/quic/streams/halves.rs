@@ -59,18 +59,6 @@ impl Outgoing {
         self.reset.is_none() && (sends_new || self.buffer.has_lost() || self.is_fin_due())
     }
 
-    /// It waits for the peer's limit, which is told once for each (§4.1); `true`: for that of the connection.
-    pub fn note_blocked(&mut self, may_send: bool) -> bool {
-        if self.buffer.unsent() == 0 || self.reset.is_some() {
-            return false;
-        }
-        if self.buffer.next() >= self.limit && self.blocked == Pending::Idle {
-            self.blocked = Pending::Due;
-            return false;
-        }
-        !may_send
-    }
-
     /// A STREAM frame of the start of `range`, what of it is in the frame, and its bytes. The length is written unless the frame fills the
     /// room (§19.8).
     pub fn frame(
