@@ -42,17 +42,14 @@ class World(Protocol):
 
     def keeping(self, logs: Path) -> World:
         """This world with a folder for what the programs of its next session write; itself if it has no programs."""
-        ...
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
         """Before the first session: make sure that so many can run at a time, here and now."""
-        ...
 
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
         """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock; `trace` is a `Trace`."""
-        ...
 
 
 class SimWorld:

@@ -44,7 +44,6 @@ class Server(Protocol):
 
     def serve_zeros(self, name: str, size: int) -> None:
         """A file of `size` zero bytes."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -70,15 +69,12 @@ class Carrier(Protocol):
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Raise MissingToolError or TestbedError if this cannot run here."""
-        ...
 
     def translate(self, sender: resolved.Sender) -> Sending:
         """What a resolved sender is here. Raises UnsupportedError where it cannot be that."""
-        ...
 
     def prepare(self, bed: Testbed) -> None:
         """Addresses, limits, endpoints."""
-        ...
 
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
@@ -86,19 +82,15 @@ class Carrier(Protocol):
         """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `signalling`: what player and
         server tell one another.
         """
-        ...
 
     def collector(self, bed: Testbed) -> str:
         """Address and port where players' reports go."""
-        ...
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """The way to the server's `port`, over connections that use `control`."""
-        ...
 
     def words(self) -> str:
         """What its programs complained of, in one line; empty if nothing."""
-        ...
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """What only it knows. TestbedError: the run was not what was asked for.
@@ -106,7 +98,6 @@ class Carrier(Protocol):
         `flows`: the connections, or subflows, that carried the video; `described`: the video; `start`: of the run, on the
         monotonic clock.
         """
-        ...
 
 
 class _OfKernel:

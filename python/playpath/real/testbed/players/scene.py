@@ -123,15 +123,12 @@ class Player(Protocol):
 
     def check(self, scenario: resolved.Document) -> None:
         """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""
-        ...
 
     def prepare(self, scene: Scene) -> str:
         """Put what is to be played on the server; what to ask for, in the player's words."""
-        ...
 
     def play(self, scene: Scene, url: str) -> Played:
         """Play to the end what `prepare` gave. TestbedError: the player, or a program that the run stands on, failed."""
-        ...
 
 
 class Watch:
