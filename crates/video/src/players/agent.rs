@@ -1,9 +1,21 @@
 //! The streaming agent of the Vegas paper: constant-rate media, written in chunks, drained at the media rate.
 //!
-//! Rules, reference, differences from it, tests: docs/models/player-agent.md.
+//! Reference: Boyden, Mahanti, Williamson, "TCP Vegas Performance with Streaming Media" (IPCCC 2007), section 4.2. The server
+//! writes `chunk = xfactor × media rate × heartbeat` every heartbeat. The client starts when a share of the media (5 %) is
+//! buffered, then drains at the media rate.
+//!
+//! The paper does not define these; our reading:
+//! 1. A packet is late if its last byte comes later than start + offset / rate, offset being that of its first byte. The clock
+//!    does not stop. What has not come at the end of the media is late too.
+//! 2. The heartbeat is 0.1 s.
+//! 3. The chunk is rounded up to a byte, so that xfactor 1 is never slower than the media.
+//! 4. A finite buffer holds the sender back by not reading (as a TCP client does), or, `overflow = discard`, loses packets that
+//!    find it full (as the paper says of its finite buffer).
+//! 5. An underflow event lasts from a packet that is not there when due to the next one that comes in time.
 //!
 //! Units: bytes, nanoseconds. Invariants: every packet is judged once, in time, late or overflowed; start-up + media in time +
 //! media late or lost = elapsed; constant work per packet, no allocation but for log entries (and runs of lost packets).
+//! Tested: hand-computed timelines, property tests over arrivals.
 
 use crate::buffer::{BufferSize, Cache};
 use crate::events::{EventLog, Totals};
