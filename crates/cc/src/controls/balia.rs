@@ -1,8 +1,13 @@
 //! BALIA, balanced linked adaptation: between LIA's responsiveness and OLIA's friendliness.
 //!
-//! Reference, differences from it, tests: docs/models/cc-coupled.md.
+//! Reference: draft-walid-mptcp-congestion-control-04; Peng, Walid, Hwang and Low, "Multipath TCP: Analysis, Design, and
+//! Implementation", IEEE/ACM ToN 24 (2016).
 //!
-//! Units: packets, packets/s.
+//! Differences from the reference:
+//! 1. `alpha_r` is a real number in the cut, as in the draft; the Linux implementation truncates it to an integer there.
+//! 2. After a cut the window is at least 2 packets, as for every control here; the Linux implementation allows 1.
+//!
+//! Units: packets, packets/s. Tested here by worked examples, and on a fluid model of two paths in `tests/comparisons.rs`.
 
 use crate::parts::coupled::{Coupled, Coupling, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};

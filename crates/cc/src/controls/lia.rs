@@ -1,8 +1,14 @@
 //! LIA, linked increases: an MPTCP connection takes as much as its best path would alone, and moves away from congestion.
 //!
-//! Reference, differences from it, tests: docs/models/cc-coupled.md.
+//! Reference: RFC 6356 §3 and §4.
 //!
-//! Units: packets, with bytes where segment sizes differ between subflows.
+//! Differences from the reference:
+//! 1. alpha is computed at every increase. RFC 6356 §4.1 suggests less often; Linux recomputes when a window
+//!    changes by a packet.
+//! 2. RTTs are smoothed ones (§3: "an estimate").
+//!
+//! Units: packets, with bytes where segment sizes differ between subflows. Tested here by the worked examples of the equations,
+//! and on a fluid model of two paths in `tests/comparisons.rs`.
 
 use crate::kernel::{InKernel, Law, PHASES};
 use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Paths};

@@ -1,7 +1,12 @@
 //! What the coupled controls of MPTCP share: NewReno in all but the increase of congestion avoidance, which looks at the
 //! sibling subflows. LIA, OLIA and BALIA are [`Coupling`]s; wVegas has a file of its own.
 //!
-//! Reference, differences from it, tests: docs/models/cc-coupled.md.
+//! Reference: RFC 6356 §3 (slow start, fast retransmit, fast recovery and timeout are per subflow).
+//!
+//! Differences from the reference:
+//! 1. Sums run over subflows that are established and have an RTT sample. The own window is the controller's, the others' are
+//!    the [`Sibling`]s', which in recovery are `ssthresh` (as Linux's OLIA).
+//! 2. With fewer than two such subflows, or when the own one is not among them, the increase is NewReno's.
 //!
 //! Units: packets; bytes where subflows of different segment sizes meet (LIA). Tested in the files of the couplings.
 
