@@ -42,8 +42,7 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 	ccp_on_ack(&s->law, params->value, &view, &ack, CCP_VARIANT);
 	slow_start = s->law.in_slow_start;
 	pp_set_cwnd(sk, pp_window(sk, &s->meter, s->law.cwnd_q16 >> 16));
-	/* What `ss` and tcp_info show as slow start must be slow start. */
-	pp_tcp(sk)->snd_ssthresh = slow_start ? s->law.ssthresh : law_min(pp_tcp(sk)->snd_cwnd, s->law.ssthresh);
+	pp_tcp(sk)->snd_ssthresh = ccp_ssthresh(&s->law);
 	pp_set_pacing(sk, LAW_PARAM(params->value, CCP_PACING_GAIN), slow_start);
 	if (ack.round_start)
 		ccp_show(sk, s, params);

@@ -86,6 +86,12 @@ LAW_INLINE void ccp_init(struct ccp_state *s, u32 initial_window)
 	s->in_slow_start = true;
 }
 
+/* Never above the window once slow start is over: below it a half-used window may grow, and `ss` and tcp_info show slow start. */
+LAW_INLINE u32 ccp_ssthresh(const struct ccp_state *s)
+{
+	return s->in_slow_start ? s->ssthresh : law_min(s->ssthresh, (u32)(s->cwnd_q16 >> 16));
+}
+
 LAW_INLINE bool ccp_is_paper(const u32 *param)
 {
 	return param[CCP_MODE] == CCP_MODE_PAPER;

@@ -28,10 +28,6 @@ impl Careful {
 }
 
 impl Abr for Careful {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(last) = context.downloads.last() else { return Decision::fetch(0, "no estimate yet") };
         let estimate = self.share * last.bits_per_sec();

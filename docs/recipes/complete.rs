@@ -85,7 +85,7 @@ impl Player for Complete {
         self.actions.push_back(Action::Request(Request::of_file(connection, id, body_bytes)));
     }
 
-    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) -> bool {
         if self.received == 0 {
             self.log.push(now, EventKind::FirstByte(request));
         }
@@ -95,6 +95,7 @@ impl Player for Complete {
             self.log.push(now, EventKind::BufferFilled);
             self.log.push(now, EventKind::PlaybackStarted);
         }
+        true // what it wants may have changed, or when
     }
 
     fn handle_timeout(&mut self, now: Time) {

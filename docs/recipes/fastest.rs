@@ -17,10 +17,6 @@ pub(super) static ENTRY: Entry = Entry {
 struct Fastest;
 
 impl Scheduler for Fastest {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         // The cheapest is chosen: less is better, so the rate counts negatively.
         let cost = |subflow: &super::SubflowView| -(subflow.delivery_rate.as_bits_per_sec() as f64);

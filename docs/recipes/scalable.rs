@@ -49,8 +49,6 @@ impl Scalable {
 }
 
 impl RenoBased for Scalable {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -57,7 +57,7 @@ exclude_patterns = [
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
-napoleon_google_docstring = False
+napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 

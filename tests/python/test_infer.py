@@ -284,6 +284,24 @@ def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[floa
     assert judge(tmp_path).likelier == ("bbr" if is_likelier else "")
 
 
+@pytest.mark.parametrize(
+    ("unexplained", "held", "is_reproduced"),
+    [
+        (26, 91, True),  # a link whose rate changes every second: many times fit no rate, and the draws give them back
+        (39, 35, False),  # 100 Mbit/s and 2 % loss under BBR, taken for CUBIC
+        (19, 35, True),
+    ],
+)
+def test_times_that_fit_no_rate_count_where_the_replay_does_not_give_them_back(
+    tmp_path: Path, unexplained: int, held: int, is_reproduced: bool
+) -> None:
+    head = "replay_time_ratio,replay_time_ratio_p05,replay_time_ratio_p95,unexplained_percent,replay_held_percent"
+    lines = [f"1,0.9,1.1,{unexplained},{held},1.5,,0"] * 4
+    text = "\n".join([f"{head},rate_p95_over_p05,rival,rival_likelier_by", *lines])
+    (tmp_path / "sessions.csv").write_text(text + "\n")
+    assert judge(tmp_path).is_reproduced is is_reproduced
+
+
 def test_a_wrong_sender_is_a_clear_line(tmp_path: Path) -> None:
     write_log(tmp_path / "viewer.csv", 6.0)
     arguments = ["population", "infer", str(tmp_path / "viewer.csv"), "--sender", "cubix", "--out", str(tmp_path / "o")]

@@ -43,7 +43,6 @@ const MAX_PEERS: usize = 16;
 const MAX_SESSIONS: usize = 16 * 1024;
 /// In `pob_free_bytes`: the player does not tell its level.
 const NOT_TOLD: f64 = u32::MAX as f64;
-/// How what a player reports begins.
 const OF_PLAYER: (&str, &str) = ("POST", "/reports");
 /// How a line begins that reports a claim which was not believed.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
@@ -59,7 +58,6 @@ pub enum BufferMode {
     Free,
 }
 
-/// The bridge.
 pub struct CmcdBridge {
     registered: Option<Registered>,
     mode: BufferMode,
@@ -160,7 +158,6 @@ impl CmcdBridge {
         if value.is_empty() { value } else { format!("CMSD-Dynamic: {value}\r\n") }
     }
 
-    /// What a request tells.
     fn take(&mut self, request: &Question) -> Result<(), LiveError> {
         let parsed = match request.query {
             Some(query) => parse_query(query),
@@ -311,7 +308,6 @@ fn peer(text: &str) -> Option<SocketAddr> {
     text.parse().ok().or_else(|| plain().map(|(ip, port): (IpAddr, u16)| SocketAddr::new(ip, port)))
 }
 
-/// Head and body.
 fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<(Head, String)> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];

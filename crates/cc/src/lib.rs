@@ -40,9 +40,6 @@ pub enum RecoveryWindow {
 /// Contract, checked over the whole registry by `tests/contract.rs`: `cwnd()` is finite and at least 1; one reduction per
 /// recovery episode; no growth when `Ack::may_grow` is false; the same events give the same answers; no allocation per ACK.
 pub trait CongestionControl: Send {
-    /// Registry name; the kernel's where one exists.
-    fn name(&self) -> &'static str;
-
     /// Congestion window in packets, at least 1.
     fn cwnd(&self) -> f64;
 

@@ -68,7 +68,6 @@ fn names_are_unique_and_found() {
         for name in entry.aliases.iter().chain([&entry.name]) {
             assert!(std::ptr::eq(find(name).expect("every name is found"), *entry), "{name} names two entries");
         }
-        assert_eq!(build(entry, 10.0).name(), entry.name, "a controller says the name of its entry");
     }
     assert!(find("no-such-control").is_none());
 }
@@ -168,9 +167,6 @@ struct Cut {
 }
 
 impl CongestionControl for Cut {
-    fn name(&self) -> &'static str {
-        "cut"
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

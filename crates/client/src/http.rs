@@ -29,7 +29,6 @@ pub enum Progress {
     ServerData(RequestId, Cmsd),
     /// Bytes that the player does not see: other headers, abandoned bodies.
     Other,
-    /// Nothing there now.
     Nothing,
 }
 

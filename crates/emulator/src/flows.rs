@@ -61,7 +61,6 @@ pub struct FlowMark {
 
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Path, by number.
     pub path: u16,
     pub server: SocketAddr,
     pub client: SocketAddr,

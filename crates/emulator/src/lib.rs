@@ -28,7 +28,6 @@ use serde_json::json;
 /// What keeps the emulator running besides signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifeline {
-    /// Nothing.
     None,
     /// A pipe at standard input, if there is one: whoever holds its other end keeps the emulator alive, and may tell it when the
     /// run begins.

@@ -14,7 +14,6 @@ pub struct Orders {
 /// An order, or that there is none yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Nothing that is complete.
     Nothing,
     /// The run begins at this time of the monotonic clock, in nanoseconds.
     Start(u64),

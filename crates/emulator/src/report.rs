@@ -103,7 +103,6 @@ pub struct RunMeasure {
     /// Margin of the last sleep.
     pub spin: Duration,
     pub link_stats: Vec<LinkStats>,
-    /// Per link.
     pub links: Vec<LinkMeasure>,
     /// Per direction of a path: down, up.
     pub routes: Vec<RouteMeasure>,

@@ -11,7 +11,6 @@ const COLUMNS: [&str; 6] =
 pub struct Series {
     interval: Option<Duration>,
     due: Time,
-    /// By link, then by column.
     values: Vec<[Vec<f64>; COLUMNS.len()]>,
 }
 

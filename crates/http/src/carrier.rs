@@ -11,7 +11,6 @@ pub trait Carrier {
     /// The client reads at most so much.
     fn read_at_client(&mut self, most: u64) -> u64;
     fn read_at_server(&mut self) -> u64;
-    /// The server writes; how many bytes were taken.
     fn write_at_server(&mut self, bytes: u64) -> u64;
     /// Bytes that the server may write now by its low-water mark.
     fn room(&self) -> u64;

@@ -149,7 +149,7 @@ impl Http1 {
             awaited.header_left -= header;
             let body = (bytes - header).min(awaited.body_left);
             awaited.body_left -= body;
-            let cmsd = if awaited.header_left == 0 { awaited.cmsd.take() } else { None };
+            let cmsd = if awaited.header_left == 0 && awaited.cmsd.is_some() { awaited.cmsd.take() } else { None };
             bytes -= header + body;
             self.unread -= header + body;
             let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);

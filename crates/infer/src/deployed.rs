@@ -68,7 +68,6 @@ impl Deployed {
         })
     }
 
-    /// A control as it is at the start of a connection.
     pub(crate) fn start(&self) -> Box<dyn CongestionControl> {
         (self.control.build)(&self.params, self.initial_window)
     }

@@ -17,7 +17,9 @@ use playpath_units::random::{RootSeed, Stream};
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
 /// What the model is off by for a whole session where a queue overflows, or the sender remembers rates, where both, and where a path loses
-/// at random: deviation of the time on the true path, over 440 sessions that the engine played.
+/// at random: deviation of the time on the true path, over 440 sessions that the engine played. Beside a neighbour the share of the link
+/// is a matter of luck for minutes: the link that gives a session's time back is off by 0.15 to 0.22, over 56 sessions, of which the
+/// neighbour's phases show 0.10 to 0.18.
 const MODEL: f64 = 0.05;
 const MODEL_BOTH: f64 = 0.1;
 const MODEL_NOISY: f64 = 0.12;
@@ -255,7 +257,7 @@ fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
 
 fn framed(mut course: Course, reading: &Reading, is_exact: bool, factor: f64, stream: &mut Stream) -> Course {
     let deviation = match (reading.is_plain(), is_exact) {
-        _ if reading.loss > 0.0 => MODEL_NOISY,
+        _ if reading.loss > 0.0 || reading.has_neighbour => MODEL_NOISY,
         (true, true) => FRAMING.1,
         (false, false) => MODEL_BOTH,
         _ => MODEL,

@@ -32,9 +32,9 @@ pub struct Noise {
 
 /// Times that are farther off than noise and luck say: how many, and by how much.
 pub(crate) struct Strays {
-    share: f64,
+    pub share: f64,
     /// So many times as far, and by this share of the time besides.
-    times: f64,
+    pub times: f64,
     luck: f64,
     /// Where the rate that explains a time best has as much luck as this, of its density the square root counts.
     half_from: f64,

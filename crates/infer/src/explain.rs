@@ -18,7 +18,7 @@ use std::rc::Rc;
 const NOISES: [(f64, f64); 4] = [(0.003, 0.006), (0.005, 0.02), (0.012, 0.05), (0.04, 0.12)];
 const USUAL_THINK: f64 = 0.003;
 /// Share of transfers that meet a pause.
-const PAUSES: f64 = 0.03;
+pub(crate) const PAUSES: f64 = 0.03;
 /// How irregular the overflows of the queue are: variance of their number over its square.
 const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
 /// Share of a transfer's overflow that is as played; the rest is what so many transfers before and after it have on average, since the
@@ -56,6 +56,8 @@ pub(crate) struct Tables<'a> {
     table: Table,
     /// Logarithm of how likely the packets sent again are, of each transfer at each rate.
     counted: Vec<Vec<f64>>,
+    /// Packets that overflow the queue, of each transfer at each rate.
+    overflows: Rc<Vec<Vec<f64>>>,
 }
 
 impl<'a> Tables<'a> {
@@ -65,9 +67,11 @@ impl<'a> Tables<'a> {
         let Case { transfers, deployed, rtt, reading, .. } = case;
         let played = Played::new(What { transfers, deployed, rtt, reading, grain }, range(shown, case.beliefs));
         let table = played.on(&chain.rates);
-        let mut tables = Tables { case, chain, table, counted: vec![] };
+        let mut tables = Tables { case, chain, table, counted: vec![], overflows: Rc::new(vec![]) };
+        tables.overflows = Rc::new((0..transfers.len()).map(|index| tables.overflow(index)).collect());
         tables.counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
-            let all = SPREADS.map(|spread| tables.counts(spread));
+            let expected = tables.expected();
+            let all = SPREADS.map(|spread| tables.counts(&expected, spread));
             let evidence =
                 |counted: &Vec<Vec<f64>>| counted.iter().map(|row| log_mean(row, &tables.chain.prior)).sum::<f64>();
             all.into_iter().max_by(|a, b| evidence(a).total_cmp(&evidence(b))).expect("several")
@@ -99,11 +103,9 @@ impl<'a> Tables<'a> {
         let is_halved = steps.iter().any(|step| step.emission.counts_half());
         let whole = is_halved.then(|| forward(&self.chain, &self.steps(noise, &self.strays().whole())));
         let whole = whole.as_ref().unwrap_or(&filtered);
-        let rates = 0..self.chain.rates.len();
-        let overflows = (0..steps.len()).map(|index| rates.clone().map(|rate| self.overflow(index, rate)).collect());
         Explained {
             chain: Rc::clone(&self.chain),
-            overflows: Rc::new(overflows.collect()),
+            overflows: Rc::clone(&self.overflows),
             steps: Rc::new(steps),
             evidence: whole.evidence,
             unexplained: whole.unexplained(),
@@ -120,7 +122,7 @@ impl<'a> Tables<'a> {
     }
 
     fn steps(&self, noise: &Noise, strays: &Strays) -> Vec<Step> {
-        let Tables { case, chain, table, counted } = self;
+        let Tables { case, chain, table, counted, .. } = self;
         let first_byte = case.rtt + noise.think_s;
         let step = |index: usize| {
             let transfer = &case.transfers[index];
@@ -135,36 +137,42 @@ impl<'a> Tables<'a> {
         libm::ceil(self.case.transfers[index].bytes / self.case.deployed.mss)
     }
 
-    fn overflow(&self, index: usize, rate: usize) -> f64 {
+    /// Packets of a transfer that overflow the queue at each rate.
+    fn overflow(&self, index: usize) -> Vec<f64> {
         // Of what noise takes a play has as many as the log counts.
         let loss = self.case.reading.loss;
         let noise = self.case.transfers[index].again.map_or(0.0, |again| by_noise(loss, self.packets(index), again));
-        (self.table.again[index][rate] - noise * f64::from(u8::from(loss > 0.0))).max(0.0)
+        let noise = noise * f64::from(u8::from(loss > 0.0));
+        self.table.again[index].iter().map(|again| (again - noise).max(0.0)).collect()
+    }
+
+    /// Packets that are expected to overflow the queue, of each transfer at each rate: its own, and those of the transfers around.
+    fn expected(&self) -> Vec<Vec<f64>> {
+        let of = |index: usize| {
+            let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(self.overflows.len());
+            let (packets, around) = (self.packets(index), near.clone().map(|i| self.packets(i)).sum::<f64>());
+            let at = |rate: usize| {
+                let share = near.clone().map(|i| self.overflows[i][rate]).sum::<f64>() / around;
+                IN_PHASE * self.overflows[index][rate] + (1.0 - IN_PHASE) * share * packets
+            };
+            (0..self.chain.rates.len()).map(at).collect()
+        };
+        (0..self.overflows.len()).map(of).collect()
     }
 
     /// Of the packets sent again.
-    fn counts(&self, spread: f64) -> Vec<Vec<f64>> {
+    fn counts(&self, expected: &[Vec<f64>], spread: f64) -> Vec<Vec<f64>> {
         let Case { transfers, reading, .. } = self.case;
-        let rates = self.chain.rates.len();
-        let around = |index: usize, rate: usize| {
-            let near = index.saturating_sub(AROUND)..(index + AROUND + 1).min(transfers.len());
-            let sum = near.fold((0.0, 0.0), |sum, i| (sum.0 + self.overflow(i, rate), sum.1 + self.packets(i)));
-            sum.0 / sum.1
+        let of = |(index, expected): (usize, &Vec<f64>)| {
+            let packets = self.packets(index);
+            let likely = |seen: f64, overflow: f64| {
+                let expected = Expected { packets, noise: reading.loss * packets, overflow, spread };
+                libm::log(expected.likely(seen))
+            };
+            let again = transfers[index].again;
+            expected.iter().map(|overflow| again.map_or(0.0, |seen| likely(seen, *overflow))).collect()
         };
-        (0..transfers.len())
-            .map(|index| match transfers[index].again {
-                None => vec![0.0; rates],
-                Some(seen) => (0..rates)
-                    .map(|rate| {
-                        let packets = self.packets(index);
-                        let overflow =
-                            IN_PHASE * self.overflow(index, rate) + (1.0 - IN_PHASE) * around(index, rate) * packets;
-                        let expected = Expected { packets, noise: reading.loss * packets, overflow, spread };
-                        libm::log(expected.likely(seen))
-                    })
-                    .collect(),
-            })
-            .collect()
+        expected.iter().enumerate().map(of).collect()
     }
 }
 

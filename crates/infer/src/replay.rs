@@ -21,6 +21,9 @@ pub struct Replay {
     pub ratio: [f64; 3],
 }
 
+/// So many deviations of the noise to both sides hold nine of ten times, of which the emission believes that some stray and some meet a
+/// pause: a normal distribution alone has 1.645, and of real viewers' times that were held out 83 % lay within (88 % now).
+const WITHIN: f64 = 2.13;
 /// Of a long session its beginning is played.
 const MOST_PACKETS: f64 = 40_000.0;
 
@@ -59,7 +62,7 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
         let out = (0.05 * (times.len() + 1) as f64) as usize;
         let (low, high) = (times[out.saturating_sub(1)], times[times.len() - out.max(1)]);
         let seen = transfers[index].took_s;
-        let noise = 1.645 * (posterior.noise.absolute_s + posterior.noise.relative * seen);
+        let noise = WITHIN * (posterior.noise.absolute_s + posterior.noise.relative * seen);
         low - noise <= seen && seen <= high + noise
     };
     let held = (0..transfers.len()).map(is_held).collect();
@@ -74,3 +77,6 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
 fn bare(transfer: &Transfer) -> Transfer {
     Transfer { socket: None::<Socket>, again: None, ..*transfer }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,11 @@ impl Known {
         matches!(self, Known::Below(_))
     }
 
+    /// A socket told it: there is one to look at.
+    pub fn is_told(&self) -> bool {
+        matches!(self, Known::Rtt(_))
+    }
+
     /// What the server may think with a base RTT.
     fn thinks(&self, rtt: f64) -> Vec<f64> {
         match self {

@@ -82,8 +82,10 @@ const LEAST_SHARE: f64 = 1e-9;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
 const UNSEEN_FACTORS: [f64; 4] = [1.4, 2.8, 5.6, 11.2];
-/// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck.
+/// Variance of the overflows beside a neighbour, over their square: who gets them is a matter of luck; and deviation of the logarithm of
+/// what a session has of them in all, from one phase of the neighbour to the next.
 const SHARED_SPREAD: f64 = 2.0;
+const SHARED_TOTAL: f64 = 0.5;
 
 struct Session<'a> {
     transfers: &'a [Transfer],
@@ -127,9 +129,11 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
     }
     let best = found.iter().max_by(|a, b| a.share.total_cmp(&b.share)).expect("one at least");
     let of = |reading: &Reading| found.iter().filter(|d| d.reading == *reading).map(|d| d.share).sum::<f64>();
+    // Under the other readings the packets sent again count in each transfer, too.
+    let beside = best.shown.map_or(0.0, |shown| session.counts_beside(transfers, shown.again));
     Posterior {
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
-        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64,
+        evidence: best.explained.iter().map(|one| one.1.evidence).sum::<f64>() / best.explained.len() as f64 + beside,
         readings: all.iter().map(|reading| (*reading, of(reading))).collect(),
         noise: best.candidates[0].noise,
         unexplained: best.explained[0].1.unexplained,
@@ -172,10 +176,12 @@ impl Session<'_> {
         };
         let (mut under_queues, mut under_noise) = (None, None);
         let (noisy, others): (Vec<&Reading>, Vec<&Reading>) = readings.iter().partition(|reading| reading.loss > 0.0);
-        let mut likely = likely_ones(others.into_iter().map(first).collect(), DOUBTED);
+        let mut looked: Vec<Weighed> = others.into_iter().map(first).collect();
+        self.weigh_shared_queues(&mut looked);
+        let mut likely = likely_ones(looked, DOUBTED);
         likely.sort_by(|a, b| b.score.total_cmp(&a.score));
         let searched = likely.into_iter().map(|weighed| match weighed.reading {
-            reading if reading.has_neighbour || reading.is_plain() => weighed,
+            reading if reading.has_neighbour || reading.is_plain() || self.known_rtt.is_told() => weighed,
             reading => anywhere_first(&mut under_queues, reading),
         });
         searched.chain(noisy.into_iter().map(|reading| anywhere_first(&mut under_noise, *reading))).collect()
@@ -208,17 +214,46 @@ impl Session<'_> {
         let queue = reading.queue.unwrap_or(u32::MAX);
         let tried = self.tried(usize::MAX, SHORT);
         let shared = Shared::new(tried, self.deployed, &self.neighbour, base, queue);
-        let count = |transfer: &Transfer| {
-            let packets = libm::ceil(transfer.bytes / self.deployed.mss);
-            let expected = Expected { packets, noise: 0.0, overflow: shared.again * packets, spread: SHARED_SPREAD };
-            transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
-        };
-        let counts: f64 = self.tried(TRIED_PACKETS, MOST_PACKETS).iter().map(count).sum();
+        let counts = self.counts_beside(self.tried(TRIED_PACKETS, MOST_PACKETS), shared.again);
         let waits = waits::evidence(late, Some(shared.most_s));
         let score = libm::log(reading.believed) + evidence_of(plain) + TEMPERED * counts + waits;
         let until_s = tried.last().map_or(0.0, Transfer::end_s);
         let shown = Some(Shown { rate: shared.shown, until_s, again: shared.again });
         Weighed { reading, points: plain.to_vec(), score, factors: shared.factors, shown }
+    }
+
+    /// Logarithm of how likely the packets sent again in each transfer are beside a neighbour, where this share of them is in a play.
+    fn counts_beside(&self, transfers: &[Transfer], again: f64) -> f64 {
+        let count = |transfer: &Transfer| {
+            let packets = libm::ceil(transfer.bytes / self.deployed.mss);
+            let expected = Expected { packets, noise: 0.0, overflow: again * packets, spread: SHARED_SPREAD };
+            transfer.again.map_or(0.0, |seen| libm::log(expected.likely(seen)))
+        };
+        transfers.iter().map(count).sum()
+    }
+
+    /// Beside a neighbour, queues are told apart by the packets sent again in all: the shorter the queue, the more of them there are, while
+    /// the few of one transfer hardly tell one queue from another. How likely a neighbour is stays what it was.
+    fn weigh_shared_queues(&self, all: &mut [Weighed]) {
+        let counted = || {
+            let tried = self.tried(usize::MAX, SHORT).iter();
+            tried.filter_map(|transfer| transfer.again.map(|again| (again, transfer.bytes / self.deployed.mss)))
+        };
+        let (seen, packets) = counted().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let shared = || all.iter().filter_map(|one| one.shown.map(|shown| (one.score, shown.again * packets)));
+        if packets == 0.0 || shared().next().is_none() {
+            return;
+        }
+        let with_total = |(score, expected): (f64, f64)| {
+            let off = libm::log((seen + 1.0) / (expected + 1.0));
+            score - 0.5 * off * off / (SHARED_TOTAL * SHARED_TOTAL + 1.0 / (expected + 1.0))
+        };
+        let even = log_sum(shared().map(|one| one.0)) - log_sum(shared().map(with_total));
+        for one in all.iter_mut() {
+            if let Some(shown) = one.shown {
+                one.score = with_total((one.score, shown.again * packets)) + even;
+            }
+        }
     }
 
     /// Of a long session, the readings that its first packets leave, and then more of them: a reading that is explained has all packets

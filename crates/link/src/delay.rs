@@ -1,17 +1,9 @@
 //! Propagation: a constant delay, order-preserving jitter, explicit reordering.
 //!
-//! Reference: tc-netem(8) `delay TIME JITTER` and `reorder P gap N`.
-//!
-//! Differences from the reference
-//! 1. Jitter keeps the order: a packet is delivered at the earliest together with the one ahead of it. netem's jitter reorders
-//!    as a side effect; here reordering is a setting of its own.
-//! 2. Reordering holds some packets back by an extra delay, so that others overtake them. netem lets some packets skip the
-//!    delay; the extent then depends on the delay of the path.
-//! 3. The normal distribution is not cut at netem's table ends, but the delay is never below zero.
+//! Rules, reference, differences from it, tests: docs/models/link-delay.md.
 //!
 //! Units: ns. Invariants: delivery is never before departure; packets that are not held back stay in order; packets with
 //! the same delivery time leave in the order in which they were sent.
-//! Tested: exact delays, order, mean and spread of the jitter, share and extent of reordering.
 
 use crate::config::{JitterConfig, JitterDistribution, LinkConfig, ReorderConfig};
 use crate::store::Queued;

@@ -7,7 +7,6 @@ use std::ops::{Add, AddAssign};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub packets: u64,
-    /// Bytes on the wire.
     pub bytes: u64,
 }
 
@@ -69,7 +68,6 @@ impl DropCause {
     }
 }
 
-/// Drops by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     /// See [`DropCause::Loss`].
@@ -127,7 +125,6 @@ pub struct Ledger {
     pub offered: Count,
     /// Handed out by `poll_output`.
     pub delivered: Count,
-    /// Dropped, by cause.
     pub dropped: Drops,
     pub queued: Count,
     /// On the transmitter: at most one packet.

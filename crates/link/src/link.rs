@@ -43,6 +43,8 @@ pub struct Link<P> {
     loss_place: LossPlace,
     hazards: Option<Box<Hazards>>,
     ecn_rewrite: Option<EcnRewrite>,
+    /// It only delays, as the links of a flow's own RTT do: nothing ever waits for the server, nor is lost behind it.
+    is_wire: bool,
     offered: Count,
     sent: Count,
     delivered: Count,
@@ -70,18 +72,24 @@ impl<P: Packet> Link<P> {
     pub fn new(config: LinkConfig, seed: RootSeed) -> Result<Link<P>, LinkError> {
         config.check_all_but_the_queue()?;
         let stream = |element: &str| seed.stream(&format!("link.{}/{element}", config.name));
+        let server = Server::new(&config, seed);
+        let queue = Queue::new(&config.queue, config.link_facts(), stream("queue"))?;
+        let loss = LossModel::new(&config.loss, stream("loss")).map(Box::new);
+        let hazards = Hazards::new(&config, seed);
+        let is_wire = matches!((&server, &queue, &loss, &hazards), (Server::Unlimited, Queue::DropTail(_), None, None));
         Ok(Link {
             now: Time::ZERO,
             free_at: Time::MAX,
             timeout: Time::MAX,
             in_service: InService { packet: Queued { arrival: Time::ZERO, slot: 0, wire_bytes: 0 }, lost: None },
-            server: Server::new(&config, seed),
-            queue: Queue::new(&config.queue, config.link_facts(), stream("queue"))?,
+            server,
+            queue,
             line: DelayLine::new(&config, seed),
-            loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),
+            loss,
             loss_place: config.loss_place,
-            hazards: Hazards::new(&config, seed),
+            hazards,
             ecn_rewrite: config.ecn_rewrite,
+            is_wire,
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),
@@ -121,7 +129,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// Server or queue take the packet.
-    #[inline]
+    #[inline(always)]
     fn accept(&mut self, now: Time, packet: Queued) {
         if let Some(binding) = self.hazards.as_ref().and_then(|hazards| hazards.outbound_binding(now)) {
             self.store.bind(packet, binding);
@@ -129,7 +137,10 @@ impl<P: Packet> Link<P> {
         if let Some(rewrite) = self.ecn_rewrite {
             self.store.rewrite_ecn(packet, rewrite);
         }
-        if self.free_at == Time::MAX {
+        if self.is_wire {
+            self.sent.add_packet(packet.wire_bytes);
+            self.line.push(now, packet);
+        } else if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
                 self.start_service(now, packet);
                 self.catch_up(now);
@@ -342,7 +353,6 @@ impl<P: Packet> Link<P> {
     }
 }
 
-/// The rare causes that a link's drops may have.
 fn causes_of(config: &LinkConfig) -> Drops {
     let zero = |is_there: bool| is_there.then(Count::default);
     Drops {

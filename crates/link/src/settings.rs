@@ -33,7 +33,6 @@ pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
 }
 
 pub(crate) trait Setting: Sized {
-    /// From text as typed.
     fn read(text: &str) -> Result<Self, String>;
     /// As it would be typed.
     fn text(&self) -> String;

@@ -9,7 +9,6 @@ pub struct LinkStats {
     pub offered: Count,
     /// Handed out at its far end.
     pub delivered: Count,
-    /// Dropped, by cause.
     pub dropped: Drops,
     pub ce_marked_packets: u64,
     /// Packets whose ECN field the hop changed; `None` for a hop that leaves it alone.

@@ -98,9 +98,6 @@ impl Answer {
 }
 
 impl CongestionControl for PythonControl {
-    fn name(&self) -> &'static str {
-        "python"
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -113,7 +113,6 @@ pub fn outcome_words() -> Vec<(String, &'static str)> {
     verdict::OUTCOMES.iter().map(|(outcome, word)| (format!("{outcome:?}").to_lowercase(), *word)).collect()
 }
 
-/// The level at which "apart" is tested with so many runs.
 #[pyfunction]
 pub fn apart_level(runs: usize) -> f64 {
     verdict::apart_level(runs)

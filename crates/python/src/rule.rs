@@ -29,10 +29,6 @@ impl PythonRule {
 }
 
 impl Abr for PythonRule {
-    fn name(&self) -> &'static str {
-        REASON
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let PythonRule { prototype, downloads } = self;
         let fill = |report: &Bound<'_, PyDict>| fill(report, context, downloads);

@@ -30,7 +30,6 @@ pub enum TransportSpec {
     Declared(Declared),
 }
 
-/// A transport that declares its parameters.
 #[derive(Clone)]
 pub struct Declared {
     entry: &'static Entry,

@@ -49,7 +49,6 @@ impl Access {
 
 pub struct Conversation {
     pub transport: Box<dyn Segments>,
-    /// Its paths, by index.
     pub paths: Vec<AddressPair>,
     /// When the first SYN came.
     pub opened: Time,

@@ -49,6 +49,8 @@ const NOT_PACED: f64 = u64::MAX as f64;
 
 /// Everything of a run so far.
 pub struct Recorder {
+    /// Name of every connection's congestion control.
+    cc: String,
     interval: Duration,
     due: Time,
     conversations: BTreeMap<u64, ConversationRecord>,
@@ -70,14 +72,13 @@ struct ConversationRecord {
 struct PathRecord {
     local: SocketAddr,
     remote: SocketAddr,
-    cc: &'static str,
     counts: Value,
     samples: Vec<Sample>,
 }
 
 impl Recorder {
-    pub fn new(interval: Duration) -> Recorder {
-        Recorder { interval, due: Time::ZERO, conversations: BTreeMap::new(), left_out: 0 }
+    pub fn new(interval: Duration, cc: &str) -> Recorder {
+        Recorder { cc: cc.into(), interval, due: Time::ZERO, conversations: BTreeMap::new(), left_out: 0 }
     }
 
     pub fn due(&self) -> Time {
@@ -106,10 +107,10 @@ impl Recorder {
         record.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
         for index in 0..endpoint.path_count() {
             // What a path was keeps its place when nothing is sent on it any more.
-            let (Some(remote), Some(control)) = (session.remote_of(index), endpoint.path_control(index)) else {
+            let Some(remote) = session.remote_of(index).filter(|_| endpoint.path_control(index).is_some()) else {
                 continue;
             };
-            let path = record.path((local, remote), control.name());
+            let path = record.path((local, remote));
             path.counts = counts_of(&Totals::of_quic(endpoint, index), endpoint.path_stats(index).bytes_acked);
             path.add(sample_of_quic(now, endpoint, index));
         }
@@ -122,7 +123,7 @@ impl Recorder {
         record.doubt = conversation.doubt().map(ToString::to_string);
         for (index, pair) in conversation.paths.iter().enumerate() {
             let Some(tcp) = conversation.transport.subflow(index) else { continue };
-            let path = record.path((pair.local, pair.remote), tcp.congestion_control().name());
+            let path = record.path((pair.local, pair.remote));
             path.counts = counts_of(&Totals::of(tcp), tcp.stats().bytes_acked);
             if let Some(mptcp) = conversation.transport.mptcp() {
                 add_counts(&mut path.counts, mptcp.subflow_stats(index));
@@ -141,22 +142,22 @@ impl Recorder {
     }
 
     pub fn to_json(&self) -> Value {
-        let conversations: Vec<Value> = self.conversations.values().map(ConversationRecord::to_json).collect();
+        let conversations: Vec<Value> = self.conversations.values().map(|found| found.to_json(&self.cc)).collect();
         json!({ "connections": conversations, "left_out": self.left_out })
     }
 }
 
 impl ConversationRecord {
-    fn path(&mut self, (local, remote): (SocketAddr, SocketAddr), cc: &'static str) -> &mut PathRecord {
+    fn path(&mut self, (local, remote): (SocketAddr, SocketAddr)) -> &mut PathRecord {
         let place = self.paths.iter().position(|path| (path.local, path.remote) == (local, remote));
         let place = place.unwrap_or_else(|| {
-            self.paths.push(PathRecord { local, remote, cc, counts: Value::Null, samples: Vec::new() });
+            self.paths.push(PathRecord { local, remote, counts: Value::Null, samples: Vec::new() });
             self.paths.len() - 1
         });
         &mut self.paths[place]
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, cc: &str) -> Value {
         json!({
             "opened_s": self.opened_s,
             "requests": self.requests,
@@ -164,7 +165,7 @@ impl ConversationRecord {
             "fallback": self.is_fallback,
             "client_data_doubt": self.doubt,
             "level": self.level,
-            "paths": self.paths.iter().map(PathRecord::to_json).collect::<Vec<_>>(),
+            "paths": self.paths.iter().map(|path| path.to_json(cc)).collect::<Vec<_>>(),
             "switches": self.switches,
         })
     }
@@ -177,13 +178,13 @@ impl PathRecord {
         }
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(&self, cc: &str) -> Value {
         let column = |index: usize| self.samples.iter().map(|sample| json!(sample[index])).collect::<Vec<_>>();
         let columns = COLUMNS.iter().enumerate().map(|(index, name)| ((*name).to_string(), column(index).into()));
         json!({
             "local": [self.local.ip().to_string(), self.local.port()],
             "remote": [self.remote.ip().to_string(), self.remote.port()],
-            "cc": self.cc,
+            "cc": cc,
             "counts": self.counts,
             "columns": Value::Object(columns.collect()),
         })

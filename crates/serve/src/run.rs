@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         server.log_reports();
     }
     if arguments.record.is_some() {
-        server.record(Recorder::new(arguments.sample));
+        server.record(arguments.sample);
     }
     if logs.accesses.is_some() {
         server.log_accesses();

@@ -17,7 +17,6 @@ pub trait Secrets: Send {
         Ok(u64::from_ne_bytes(random()?))
     }
 
-    /// Nonce of a join.
     fn nonce(&mut self) -> Result<u32> {
         Ok(u32::from_ne_bytes(random()?))
     }

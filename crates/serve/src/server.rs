@@ -19,7 +19,7 @@ use playpath_transport::mptcp::option::{CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::transports::Segments;
 use playpath_transport::{Config, Connection, Flags, Handshake, MptcpOption, Segment};
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{parse, report_lines};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -103,8 +103,9 @@ impl Server {
         }
     }
 
-    pub fn record(&mut self, recorder: Recorder) {
-        self.recorder = Some(recorder);
+    /// Keep what [`Recorder`] does, so often.
+    pub fn record(&mut self, interval: Duration) {
+        self.recorder = Some(Recorder::new(interval, self.settings.sender.cc.name()));
     }
 
     /// Tell the control of every new connection of the video.
@@ -193,7 +194,6 @@ impl Server {
         }
     }
 
-    /// Connections that there are, by age.
     pub fn connections(&self) -> impl Iterator<Item = (u64, &Conversation)> {
         self.connections.iter().map(|(id, connection)| (*id, connection))
     }

@@ -2,7 +2,6 @@
 
 mod support;
 
-use playpath_serve::record::Recorder;
 use playpath_serve::settings::{Limits, Settings};
 use playpath_transport::codec::Packet;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8};
@@ -105,7 +104,7 @@ fn reports_are_taken_on_any_connection() {
 #[test]
 fn a_claim_that_is_not_believed_is_in_the_record() {
     let mut site = Site::new("doubt", 1000, Limits::default());
-    site.server.record(Recorder::new(Duration::from_millis(100)));
+    site.server.record(Duration::from_millis(100));
     let request =
         |claim: &str| format!("GET /clip HTTP/1.1\r\nHost: a\r\nCMCD-Object: {claim}\r\nConnection: close\r\n\r\n");
     let mut clients = [client(1, &request("br=3000,tb=900000")), client(2, &request("br=3000,tb=6000"))];

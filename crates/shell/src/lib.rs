@@ -24,7 +24,6 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The input is wrong.
     pub fn input(problem: impl Display) -> Failure {
         Failure::Input(problem.to_string())
     }

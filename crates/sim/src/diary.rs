@@ -49,9 +49,6 @@ impl Watched {
 }
 
 impl CongestionControl for Watched {
-    fn name(&self) -> &'static str {
-        self.control.name()
-    }
     fn cwnd(&self) -> f64 {
         self.control.cwnd()
     }

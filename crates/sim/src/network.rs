@@ -16,8 +16,8 @@ use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError, Place};
 use playpath_scenario::{PathSpec, SenderSpec};
 use playpath_transport::quic::qlog::{Head, MakeLog, Qlog};
-use playpath_transport::transports::{Opening, Packet, Parcels, PathFacts, Payload, Streams};
-use playpath_transport::{Ecn, Event, Events, Transport};
+use playpath_transport::transports::{Opening, Packet, Parcels, PathFacts, Streams};
+use playpath_transport::{Event, Events, Transport};
 use playpath_units::Time;
 use playpath_units::random::{RootSeed, Stream};
 use std::collections::BTreeMap;
@@ -105,6 +105,8 @@ pub struct Network {
     hops: Vec<LinkId>,
     /// Of packets under way.
     parcels: Parcels,
+    /// The packet that leaves: its place is kept, so that no blank one is written first.
+    outgoing: Packet,
     /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
     has_nat: bool,
     /// A link tells who sends what is too big for it.
@@ -130,6 +132,7 @@ impl Network {
             link_owners: Vec::new(),
             hops: Vec::new(),
             parcels: Parcels::default(),
+            outgoing: Packet::default(),
             has_nat: false,
             tells_mtu: false,
             bindings: BTreeMap::new(),
@@ -310,7 +313,7 @@ impl Network {
                 next => {
                     let mut packet = link.take(place);
                     packet.hop += 1;
-                    self.enter(next, packet.packet.wire_bytes, || packet);
+                    self.enter(next, packet.packet.wire_bytes, |_| packet);
                     if self.tells_mtu && self.refuse(next, &packet) {
                         self.drain(packet.flow, packet.to.other());
                     }
@@ -331,11 +334,12 @@ impl Network {
         self.events.arm(self.link_owners[id as usize], due);
     }
 
+    /// A link takes a packet, which is made of the outgoing one, or was under way already.
     #[inline(always)]
-    fn enter(&mut self, id: LinkId, wire_bytes: u32, make: impl FnOnce() -> SimPacket) {
-        let link = &mut self.links[id as usize];
+    fn enter(&mut self, id: LinkId, wire_bytes: u32, make: impl FnOnce(&Packet) -> SimPacket) {
+        let (link, outgoing) = (&mut self.links[id as usize], &self.outgoing);
         let armed = link.poll_timeout();
-        link.handle_made(self.now, wire_bytes, make);
+        link.handle_made(self.now, wire_bytes, || make(outgoing));
         let due = link.poll_timeout();
         if due != armed {
             self.rearm_link(id, due);
@@ -465,11 +469,17 @@ impl Network {
         }
     }
 
-    /// Sends all that an endpoint wants to send and re-arms its timer.
+    /// Sends all that an endpoint wants to send and re-arms its timer. Two polls of three of a client find nothing.
+    #[inline(always)]
     fn transmit(&mut self, id: FlowId, end: End) {
+        if !self.flows[id as usize].ends[end as usize].has_nothing() {
+            self.send_all(id, end);
+        }
+        self.rearm_endpoint(id, end);
+    }
+
+    fn send_all(&mut self, id: FlowId, end: End) {
         let to = end.other();
-        let mut packet =
-            Packet { payload: Payload::Data, wire_bytes: 0, data_bytes: 0, ecn: Ecn::NotEct, path: 0, binding: 0 };
         let mut has_more = true;
         while has_more {
             if self.parcels.is_full() {
@@ -477,7 +487,8 @@ impl Network {
             }
             let flow = &mut self.flows[id as usize];
             let connection = &mut flow.ends[end as usize];
-            if !connection.poll_transmit(self.now, &mut packet, &mut self.parcels) {
+            let packet = &mut self.outgoing;
+            if !connection.poll_transmit(self.now, packet, &mut self.parcels) {
                 break;
             }
             has_more = connection.may_have_more();
@@ -487,31 +498,30 @@ impl Network {
                     packet.binding = self.bindings.get(&(id, packet.path)).copied().unwrap_or(0);
                 }
                 if let Some(log) = &mut flow.packets
-                    && let Some(drawn) = connection.drawn(&packet)
+                    && let Some(drawn) = connection.drawn(packet)
                 {
                     log.record_sent(self.now, packet.path, &drawn);
                 }
                 if let Some(capture) = &mut self.capture {
-                    capture.record(self.now, id, to, &packet);
+                    capture.record(self.now, id, to, packet);
                 }
             }
             let link = self.hops[first as usize];
             // Field by field: written just now one by one, they would have to leave the store buffer before they can be read as one.
-            let Packet { wire_bytes, data_bytes, ecn, path, binding, .. } = packet;
-            let sent = || SimPacket {
+            let Packet { wire_bytes, data_bytes, ecn, path, binding, .. } = *packet;
+            let sent = |packet: &Packet| SimPacket {
                 packet: Packet { payload: packet.payload, wire_bytes, data_bytes, ecn, path, binding },
                 flow: id,
                 hop: first + 1,
                 to,
             };
             self.enter(link, wire_bytes, sent);
-            has_more |= self.tells_mtu && self.refuse(link, &sent());
+            has_more |= self.tells_mtu && self.refuse(link, &sent(&self.outgoing));
         }
-        self.rearm_endpoint(id, end);
     }
 
     /// Arms an endpoint's timer anew; the server's changes of path are looked at on the occasion.
-    #[inline]
+    #[inline(always)]
     fn rearm_endpoint(&mut self, id: FlowId, end: End) {
         let flow = &mut self.flows[id as usize];
         let connection = &mut flow.ends[end as usize];

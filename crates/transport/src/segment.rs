@@ -79,7 +79,6 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// No block.
     pub const EMPTY: SackBlocks = SackBlocks { count: 0, blocks: [(0, 0); 4] };
 
     /// Append the block from `left` up to, not including, `right`. Returns `false`, unchanged, when four are held.
@@ -100,7 +99,6 @@ impl SackBlocks {
     pub const fn len(&self) -> usize {
         self.count as usize
     }
-    /// No block is held.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -19,7 +19,6 @@ pub struct Tls {
     pub server_hello: u32,
     /// EncryptedExtensions; over QUIC with the server's transport parameters.
     pub encrypted_extensions: u32,
-    /// Certificate: the chain.
     pub certificate: u32,
     pub certificate_verify: u32,
     pub finished: u32,
@@ -34,7 +33,6 @@ pub struct Tls {
 pub enum Resumption {
     /// Nothing: the certificate is sent.
     None,
-    /// A ticket: no certificate.
     Ticket,
     /// A ticket, and the client sends data in its first flight; over QUIC under the limits of its configuration's flow control, which
     /// the server had then, and a server with anything else than this value rejects it (RFC 9001 §4.6).

@@ -41,15 +41,7 @@ fn packet_numbers_of_the_rfc() {
 #[test]
 fn a_long_header_by_hand() {
     let bytes = Kind::Initial.overhead((2, 1), 2) + 20;
-    let packet = Packet {
-        kind: Kind::Initial,
-        number: 0x1234,
-        ack: None,
-        frames: FrameList::default(),
-        padding: 20,
-        bytes,
-        parameters: None,
-    };
+    let packet = Packet { kind: Kind::Initial, number: 0x1234, padding: 20, bytes, ..Packet::default() };
     let mut out = vec![];
     put_header(&mut out, &packet, (&[1, 2], &[3]), (2, false));
     assert_eq!(out, [0xc1, 0, 0, 0, 1, 2, 1, 2, 1, 3, 0, 0x40, 38, 0x12, 0x34]);
@@ -150,13 +142,13 @@ proptest! {
         let mut length = others.iter().map(|frame| frame.bytes(false)).sum::<u32>() + last.bytes(fills);
         length += ack.as_ref().map_or(0, Ack::bytes) + if fills { 0 } else { padding };
         let bytes = Kind::OneRtt.overhead((8, 8), 2) + length;
-        let packet = Packet { kind: Kind::OneRtt, number: 7, ack, frames: list, padding: 0, bytes, parameters: None };
+        let packet = Packet { kind: Kind::OneRtt, number: 7, frames: list, bytes, ..Packet::default() }.with_ack(ack);
         let payload = written(&packet, length);
         prop_assert_eq!(payload.len() as u32, length);
         let opened = read(&payload);
         prop_assert_eq!(&opened.frames, &frames);
-        let told = |ack: &Option<Ack>| ack.as_ref().map(|ack| (ack.ranges().collect::<Vec<_>>(), ack.delay, ack.ecn));
-        prop_assert_eq!(told(&opened.ack), told(&packet.ack));
+        let told = |ack: Option<&Ack>| ack.map(|ack| (ack.ranges().collect::<Vec<_>>(), ack.delay, ack.ecn));
+        prop_assert_eq!(told(opened.ack.as_ref()), told(packet.ack()));
     }
 
     /// Nobody's bytes can do more than be refused.
@@ -178,7 +170,7 @@ proptest! {
 #[test]
 fn frames_of_several_paths() {
     let ack = Ack::new([4..9, 0..2].iter(), 3, None).unwrap();
-    let packet = Packet { kind: Kind::OneRtt, ack: Some(ack), ..Packet::default() };
+    let packet = Packet { kind: Kind::OneRtt, ..Packet::default() }.with_ack(Some(ack));
     let mut out = vec![];
     let none = |_: Data, _: u64, _: &mut [u8]| -> Result<(), Infallible> { Ok(()) };
     put_frames(&mut out, &packet, (ack.bytes() as usize + 1, false, Some(2)), none).unwrap();

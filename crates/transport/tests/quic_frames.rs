@@ -188,17 +188,17 @@ fn when_acks_leave() {
     lone.wait(200);
     assert_eq!(lone.server.stats().acks_sent, before);
     lone.frames(&[Frame::Ping]); // there are gaps before it: at once
-    assert!(lone.poll().unwrap().packet.ack.is_some());
+    assert!(lone.poll().unwrap().packet.has_ack);
     let mut marked = lone.datagram(None, &[Frame::Ping]);
     marked.ecn = Ecn::Ce;
     lone.server.handle_datagram(lone.now, &marked);
-    assert_eq!(lone.poll().unwrap().packet.ack.unwrap().ecn.unwrap().ce, 1);
+    assert_eq!(lone.poll().unwrap().packet.ack().copied().unwrap().ecn.unwrap().ce, 1);
     lone.frames(&[Frame::Ping]);
     assert!(lone.poll().is_none());
     assert_eq!(lone.server.poll_timeout(), lone.now + Duration::from_millis(25));
     lone.now += Duration::from_millis(25);
     lone.server.handle_timeout(lone.now);
-    assert_eq!(lone.poll().unwrap().packet.ack.unwrap().delay, 25_000 / 8);
+    assert_eq!(lone.poll().unwrap().packet.ack().copied().unwrap().delay, 25_000 / 8);
 }
 
 /// RFC 9002 §5.1: a sample is of the largest, when it is new; §5.3: less the delay told, of at most 25 ms, but not below the least RTT of

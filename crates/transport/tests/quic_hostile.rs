@@ -61,7 +61,7 @@ fn packet(random: &mut Stream) -> Packet {
     let ack = Ack::new(ranges.iter(), number(random), random.chance(0.3).then_some(counts));
     let parameters = None;
     let kind = kind[(random.bits() % 6) as usize];
-    Packet { kind, number: number(random), ack, frames, padding: 0, bytes: 1200, parameters }
+    Packet { kind, number: number(random), frames, bytes: 1200, parameters, ..Packet::default() }.with_ack(ack)
 }
 
 #[test]
@@ -99,8 +99,7 @@ fn holes_do_not_grow_memory() {
     for i in 0..20_000u64 {
         let mut frames = FrameList::default();
         frames.push(Frame::Stream { id: 0, offset: 2 * i + 1, len: 1, fin: false });
-        let packet =
-            Packet { kind: Kind::OneRtt, number: 100 + i, ack: None, frames, padding: 0, bytes: 60, parameters: None };
+        let packet = Packet { kind: Kind::OneRtt, number: 100 + i, frames, bytes: 60, ..Packet::default() };
         let from = Address { host: 1, port: 50_000 };
         let to = Address { host: 0, port: 443 };
         let datagram = Datagram { from, to, packet, ..Datagram::default() };

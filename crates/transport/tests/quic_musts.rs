@@ -105,6 +105,72 @@ fn who_is_blocked_says_so_once() {
     assert!(lone.left().contains(&Frame::StreamDataBlocked { id: lone.stream, limit: 3000 }));
 }
 
+/// An end whose peer allows so much, of a stream or of the connection, and what it says when that holds it up.
+fn held_up(of_stream: bool) -> (Lone, Frame) {
+    let lone = Lone::new(|config| {
+        unpaced(config);
+        let flow = &mut config.flow;
+        (flow.connection, flow.max_connection) = if of_stream { (9000, 9000) } else { (1000, 1000) };
+        (flow.stream, flow.max_stream) = if of_stream { (1000, 1000) } else { (9000, 9000) };
+    });
+    let id = lone.stream;
+    (lone, if of_stream { Frame::StreamDataBlocked { id, limit: 1000 } } else { Frame::DataBlocked(1000) })
+}
+
+/// RFC 9000 §4.1: who is blocked says so when it has more than it may send, not before; and while the peer does not read, again before the
+/// connection would end of idleness, 15 s after the last ACK.
+#[test]
+fn who_is_blocked_says_so_again_before_the_connection_is_idle() {
+    for of_stream in [true, false] {
+        let (mut lone, blocked) = held_up(of_stream);
+        lone.server.write(lone.stream, 999);
+        assert!(!lone.left().contains(&blocked), "all that was written left");
+        lone.server.write(lone.stream, 1);
+        let mut said = vec![];
+        for second in 0..100 {
+            lone.server.handle_timeout(lone.now);
+            let sent: Vec<_> = std::iter::from_fn(|| lone.poll()).collect();
+            lone.now += Duration::from_secs(1);
+            let Some(last) = sent.last() else { continue };
+            assert_eq!((last.packet.frames.as_slice(), sent.len()), (&[blocked][..], 1));
+            said.push(second);
+            lone.ack(&[(lone.base, last.packet.number)]);
+        }
+        assert_eq!(said, [0, 16, 32, 48, 64, 80, 96]);
+        assert!(lone.server.is_established());
+    }
+}
+
+/// RFC 9000 §13.3: what says so goes again if it is lost, but only while the limit holds something up; §3.1: of a stream that was reset
+/// nothing says so any more.
+#[test]
+fn who_is_blocked_no_more_says_so_no_more() {
+    for of_stream in [true, false] {
+        let (mut lone, blocked) = held_up(of_stream);
+        lone.server.write(lone.stream, 1010);
+        assert!(lone.left().contains(&blocked));
+        let probes = |lone: &mut Lone| {
+            lone.now = lone.server.poll_timeout();
+            lone.server.handle_timeout(lone.now);
+            lone.left()
+        };
+        assert!(probes(&mut lone).contains(&blocked));
+        lone.server.reset(lone.stream);
+        let left = lone.left();
+        assert!(matches!(left[..], [Frame::ResetStream { .. }]), "{left:?}");
+        let left = probes(&mut lone);
+        assert!(!left.is_empty() && !left.contains(&blocked), "{left:?}");
+        // Nor where the limit comes first and the reset after it.
+        let (mut lone, _) = held_up(of_stream);
+        lone.server.write(lone.stream, 999);
+        lone.left();
+        lone.server.write(lone.stream, 10);
+        lone.server.reset(lone.stream);
+        let left = lone.left();
+        assert!(!left.iter().any(|frame| matches!(frame, Frame::StreamDataBlocked { .. })), "{left:?}");
+    }
+}
+
 /// RFC 9000 §4.5: the end of a stream is where it was first said to be.
 #[test]
 fn the_final_size_is_final() {
@@ -157,8 +223,8 @@ fn handshake_packets_are_acknowledged_at_once_and_in_their_space() {
     server.handle_datagram(Time::from_millis(50), &hello);
     let answer = server.poll_transmit(Time::from_millis(50)).unwrap();
     let initial = answer.packets().find(|packet| packet.kind == Kind::Initial).unwrap();
-    assert_eq!(initial.ack.as_ref().unwrap().largest, hello.packet.number);
-    assert!(answer.packets().all(|packet| packet.kind.space() == Space::Initial || packet.ack.is_none()));
+    assert_eq!(initial.ack().unwrap().largest, hello.packet.number);
+    assert!(answer.packets().all(|packet| packet.kind.space() == Space::Initial || !packet.has_ack));
 }
 
 /// RFC 9000 §13.3: HANDSHAKE_DONE goes again until it is acknowledged; until it came the client keeps its Handshake keys and may not migrate (§9).
@@ -268,7 +334,7 @@ fn an_ack_names_what_came() {
     }
     lone.number = 1021;
     lone.frames(&[Frame::Ping]);
-    let ack = lone.poll().unwrap().packet.ack.unwrap();
+    let ack = lone.poll().unwrap().packet.ack().copied().unwrap();
     let ranges: Vec<_> = ack.ranges().take(4).collect();
     assert_eq!(ranges, [(1022, 1022), (1020, 1020), (1015, 1016), (1011, 1012)]);
 }
@@ -346,7 +412,7 @@ fn an_ack_alone_leaves_whatever_the_window_says() {
     assert_eq!(lone.server.info().in_flight, 20);
     lone.frames(&[Frame::Ping]); // behind a gap: at once
     let alone = lone.poll().unwrap().packet;
-    assert!(alone.ack.is_some() && alone.frames.is_empty() && alone.padding == 0);
+    assert!(alone.has_ack && alone.frames.is_empty() && alone.padding == 0);
     assert_eq!(lone.server.info().in_flight, 20);
 }
 

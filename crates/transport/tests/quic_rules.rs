@@ -62,7 +62,7 @@ fn bytes_left_over_are_no_further_packet() {
     let bytes: Vec<Vec<u32>> = again.iter().map(stream).collect();
     let [first, second] = bytes.as_slice() else { panic!("{bytes:?}") };
     let lost = first[0] + second[0];
-    assert!(again[0].packet.ack.is_some() && second[0] < 20 && second[1] == 500, "{bytes:?}");
+    assert!(again[0].packet.has_ack && second[0] < 20 && second[1] == 500, "{bytes:?}");
     let stats = lone.server.stats();
     assert_eq!((stats.retransmitted_packets, stats.retransmitted_bytes), (1, u64::from(lost)));
 }
@@ -324,11 +324,11 @@ fn acknowledgements() {
     let mut lone = Lone::new(|_| {});
     // The first has a gap before it, and is told at once (§13.2.1).
     lone.frames(&[Frame::Ping]);
-    assert_eq!(lone.poll().unwrap().packet.ack.unwrap().largest, lone.number);
+    assert_eq!(lone.poll().unwrap().packet.ack().copied().unwrap().largest, lone.number);
     lone.frames(&[Frame::Ping]);
     assert!(lone.poll().is_none());
     lone.frames(&[Frame::Ping]);
-    let ack = lone.poll().unwrap().packet.ack.unwrap();
+    let ack = lone.poll().unwrap().packet.ack().copied().unwrap();
     assert_eq!(ack.largest, lone.number);
     let dropped = lone.server.stats().packets_dropped;
     lone.number -= 1;

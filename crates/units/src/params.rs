@@ -12,7 +12,6 @@ use std::str::FromStr;
 pub struct ParamSpec {
     /// Name as typed in a scenario.
     pub name: &'static str,
-    /// What may be typed.
     pub kind: Kind,
     /// A word that is allowed besides ("auto"); empty: none.
     pub or: &'static str,
@@ -200,7 +199,6 @@ pub enum ParamValue<'a> {
 }
 
 impl fmt::Debug for ParamValue<'_> {
-    /// As typed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ParamValue::Word(x) => write!(f, "\"{x}\""),

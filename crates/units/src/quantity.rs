@@ -79,7 +79,6 @@ impl fmt::Display for Bytes {
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// Nothing.
     pub const ZERO: Ratio = Ratio(0.0);
 
     /// `None` outside 0..=1 or for NaN.

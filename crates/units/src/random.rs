@@ -53,7 +53,6 @@ impl Stream {
     pub fn chance(&mut self, p: f64) -> bool {
         self.uniform() < p
     }
-    /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }

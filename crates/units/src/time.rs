@@ -51,7 +51,6 @@ impl Time {
 }
 
 impl Duration {
-    /// No time.
     pub const ZERO: Duration = Duration(0);
     /// Longer than every run: "for ever".
     pub const MAX: Duration = Duration(u64::MAX);
@@ -76,7 +75,6 @@ impl Duration {
     pub fn from_secs_f64(secs: f64) -> Duration {
         Duration((secs * 1e9 + 0.5) as u64)
     }
-    /// Nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -84,7 +82,6 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }

@@ -19,15 +19,12 @@ pub enum Relation {
 /// A sender against the best in one metric, paired by seed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
-    /// Who.
     pub sender: String,
     /// Against whom.
     pub best: String,
-    /// In what.
     pub metric: String,
     /// Mean of sender minus best.
     pub mean: f64,
-    /// Median of these differences.
     pub median: f64,
     /// 95 % interval of the median difference; none for fewer than six runs.
     pub ci95: Option<[f64; 2]>,
@@ -37,7 +34,6 @@ pub struct Difference {
     pub p_adjusted: Option<f64>,
     /// They are apart: `p_adjusted` is at most the level that this number of runs and this criterion have.
     pub significant: bool,
-    /// Pairs.
     pub n: usize,
     /// Those that differ by more than the margin.
     pub noticed: usize,
@@ -63,9 +59,7 @@ pub struct Decision {
     pub weighed: BTreeMap<String, Standing>,
     /// Apart from the best.
     pub beaten: Vec<String>,
-    /// Alike with it.
     pub tied: Vec<String>,
-    /// Undecided.
     pub open: Vec<String>,
     /// For each other sender not tied, against whom the next field holds it: the best, or in a race that it left because another was
     /// proven better, the first of these.

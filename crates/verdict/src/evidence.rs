@@ -90,7 +90,6 @@ impl Evidence {
         })
     }
 
-    /// By the difference of two senders in a run.
     pub fn of(senders: usize, runs: usize, difference: impl Fn(usize, usize, usize) -> f64) -> Evidence {
         let pair = |at: usize| (0..runs).map(|run| difference(at / senders, at % senders, run)).collect();
         let differences = (0..senders * senders).map(pair).collect();

@@ -33,9 +33,7 @@ pub enum Standing {
 pub struct Judged {
     pub metric: String,
     pub judged: Standing,
-    /// Its mean.
     pub mean: Option<f64>,
-    /// The best one's mean.
     pub best: Option<f64>,
     /// Where it is open: the end of the median difference's 95 % interval that is farther from zero; none below six runs. Where a race
     /// has proven them alike: how far apart they may be on average, sessions counted up to six times what one notices.

@@ -4,13 +4,11 @@
 use crate::special::{binomial, binomial_cdf};
 use serde::Serialize;
 
-/// Fewer values have no interval.
 pub(crate) const FEWEST_FOR_INTERVAL: usize = 6;
 
 /// Replications of one metric of one sender, in its unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// Mean.
     pub mean: f64,
     pub median: f64,
     /// 95 % interval of the median; none below six values.

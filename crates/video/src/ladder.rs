@@ -175,7 +175,6 @@ impl Ladder {
     pub fn bytes(&self, segment: usize, representation: usize) -> u64 {
         self.sizes[segment * self.count() + representation]
     }
-    /// Sizes of a segment in all representations.
     pub fn sizes_of(&self, segment: usize) -> &[u64] {
         &self.sizes[segment * self.count()..][..self.count()]
     }

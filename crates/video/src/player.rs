@@ -174,7 +174,6 @@ pub struct AppReport {
     /// Size of the playout buffer in payload bytes.
     pub playout_buffer_bytes: u64,
     pub playout_buffer_free_bytes: u64,
-    /// Mean rate of the video.
     pub video_rate: Rate,
     pub is_urgent: bool,
     /// The whole video as one object, in payload bytes and media time; none where it comes in pieces.
@@ -189,8 +188,8 @@ pub trait Player: Send {
     /// A connection asked for with [`Action::Open`] is established.
     fn handle_connected(&mut self, now: Time, connection: ConnectionId);
 
-    /// `bytes` more in-order body bytes of the response to `request` were read.
-    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64);
+    /// `bytes` more in-order body bytes of the response to `request` were read. `false`: what it wants, and when, is what it was before.
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) -> bool;
 
     /// The header of the response to `request` was read, and the server tells of itself in it.
     fn handle_server_data(&mut self, _now: Time, _request: RequestId, _cmsd: &Cmsd) {}

@@ -43,7 +43,6 @@ pub struct Summary {
     pub stalls: Vec<Stall>,
     /// Video segments by index.
     pub segments: Vec<Segment>,
-    /// Audio segments by index.
     pub audio: Vec<Segment>,
     /// Mean rate of a video with one representation.
     pub media_rate_kbps: Option<f64>,

@@ -114,7 +114,6 @@ pub enum Length {
 }
 
 impl Length {
-    /// Mean.
     pub fn mean(self) -> Duration {
         match self {
             Length::Constant(length) | Length::Exponential(length) => length,
@@ -189,7 +188,6 @@ impl OnOffSource {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrameModel {
     pub interval: Duration,
-    /// Mean size of a frame, bytes.
     pub mean_bytes: f64,
     /// Standard deviation of the sizes, share of the mean.
     pub deviation: f64,

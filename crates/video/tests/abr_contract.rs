@@ -59,14 +59,14 @@ fn session(rule: &mut dyn Abr, ladder: &Ladder, seed: u64) -> Vec<Decision> {
         let choice = match decision.choice {
             Choice::Fetch(choice) => choice,
             Choice::WaitUntil(until) => {
-                assert!(until > now, "{}: waits until {until}, now {now}", rule.name());
-                assert_eq!(state, PlayState::Playing, "{}: waits while not playing", rule.name());
+                assert!(until > now, "waits until {until}, now {now}");
+                assert_eq!(state, PlayState::Playing, "waits while not playing");
                 let wait = until - now;
                 (now, level) = (until, (level - wait.as_secs_f64()).max(0.0));
                 continue;
             }
         };
-        assert!(choice < ladder.count(), "{}: {choice}", rule.name());
+        assert!(choice < ladder.count(), "{choice}");
         let bits = ladder.bytes(segment, choice) as f64 * 8.0;
         let took = Duration::from_secs_f64(bits / (1e6 * libm_exp(stream.normal())));
         let mut download = Download {
@@ -92,7 +92,7 @@ fn session(rule: &mut dyn Abr, ladder: &Ladder, seed: u64) -> Vec<Decision> {
             ..base
         };
         if let Some(abandonment) = rule.abandon(&half_way, &progress) {
-            assert!(abandonment.representation != choice, "{}: abandons for the same", rule.name());
+            assert!(abandonment.representation != choice, "abandons for the same");
         }
         (download.completed_at, download.bytes) = (now + took, ladder.bytes(segment, choice));
         downloads.push(download);
@@ -157,6 +157,6 @@ fn registry_names_are_unique_and_defaults_within_range() {
         for spec in entry.params {
             assert_eq!(spec.check(spec.default), Ok(()), "{}", spec.name);
         }
-        assert_eq!(abr::build(entry.name).unwrap().name(), entry.name);
+        assert!(abr::build(entry.name).is_some());
     }
 }

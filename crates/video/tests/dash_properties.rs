@@ -174,9 +174,14 @@ impl Player for Watched {
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         self.inner.handle_connected(now, connection);
     }
-    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {
-        self.inner.handle_body(now, request, bytes);
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) -> bool {
+        let (timeout, has_news) = (self.inner.poll_timeout(), self.inner.handle_body(now, request, bytes));
+        assert!(
+            has_news || self.inner.poll_timeout() == timeout,
+            "it wants to be called at another time, and does not say so"
+        );
         self.look(now);
+        has_news
     }
     fn handle_timeout(&mut self, now: Time) {
         self.inner.handle_timeout(now);

@@ -797,10 +797,6 @@ impl Scripted {
 }
 
 impl Abr for Scripted {
-    fn name(&self) -> &'static str {
-        "scripted"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         match self.wait_before {
             Some((segment, until)) if segment == context.segment && context.now < until => {

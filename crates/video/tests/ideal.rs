@@ -124,9 +124,10 @@ impl Player for Reader {
             ..Request::of_file(connection, RequestId(0), BODY)
         }));
     }
-    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
+    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) -> bool {
         self.read += bytes;
         self.arrivals.push((now, bytes));
+        true
     }
     fn handle_timeout(&mut self, now: Time) {
         self.wake = now + Duration::from_secs(1);

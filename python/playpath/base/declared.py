@@ -119,15 +119,3 @@ class Cmcd(TypedDict):
     mtp_kbps: int | None
     ot: str | None
     v: int | None
-
-
-class TracePreview(TypedDict):
-    """Format, length and rates of a bandwidth trace; see `traces.Preview`."""
-
-    format: str
-    period_s: float
-    mean_mbps: float
-    min_mbps: float
-    max_mbps: float
-    outage_share: float
-    bins_mbps: list[float]

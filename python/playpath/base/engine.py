@@ -21,7 +21,7 @@ from playpath.scenario.resolved import Document as ResolvedDocument
 if TYPE_CHECKING:
     import numpy as np
 
-    from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl, TracePreview
+    from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl
     from playpath.base.manifest import RunManifest
 
 
@@ -113,14 +113,10 @@ def combinations(resolved: ResolvedDocument, axes: Mapping[str, Sequence[Any]]) 
 def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
     """Parse, override and validate a scenario; every default written out.
 
-    Parameters
-    ----------
-    text : str
-        TOML, or JSON if it starts with `{`.
-    base_dir : str
-        Folder that relative file names in the scenario start from.
-    overrides : mapping
-        `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
+    Args:
+        text: TOML, or JSON if it starts with `{`.
+        base_dir: Folder that relative file names in the scenario start from.
+        overrides: `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
     """
     try:
         resolved: ResolvedDocument = json.loads(
@@ -151,13 +147,11 @@ def number(text: str) -> float:
 
 
 def path_figures(resolved_json: str) -> list[PathFigures]:
-    """The figures of each path."""
     figures: list[PathFigures] = json.loads(_call(_engine.path_figures, resolved_json))
     return figures
 
 
 def film_figures(resolved_json: str) -> FilmFigures | None:
-    """The figures of the film; None without one."""
     figures: FilmFigures | None = json.loads(_call(_engine.film_figures, resolved_json))
     return figures
 
@@ -227,7 +221,6 @@ def check(document: str, text: str) -> None:
 
 
 def declarations() -> dict[str, DeclaredTable]:
-    """Every table of every document by its name."""
     tables: dict[str, DeclaredTable] = json.loads(_engine.declarations())
     return tables
 
@@ -242,13 +235,11 @@ def jain_index(shares: Iterable[float]) -> float | None:
 
 
 def registry(kind: str) -> list[Component]:
-    """Everything of a kind (cc, scheduler, queue, ...) with parameters and defaults."""
     entries: list[Component] = json.loads(_call(_engine.registry, kind))
     return entries
 
 
 def metrics() -> list[DeclaredMetric]:
-    """Every metric, and how rankings use it."""
     entries: list[DeclaredMetric] = json.loads(_call(_engine.registry, "metric"))
     return entries
 
@@ -284,20 +275,18 @@ def parse_cmcd(text: str) -> Cmcd:
     return found
 
 
-def preview_trace(text: str, format: str | None, bins: int) -> TracePreview:
-    """Format, length, rates of a bandwidth trace."""
-    found: TracePreview = json.loads(_call(_engine.preview_trace, text, format, bins))
+def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
+    """The fields of a `traces.Preview`."""
+    found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))
     return found
 
 
 def convert_trace(text: str, source: str | None, target: str, bin_s: float) -> str:
-    """A bandwidth trace in another format."""
     converted: str = _call(_engine.convert_trace, text, source, target, bin_s)
     return converted
 
 
 def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str:
-    """A bandwidth trace from a seeded generator."""
     made: str = _call(_engine.generate_trace, kind, settings_json, seed, target)
     return made
 

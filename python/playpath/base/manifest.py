@@ -68,7 +68,6 @@ class RunManifest(TypedDict):
 
 
 def package_version() -> str:
-    """Version of the installed package."""
     return metadata.version("playpath")
 
 

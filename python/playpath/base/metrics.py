@@ -15,28 +15,19 @@ Better = Literal["lower", "higher", "neither"]
 
 @dataclass(frozen=True)
 class Metric:
-    """How to read and judge a metric.
-
-    Attributes
-    ----------
-    name : str
-        As in records and JSON.
-    label, unit : str
-        For tables and axes.
-    better : {"lower", "higher", "neither"}
-        Which way a viewer or the network prefers.
-    least : float
-        Differences up to this, in the metric's unit, count as alike.
-    least_share : float
-        Differences up to this share of the larger mean count as alike, too.
-    """
+    """How to read and judge a metric."""
 
     name: str
+    """As in records and JSON."""
     label: str
     unit: str
+    """`label` and `unit`: for tables and axes."""
     better: Better
+    """Which way a viewer or the network prefers."""
     least: float = 0.0
+    """Differences up to this, in the metric's unit, count as alike."""
     least_share: float = 0.05
+    """Differences up to this share of the larger mean count as alike, too."""
 
     def margin(self, *means: float) -> float:
         """The largest difference between these means that counts as alike."""

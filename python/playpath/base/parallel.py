@@ -24,18 +24,12 @@ _POLL_S = 0.1
 
 @dataclass
 class Outcome(Generic[Result]):
-    """Results by task; None where a task was not finished.
-
-    Attributes
-    ----------
-    results : list
-        In the order of the tasks.
-    interrupted : bool
-        Ctrl-C came before all were done.
-    """
+    """Results by task; None where a task was not finished."""
 
     results: list[Result | None]
+    """In the order of the tasks."""
     interrupted: bool
+    """Ctrl-C came before all were done."""
 
 
 def default_jobs() -> int:
@@ -68,22 +62,15 @@ def run_all(
     Ctrl-C takes no further task; those under way are finished and kept. A second Ctrl-C gives them up, as SIGTERM and SIGHUP do
     at once (SystemExit). The first error of a task is raised once the tasks under way are done.
 
-    Parameters
-    ----------
-    work : callable
-        Must release the interpreter lock for its long part.
-    jobs : int
-        Number of threads.
-    on_done : callable
-        Called in the calling thread with each finished task.
-    on_wait : callable
-        Called in the calling thread some times a second.
-    on_interrupt : callable
-        Called at the first Ctrl-C with the number of tasks under way.
-    on_stopped : callable
-        Called when those have ended, and no second Ctrl-C has come.
-    meanwhile : callable
-        Called once in the calling thread, when the tasks have begun; the calls above wait for its end. A Ctrl-C ends it.
+    Args:
+        work: Must release the interpreter lock for its long part.
+        jobs: Number of threads.
+        on_done: Called in the calling thread with each finished task.
+        on_wait: Called in the calling thread some times a second.
+        on_interrupt: Called at the first Ctrl-C with the number of tasks under way.
+        on_stopped: Called when those have ended, and no second Ctrl-C has come.
+        meanwhile: Called once in the calling thread, when the tasks have begun; the calls above wait for its end. A
+            Ctrl-C ends it.
     """
     pool = _Pool(work, tasks, jobs)
     interrupted = has_begun = False

@@ -14,12 +14,9 @@ Progress = Callable[[float, int], None]
 class Pulse:
     """Counts sessions as they end, and what those under way have played. Sessions may run in several threads.
 
-    Parameters
-    ----------
-    progress : callable
-        Called by the thread that calls `count` and `tell`.
-    total : int
-        Sessions in all.
+    Args:
+        progress: Called by the thread that calls `count` and `tell`.
+        total: Sessions in all.
     """
 
     def __init__(self, progress: Progress, total: int) -> None:

@@ -22,7 +22,6 @@ class Tabular:
     """`to_polars` in three forms."""
 
     def to_polars(self) -> pl.DataFrame:
-        """The table."""
         raise NotImplementedError
 
     def to_pandas(self) -> Any:

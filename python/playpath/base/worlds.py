@@ -9,29 +9,18 @@ from playpath.base.errors import unknown_name
 
 @dataclass(frozen=True)
 class Entry:
-    """A world.
-
-    Attributes
-    ----------
-    home : str
-        Module and class, a `playpath.run.worlds.World`.
-    is_real : bool
-        It plays on the clock, with real players and as root, and another run of the same gives other figures. Else a session is
-        the same bit for bit whenever it is played.
-    has_own_endpoint : bool
-        In a real world: the simulator's transport serves, not the kernel's.
-    transports : tuple of str or None
-        Of its senders; None: all.
-    """
-
     home: str
+    """Module and class, a `playpath.run.worlds.World`."""
     is_real: bool = True
+    """It plays on the clock, with real players and as root, and another run of the same gives other figures. Else a session is
+    the same bit for bit whenever it is played."""
     has_own_endpoint: bool = False
+    """In a real world: the simulator's transport serves, not the kernel's."""
     transports: tuple[str, ...] | None = ("tcp",)
+    """Of its senders; None: all."""
 
     @property
     def kind(self) -> Any:
-        """The class."""
         module, name = self.home.split(":")
         return getattr(import_module(module), name)
 

@@ -24,21 +24,14 @@ _LATE = "mean_lateness_ms"
 
 @dataclass(frozen=True)
 class Lateness:
-    """What the links' lateness added to round trips.
-
-    Attributes
-    ----------
-    added_rtt_ms : dict of str to float
-        By sender, mean over its sessions: both ways of the path that was the latest.
-    beaten : list of str
-        Senders that the best has beaten; without any there is no verdict to survive.
-    turned : list of str
-        Those of them that are no longer behind it when lateness is taken away.
-    """
+    """What the links' lateness added to round trips."""
 
     added_rtt_ms: Mapping[str, float]
+    """By sender, mean over its sessions: both ways of the path that was the latest."""
     beaten: Sequence[str]
+    """Senders that the best has beaten; without any there is no verdict to survive."""
     turned: Sequence[str]
+    """Those of them that are no longer behind it when lateness is taken away."""
 
     @property
     def warning(self) -> str:
@@ -51,7 +44,6 @@ class Lateness:
         return f"{bar}; the verdict survives it" if self.beaten else bar
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "added_rtt_ms": dict(self.added_rtt_ms),
             "turned": list(self.turned),
@@ -62,14 +54,11 @@ class Lateness:
 def lateness(links: pl.DataFrame, columns: Columns, ranker: Ranker, decision: Decision) -> Lateness | None:
     """Of a comparison; None where no link has a clock that could be late.
 
-    Parameters
-    ----------
-    links : polars.DataFrame
-        A row for each link of each session: `sender`, `seed`, `name`, and `mean_lateness_ms` of the ways of paths.
-    columns : mapping
-        By sender its metrics, one value a seed, by ascending seed.
-    ranker, decision
-        Over all of them.
+    Args:
+        links: A row for each link of each session: `sender`, `seed`, `name`, and `mean_lateness_ms` of the ways of
+            paths.
+        columns: By sender its metrics, one value a seed, by ascending seed.
+        ranker, decision: Over all of them.
     """
     if _LATE not in links.columns:
         return None

@@ -21,41 +21,29 @@ Relation = Literal["alike", "apart", "open"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A sender against the best one in one metric, paired by seed.
-
-    Attributes
-    ----------
-    mean : float
-        Mean of sender minus best, in the metric's unit.
-    median : float or None
-        Median of the differences; None from versions before 0.3.
-    ci95 : tuple of float or None
-        95 % interval of that median, not corrected for other comparisons; None for fewer than six runs.
-    p : float or None
-        Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out. None without an interval.
-    p_adjusted : float or None
-        Of "no further apart than the margin", corrected for all pairs of senders.
-    significant : bool
-        The relation is "apart": `p_adjusted` is at most the level that this number of runs and this criterion have.
-    n, noticed : int
-        Pairs, and those that differ by more than the margin.
-    more_runs : int or None
-        Estimate of the further runs that would settle an open difference.
-    """
+    """A sender against the best one in one metric, paired by seed."""
 
     sender: str
     best: str
     metric: str
     mean: float
+    """Mean of sender minus best, in the metric's unit."""
     median: float | None
+    """Median of the differences; None from versions before 0.3."""
     ci95: tuple[float, float] | None
+    """95 % interval of that median, not corrected for other comparisons; None for fewer than six runs."""
     p: float | None
+    """Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out. None without an interval."""
     p_adjusted: float | None
+    """Of "no further apart than the margin", corrected for all pairs of senders."""
     significant: bool
+    """The relation is "apart": `p_adjusted` is at most the level that this number of runs and this criterion have."""
     n: int
     noticed: int
+    """`n` and `noticed`: pairs, and those that differ by more than the margin."""
     relation: Relation
     more_runs: int | None
+    """Estimate of the further runs that would settle an open difference."""
 
     @property
     def middle(self) -> float:
@@ -63,89 +51,63 @@ class Difference:
         return self.mean if self.ci95 is None or self.median is None else self.median
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         ci95 = None if self.ci95 is None else list(self.ci95)
         return {**self.__dict__, "ci95": ci95}
 
     @staticmethod
     def from_dict(found: dict[str, Any]) -> Difference:
-        """Of the JSON form."""
         return Difference(**{"median": None, **found, "ci95": found["ci95"] and tuple(found["ci95"])})
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A sender against the best one at one criterion, judged for itself, whatever the other criteria say.
-
-    Attributes
-    ----------
-    metric : str
-        The criterion.
-    judged : {"better", "worse", "alike", "open"}
-        Proven noticeably better or worse than the best, proven within what one notices, or not proven.
-    mean, best : float or None
-        The sender's mean and that of the best.
-    at_most : float or None
-        Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs. Where a
-        race has proven them alike, how far apart they may be on average, sessions counted up to six times what one notices.
-    share_at_most : float or None
-        The largest share of sessions that may differ noticeably, with 95 %; None where nothing is random.
-    """
+    """A sender against the best one at one criterion, judged for itself, whatever the other criteria say."""
 
     metric: str
+    """The criterion."""
     judged: Literal["better", "worse", "alike", "open"]
+    """Proven noticeably better or worse than the best, proven within what one notices, or not proven."""
     mean: float | None
     best: float | None
+    """`mean` and `best`: the sender's mean and that of the best."""
     at_most: float | None
+    """Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs. Where a
+    race has proven them alike, how far apart they may be on average, sessions counted up to six times what one notices."""
     share_at_most: float | None
+    """The largest share of sessions that may differ noticeably, with 95 %; None where nothing is random."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """How the best sender stands against the others.
-
-    Attributes
-    ----------
-    ranking : list of str
-        Best first.
-    ranks : dict of str to int
-        1 for the best; senders alike in everything that counts share a rank.
-    places : dict of str to tuple of int
-        The first and the last place that each may have, by what is proven: senders whose order is not proven share theirs.
-    criteria : dict of str to list of Judged
-        Each other sender against the best, every criterion judged for itself.
-    weighed : dict of str to str
-        The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where
-        none of its parts is.
-    beaten, tied, open : list of str
-        The other senders: apart from the best, alike with it, undecided.
-    against : dict of str to str
-        For each other sender not tied, whom `deciding` holds it against: the best, or in a race that it left because another was
-        proven better, that one.
-    deciding : dict of str to str
-        The criterion where it first differs from that one.
-    depends : dict of str to float
-        Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
-        stall, in seconds at one step less of the picture, at which that changes.
-    more_runs : int or None
-        Estimate of the further runs that would settle all open comparisons; None when it is not known.
-    more_runs_for_viewer : int or None
-        The same for what the viewer sees alone, without the network's costs.
-    """
+    """How the best sender stands against the others."""
 
     ranking: list[str]
+    """Best first."""
     ranks: dict[str, int]
+    """1 for the best; senders alike in everything that counts share a rank."""
     places: dict[str, tuple[int, int]]
+    """The first and the last place that each may have, by what is proven: senders whose order is not proven share theirs."""
     criteria: dict[str, list[Judged]]
+    """Each other sender against the best, every criterion judged for itself."""
     weighed: dict[str, Literal["better", "worse", "alike", "open"]]
+    """The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where
+    none of its parts is."""
     beaten: list[str]
     tied: list[str]
     open: list[str]
+    """`beaten`, `tied` and `open`: the other senders: apart from the best, alike with it, undecided."""
     against: dict[str, str]
+    """For each other sender not tied, whom `deciding` holds it against: the best, or in a race that it left because another was
+    proven better, that one."""
     deciding: dict[str, str]
+    """The criterion where it first differs from that one."""
     depends: dict[str, float]
+    """Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
+    stall, in seconds at one step less of the picture, at which that changes."""
     more_runs: int | None
+    """Estimate of the further runs that would settle all open comparisons; None when it is not known."""
     more_runs_for_viewer: int | None
+    """The same for what the viewer sees alone, without the network's costs."""
 
     @property
     def is_decided(self) -> bool:
@@ -167,7 +129,6 @@ class Decision:
         return "worse" if other == self.ranking[0] else f"worse than {other}"
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         criteria = {sender: [dict(judged.__dict__) for judged in found] for sender, found in self.criteria.items()}
         places = {sender: list(place) for sender, place in self.places.items()}
         return {**self.__dict__, "places": places, "criteria": criteria, "is_decided": self.is_decided}
@@ -187,20 +148,16 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
 class Ranker:
     """All pairwise comparisons of a set of senders.
 
-    Parameters
-    ----------
-    values : Values
-        Every sender has the same seeds in the same order.
-    criteria : sequence of str
-        Metric names, most important first; those that no sender has are left out, and those that yield to one that is there.
-    is_random : bool
-        False where all replicas of a run are identical.
-    is_race : bool
-        Senders may have fewer runs than others, and what is proven is proven by bets (`crates/verdict/src/race.rs`), however often
-        one looks.
-    prefer : str
-        "range": what every viewer would say whose weights lie in the range of the literature (`crates/verdict/src/preference.rs`);
-        "stalls", "picture" or "start" come first; or the name of a metric that does.
+    Args:
+        values: Every sender has the same seeds in the same order.
+        criteria: Metric names, most important first; those that no sender has are left out, and those that yield to
+            one that is there.
+        is_random: False where all replicas of a run are identical.
+        is_race: Senders may have fewer runs than others, and what is proven is proven by bets
+            (`crates/verdict/src/race.rs`), however often one looks.
+        prefer: "range": what every viewer would say whose weights lie in the range of the literature
+            (`crates/verdict/src/preference.rs`); "stalls", "picture" or "start" come first; or the name of a metric
+            that does.
     """
 
     def __init__(
@@ -235,7 +192,6 @@ class Ranker:
         return list(self.values[sender].get(name, [None] * played))
 
     def mean(self, sender: str, name: str) -> float | None:
-        """Mean over the seeds that have a value."""
         return self._judge.mean(sender, name)
 
     def margin(self, sender: str, other: str, name: str) -> float:

@@ -34,24 +34,17 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Summary:
-    """Replications of one metric of one sender.
-
-    Attributes
-    ----------
-    mean, median, minimum, maximum : float
-        In the unit of the metric.
-    ci95 : tuple of float or None
-        Interval of the median; None when `n` is below 6. The mean may lie outside: rare runs pull it.
-    n : int
-        Number of replications that have a value.
-    """
+    """Replications of one metric of one sender."""
 
     mean: float
     median: float
     ci95: Interval | None
+    """Interval of the median; None when `n` is below 6. The mean may lie outside: rare runs pull it."""
     minimum: float
     maximum: float
+    """`mean`, `median`, `minimum` and `maximum`: in the unit of the metric."""
     n: int
+    """Number of replications that have a value."""
 
     @property
     def middle(self) -> float:

@@ -21,26 +21,18 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class Trial:
-    """What a real trial would need to find the difference of a sender from the best; where none is proven, one as large as one notices.
-
-    Attributes
-    ----------
-    sender, best, metric : str
-        The first criterion in which a difference is proven, or that leaves them open.
-    difference : float
-        Of their means, in the metric's unit.
-    is_proven : bool
-        False where `difference` is what one notices.
-    viewers_per_arm : int
-        If viewers differ as these runs do; those of a real trial, on many paths, differ more.
-    """
+    """What a real trial would need to find the difference of a sender from the best; where none is proven, one as large as one notices."""
 
     sender: str
     best: str
     metric: str
+    """`sender`, `best` and `metric`: the first criterion in which a difference is proven, or that leaves them open."""
     difference: float
+    """Of their means, in the metric's unit."""
     is_proven: bool
+    """False where `difference` is what one notices."""
     viewers_per_arm: int
+    """If viewers differ as these runs do; those of a real trial, on many paths, differ more."""
 
     @property
     def difference_text(self) -> str:
@@ -54,7 +46,6 @@ class Trial:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

@@ -40,16 +40,11 @@ def reproduce(
 ) -> StudyResult:
     """Run a paper's whole grid and judge its claims, as `playpath reproduce` does in the simulator.
 
-    Parameters
-    ----------
-    name : str
-        One of `NAMES`.
-    folder : path
-        Keeps finished cells in a folder of the study's name; a second call goes on from there.
-    seeds, jobs : int, optional
-        By default the study's seeds, and all cores.
-    quick : bool
-        Short media and three seeds: to see that all works.
+    Args:
+        name: One of `NAMES`.
+        folder: Keeps finished cells in a folder of the study's name; a second call goes on from there.
+        seeds, jobs: By default the study's seeds, and all cores.
+        quick: Short media and three seeds: to see that all works.
     """
     if name not in NAMES:
         raise unknown_name("study", name, NAMES)

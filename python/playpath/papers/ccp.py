@@ -18,19 +18,7 @@ BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 
 @dataclass(frozen=True)
 class SetUp:
-    """What the paper leaves unstated; studies/ccp.toml has the reasons.
-
-    Attributes
-    ----------
-    loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
-        Of the wireless hop and the client.
-    kp, kd : float
-        Gains of CCP's law and of CCPD's derivative.
-    late, shift_after
-        Of the player: what becomes of late frames, and from what lateness on the clock is set back.
-    film : str
-        The bit rate over time.
-    """
+    """What the paper leaves unstated; studies/ccp.toml has the reasons."""
 
     loss_percent: float = 0.1
     losses: str = "single"
@@ -39,9 +27,11 @@ class SetUp:
     queue_kb: float = 300.0
     socket_mb: float = 1.0
     jitter_ms: float = 0.0
+    """Of the wireless hop and the client, as all above."""
     kp: float = 2.0
     law: str = "as printed"
     kd: float = 0.25
+    """`kp` and `kd`: gains of CCP's law and of CCPD's derivative."""
     storage: str = "path"
     rtt: str = "ewma"
     window_in_recovery: str = "follow"
@@ -49,7 +39,9 @@ class SetUp:
     recovery: str = "rack_tlp"
     late: str = "discarded"
     shift_after: str = "the cache"
+    """`late`: what becomes of late frames; from this lateness on the player's clock is set back."""
     film: str = "looped clip"
+    """The bit rate over time."""
 
     def loss(self) -> Any:
         """Single losses, or bursts of four packets at the same mean loss."""

@@ -51,24 +51,19 @@ _NOTICED_PERCENT = 1.0
 class CheckResult:
     """A judged check.
 
-    Attributes
-    ----------
-    mean : float
-        Of the quantity.
-    ci95 : tuple of float or None
-        None with one seed: then the check is undecided.
-    of_mean, against_mean : float
-        What is compared.
-    distance : float
-        How far the mean lies outside the bounds (0 inside), in the unit of the metric.
+    Attributes:
+        distance: How far the mean lies outside the bounds (0 inside), in the unit of the metric.
     """
 
     check: Check
     verdict: Verdict
     mean: float
+    """Of the quantity."""
     ci95: tuple[float, float] | None
+    """None with one seed: then the check is undecided."""
     of_mean: float
     against_mean: float | None
+    """`of_mean` and `against_mean`: what is compared."""
     low: float
     high: float
 
@@ -92,7 +87,6 @@ class CheckResult:
         ).replace(" :", ":")
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "says": self.check.says,
             "metric": self.check.metric,
@@ -109,23 +103,14 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A judged claim.
-
-    Attributes
-    ----------
-    unguarded : CheckResult, optional
-        The check of a claim that holds which fails without what we added to the paper's algorithm.
-    viewing : sequence of CheckResult
-        The checks' comparisons of counts, by what the viewer sees.
-    seen : str
-        What the viewer sees of the cases that the verdict rests on.
-    """
-
     claim: Claim
     checks: Sequence[CheckResult]
     unguarded: CheckResult | None = None
+    """The check of a claim that holds which fails without what we added to the paper's algorithm."""
     viewing: Sequence[CheckResult] = ()
+    """The checks' comparisons of counts, by what the viewer sees."""
     seen: str = ""
+    """What the viewer sees of the cases that the verdict rests on."""
 
     @property
     def verdict(self) -> Verdict:
@@ -156,7 +141,6 @@ class ClaimResult:
         return next(found[verdict] for verdict in order if verdict in found)
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "id": self.claim.id,
             "statement": self.claim.statement,

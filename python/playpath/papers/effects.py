@@ -14,24 +14,17 @@ _LEAST_EFFECT = 0.04
 
 @dataclass(frozen=True)
 class Effect:
-    """What one parameter, or two together, explain of where a claim reproduces.
-
-    Attributes
-    ----------
-    explained : float
-        Share of the variance between points, corrected for the number of levels (omega squared); of two, beyond the sum of
-        each alone.
-    shares : tuple
-        For a single parameter: (level, share of points that reproduce) in the order of its range.
-    """
+    """What one parameter, or two together, explain of where a claim reproduces."""
 
     parameters: tuple[Unstated, ...]
     explained: float
+    """Share of the variance between points, corrected for the number of levels (omega squared); of two, beyond the sum of
+    each alone."""
     shares: tuple[tuple[str, float], ...] = ()
+    """For a single parameter: (level, share of points that reproduce) in the order of its range."""
 
     @property
     def name(self) -> str:
-        """The parameters' names."""
         return " with ".join(u.name for u in self.parameters)
 
 

@@ -44,49 +44,35 @@ _ALIKE = frozenset({"undecided", "reproduced vacuously"})
 
 @dataclass(frozen=True)
 class Joint:
-    """A study over the joint space of what its paper leaves unstated.
-
-    Attributes
-    ----------
-    positions : numpy.ndarray
-        (points, parameters), from 0 to 1.
-    points : list of dict
-        The settings at each.
-    verdicts, missed : list of dict
-        Claim id → verdict, and the share of its checks that fail, at each.
-    filling : int
-        The first so many points fill the space; the others lie where a claim's sign changes.
-    examples : dict
-        Claim id → a set inside its region with which it holds, and one outside with which it does not; None where none was found.
-    agreement : tuple of int
-        Of the verdicts of sets that ran in full and at the points' length: alike, decided in one length only, opposite.
-    machine_s : float
-        Processor time of all runs so far.
-    best : StudyResult
-        The set that reproduces most, in full length.
-    undone : dict
-        Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, at the points'
-        length; those that reproduce in full length only are not among them.
-    """
+    """A study over the joint space of what its paper leaves unstated."""
 
     result: StudyResult
     positions: np.ndarray
+    """(points, parameters), from 0 to 1."""
     points: Sequence[Settings]
+    """The settings at each."""
     verdicts: Sequence[Mapping[str, Verdict]]
     seeds: int
     share: float
     missed: Sequence[Mapping[str, float]] = ()
+    """`verdicts` and `missed`: claim id → verdict, and the share of its checks that fail, at each."""
     filling: int = 0
+    """The first so many points fill the space; the others lie where a claim's sign changes."""
     interrupted: bool = False
     best: StudyResult | None = None
+    """The set that reproduces most, in full length."""
     undone: Mapping[str, Sequence[str]] | None = None
+    """Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, at the points'
+    length; those that reproduce in full length only are not among them."""
     examples: Mapping[str, tuple[Settings | None, Settings | None]] = field(default_factory=dict)
+    """Claim id → a set inside its region with which it holds, and one outside with which it does not; None where none was found."""
     agreement: tuple[int, int, int] = (0, 0, 0)
+    """Of the verdicts of sets that ran in full and at the points' length: alike, decided in one length only, opposite."""
     machine_s: float = 0.0
+    """Processor time of all runs so far."""
 
     @property
     def study(self) -> Study:
-        """The study."""
         return self.result.study
 
     def reproduces(self, claim: str) -> np.ndarray:
@@ -129,7 +115,6 @@ class Joint:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "points": len(self.points),
             "filling": self.filling,

@@ -15,22 +15,14 @@ from playpath.results.comparison import format_summary
 
 @dataclass(frozen=True)
 class Scene:
-    """A ranked scene.
-
-    Attributes
-    ----------
-    says : str
-        The verdict in sentences.
-    """
-
     name: str
     ranker: Ranker
     decision: Decision
     says: str
+    """The verdict in sentences."""
 
     @property
     def best(self) -> str:
-        """First of the ranking; whether that is decided, `standing` tells."""
         return self.decision.ranking[0]
 
     def standing(self, sender: str) -> str:
@@ -46,7 +38,6 @@ class Scene:
         return format_summary(summarise([v for v in self.ranker.column(sender, name) if v is not None]))
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {"scene": self.name, "verdict": self.says, **self.decision.to_dict()}
 
 

@@ -18,7 +18,6 @@ from playpath.show.report.drawings import figure_svg
 
 
 def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
-    """The whole page as text."""
     sections = [
         _head(result),
         _claims(result),

@@ -19,7 +19,6 @@ _OF_THE_GRID = ("cases", "vary", "measure", "trace")
 
 
 def study(name: str) -> Study:
-    """A study by name."""
     data = tomllib.loads((files(__package__) / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
     grid = import_module(f"{__package__}.{name}")
     claims = [Claim(**{**entry, "checks": [check(**one) for one in entry["checks"]]}) for entry in data.pop("claim")]

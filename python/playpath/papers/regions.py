@@ -34,7 +34,6 @@ class Condition:
 
     @property
     def says(self) -> str:
-        """In words."""
         u = self.parameter
         if not u.is_number:
             return f"{u.name}: {' or '.join(map(str, self.choices))}"
@@ -44,19 +43,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Region:
-    """A box.
-
-    Attributes
-    ----------
-    conditions : sequence of Condition
-        All of them hold inside; empty if no box was found.
-    inside, outside : tuple of int
-        Points with the claim, and points.
-    """
-
     conditions: Sequence[Condition]
+    """All of them hold inside; empty if no box was found."""
     inside: tuple[int, int]
     outside: tuple[int, int]
+    """`inside` and `outside`: points with the claim, and points."""
 
     def has(self, settings: Settings) -> bool:
         """Whether a set lies inside."""
@@ -64,7 +55,6 @@ class Region:
 
     @property
     def says(self) -> str:
-        """In words."""
         if not self.conditions:
             return "no region stands out"
         return " and ".join(c.says for c in self.conditions)

@@ -36,7 +36,6 @@ def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, jo
 def save_figures(
     result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None
 ) -> list[Path]:
-    """Every figure as PNG; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, figure in _figures(result, swept, joint):

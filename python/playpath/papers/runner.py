@@ -41,8 +41,6 @@ QUICK_SHARE, QUICK_SEEDS = 0.15, 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A scenario with a seed."""
-
     id: str
     sender: str
     seed: int
@@ -52,21 +50,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ran:
-    """Cases that were run.
-
-    Attributes
-    ----------
-    table : polars.DataFrame
-        A row for each case and seed: the labels, `seed`, the metrics, `digest` of the record.
-    traces : dict
-        Label values of a case, joined → trace name → (x, y), of the first seed.
-    labels : list of str
-        The columns that tell cases apart.
-    """
-
     table: pl.DataFrame
+    """A row for each case and seed: the labels, `seed`, the metrics, `digest` of the record."""
     traces: Traces
+    """Label values of a case, joined → trace name → (x, y), of the first seed."""
     labels: list[str]
+    """The columns that tell cases apart."""
     interrupted: bool
 
     @cached_property
@@ -77,33 +66,21 @@ class Ran:
 
 @dataclass(frozen=True)
 class Options:
-    """How to run.
-
-    Attributes
-    ----------
-    folder : path
-        Its sub-folder `store` keeps the cells.
-    seeds : int, optional
-        Replications; by default the study's number of trials.
-    quick : bool
-        Short media and few seeds: to see that all works, not to judge the papers.
-    world : str
-        Where the sessions run.
-    settings : mapping
-        Unstated parameters at values other than the study's.
-    meanwhile : callable
-        Called when sessions have begun: what else there is to do, in the calling thread.
-    """
-
     folder: Path
+    """Its sub-folder `store` keeps the cells."""
     seeds: int | None = None
+    """Replications; by default the study's number of trials."""
     quick: bool = False
+    """Short media and few seeds: to see that all works, not to judge the papers."""
     jobs: int | None = None
     world: str = DEFAULT
+    """Where the sessions run."""
     settings: Settings = field(default_factory=dict)
+    """Unstated parameters at values other than the study's."""
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
     meanwhile: Callable[[], None] = lambda: None
+    """Called when sessions have begun: what else there is to do, in the calling thread."""
 
     @property
     def share(self) -> float:
@@ -117,24 +94,15 @@ class Options:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study that was run.
-
-    Attributes
-    ----------
-    claims : list of ClaimResult
-        Empty if interrupted.
-    share : float
-        Of the media's length that was played.
-    settings : mapping
-        Unstated parameters at values other than the study's.
-    """
-
     study: Study
     ran: Ran
     claims: list[ClaimResult]
+    """Empty if interrupted."""
     seeds: int
     share: float
+    """Of the media's length that was played."""
     settings: Settings = field(default_factory=dict)
+    """Unstated parameters at values other than the study's."""
 
     def __repr__(self) -> str:
         verdicts = [result.verdict for result in self.claims]
@@ -148,7 +116,6 @@ class StudyResult:
 
     @property
     def digest(self) -> str:
-        """Of the table."""
         return self.ran.digest
 
     @cached_property
@@ -158,7 +125,6 @@ class StudyResult:
 
     @property
     def interrupted(self) -> bool:
-        """Ctrl-C came before all were done."""
         return self.ran.interrupted
 
     @property
@@ -167,7 +133,6 @@ class StudyResult:
         return int(self.table[CUT].sum()) if CUT in self.table.columns else 0
 
     def to_dict(self) -> Json:
-        """The JSON form."""
         return {
             "study": self.study.name,
             "paper": self.study.paper,

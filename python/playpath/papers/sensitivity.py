@@ -19,24 +19,17 @@ PARAMETER, VALUE = "parameter", "value"
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The swept parameters of a study.
-
-    Attributes
-    ----------
-    verdicts : dict
-        (knob, value) → claim id → verdict.
-    seeds : int
-        Trials of each case.
-    """
+    """The swept parameters of a study."""
 
     study: Study
     ran: Ran
     verdicts: Mapping[tuple[str, Any], Mapping[str, Verdict]]
+    """(knob, value) → claim id → verdict."""
     seeds: int
+    """Trials of each case."""
 
     @property
     def interrupted(self) -> bool:
-        """Ctrl-C came before all were done."""
         return self.ran.interrupted
 
     @property
@@ -57,7 +50,6 @@ class Sensitivity:
         return {"reproduced", "not reproduced"} <= set(self.of(parameter, claim))
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {
             "seeds": self.seeds,
             "digest": self.ran.digest,

@@ -24,12 +24,10 @@ def filled(parameters: int, points: int) -> np.ndarray:
 def between(positions: np.ndarray, missed: Mapping[str, np.ndarray], count: int) -> np.ndarray:
     """Points halfway between one where a claim holds and one where it does not, nearest pairs first, the claims in turn.
 
-    Parameters
-    ----------
-    positions : numpy.ndarray
-        (points, parameters).
-    missed : mapping
-        Claim → (points,) share of its checks that fail. Of a claim that holds nowhere, the points that miss least are paired.
+    Args:
+        positions: (points, parameters).
+        missed: Claim → (points,) share of its checks that fail. Of a claim that holds nowhere, the points that miss
+            least are paired.
     """
     queues = [pairs for values in missed.values() if (pairs := _pairs(positions, values))]
     found: list[np.ndarray] = []

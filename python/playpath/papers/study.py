@@ -28,40 +28,26 @@ Measure = Callable[[Mapping[str, Any], Series], dict[str, float]]
 
 @dataclass(frozen=True)
 class Case:
-    """One point of the grid: a scenario with a single sender.
-
-    Attributes
-    ----------
-    labels : mapping
-        Unique in its study; `part` is "paper", "today", or a figure's own.
-    scenario : mapping
-        Without `[run] seeds`; exactly one sender.
-    is_traced : bool
-        The time series are needed for `Study.measure`.
-    most_seeds : int, optional
-        Fewer replications than the study's: sensitivity sweeps, cases without anything random.
-    """
+    """One point of the grid: a scenario with a single sender."""
 
     labels: Labels
+    """Unique in its study; `part` is "paper", "today", or a figure's own."""
     scenario: Mapping[str, Any]
+    """Without `[run] seeds`; exactly one sender."""
     is_traced: bool = False
+    """The time series are needed for `Study.measure`."""
     most_seeds: int | None = None
+    """Fewer replications than the study's: sensitivity sweeps, cases without anything random."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A number per seed: a metric over the selected cases.
-
-    Attributes
-    ----------
-    where : mapping
-        Column → value; with `reduce` "only" exactly one case must match.
-    reduce : str
-        "range" is the largest minus the smallest.
-    """
+    """A number per seed: a metric over the selected cases."""
 
     where: Labels
+    """Column → value; with `reduce` "only" exactly one case must match."""
     reduce: Literal["only", "mean", "min", "max", "range"] = "only"
+    """What becomes of several values; "range" is the largest minus the smallest."""
 
 
 @dataclass(frozen=True)
@@ -69,25 +55,19 @@ class Check:
     """An inequality on q = of − scale·against (or on `of` alone), per seed: low ≤ q ≤ high.
 
     A ratio is checked without dividing: "of at most 0.7 times against" is scale 0.7, high 0.
-
-    Attributes
-    ----------
-    low, high : float
-        Bounds in the unit of the metric; strict where `is_strict`.
-    share : float
-        Widens the bounds by this share of the mean of `against`: the tolerance of "alike".
-    says : str
-        The inequality in words, for tables.
     """
 
     metric: str
     of: Term
     says: str
+    """The inequality in words, for tables."""
     against: Term | None = None
     scale: float = 1.0
     low: float = float("-inf")
     high: float = float("inf")
+    """`low` and `high`: bounds in the unit of the metric; strict where `is_strict`."""
     share: float = 0.0
+    """Widens the bounds by this share of the mean of `against`: the tolerance of "alike"."""
     is_strict: bool = False
 
 
@@ -106,30 +86,21 @@ class Claim:
 
 @dataclass(frozen=True)
 class Unstated:
-    """A parameter that the paper does not state.
-
-    Attributes
-    ----------
-    knob : str
-        What `Study.vary` calls it; empty if its effect is not swept.
-    values : sequence
-        Its plausible range in order, `chosen` among them.
-    chosen : float or str
-        The value that the study runs with, as `values` has it.
-    unit : str
-        For the axis.
-    source : str
-        What the bounds of the range rest on: the paper, what Linux had in that year, what was sold.
-    """
+    """A parameter that the paper does not state."""
 
     name: str
     value: str
     reason: str
     knob: str = ""
+    """What `Study.vary` calls it; empty if its effect is not swept."""
     values: Sequence[float | str] = ()
+    """Its plausible range in order, `chosen` among them."""
     chosen: float | str = ""
+    """The value that the study runs with, as `values` has it."""
     unit: str = ""
+    """For the axis."""
     source: str = ""
+    """What the bounds of the range rest on: the paper, what Linux had in that year, what was sold."""
 
     @property
     def is_number(self) -> bool:
@@ -175,158 +146,109 @@ class Unstated:
 
 @dataclass(frozen=True)
 class Today:
-    """Which sender is best today: scenes of the study's grid, each ranked as `playpath compare` ranks.
-
-    Attributes
-    ----------
-    scenes : mapping
-        What a scene is called → the cases of its senders.
-    column : str
-        The label that names the sender.
-    ours : sequence of str
-        Senders that the paper does not have.
-    shown : sequence of str
-        Two metrics for the figure's cells.
-    """
+    """Which sender is best today: scenes of the study's grid, each ranked as `playpath compare` ranks."""
 
     scenes: Mapping[str, Labels]
+    """What a scene is called → the cases of its senders."""
     column: str = "variant"
+    """The label that names the sender."""
     ours: Sequence[str] = ()
+    """Senders that the paper does not have."""
     shown: Sequence[str] = ("stall_time_s", "discarded_pictures")
+    """Two metrics for the figure's cells."""
     criteria: Sequence[str] = VIDEO_CRITERIA
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes of a figure.
-
-    Attributes
-    ----------
-    ticks : sequence of float
-        Those of the paper's axis, which then ends where the paper's does; what exceeds it is written at its bar.
-    """
+    """One set of axes of a figure."""
 
     metric: str
     label: str
     is_log: bool = False
     ticks: Sequence[float] = ()
+    """Those of the paper's axis, which then ends where the paper's does; what exceeds it is written at its bar."""
 
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A figure of the paper, or a sensitivity figure.
-
-    Attributes
-    ----------
-    kind : str
-        "bars" (a bar per value of `x`), "lines" (`x` numeric) or "traces" (one session's series, stacked panels).
-    where : mapping
-        Cases to draw.
-    x, group : str
-        Columns: along the axis, and distinguished by style.
-    whisker : str
-        "range" (min and max, as the paper has) or "ci95".
-    trace : str or sequence of str
-        For "traces": the trace, or several that share the axes of a case, from the boldest to the faintest.
-    is_overlaid : bool
-        For "traces": an axis for each value of `x`, with the cases of `group` as lines.
-    place : str
-        How a value of `x` is written above its axis.
-    span : tuple of float, optional
-        For "traces": the part of the session that is drawn, in the unit of x.
-    """
+    """A figure of the paper, or a sensitivity figure."""
 
     id: str
     title: str
     kind: Literal["bars", "lines", "traces"]
+    """As "bars" (a bar per value of `x`), "lines" (`x` numeric) or "traces" (one session's series, stacked panels)."""
     panels: Sequence[Panel]
     where: Labels = field(default_factory=dict)
+    """Cases to draw."""
     x: str = "variant"
     group: str = "variant"
+    """`x` and `group`: columns: along the axis, and distinguished by style."""
     x_label: str = ""
     whisker: Literal["range", "ci95"] = "range"
+    """As "range" (min and max, as the paper has) or "ci95"."""
     trace: str | Sequence[str] = ""
+    """For "traces": the trace, or several that share the axes of a case, from the boldest to the faintest."""
     is_overlaid: bool = False
+    """For "traces": an axis for each value of `x`, with the cases of `group` as lines."""
     place: str = "{}"
+    """How a value of `x` is written above its axis."""
     span: tuple[float, float] | None = None
+    """For "traces": the part of the session that is drawn, in the unit of x."""
 
 
 @dataclass(frozen=True)
 class TwoWorlds:
-    """The part of a study that runs in two worlds, at reduced length.
-
-    Attributes
-    ----------
-    cases : callable
-        Share of the media's length → cases whose controls have a kernel control that does the same.
-    metrics : sequence of str
-        Columns to put side by side.
-    share : float
-        Of the media's length.
-    notes : str
-        What differs between the worlds besides the world.
-    """
+    """The part of a study that runs in two worlds, at reduced length."""
 
     cases: Callable[[float], Sequence[Case]]
+    """Share of the media's length → cases whose controls have a kernel control that does the same."""
     metrics: Sequence[str]
+    """Columns to put side by side."""
     share: float
+    """Of the media's length."""
     notes: str = ""
+    """What differs between the worlds besides the world."""
 
 
 @dataclass(frozen=True)
 class Study:
-    """A paper's experiment.
-
-    Attributes
-    ----------
-    seeds : int
-        The paper's number of trials.
-    cases : callable
-        Gives the cases; its argument is the share of the media's length to play (1 for the paper's).
-    vary : callable, optional
-        Share, knob → value: the cases of the claims with these unstated parameters at those values, labelled as in `cases`.
-        Cases that the parameters do not touch may be left out.
-    guards : mapping
-        Knob → the paper's own value, for what we added to an algorithm to keep it from failing. A claim that reproduces with
-        our additions and not without *rests on our guard*.
-    known : sequence of mapping
-        Knob → value: sets that a search of another kind found, candidates for the best set beside the joint points. What one does
-        not name has the study's value.
-    sweeps : sequence of FigureSpec
-        Figures of the sensitivity table, which has the columns `parameter` and `value` besides.
-    sensitivity_seeds : int
-        Trials of a swept case; the chosen value is judged by as many.
-    beside : TwoWorlds, optional
-        What of it runs in the kernel world too.
-    measure : callable, optional
-        Metrics of the study's own; `traces` of its answer come from `trace`.
-    trace : callable, optional
-        Thinned series of the first seed of a traced case, for figures: name → (x values, y values).
-    series : sequence of str, optional
-        How the names of the series begin that `measure` and `trace` read; all by default.
-    revision : int
-        Raised when `measure` or `trace` changes, so that stored cells are not taken for new ones.
-    """
+    """A paper's experiment."""
 
     name: str
     title: str
     paper: str
     seeds: int
+    """The paper's number of trials."""
     cases: Callable[[float], Sequence[Case]]
+    """Gives the cases; its argument is the share of the media's length to play (1 for the paper's)."""
     claims: Sequence[Claim]
     figures: Sequence[FigureSpec]
     unstated: Sequence[Unstated]
     vary: Callable[[float, Settings], Sequence[Case]] | None = None
+    """Share, knob → value: the cases of the claims with these unstated parameters at those values, labelled as in `cases`.
+    Cases that the parameters do not touch may be left out."""
     guards: Settings = field(default_factory=dict)
+    """Knob → the paper's own value, for what we added to an algorithm to keep it from failing. A claim that reproduces with
+    our additions and not without *rests on our guard*."""
     known: Sequence[Settings] = ()
+    """Knob → value: sets that a search of another kind found, candidates for the best set beside the joint points. What one does
+    not name has the study's value."""
     sweeps: Sequence[FigureSpec] = ()
+    """Figures of the sensitivity table, which has the columns `parameter` and `value` besides."""
     sensitivity_seeds: int = 5
+    """Trials of a swept case; the chosen value is judged by as many."""
     today: Today | None = None
     beside: TwoWorlds | None = None
+    """What of it runs in the kernel world too."""
     measure: Measure | None = None
+    """Metrics of the study's own; `traces` of its answer come from `trace`."""
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
+    """Thinned series of the first seed of a traced case, for figures: name → (x values, y values)."""
     series: Sequence[str] | None = None
+    """How the names of the series begin that `measure` and `trace` read; all by default."""
     revision: int = 1
+    """Raised when `measure` or `trace` changes, so that stored cells are not taken for new ones."""
     notes: str = ""
 
     @property

@@ -24,21 +24,15 @@ SEEDS = 2
 
 @dataclass(frozen=True)
 class SideBySide:
-    """What both worlds gave.
-
-    Attributes
-    ----------
-    ran : mapping
-        World → what was run there; the simulator beside itself is `sim again`.
-    """
+    """What both worlds gave."""
 
     study: Study
     ran: Mapping[str, Ran]
+    """World → what was run there; the simulator beside itself is `sim again`."""
     seeds: int
 
     @property
     def interrupted(self) -> bool:
-        """Ctrl-C came before all were done."""
         return any(ran.interrupted for ran in self.ran.values())
 
     def rows(self) -> list[Named]:
@@ -57,7 +51,6 @@ class SideBySide:
         return rows
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         spec = self.study.beside
         assert spec is not None
         return {

@@ -21,14 +21,11 @@ ROW = 0.34
 def metric_bars(result: Comparison, name: str, ax: Axes | None = None, *, order: Sequence[str] | None = None) -> Axes:
     """Horizontal bars from zero: mean, median (tick) with its 95 % interval (whisker), each seed as a small ring.
 
-    Parameters
-    ----------
-    result : Comparison
-    name : str
-        A metric.
-    ax : matplotlib.axes.Axes, optional
-    order : sequence of str, optional
-        Senders from top to bottom; by default the ranking.
+    Args:
+        result
+        name: A metric.
+        ax
+        order: Senders from top to bottom; by default the ranking.
     """
     return _rows(result, name, ax, order or result.ranking, _bar)
 

@@ -23,14 +23,10 @@ _MARKS = 6
 def cdf(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[str] | None = None) -> Axes:
     """The share of sessions with at most this much of a metric, for each sender.
 
-    Parameters
-    ----------
-    result : Comparison or PopulationResult
-        Sessions count alike; `plots.population.distribution` weighs those of a population and has bands.
-    name : str
-        A metric.
-    senders : sequence of str, optional
-        By default all, in the order of the ranking.
+    Args:
+        result: Sessions count alike; `plots.population.distribution` weighs those of a population and has bands.
+        name: A metric.
+        senders: By default all, in the order of the ranking.
     """
     ax = own_axes(ax)
     styles = sender_styles(result.senders)
@@ -97,10 +93,8 @@ def ecdf_difference(
 
     Where less is better (stall time), a curve above zero is a better sender at that amount; where more is better, one below.
 
-    Parameters
-    ----------
-    against : str, optional
-        By default the best sender of a comparison, the baseline of a population.
+    Args:
+        against: By default the best sender of a comparison, the baseline of a population.
     """
     reference = str(against or getattr(result, "baseline", result.ranking[0]))
     ax = own_axes(ax)

@@ -21,12 +21,10 @@ SHIFT = 0.15
 def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     """Open circle: simulator. Filled square: kernel. On the right each row's verdict.
 
-    Parameters
-    ----------
-    result : Twin
-    name : str
-        A metric.
-    ax : matplotlib.axes.Axes, optional
+    Args:
+        result
+        name: A metric.
+        ax
     """
     rows = result.of(name)
     ax = own_axes(ax, 1.2 + 1.2 * ROW * len(rows))

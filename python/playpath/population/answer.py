@@ -49,42 +49,27 @@ _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 
 @dataclass(frozen=True)
 class PopulationResult(Tabular):
-    """The result of a population.
-
-    Attributes
-    ----------
-    population : Population
-    table : polars.DataFrame
-        A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
-        but for those that have left a race: they have the first ones.
-    paths : polars.DataFrame
-        A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`.
-    failed : polars.DataFrame
-        Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody.
-    interrupted : bool
-        Ctrl-C came before all paths were finished.
-    looks : list of int
-        Numbers of paths at which `until_decided` looked whether the best is decided; empty without it.
-    most : int or None
-        The paths at which it gives up, fixed before the start; None without it.
-    """
-
     population: Population
     table: pl.DataFrame
+    """A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
+    but for those that have left a race: they have the first ones."""
     paths: pl.DataFrame
+    """A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`."""
     failed: pl.DataFrame
+    """Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody."""
     interrupted: bool = False
+    """Ctrl-C came before all paths were finished."""
     looks: Sequence[int] = ()
+    """Numbers of paths at which `until_decided` looked whether the best is decided; empty without it."""
     most: int | None = None
+    """The paths at which it gives up, fixed before the start; None without it."""
 
     @property
     def name(self) -> str:
-        """The population's name."""
         return self.population.name
 
     @property
     def senders(self) -> list[str]:
-        """Labels, in the scenario's order."""
         found = set(self.table["sender"].unique().to_list())
         return [name for name in self.population.base.senders if name in found]
 
@@ -95,7 +80,6 @@ class PopulationResult(Tabular):
 
     @property
     def metric_names(self) -> list[str]:
-        """Metrics that some session has."""
         return [n for n in self.table.columns if n not in _KEYS and self.table[n].null_count() < self.table.height]
 
     @property
@@ -304,7 +288,6 @@ class PopulationResult(Tabular):
 
     @cached_property
     def ranking(self) -> list[str]:
-        """Labels, best first: by the mean net benefit against all others, those alike for the viewers by the network's."""
         if len(self.senders) < 2:
             return list(self.senders)
         viewer, network = self._borda(network=False), self._borda(network=True)
@@ -416,7 +399,6 @@ class PopulationResult(Tabular):
         return headline.fine_print(self)
 
     def mean(self, sender: str, name: str) -> Estimate | None:
-        """Mean over the viewers who have a value."""
         values = self.values(sender, name)
         there = ~np.isnan(values)
         return mean_interval(*self.over_units(values, there), self.doubt(values, there)) if there.any() else None
@@ -486,7 +468,6 @@ class PopulationResult(Tabular):
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What a careful reader should know before trusting the figures."""
         return headline.warnings(self)
 
     def dominated(self) -> list[str]:
@@ -509,7 +490,6 @@ class PopulationResult(Tabular):
 
     @cached_property
     def manifest(self) -> PopulationManifest:
-        """What the result depends on."""
         own = self.population
         stated: PopulationManifest = {
             **manifest(own.base, DEFAULT, list(own.seeds(0))),
@@ -585,7 +565,6 @@ class PopulationResult(Tabular):
         ]
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each session."""
         return self.table
 
     def __repr__(self) -> str:
@@ -614,7 +593,6 @@ class PopulationResult(Tabular):
 
     @classmethod
     def load(cls, folder: str | Path) -> PopulationResult:
-        """Read what `save` wrote."""
         from playpath.scenario import Scenario
         from playpath.scenario.choices import restored
 

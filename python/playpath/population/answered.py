@@ -51,7 +51,6 @@ class Answered:
             return found
 
     def add(self, asked: str, answer: dict[str, Any]) -> None:
-        """Keep an answer."""
         with self._lock:
             self._file.write(f"{_key(asked)} {json.dumps(answer)}\n".encode())
             self._file.flush()

@@ -32,21 +32,14 @@ _BOUNDS = ("min", "max")
 
 @dataclass(frozen=True)
 class Distribution:
-    """Where a quantity is drawn from.
-
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    at : callable
-        The value as a scenario takes it, at a share in (0, 1).
-    text : str
-        What it is, for people.
-    """
+    """Where a quantity is drawn from."""
 
     kind: str
+    """One of `KINDS`."""
     at: Callable[[float], Any]
+    """The value as a scenario takes it, at a share in (0, 1)."""
     text: str
+    """What it is, for people."""
 
 
 def is_distribution(value: Any) -> bool:

@@ -124,8 +124,8 @@ def blocked(result: PopulationResult, versus: Versus) -> str:
         f"{pairs} pair{'s' if pairs > 1 else ''} of senders{', on viewers and on the network' if levels > 1 else ''}"
     )
     return (
-        f" Helped minus harmed leaves zero out for {versus.sender} and {versus.other} alone ({_points(net)}); it does not where everything "
-        f"that is asked at once is to hold together at 5 %: {tests}."
+        f" Taken alone, {versus.sender} and {versus.other} would differ: helped minus harmed is {_points(net)}. Among all that is compared "
+        f"at once ({tests}), that is not proven at 5 %."
     )
 
 

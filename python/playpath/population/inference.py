@@ -77,26 +77,18 @@ CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
 
 @dataclass(frozen=True)
 class Asked:
-    """What to infer with.
-
-    Attributes
-    ----------
-    senders : tuple of str
-        The deployed congestion control, or the candidates for it; over QUIC `cubic/quic`.
-    initial_window : float
-        Packets.
-    step_s : float
-        Length of the steps of `capacity.csv`.
-    draws, kept : int
-        Draws of a session's path, and how many of them become traces.
-    """
+    """What to infer with."""
 
     senders: tuple[str, ...] = CANDIDATES
+    """The deployed congestion control, or the candidates for it; over QUIC `cubic/quic`."""
     initial_window: float = 10.0
+    """Packets."""
     restarts_after_idle: bool = True
     step_s: float = 5.0
+    """Length of the steps of `capacity.csv`."""
     draws: int = 100
     kept: int = 4
+    """`draws` and `kept`: draws of a session's path, and how many of them become traces."""
     seed: int = 1
 
     def question(self, session: Session) -> dict[str, Any]:
@@ -116,18 +108,13 @@ class Asked:
 
 @dataclass
 class Inferred:
-    """What was written.
-
-    Attributes
-    ----------
-    notes : list of str
-        What was left out, and what is doubted.
-    """
+    """What was written."""
 
     folder: Path
     sessions: int = 0
     steps: int = 0
     notes: list[str] = field(default_factory=list)
+    """What was left out, and what is doubted."""
 
 
 @dataclass

@@ -21,16 +21,11 @@ _SHOWN = ("rate_mbps", "rtt_ms", "loss_percent")
 
 @dataclass(frozen=True)
 class Inspection:
-    """A population, as understood.
-
-    Attributes
-    ----------
-    paths : polars.DataFrame
-        A row for each path; see `playpath.population.paths`.
-    """
+    """A population, as understood."""
 
     population: Population
     paths: pl.DataFrame
+    """A row for each path; see `playpath.population.paths`."""
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Quantiles over paths of what differs between them."""
@@ -45,7 +40,6 @@ class Inspection:
         return [n for n in _SHOWN if n in self.paths.columns and self.paths[n].null_count() < self.paths.height]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         own = self.population
         return {
             "population": own.name,
@@ -59,7 +53,6 @@ class Inspection:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
         own = self.population
         total = own.paths * own.sessions * len(own.base.senders)
         unit = f"{own.unit_count} links or users" if own.units else f"{own.paths} paths, each drawn by itself"

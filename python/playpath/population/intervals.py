@@ -37,24 +37,17 @@ _DOMINANCE = 0.5
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over units with its interval.
-
-    Attributes
-    ----------
-    value, low, high : float
-        95 % interval.
-    p : float or None
-        Two-sided test of "zero", by inverting the same interval; None where zero has no meaning.
-    """
+    """A mean over units with its interval."""
 
     value: float
     low: float
     high: float
+    """`value`, `low` and `high`: 95 % interval."""
     units: int
     p: float | None = None
+    """Two-sided test of "zero", by inverting the same interval; None where zero has no meaning."""
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """The JSON form."""
         return dict(self.__dict__)
 
 
@@ -156,16 +149,11 @@ def quantile_band(
 ) -> np.ndarray:
     """Quantiles over sessions with their 95 % bands.
 
-    Parameters
-    ----------
-    values, weights, unit : array
-        One for each session.
-    levels : array
-        Between 0 and 1.
+    Args:
+        values, weights, unit: One for each session.
+        levels: Between 0 and 1.
 
-    Returns
-    -------
-    array of shape (3, levels)
+    Returns:
         Estimate, low, high.
     """
     order = np.argsort(values, kind="stable")
@@ -190,14 +178,10 @@ def _quantiles(values: np.ndarray, weights: np.ndarray, levels: np.ndarray) -> n
 def between_share(scores: list[np.ndarray]) -> float | None:
     """How much of the variance of single sessions lies between paths rather than within them (intraclass correlation).
 
-    Parameters
-    ----------
-    scores : list of array
-        For each path its sessions' values.
+    Args:
+        scores: For each path its sessions' values.
 
-    Returns
-    -------
-    float or None
+    Returns:
         0 to 1; None with one session a path or without any variance.
     """
     sizes = np.array([len(s) for s in scores], dtype=float)

@@ -23,18 +23,12 @@ Sessions = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Judgement:
-    """Two senders, session by session.
-
-    Attributes
-    ----------
-    score : array
-        +1 where the first served the viewer better than the second, -1 where worse, 0 alike.
-    decided_by : array
-        Number of the criterion that decided; -1 where the two are alike.
-    """
+    """Two senders, session by session."""
 
     score: np.ndarray
+    """+1 where the first served the viewer better than the second, -1 where worse, 0 alike."""
     decided_by: np.ndarray
+    """Number of the criterion that decided; -1 where the two are alike."""
     criteria: tuple[str, ...]
 
     def reasons(self, score: int) -> dict[str, float]:

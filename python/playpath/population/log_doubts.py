@@ -22,7 +22,6 @@ class Doubts:
                 self._greatest[column] = max(self._greatest.get(column, (value, session)), (value, session))
 
     def notes(self) -> Iterator[str]:
-        """One line for each column."""
         for column, (what, most, unit) in _MOST.items():
             if column in self._counts:
                 value, name = self._greatest[column]

@@ -33,10 +33,8 @@ def normal(name: str) -> str:
 class GroupColumns:
     """Takes the kept columns from rows, and remembers which columns there are.
 
-    Parameters
-    ----------
-    text : str
-        `"country, Device Type, day"`.
+    Args:
+        text: `"country, Device Type, day"`.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -53,12 +51,9 @@ class GroupColumns:
     def of(self, columns: Mapping[str, Any], asked: Iterable[str] = ()) -> dict[str, str]:
         """The kept columns that a row has.
 
-        Parameters
-        ----------
-        columns : mapping
-            By their normal names.
-        asked : iterable of str
-            URLs, and headers with CMCD.
+        Args:
+            columns: By their normal names.
+            asked: URLs, and headers with CMCD.
         """
         if not self.names:
             return {}

@@ -21,21 +21,12 @@ NGINX_FORMAT = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read.
-
-    Attributes
-    ----------
-    log_format : str
-        nginx's `log_format`; empty: combined with times behind it.
-    fields : mapping of str to str
-        The user's columns and what they are.
-    keep : GroupColumns
-        The columns to group by.
-    """
-
     log_format: str = ""
+    """nginx's `log_format`; empty: combined with times behind it."""
     fields: Fields = field(default_factory=dict)
+    """The user's columns and what they are."""
     keep: GroupColumns = field(default_factory=GroupColumns)
+    """The columns to group by."""
 
 
 def nginx(text: str, how: Reading) -> Iterator[Sample | None]:

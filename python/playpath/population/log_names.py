@@ -16,15 +16,10 @@ EVERYONE = "all"
 
 @dataclass(frozen=True)
 class Names:
-    """Names for the viewers of one run. The key is kept nowhere, so that nobody can try addresses until the hash is met.
-
-    Attributes
-    ----------
-    key : bytes or None
-        None: names are kept.
-    """
+    """Names for the viewers of one run. The key is kept nowhere, so that nobody can try addresses until the hash is met."""
 
     key: bytes | None
+    """None: names are kept."""
 
     @classmethod
     def of_run(cls, keep_names: bool) -> Names:
@@ -32,7 +27,6 @@ class Names:
         return cls(None if keep_names else secrets.token_bytes(16))
 
     def of(self, name: str) -> str:
-        """The name to write."""
         if self.key is None or name == EVERYONE:
             return name
         return hmac.new(self.key, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:16]

@@ -30,25 +30,17 @@ Fields = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Sample:
-    """One transfer, or one look at a connection.
-
-    Attributes
-    ----------
-    session : str
-        Whose it is: CMCD's `sid`, the client's address, or a column.
-    mbps : float or None
-        Throughput.
-    is_limited : bool
-        The sender had nothing to send for a part of the time: its throughput says nothing of the path.
-    kept : mapping
-        Columns to group by.
-    """
+    """One transfer, or one look at a connection."""
 
     session: str
+    """Whose it is: CMCD's `sid`, the client's address, or a column."""
     mbps: float | None
+    """Throughput."""
     rtt_ms: float | None = None
     is_limited: bool = False
+    """The sender had nothing to send for a part of the time: its throughput says nothing of the path."""
     kept: Mapping[str, str] = field(default_factory=dict)
+    """Columns to group by."""
 
 
 def _units(stems: str, units: Mapping[str, float]) -> dict[str, float]:

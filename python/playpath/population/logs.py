@@ -45,22 +45,15 @@ class User(TypedDict):
 
 @dataclass(frozen=True)
 class Import:
-    """What logs gave.
-
-    Attributes
-    ----------
-    notes : list of str
-        What was left out, and why.
-    kept : tuple of str
-        Columns to group by, as the table names them.
-    """
+    """What logs gave."""
 
     rows: list[User]
     notes: list[str]
+    """What was left out, and why."""
     kept: tuple[str, ...] = ()
+    """Columns to group by, as the table names them."""
 
     def to_csv(self) -> str:
-        """The users' table."""
         rtt = ["rtt_ms"] if any("rtt_ms" in row for row in self.rows) else []
         names = ["name", "rate_mbps", *rtt, "samples", known_from.COLUMN]
         text = io.StringIO()
@@ -84,18 +77,14 @@ def read_logs(
 ) -> Import:
     """Read logs of one kind and estimate each session's path.
 
-    Parameters
-    ----------
-    kind : str
-        `"auto"`, or one of `KINDS`.
-    log_format : str
-        nginx's `log_format`, for the kind `nginx`; by default combined with the times behind it.
-    fields : str
-        What the user's columns are: `"session=viewer, bytes=size, duration_ms=took"`.
-    keep : str
-        Columns that results are to be grouped by: `"country, device, day"`. A session has the value that most of its rows have.
-    keep_names : bool
-        Names and addresses of viewers as the log has them; by default they are hashed with a key of this run.
+    Args:
+        kind: `"auto"`, or one of `KINDS`.
+        log_format: nginx's `log_format`, for the kind `nginx`; by default combined with the times behind it.
+        fields: What the user's columns are: `"session=viewer, bytes=size, duration_ms=took"`.
+        keep: Columns that results are to be grouped by: `"country, device, day"`. A session has the value that most
+            of its rows have.
+        keep_names: Names and addresses of viewers as the log has them; by default they are hashed with a key of this
+            run.
     """
     if kind != "auto" and kind not in KINDS:
         raise unknown_name("kind of log", kind, ("auto", *KINDS))

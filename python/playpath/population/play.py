@@ -48,28 +48,18 @@ def population(
 ) -> PopulationResult:
     """Play a population and say which sender serves its viewers best, and how many of them.
 
-    Parameters
-    ----------
-    source : Population, mapping, str or path
-        A scenario in which something is drawn; see `playpath.population.spec`.
-    store : path
-        Folder that keeps every finished session, so that a run goes on where it was interrupted.
-    cc, scheduler, set, abr, controllers, abrs
-        As in `playpath.load`.
-    paths, sessions, baseline, group : optional
-        Instead of those of `[population]`.
-    until_decided : int or bool, optional
-        Begin with 20 paths and add some, up to this many (True: 320) or all links and users that there are, until the best sender is
-        decided. A sender proven worse than another stops early; see `playpath.population.raced`. Where paths are drawn without
-        end, one session is played on each.
-    executor : str or concurrent.futures.Executor
-        `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
-    progress : callable
-        Called with sessions done and sessions in all.
+    Args:
+        source: A scenario in which something is drawn; see `playpath.population.spec`.
+        store: Folder that keeps every finished session, so that a run goes on where it was interrupted.
+        cc, scheduler, set, abr, controllers, abrs: As in `playpath.load`.
+        paths, sessions, baseline, group: Instead of those of `[population]`.
+        until_decided: Begin with 20 paths and add some, up to this many (True: 320) or all links and users that there
+            are, until the best sender is decided. A sender proven worse than another stops early; see
+            `playpath.population.raced`. Where paths are drawn without end, one session is played on each.
+        executor: `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
+        progress: Called with sessions done and sessions in all.
 
-    Returns
-    -------
-    PopulationResult
+    Returns:
         With `interrupted` set if Ctrl-C came: the answer is then over the paths that are finished.
     """
     loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, group=group, **senders)

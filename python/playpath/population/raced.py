@@ -29,22 +29,15 @@ _VIEWERS = 0.8
 
 @dataclass(frozen=True)
 class Scores:
-    """What is known of two senders.
-
-    Attributes
-    ----------
-    values, weights : array
-        Of each link or user, in the order in which they were drawn; weights as a share of the heaviest of all.
-    of : int or None
-        How many there are in all, where they are complete.
-    within : array
-        Where they are complete, the variance of each one's mean score over sessions that might have been played in their place.
-    """
+    """What is known of two senders."""
 
     values: np.ndarray
     weights: np.ndarray
+    """`values` and `weights`: of each link or user, in the order in which they were drawn; weights as a share of the heaviest of all."""
     of: int | None
+    """How many there are in all, where they are complete."""
     within: np.ndarray
+    """Where they are complete, the variance of each one's mean score over sessions that might have been played in their place."""
 
     def won(self, net: float) -> tuple[float, float]:
         """By bets against "helped minus harmed is at most this" and "at least"."""

@@ -38,31 +38,21 @@ WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
 
 @dataclass(frozen=True)
 class Unit:
-    """One link or one user of a set.
-
-    Attributes
-    ----------
-    weight : float
-        How many of the population it stands for.
-    settings : dict
-        Dotted setting → value.
-    groups : dict
-        What results may be grouped by.
-    lap_s : float
-        Length of its trace, which repeats; infinite without one.
-    known_from : str
-        What its path is known from (`known_from.py`); empty: not said.
-    viewer : str
-        Whose path it is a draw of, or whose session: units of one viewer are counted as one; empty: its own.
-    """
+    """One link or one user of a set."""
 
     name: str
     weight: float = 1.0
+    """How many of the population it stands for."""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    """Dotted setting → value."""
     groups: Mapping[str, str] = field(default_factory=dict)
+    """What results may be grouped by."""
     lap_s: float = math.inf
+    """Length of its trace, which repeats; infinite without one."""
     known_from: str = ""
+    """What its path is known from (`known_from.py`); empty: not said."""
     viewer: str = ""
+    """Whose path it is a draw of, or whose session: units of one viewer are counted as one; empty: its own."""
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:

@@ -50,73 +50,50 @@ MOST_SESSIONS = 1000
 
 @dataclass(frozen=True)
 class DrawnPath:
-    """A path of the population, with its viewer.
-
-    Attributes
-    ----------
-    unit : int
-        What it is a draw of: paths of one unit tell of one link or user.
-    name : str
-        Of the link or user; `path 7` without a set.
-    weight : float
-        How many of the population it stands for.
-    settings : dict
-        Dotted setting → value.
-    groups : dict
-        Columns of the set.
-    """
+    """A path of the population, with its viewer."""
 
     index: int
     unit: int
+    """What it is a draw of: paths of one unit tell of one link or user."""
     name: str
+    """Of the link or user; `path 7` without a set."""
     weight: float
+    """How many of the population it stands for."""
     settings: Mapping[str, Any]
+    """Dotted setting → value."""
     groups: Mapping[str, str]
+    """Columns of the set."""
 
 
 @dataclass(frozen=True)
 class Population:
-    """Paths and viewers to answer for.
-
-    Attributes
-    ----------
-    base : Scenario
-        Resolved at the first path: everything that is not drawn.
-    draws : dict of str to Distribution
-        By setting.
-    units : list of Unit
-        Links or users; empty if everything is drawn from distributions.
-    baseline : str
-        Label of the sender that the others are held against.
-    source : dict
-        The document as read, for the manifest.
-    unit_word : str
-        What an interval is over: `links or users`, or `paths`.
-    most_units : float
-        Units that there are in all; infinite where paths are drawn from distributions.
-    is_shuffled : bool
-        Units are taken in an order that is drawn even where all are, so that the first paths are a sample of them.
-    is_complete : bool
-        The units are all there are, and no sample of more.
-    heaviest : float
-        The largest weight of a unit.
-    """
+    """Paths and viewers to answer for."""
 
     name: str
     base: Scenario
+    """Resolved at the first path: everything that is not drawn."""
     draws: Mapping[str, Distribution]
+    """By setting."""
     units: Sequence[Unit]
+    """Links or users; empty if everything is drawn from distributions."""
     paths: int
     sessions: int
     seed: int
     group: tuple[str, ...] = ()
     baseline: str = ""
+    """Label of the sender that the others are held against."""
     source: Mapping[str, Any] = field(default_factory=dict)
+    """The document as read, for the manifest."""
     unit_word: str = "paths"
+    """What an interval is over: `links or users`, or `paths`."""
     is_shuffled: bool = False
+    """Units are taken in an order that is drawn even where all are, so that the first paths are a sample of them."""
     most_units: float = math.inf
+    """Units that there are in all; infinite where paths are drawn from distributions."""
     is_complete: bool = False
+    """The units are all there are, and no sample of more."""
     heaviest: float = 1.0
+    """The largest weight of a unit."""
 
     @property
     def unit_count(self) -> int:

@@ -58,23 +58,15 @@ _NO_SSTHRESH = 2**31 - 1
 
 @dataclass
 class Session:
-    """The transfers of one viewer, in the order of their requests.
-
-    Attributes
-    ----------
-    name : str
-    transfers : list of dict
-        As the engine takes them: at_s, took_s, bytes, first_byte_s, again, socket.
-    retransmitted : float or None
-        Share of the bytes that was sent again, where the log counts it.
-    viewer : str
-        Whose session it is: as the log names them, before sessions of the same name get numbers.
-    """
+    """The transfers of one viewer, in the order of their requests."""
 
     name: str
     transfers: list[dict[str, Any]]
+    """As the engine takes them: at_s, took_s, bytes, first_byte_s, again, socket."""
     retransmitted: float | None = None
+    """Share of the bytes that was sent again, where the log counts it."""
     viewer: str = ""
+    """Whose session it is: as the log names them, before sessions of the same name get numbers."""
 
 
 @dataclass
@@ -84,7 +76,6 @@ class Faults:
     counts: Counter[str] = field(default_factory=Counter)
 
     def notes(self) -> list[str]:
-        """One line for each kind."""
         return [f"{count} {what}" for what, count in sorted(self.counts.items())]
 
 

@@ -22,26 +22,18 @@ _CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
-
-    Attributes
-    ----------
-    area : str
-        What it is needed for.
-    detail : str
-        What was found.
-    remedy : str
-        One line, empty when it is there.
-    """
+    """One thing that was looked at."""
 
     area: str
+    """What it is needed for."""
     name: str
     is_there: bool
     detail: str
+    """What was found."""
     remedy: str
+    """One line, empty when it is there."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 
@@ -68,12 +60,10 @@ SIM, EMULATION, EBPF, MPTCP, APPS = "sim", "kernel: link emulation", "kernel: eB
 
 
 def examine() -> list[Check]:
-    """All checks, in the order they are shown."""
     return [probe.check() for probe in _probes()]
 
 
 def can_run(checks: list[Check]) -> dict[str, bool]:
-    """For each area, whether everything it needs is there."""
     areas = dict.fromkeys(check.area for check in checks)
     return {area: all(c.is_there for c in checks if c.area == area) for area in areas}
 

@@ -62,33 +62,23 @@ SHOWN = (
 
 @dataclass(frozen=True)
 class MetricTwin:
-    """One metric of one sender in both worlds.
-
-    Attributes
-    ----------
-    sender, metric : str
-        Where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`.
-    sim, kernel : Summary or None
-        Means and intervals in each world; None without a value.
-    mean : float or None
-        Kernel minus simulator, over the seeds that both have.
-    ci95 : tuple of float or None
-        Student t interval of `mean`; None for fewer than two seeds.
-    margin : float
-        The largest difference that counts as alike.
-    """
+    """One metric of one sender in both worlds."""
 
     sender: str
     metric: str
+    """`sender` and `metric`: where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`."""
     sim: stats.Summary | None
     kernel: stats.Summary | None
+    """`sim` and `kernel`: means and intervals in each world; None without a value."""
     mean: float | None
+    """Kernel minus simulator, over the seeds that both have."""
     ci95: tuple[float, float] | None
+    """Student t interval of `mean`; None for fewer than two seeds."""
     margin: float
+    """The largest difference that counts as alike."""
     verdict: Verdict
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         worlds = {
             name: None if found is None else found.to_dict()
             for name, found in (("sim", self.sim), ("kernel", self.kernel))
@@ -131,22 +121,13 @@ def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
 
 @dataclass(frozen=True)
 class Twin:
-    """The result of `playpath twin`.
-
-    Attributes
-    ----------
-    sim, kernel : Comparison
-        The same senders and seeds in each world.
-    left_out : dict of str to str
-        Senders that the kernel world does not have, and why.
-    interrupted : bool
-        Ctrl-C came before all kernel sessions were done.
-    """
-
     sim: Comparison
     kernel: Comparison
+    """`sim` and `kernel`: the same senders and seeds in each world."""
     left_out: Mapping[str, str]
+    """Senders that the kernel world does not have, and why."""
     interrupted: bool = False
+    """Ctrl-C came before all kernel sessions were done."""
 
     def __repr__(self) -> str:
         return f"<Twin {self.sim.scenario.name}: {self.sentence}>"
@@ -238,7 +219,6 @@ class Twin:
         )
 
     def ranking(self, world: Literal["sim", "kernel"]) -> list[str]:
-        """Labels, best first, in one world."""
         judged = self._judged[world == "kernel"]
         return [name for name in judged.ranking if name in self.senders]
 
@@ -275,7 +255,6 @@ class Twin:
 
     @classmethod
     def load(cls, folder: str | Path) -> Twin:
-        """Read what `save` wrote."""
         source = Path(folder)
         stored = json.loads((source / "twin.json").read_text(encoding="utf-8"))
         sim, kernel = Comparison.load(source / "sim"), Comparison.load(source / "kernel")

@@ -40,34 +40,24 @@ def twin(
 ) -> Twin:
     """Run every sender and seed in the simulator and in a world of real time, and compare the two.
 
-    Parameters
-    ----------
-    scenario, cc, seeds, set, jobs
-        As `playpath.compare`.
-    store : path, optional
-        Folder that keeps finished kernel sessions: a second call takes them from there, whatever seeds and senders it adds.
-    parallel : int
-        Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session whose link was
-        late is repeated, and an error if it stays late.
-    tolerance : str, optional
-        99th percentile of the emulated link's lateness above which a kernel session is repeated, three times at most; by default
-        what each path bears.
-    progress : callable
-        Called with kernel sessions done and kernel sessions in all.
-    on_interrupt : callable
-        Called at Ctrl-C with the number of sessions under way that are finished first: none if they run one at a time.
-    kernel, left_out : optional
-        The other world, and which senders it does not have; for tests.
-    world : str
-        The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and client differ;
-        with a real player as `wire:dashjs`.
+    Args:
+        scenario, cc, seeds, set, jobs: As `playpath.compare`.
+        store: Folder that keeps finished kernel sessions: a second call takes them from there, whatever seeds and
+            senders it adds.
+        parallel: Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session
+            whose link was late is repeated, and an error if it stays late.
+        tolerance: 99th percentile of the emulated link's lateness above which a kernel session is repeated, three
+            times at most; by default what each path bears.
+        progress: Called with kernel sessions done and kernel sessions in all.
+        on_interrupt: Called at Ctrl-C with the number of sessions under way that are finished first: none if they run
+            one at a time.
+        kernel, left_out: The other world, and which senders it does not have; for tests.
+        world: The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and
+            client differ; with a real player as `wire:dashjs`.
 
-    Raises
-    ------
-    InputError
-        The scenario is wrong, or this machine has no kernel world (exit status 2).
-    RunError
-        A session failed, or Ctrl-C came before the first seed was finished.
+    Raises:
+        InputError: The scenario is wrong, or this machine has no kernel world (exit status 2).
+        RunError: A session failed, or Ctrl-C came before the first seed was finished.
     """
     loaded = load(scenario, cc=cc, seeds=seeds, set=set)
     if not loaded.senders:

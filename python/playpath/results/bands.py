@@ -75,24 +75,32 @@ def at_seconds(columns: Columns, name: str) -> np.ndarray:
 def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
     """A row for each sender, series, column and second at which at least two seeds have a value."""
     senders = list(dict.fromkeys(sender for sender, _ in outlines))
-    rows = [
-        row
+    found = [
+        band
         for sender in senders
-        for row in _of_sender(sender, [found for (name, _), found in outlines.items() if name == sender])
+        for band in _of_sender(sender, [found for (name, _), found in outlines.items() if name == sender])
     ]
-    return pl.concat(rows) if rows else pl.DataFrame(schema=SCHEMA)
+    if not found:
+        return pl.DataFrame(schema=SCHEMA)
+    names, numbers = zip(*found, strict=True)
+    # A frame for each would take longer than the quantiles.
+    rows = np.repeat(np.arange(len(names)), [len(times) for times, _, _ in numbers])
+    columns: list[pl.Series | np.ndarray] = [pl.Series(column).gather(rows) for column in zip(*names, strict=True)]
+    columns += [np.concatenate(column) for column in zip(*numbers, strict=True)]
+    return pl.DataFrame(dict(zip(SCHEMA, columns, strict=True)), schema=SCHEMA)
 
 
-def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
+_Band = tuple[tuple[str, str, str], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""Sender, series and column; times, lower and upper edges."""
+
+
+def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[_Band]:
     for series, column in dict.fromkeys(key for found in outlines for key in found):
         values = _stacked([found[series, column] for found in outlines if (series, column) in found])
         counted = np.isfinite(values).sum(axis=0) >= 2
-        if not counted.any():
-            continue
-        low, high = _edges(values[:, counted])
-        times = np.flatnonzero(counted) + 1.0
-        columns = {"sender": sender, "series": series, "column": column, "time_s": times, "low": low, "high": high}
-        yield pl.DataFrame(columns, schema=SCHEMA)
+        if counted.any():
+            low, high = _edges(values[:, counted])
+            yield (sender, series, column), (np.flatnonzero(counted) + 1.0, low, high)
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

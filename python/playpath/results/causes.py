@@ -31,7 +31,6 @@ class Cause:
     sentence: str
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

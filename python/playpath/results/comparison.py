@@ -36,66 +36,44 @@ _KEYS = ("sender", "cc", "seed", "digest")
 
 @dataclass(frozen=True)
 class Failure:
-    """A session that failed in a world of real time, where that is no reason to stop the others.
-
-    Attributes
-    ----------
-    reason : str
-        One line.
-    """
+    """A session that failed in a world of real time, where that is no reason to stop the others."""
 
     sender: str
     seed: int
     reason: str
+    """One line."""
 
 
 @dataclass(frozen=True)
 class Comparison(Tabular):
-    """The result of `compare`.
-
-    Attributes
-    ----------
-    scenario : Scenario
-    world : str
-    seeds : list of int
-        The seeds that every sender finished; in a race the first of them, where it left before the end.
-    table : polars.DataFrame
-        A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name.
-    flows, links : polars.DataFrame
-        A row for each flow or link of each session.
-    notes : list of str
-        Warnings, those of all sessions gathered.
-    timelines : dict of str to Session
-        One traced session for each sender, all of one seed; empty unless asked for.
-    bands : polars.DataFrame
-        Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines.
-    interrupted : bool
-        Ctrl-C came before all seeds were done.
-    failures : list of Failure
-        Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
-        session is left out of the ranking.
-    looks : list of int
-        Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it.
-    most : int or None
-        The seeds at which it would have given up, fixed before the start; None without it.
-    sensitivity : Sensitivity or None
-        What small variations of the path do to the answer; None unless asked for.
-    """
+    """The result of `compare`."""
 
     scenario: Scenario
     world: str
     seeds: list[int]
+    """The seeds that every sender finished; in a race the first of them, where it left before the end."""
     table: pl.DataFrame
+    """A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name."""
     flows: pl.DataFrame
     links: pl.DataFrame
+    """`flows` and `links`: A row for each flow or link of each session."""
     notes: list[str]
+    """Warnings, those of all sessions gathered."""
     timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
+    """One traced session for each sender, all of one seed; empty unless asked for."""
     bands: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=bands.SCHEMA), repr=False)
+    """Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines."""
     interrupted: bool = False
+    """Ctrl-C came before all seeds were done."""
     failures: Sequence[Failure] = ()
+    """Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
+    session is left out of the ranking."""
     looks: Sequence[int] = ()
+    """Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it."""
     most: int | None = None
+    """The seeds at which it would have given up, fixed before the start; None without it."""
     sensitivity: Sensitivity | None = None
+    """What small variations of the path do to the answer; None unless asked for."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"
@@ -115,12 +93,10 @@ class Comparison(Tabular):
 
     @cached_property
     def senders(self) -> list[str]:
-        """Labels, in the order of the scenario."""
         return self.table["sender"].unique(maintain_order=True).to_list()
 
     @property
     def metric_names(self) -> list[str]:
-        """Metrics that at least one sender has."""
         return [name for name in self.table.columns if name not in _KEYS]
 
     def values(self, sender: str, name: str) -> list[float | None]:
@@ -138,7 +114,6 @@ class Comparison(Tabular):
 
     @cached_property
     def ranker(self) -> Ranker:
-        """All pairwise comparisons."""
         criteria = VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA
         return Ranker(
             self._columns,
@@ -163,7 +138,6 @@ class Comparison(Tabular):
 
     @property
     def ranking(self) -> list[str]:
-        """Labels, best first."""
         return self.decision.ranking
 
     @cached_property
@@ -246,7 +220,6 @@ class Comparison(Tabular):
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What a careful reader should know before trusting the figures."""
         extra = []
         if not self.ranker.is_random:
             extra.append(
@@ -287,13 +260,11 @@ class Comparison(Tabular):
 
     @property
     def digest(self) -> str:
-        """Of all records; equal digests mean equal results."""
         lines = "\n".join(self.table["digest"].to_list())
         return hashlib.sha256(lines.encode()).hexdigest()
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What the result depends on."""
         found = manifest(self.scenario, self.world, self.seeds)
         return found if self.most is None else {**found, "until_decided": self.most}
 
@@ -358,7 +329,6 @@ class Comparison(Tabular):
         }
 
     def to_json(self) -> str:
-        """The JSON form as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_latex(self) -> str:
@@ -389,7 +359,6 @@ class Comparison(Tabular):
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
-        """Read what `save` wrote."""
         return comparison_files.load(Path(folder))
 
 

@@ -40,7 +40,6 @@ def save_timelines(result: Comparison, target: Path) -> None:
 
 
 def load(source: Path) -> Comparison:
-    """Read what `save` wrote."""
     from playpath.results.comparison import Comparison, Failure  # which imports this module
 
     stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))

@@ -16,23 +16,16 @@ def is_viewers() -> pl.Expr:
 
 @dataclass(frozen=True)
 class HourlyCost:
-    """For each hour of video shown, over all sessions of a sender.
-
-    Attributes
-    ----------
-    sent_gb, retransmitted_gb : float
-        Gigabytes (10^9) that left the server in data packets, headers included; those of them that were sent again.
-    price : float or None
-        Of what was sent, where a price for a gigabyte is given.
-    """
+    """For each hour of video shown, over all sessions of a sender."""
 
     sender: str
     sent_gb: float
     retransmitted_gb: float
+    """Gigabytes (10^9) in data packets, headers included, that left the server (`sent_gb`), and of these what was sent again."""
     price: float | None = None
+    """Of what was sent, where a price for a gigabyte is given."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

@@ -19,28 +19,20 @@ WORDS: Mapping[str, str] = dict(_engine.outcome_words())
 
 @dataclass(frozen=True)
 class Effect:
-    """A value against the first one, for one sender.
-
-    Attributes
-    ----------
-    outcome : {"better", "worse", "alike", "depends", "open"}
-        "alike": no difference that a viewer would notice is left; "depends": better for some viewers and worse for others, both
-        proven; "open": not proven either way.
-    sentence : str
-        The two in one line.
-    detail : str
-        Both values, where it is better or worse: `stall time 0.3 s, not 0.45 s`.
-    """
+    """A value against the first one, for one sender."""
 
     sender: str
     value: str
     against: str
     outcome: Outcome
+    """Alike: no difference that a viewer would notice is left; depends: better for some viewers and worse for others, both
+    proven; "open": not proven either way."""
     sentence: str
+    """The two in one line."""
     detail: str = ""
+    """Both values, where it is better or worse: `stall time 0.3 s, not 0.45 s`."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

@@ -10,22 +10,15 @@ from playpath.results.costs import is_viewers
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The other flows of the sessions of a sender, all together.
-
-    Attributes
-    ----------
-    goodput_mbps : float
-        Of all of them in a session, on average.
-    loss_ratio : float
-        Of the packets that they sent, those that were lost or dropped.
-    """
+    """The other flows of the sessions of a sender, all together."""
 
     sender: str
     goodput_mbps: float
+    """Of all of them in a session, on average."""
     loss_ratio: float
+    """Of the packets that they sent, those that were lost or dropped."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return asdict(self)
 
 

@@ -90,7 +90,6 @@ def shown_window(session: Session, window: Window | None = None) -> Window:
 
 
 def has_packets(session: Session, window: Window) -> bool:
-    """Whether any packet was kept in the window."""
     return bool(_within(_times(session), *window).any())
 
 

@@ -31,36 +31,7 @@ _LONGEST_NAME = 120
 
 @dataclass(frozen=True)
 class Session(Tabular):
-    """One sender, one seed, one world.
-
-    Attributes
-    ----------
-    scenario, world, sender, cc : str
-    seed : int
-    metrics : dict of str to float or None
-        In the unit that ends the name; None where there is no value (no start-up delay without a start).
-    flows, links : list of dict
-        Every flow, cross traffic too; every link.
-    events : list of dict
-        Playback events in the order of time.
-    warnings : list of str
-        What a careful reader should know before trusting the figures.
-    manifest : dict
-        What the result depends on.
-    digest : str
-        Of the whole record; equal digests mean equal results.
-    series : dict of str to dict of str to array
-        Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
-        `switches.<name>`, a row for each change of path; packets, ACKs and drops as `playpath.results.packets` has them. Empty unless
-        traced.
-    schema : int
-        Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one.
-    window_events : dict of str to list of dict
-        For each flow what its congestion control was told and did (`time_s`, `event`, `cwnd_before`, `cwnd_after` …). Empty
-        unless traced, and in the kernel world.
-    sessions : list of dict
-        Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
-    """
+    """One sender, one seed, one world."""
 
     scenario: str
     world: str
@@ -68,16 +39,29 @@ class Session(Tabular):
     cc: str
     seed: int
     metrics: dict[str, float | None]
+    """In the unit that ends the name; None where there is no value (no start-up delay without a start)."""
     flows: list[FlowRecord]
     links: list[LinkRecord]
+    """`flows` and `links`: every flow, cross traffic too; every link."""
     events: list[EventRecord]
+    """Playback events in the order of time."""
     warnings: list[str]
+    """What a careful reader should know before trusting the figures."""
     manifest: RunManifest
+    """What the result depends on."""
     digest: str
+    """Of the whole record; equal digests mean equal results."""
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
+    """Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
+    `switches.<name>`, a row for each change of path; packets, ACKs and drops as `playpath.results.packets` has them. Empty unless
+    traced."""
     sessions: list[SessionRecord] = field(default_factory=list)
+    """Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic."""
     schema: int = engine.SCHEMA_VERSION
+    """Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one."""
     window_events: dict[str, list[WindowEvent]] = field(default_factory=dict, repr=False)
+    """For each flow what its congestion control was told and did (`time_s`, `event`, `cwnd_before`, `cwnd_after` …). Empty
+    unless traced, and in the kernel world."""
 
     def __repr__(self) -> str:
         traced = f"; {len(self.series)} time series" if self.series else ""
@@ -88,7 +72,6 @@ class Session(Tabular):
         return {key: value for key, value in self.__dict__.items() if key != "series"}
 
     def to_json(self) -> str:
-        """The JSON form as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_polars(self) -> pl.DataFrame:
@@ -137,7 +120,6 @@ class Session(Tabular):
 
 
 def columns(frame: pl.DataFrame) -> Columns:
-    """A frame as arrays."""
     return {name: frame[name].to_numpy() for name in frame.columns}
 
 

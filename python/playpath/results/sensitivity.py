@@ -15,52 +15,36 @@ _WEIGHTS = {"beaten": 2, "passed": 1, "stays": 0}
 
 @dataclass(frozen=True)
 class Shift:
-    """The comparison with one setting varied.
-
-    Attributes
-    ----------
-    setting, key, was, now : str
-        What is varied, as people and as `--set` call it, and from what to what.
-    leads : str
-        Who does best there.
-    outcome : {"stays", "passed", "beaten"}
-        Of the best one of the comparison: still the best or alike with it, behind, or behind for certain.
-    difference : float
-        There, of rival minus best, in the metric's unit.
-    moved : float
-        How far that is from the comparison's own, in what one notices.
-    """
+    """The comparison with one setting varied."""
 
     setting: str
     key: str
     was: str
     now: str
+    """`setting`, `key`, `was` and `now`: what is varied, as people and as `--set` call it, and from what to what."""
     leads: str
+    """Who does best there."""
     outcome: Literal["stays", "passed", "beaten"]
+    """Of the best one of the comparison: still the best or alike with it, behind, or behind for certain."""
     difference: float
+    """There, of rival minus best, in the metric's unit."""
     moved: float
+    """How far that is from the comparison's own, in what one notices."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """To which settings of the path an answer is most sensitive.
-
-    Attributes
-    ----------
-    best, rival, metric : str
-        Who is held against whom, by what.
-    difference : float
-        Of rival minus best, over the seeds that are varied.
-    seeds, sessions : int
-        For each variation, and in all.
-    """
+    """To which settings of the path an answer is most sensitive."""
 
     best: str
     rival: str
     metric: str
+    """`best`, `rival` and `metric`: who is held against whom, by what."""
     difference: float
+    """Of rival minus best, over the seeds that are varied."""
     seeds: int
     sessions: int
+    """`seeds` and `sessions`: for each variation, and in all."""
     shifts: Sequence[Shift]
 
     @property
@@ -101,11 +85,9 @@ class Sensitivity:
         return f"{where} the {entry.label} of {self.rival} minus that of {self.best} is {self.difference_text(shift)} instead of {was}"
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return {**asdict(self), "sentence": self.sentence}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Sensitivity:
-        """Read what `to_dict` made."""
         given = {key: value for key, value in stored.items() if key != "sentence"}
         return cls(**{**given, "shifts": [Shift(**shift) for shift in given["shifts"]]})

@@ -4,7 +4,6 @@ from playpath.results.record import Session
 
 
 def stalls(session: Session) -> list[tuple[float, float]]:
-    """Begin and end of each stall, seconds."""
     found, begin = [], None
     last = _end(session)
     for event in session.events:

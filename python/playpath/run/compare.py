@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from playpath.base import engine
 from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
@@ -22,7 +22,7 @@ from playpath.results.record import Session
 from playpath.run import worlds
 from playpath.run.session_store import finished_session, play_and_keep, session_folder
 from playpath.run.worlds import Files, Trace, World
-from playpath.scenario import LAST_SEED, Scenario, load
+from playpath.scenario import LAST_SEED, Choices, Scenario, load
 
 _MOST_REASONS = 3
 """Failures that a one-line error names."""
@@ -31,14 +31,8 @@ _MOST_REASONS = 3
 def compare(
     scenario: Any,
     *,
-    cc: Sequence[str | Mapping[str, Any]] | None = None,
-    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
-    abr: Sequence[str | None] | None = None,
-    controllers: Mapping[str, Any] | None = None,
-    abrs: Mapping[str, Any] | None = None,
-    vary: Mapping[str, Any] | None = None,
     until_decided: int | bool | None = None,
     jobs: int | None = None,
     world: str = DEFAULT,
@@ -50,65 +44,39 @@ def compare(
     on_interrupt: Callable[[int], None] = lambda running: None,
     on_stopped: Callable[[], None] = lambda: None,
     meanwhile: Callable[[Comparison], None] = lambda result: None,
+    **choices: Unpack[Choices],
 ) -> Comparison:
     """Play the scenario's video once for each sender and seed, and rank the senders.
 
-    Parameters
-    ----------
-    scenario : Scenario, mapping, str or path
-        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers`, `abrs` and `vary`.
-    until_decided : int or bool, optional
-        Add seeds, up to this many (True: 256), until the best sender is decided. Who is proven to be worse than another plays no
-        more. However often that is looked at, a false winner is named in at most 5 % of uses. In the simulator it is so by default
-        where neither the scenario nor `seeds` says how many: up to as many seeds as cost 100 million packets, by those of the first
-        seed, which is the same everywhere. False: never.
-    jobs : int, optional
-        Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by default;
-        more share the cores, and a run whose link was late is repeated.
-    world : str
-        `"sim"`, or another world that is installed.
-    timelines : bool
-        Also trace one session for each sender: that of the seed whose total stall time is the median.
-    store : path, optional
-        In the kernel world, a folder that keeps every session as it ends: record, time series, and what its programs wrote; of a
-        failed one `logs/failed.json` says why.
-    resume : bool
-        Take finished sessions from `store`; those that failed or are missing are played.
-    tolerance : str, optional
-        In the kernel world, how late the emulated link may be (99th percentile); by default what each path bears. Whether this
-        machine holds that is tried before the first session.
-    progress : callable
-        Called with sessions done, parts of long ones included, and sessions in all.
-    on_interrupt : callable
-        Called at Ctrl-C with the number of sessions under way; they are finished first.
-    on_stopped : callable
-        Called when those have ended, and no second Ctrl-C has come.
-    meanwhile : callable
-        Called with the result without its timelines while those are played, where that is needed: for what does not show them.
+    Args:
+        scenario, seeds, set, choices: See `playpath.load`: `cc`, `scheduler`, `abr`, `controllers`, `abrs` and `vary` choose
+            who plays.
+        until_decided: Add seeds, up to this many (True: 256), until the best sender is decided. Who is proven to be
+            worse than another plays no more. However often that is looked at, a false winner is named in at most 5 %
+            of uses. In the simulator it is so by default where neither the scenario nor `seeds` says how many: up to
+            as many seeds as cost 100 million packets, by those of the first seed, which is the same everywhere.
+            False: never.
+        jobs: Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by
+            default; more share the cores, and a run whose link was late is repeated.
+        world: `"sim"`, or another world that is installed.
+        timelines: Also trace one session for each sender: that of the seed whose total stall time is the median.
+        store: In the kernel world, a folder that keeps every session as it ends: record, time series, and what its
+            programs wrote; of a failed one `logs/failed.json` says why.
+        resume: Take finished sessions from `store`; those that failed or are missing are played.
+        tolerance: In the kernel world, how late the emulated link may be (99th percentile); by default what each path
+            bears. Whether this machine holds that is tried before the first session.
+        progress: Called with sessions done, parts of long ones included, and sessions in all.
+        on_interrupt: Called at Ctrl-C with the number of sessions under way; they are finished first.
+        on_stopped: Called when those have ended, and no second Ctrl-C has come.
+        meanwhile: Called with the result without its timelines while those are played, where that is needed: for what
+            does not show them.
 
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    InputError
-        The scenario is wrong, or has no sender.
-    RunError
-        A session of the simulator failed, or no seed was finished by every sender that finished any; or Ctrl-C came before the
-        first seed was finished.
+    Raises:
+        InputError: The scenario is wrong, or has no sender.
+        RunError: A session of the simulator failed, or no seed was finished by every sender that finished any; or
+            Ctrl-C came before the first seed was finished.
     """
-    loaded = load(
-        scenario,
-        cc=cc,
-        scheduler=scheduler,
-        seeds=seeds,
-        set=set,
-        abr=abr,
-        controllers=controllers,
-        abrs=abrs,
-        vary=vary,
-    )
+    loaded = load(scenario, seeds=seeds, set=set, **choices)
     place = worlds.world(world, tolerance=tolerance)
     if place.is_parallel and (store is not None or resume):
         raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
@@ -141,7 +109,7 @@ def compare(
         result = played.gather(loaded, place.name, outcome)
         if until_decided:
             result = replace(result, looks=looks[: look + 1], most=looks[-1])
-        if outcome.interrupted or (until_decided and result.is_settled):
+        if outcome.interrupted or runs == looks[-1] or (until_decided and result.is_settled):
             break
         played.let_go(result, loaded.seeds[runs - 1])
     if not timelines or (result.interrupted and place.is_parallel):
@@ -281,28 +249,18 @@ def run(
 ) -> Session:
     """Run one session.
 
-    Parameters
-    ----------
-    scenario
-        See `playpath.load`, which also explains `cc`, `scheduler` and `set`.
-    sender : str, optional
-        Its label; may be left out when the scenario has only one, or none (traffic alone).
-    seed : int
-        At least 0.
-    trace : bool
-        Keep the time series and the packets: `flow.…`, `link.…`, `player`, and `playpath.results.packets`.
-    controller : callable, optional
-        Makes a congestion control written in Python for each connection of the sender, in place of its own: slow, for
-        prototypes. See docs/recipes/prototype-in-python.md.
-    abr : callable, optional
-        Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per segment. See
-        docs/recipes/abr-rule-in-python.md.
-    files : Files, optional
-        In the kernel world, what the session leaves besides its record.
-    tolerance : str, optional
-        As for `compare`.
-    watch : callable, optional
-        In the simulator, called now and then with the seconds played and those that are expected.
+    Args:
+        scenario: See `playpath.load`, which also explains `cc`, `scheduler` and `set`.
+        sender: Its label; may be left out when the scenario has only one, or none (traffic alone).
+        seed: At least 0.
+        trace: Keep the time series and the packets: `flow.…`, `link.…`, `player`, and `playpath.results.packets`.
+        controller: Makes a congestion control written in Python for each connection of the sender, in place of its
+            own: slow, for prototypes. See docs/recipes/prototype-in-python.md.
+        abr: Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per
+            segment. See docs/recipes/abr-rule-in-python.md.
+        files: In the kernel world, what the session leaves besides its record.
+        tolerance: As for `compare`.
+        watch: In the simulator, called now and then with the seconds played and those that are expected.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if not 0 <= seed <= LAST_SEED:

@@ -46,18 +46,14 @@ def sensitivity(
 ) -> Sensitivity:
     """Play a comparison's variations and say which settings of its path the answer hangs on.
 
-    Parameters
-    ----------
-    result : Comparison
-        Of two senders or more in the simulator. It costs two sessions for each setting of each path, sender and seed, of at most
-        `MOST_SEEDS` seeds: for one path some eight comparisons of that size.
-    jobs, progress, on_interrupt
-        As for `compare`.
+    Args:
+        result: Of two senders or more in the simulator. It costs two sessions for each setting of each path, sender
+            and seed, of at most `MOST_SEEDS` seeds: for one path some eight comparisons of that size.
+        jobs, progress, on_interrupt: As for `compare`.
 
-    Raises
-    ------
-    InputError
-        The comparison has one sender, one seed, or is not of the simulator; or its path has no setting that can be varied.
+    Raises:
+        InputError: The comparison has one sender, one seed, or is not of the simulator; or its path has no setting
+            that can be varied.
     """
     check(result.scenario, result.world)
     seeds = min(len(result.seeds), MOST_SEEDS)

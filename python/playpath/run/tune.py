@@ -72,30 +72,18 @@ class Range:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The result of `tune`.
-
-    Attributes
-    ----------
-    cc : str
-    parameters : dict of str to float
-        The best found, four significant digits.
-    evaluations : int
-        Parameter sets tried.
-    train, held_out : list of Comparison
-        Tuned against default parameters, a comparison for each scenario. Only `held_out` tells what the tuning is worth.
-    history : list of (dict, float)
-        Every parameter set tried with its score (lower is better; 1.11… is the default's).
-    question : dict
-        `params`, what was searched, and where; `scenarios`, SHA-256 of each train and held-out scenario with one seed.
-    """
-
     cc: str
     parameters: dict[str, float]
+    """The best found, four significant digits."""
     evaluations: int
+    """Parameter sets tried."""
     train: list[Comparison]
     held_out: list[Comparison]
+    """Tuned against default parameters, a comparison for each scenario; only `held_out` tells what the tuning is worth."""
     history: list[tuple[dict[str, float], float]]
+    """Every parameter set tried with its score (lower is better; 1.11… is the default's)."""
     question: dict[str, list[str]] = field(default_factory=dict)
+    """`params`, what was searched, and where; `scenarios`, SHA-256 of each train and held-out scenario with one seed."""
 
     def __repr__(self) -> str:
         return f"<Tuning {self.sender}: the best of {self.evaluations} parameter sets>"
@@ -107,7 +95,6 @@ class Tuning:
         return f"{self.cc}({inside})"
 
     def to_dict(self) -> Json:
-        """The JSON form."""
         return {
             "cc": self.cc,
             "parameters": self.parameters,
@@ -146,34 +133,21 @@ def tune(
 ) -> Tuning:
     """Find parameters on the train scenarios and judge them on the held-out ones.
 
-    Parameters
-    ----------
-    train : sequence
-        Scenarios, as `playpath.load` takes them; their senders are replaced.
-    params : sequence of str or Range
-        `"ccplb.kp=1..3"`; all of one congestion control.
-    held_out : sequence
-        Scenarios the optimiser must not see. Without them the train scenarios with other seeds are held out, which
-        tells less: only that the tuning did not follow chance.
-    seeds : int, optional
-        Seeds for each scenario.
-    set : mapping, optional
-        Settings changed in all scenarios, as `playpath.load` takes them.
-    budget : int
-        Most parameter sets to try.
-    seed : int
-        Seed of the optimiser.
-    controllers : mapping, optional
-        Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
-    store : path, optional
-        A folder that keeps each score as it is found: the same search goes on where it was stopped.
+    Args:
+        train: Scenarios, as `playpath.load` takes them; their senders are replaced.
+        params: `"ccplb.kp=1..3"`; all of one congestion control.
+        held_out: Scenarios the optimiser must not see. Without them the train scenarios with other seeds are held
+            out, which tells less: only that the tuning did not follow chance.
+        seeds: Seeds for each scenario.
+        set: Settings changed in all scenarios, as `playpath.load` takes them.
+        budget: Most parameter sets to try.
+        seed: Seed of the optimiser.
+        controllers: Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
+        store: A folder that keeps each score as it is found: the same search goes on where it was stopped.
 
-    Raises
-    ------
-    InputError
-        A wrong parameter or range; nothing is run then.
-    Interrupted
-        Ctrl-C.
+    Raises:
+        InputError: A wrong parameter or range; nothing is run then.
+        Interrupted: Ctrl-C.
     """
     ranges = [p if isinstance(p, Range) else Range.parse(p) for p in params]
     cc = _one_control(ranges)

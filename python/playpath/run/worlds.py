@@ -23,21 +23,14 @@ Trace = bool | Literal["outline"]
 
 @dataclass(frozen=True)
 class Files:
-    """What a session of the kernel world leaves besides its record, where a path is given.
-
-    Attributes
-    ----------
-    logs : Path or None
-        Folder for what server and player wrote.
-    pcap : Path or None
-        The packets at the server's ends of the paths.
-    p1203 : Path or None
-        The session as input of ITU-T P.1203 tools.
-    """
+    """What a session of the kernel world leaves besides its record, where a path is given."""
 
     logs: Path | None = None
+    """Folder for what server and player wrote."""
     pcap: Path | None = None
+    """The packets at the server's ends of the paths."""
     p1203: Path | None = None
+    """The session as input of ITU-T P.1203 tools."""
 
 
 class World(Protocol):
@@ -49,17 +42,14 @@ class World(Protocol):
 
     def keeping(self, logs: Path) -> World:
         """This world with a folder for what the programs of its next session write; itself if it has no programs."""
-        ...
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
         """Before the first session: make sure that so many can run at a time, here and now."""
-        ...
 
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
         """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock; `trace` is a `Trace`."""
-        ...
 
 
 class SimWorld:
@@ -214,7 +204,6 @@ class WireWorld(KernelWorld):
 
 
 def cc_name(scenario: Scenario, sender: str) -> str:
-    """Name of a sender's congestion control."""
     if sender not in scenario.senders:
         return ""
     return str(scenario.sender(sender)["cc"]["name"])

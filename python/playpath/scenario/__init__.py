@@ -37,20 +37,13 @@ Component = dict[str, Any]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a scenario was read from.
-
-    Attributes
-    ----------
-    text : str
-    overrides : dict
-        The options of `load`, as the engine takes them.
-    code : dict of str to str
-        The user's own code: as named there → as every process finds it.
-    """
+    """What a scenario was read from."""
 
     text: str
     overrides: Mapping[str, Any]
+    """The options of `load`, as the engine takes them."""
     code: Mapping[str, str] = field(default_factory=dict)
+    """The user's own code: as named there → as every process finds it."""
 
 
 class Written(TypedDict):
@@ -69,28 +62,19 @@ _LOGS = {".csv", ".tsv", ".parquet", ".jsonl", ".har", ".log"}
 
 @dataclass(frozen=True)
 class Scenario:
-    """A resolved scenario: every default is written out.
-
-    Attributes
-    ----------
-    resolved : dict
-        What the engine runs. Do not change it; load it again with overrides.
-    text : str
-        The same as JSON, as it is handed to the engine.
-    names_sender : bool
-        Whether senders were named, in the text or by an option; otherwise the engine's default plays.
-    origin : Origin, optional
-        What it was read from; without it, as of a result of an earlier version, the resolved form stands for it.
-    variants, choices : mapping
-        Where other choices than senders are compared (`vary`): name → the scenario that plays under it, and what it stands for.
-    """
+    """A resolved scenario: every default is written out."""
 
     resolved: ResolvedDocument
+    """What the engine runs. Do not change it; load it again with overrides."""
     text: str
+    """The same as JSON, as it is handed to the engine."""
     names_sender: bool = True
+    """Whether senders were named, in the text or by an option; otherwise the engine's default plays."""
     origin: Origin | None = field(default=None, repr=False, compare=False)
+    """What it was read from; without it, as of a result of an earlier version, the resolved form stands for it."""
     variants: Mapping[str, Scenario] = field(default_factory=dict, repr=False, compare=False)
     choices: Mapping[str, Choice] = field(default_factory=dict, repr=False, compare=False)
+    """Where other choices than senders are compared (`vary`): name → the scenario that plays under it, and what it stands for."""
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
@@ -99,10 +83,8 @@ class Scenario:
     def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Scenario:
         """Of a TOML text; files that it names start from `folder`, by default the working directory.
 
-        Raises
-        ------
-        InputError
-            The scenario is wrong; one line.
+        Raises:
+            InputError: The scenario is wrong; one line.
         """
         return load(f"{text}\n", folder=folder)
 
@@ -110,10 +92,8 @@ class Scenario:
     def build(cls, document: Document | None = None, /, **parts: Unpack[Document]) -> Scenario:
         """Of its parts: `Scenario.build(video=Video(…), path=[Path(…)], sender=[Sender(cc="cubic")])`, or a mapping of them.
 
-        Raises
-        ------
-        InputError
-            The scenario is wrong; one line.
+        Raises:
+            InputError: The scenario is wrong; one line.
         """
         return load({**(document or {}), **parts})
 
@@ -147,7 +127,6 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """The scenario's name; the file's stem if it gives none."""
         return str(self.resolved["name"])
 
     @property
@@ -157,11 +136,9 @@ class Scenario:
 
     @property
     def senders(self) -> list[str]:
-        """Unique labels of the senders, in the order declared."""
         return [str(sender["name"]) for sender in self.resolved.get("sender") or []]
 
     def sender(self, name: str) -> Sender:
-        """The resolved entry of a sender."""
         return next(s for s in self.resolved["sender"] if s["name"] == name)
 
     def playing(self, name: str) -> Scenario:
@@ -224,35 +201,27 @@ def load(
 ) -> Scenario:
     """Load, override and validate a scenario.
 
-    Parameters
-    ----------
-    source : Scenario, mapping, str or path
-        A mapping is the scenario itself, built in Python. A string with a line break is TOML text. Any other string or
-        path names a file (TOML, or JSON); where there is none, a bare name is that of a shipped scenario: `"wireless"`.
-    cc, scheduler : sequence, optional
-        Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`, or a mapping with
-        `name` and parameters. A single string is a list with commas: `cc="cubic, bbr"`.
-    seeds : int, optional
-        Number of replications.
-    set : mapping, optional
-        Dotted key → value, for example `{"player.buffer": "2 s"}`.
-    abr : sequence, optional
-        Play every sender with each of these ABR rules: `"bola"`, `"module:Rule"`; None is the scenario's own. Needs a player
-        that adapts.
-    controllers, abrs : mapping, optional
-        Code of your own, label → class (or a function or `functools.partial` that makes objects, or a name): congestion
-        controls that play beside the senders, rules that are added to `abr`. See docs/recipes/prototype-in-python.md.
-    vary : mapping, optional
-        Dotted key → values to compare, in every combination and for every sender: `{"path.queue": ["droptail", "fq_codel"]}`. A
-        string is a list with commas. The combinations are the scenario's senders then, under names of their own. Stands in for a
-        `[[choice]]` of the same key, and beside those of others.
-    folder : path, optional
-        Where relative file names start from: by default the file's own folder, the working directory for text and mappings.
+    Args:
+        source: A mapping is the scenario itself, built in Python. A string with a line break is TOML text. Any other
+            string or path names a file (TOML, or JSON); where there is none, a bare name is that of a shipped
+            scenario: `"wireless"`.
+        cc, scheduler: Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`,
+            or a mapping with `name` and parameters. A single string is a list with commas: `cc="cubic, bbr"`.
+        seeds: Number of replications.
+        set: Dotted key → value, for example `{"player.buffer": "2 s"}`.
+        abr: Play every sender with each of these ABR rules: `"bola"`, `"module:Rule"`; None is the scenario's own.
+            Needs a player that adapts.
+        controllers, abrs: Code of your own, label → class (or a function or `functools.partial` that makes objects,
+            or a name): congestion controls that play beside the senders, rules that are added to `abr`. See
+            docs/recipes/prototype-in-python.md.
+        vary: Dotted key → values to compare, in every combination and for every sender: `{"path.queue": ["droptail",
+            "fq_codel"]}`. A string is a list with commas. The combinations are the scenario's senders then, under
+            names of their own. Stands in for a `[[choice]]` of the same key, and beside those of others.
+        folder: Where relative file names start from: by default the file's own folder, the working directory for text
+            and mappings.
 
-    Raises
-    ------
-    InputError
-        The file cannot be read or the scenario is wrong; one line.
+    Raises:
+        InputError: The file cannot be read or the scenario is wrong; one line.
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
     overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **_by_setting(set=set, vary=vary)}

@@ -18,21 +18,14 @@ from playpath.scenario.resolved import Document
 
 @dataclass(frozen=True)
 class Choice:
-    """What one compared name stands for.
-
-    Attributes
-    ----------
-    sender : str
-        Its sender in the scenario without choices.
-    value : str
-        The combination of values, as it is called.
-    settings : mapping
-        Key → value.
-    """
+    """What one compared name stands for."""
 
     sender: str
+    """Its sender in the scenario without choices."""
     value: str
+    """The combination of values, as it is called."""
     settings: Mapping[str, Any]
+    """Key → value."""
 
 
 def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:

@@ -29,24 +29,16 @@ _TABLE = re.compile(r"^\[{1,2}([^][]*)\]{1,2}$")
 
 @dataclass(frozen=True)
 class Key:
-    """A declared key at one place.
-
-    Attributes
-    ----------
-    document : str
-        `scenario`, `sweep` or `population`.
-    place : str
-        Dotted, as `--set` takes it: `path.up.queue`.
-    of : str
-        What has it, where a table chooses by name: `progressive` has `player.buffer`.
-    declared : dict
-        What `engine.declarations` says of it.
-    """
+    """A declared key at one place."""
 
     document: str
+    """`scenario`, `sweep` or `population`."""
     place: str
+    """Dotted, as `--set` takes it: `path.up.queue`."""
     of: str
+    """What has it, where a table chooses by name: `progressive` has `player.buffer`."""
     declared: DeclaredKey
+    """What `engine.declarations` says of it."""
 
     @property
     def name(self) -> str:
@@ -76,7 +68,6 @@ def default_text(declared: DeclaredKey) -> str:
 
 @cache
 def tables() -> dict[str, DeclaredTable]:
-    """Every declared table by its name."""
     return engine.declarations()
 
 

@@ -60,16 +60,11 @@ def find_log(source: Path) -> Path:
 def mistaken(raw: Mapping[str, Any], folder: Path, name: str | Path, wanted: Kind) -> InputError | None:
     """The error for a document of another kind, with the command that takes it; None if it is what was wanted.
 
-    Parameters
-    ----------
-    raw : mapping
-        The document as read.
-    folder : Path
-        Where its file names start from.
-    name : str or Path
-        What the user called it; empty for a document without a file.
-    wanted : str
-        What it was taken for.
+    Args:
+        raw: The document as read.
+        folder: Where its file names start from.
+        name: What the user called it; empty for a document without a file.
+        wanted: What it was taken for.
     """
     from playpath.population.spec import draws_anything
 

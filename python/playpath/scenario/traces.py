@@ -21,30 +21,21 @@ _ENDINGS = {".mahi": "mahimahi", ".mahimahi": "mahimahi", ".csv": "csv", ".json"
 
 @dataclass(frozen=True)
 class Preview:
-    """A first look at a trace.
-
-    Attributes
-    ----------
-    period_s : float
-        Length of a lap; a trace repeats.
-    mean_mbps, min_mbps, max_mbps : float
-        Over the whole lap, and of its slowest and fastest bin.
-    outage_share : float
-        Share of the bins without any capacity.
-    bins_mbps : list of float
-        Mean rate of equal parts of the lap.
-    """
+    """A first look at a trace."""
 
     format: str
     period_s: float
+    """Length of a lap; a trace repeats."""
     mean_mbps: float
     min_mbps: float
     max_mbps: float
+    """`mean_mbps`, `min_mbps` and `max_mbps`: over the whole lap, and of its slowest and fastest bin."""
     outage_share: float
+    """Share of the bins without any capacity."""
     bins_mbps: list[float]
+    """Mean rate of equal parts of the lap."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         return dict(self.__dict__)
 
 
@@ -56,12 +47,9 @@ def preview(text: str, format: str | None = None, *, bins: int = 60) -> Preview:
 def convert(text: str, to: str, format: str | None = None, *, bin_ms: float = 100.0) -> str:
     """The same trace in another format.
 
-    Parameters
-    ----------
-    to, format : str
-        Names of formats; `format` is recognised if it is not given.
-    bin_ms : float
-        Step over which delivery opportunities are averaged where the target has rates.
+    Args:
+        to, format: Names of formats; `format` is recognised if it is not given.
+        bin_ms: Step over which delivery opportunities are averaged where the target has rates.
     """
     if bin_ms <= 0:
         raise InputError(f"--bin {bin_ms:g}: must be above 0 ms")
@@ -71,12 +59,10 @@ def convert(text: str, to: str, format: str | None = None, *, bin_ms: float = 10
 def generate(kind: str, settings: Mapping[str, str], *, seed: int = 1, to: str = "mahimahi") -> str:
     """A trace from a seeded generator; the same seed and settings give the same trace everywhere.
 
-    Parameters
-    ----------
-    kind : str
-        One of `GENERATORS`.
-    settings : mapping
-        Quantities with units, for example `{"mean_rate": "6 Mbit/s", "duration": "120 s"}`; see `playpath list trace`.
+    Args:
+        kind: One of `GENERATORS`.
+        settings: Quantities with units, for example `{"mean_rate": "6 Mbit/s", "duration": "120 s"}`; see `playpath
+            list trace`.
     """
     if kind not in GENERATORS:
         raise unknown_name("generator", kind, GENERATORS)

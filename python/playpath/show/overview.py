@@ -21,19 +21,13 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a scenario.
-
-    Attributes
-    ----------
-    title : str
-        `player`, `path wifi`.
-    given, defaults : dict of str to str
-        Dotted setting → value.
-    """
+    """A part of a scenario."""
 
     title: str
+    """`player`, `path wifi`."""
     given: Mapping[str, str]
     defaults: Mapping[str, str]
+    """`given` and `defaults`: dotted setting → value."""
 
 
 def understood(scenario: Scenario, film: engine.FilmFigures | None) -> list[str]:
@@ -64,12 +58,9 @@ def _film(film: engine.FilmFigures) -> str:
 def blocks(raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[Block]:
     """The parts of a scenario, in the order of a reader's questions; defaults that all senders, paths, … share stand once.
 
-    Parameters
-    ----------
-    raw : mapping
-        The document as read.
-    resolved : mapping
-        The same with every default written out; see `playpath.Scenario`.
+    Args:
+        raw: The document as read.
+        resolved: The same with every default written out; see `playpath.Scenario`.
     """
     made: list[Block] = []
     for name in _ORDER:

@@ -14,39 +14,24 @@ from playpath.sweep.design import Design, Point, at_point
 
 @dataclass(frozen=True)
 class Variant:
-    """One sender at one point: what all its seeds share.
-
-    Attributes
-    ----------
-    text : str
-        The resolved scenario with this sender alone, as canonical JSON; empty if the point is wrong.
-    sha256 : str
-        Of `text`.
-    error : str
-        Why the point cannot be run; empty if it can.
-    """
+    """One sender at one point: what all its seeds share."""
 
     sender: str
     cc: str
     text: str
+    """The resolved scenario with this sender alone, as canonical JSON; empty if the point is wrong."""
     sha256: str
+    """Of `text`."""
     error: str = ""
+    """Why the point cannot be run; empty if it can."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A variant with a seed.
-
-    Attributes
-    ----------
-    id : str
-        32 hexadecimal digits of scenario, sender, seed and engine version.
-    point : int
-        Index in the design.
-    """
-
     id: str
+    """32 hexadecimal digits of scenario, sender, seed and engine version."""
     point: int
+    """Index in the design."""
     variant: Variant
     seed: int
 
@@ -56,12 +41,9 @@ def cells(
 ) -> Iterator[Cell]:
     """The cells of a design in their order: points, then seeds, then senders.
 
-    Parameters
-    ----------
-    seeds : sequence of int, optional
-        Instead of the design's own.
-    racing : mapping of int to names, optional
-        Only these points, and only these senders there.
+    Args:
+        seeds: Instead of the design's own.
+        racing: Only these points, and only these senders there.
     """
     wanted = design.base.seeds if seeds is None else seeds
     version = engine.version()

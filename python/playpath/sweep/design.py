@@ -50,28 +50,19 @@ _MOST_POINTS = 10**7
 
 @dataclass(frozen=True)
 class Axis:
-    """One or several settings that change together.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Dotted settings of the scenario.
-    values : tuple of tuple
-        The levels: for each, a value for every key.
-    low, high : float
-        Ends of a range; equal for a list.
-    unit : str
-        Unit of a range.
-    is_log : bool
-        A range is divided and drawn from on a logarithmic scale.
-    """
+    """One or several settings that change together."""
 
     keys: tuple[str, ...]
+    """Dotted settings of the scenario."""
     values: tuple[tuple[Any, ...], ...]
+    """The levels: for each, a value for every key."""
     low: float = 0.0
     high: float = 0.0
+    """`low` and `high`: ends of a range; equal for a list."""
     unit: str = ""
+    """Unit of a range."""
     is_log: bool = False
+    """A range is divided and drawn from on a logarithmic scale."""
     is_range: bool = False
 
     def at(self, share: float) -> tuple[Any, ...]:
@@ -88,42 +79,28 @@ class Axis:
 
 @dataclass(frozen=True)
 class Design:
-    """What a sweep varies.
-
-    Attributes
-    ----------
-    name : str
-    base : Scenario
-        The resolved scenario that is varied.
-    axes : tuple of Axis
-    sample : {"grid", "latin_hypercube", "random"}
-    sample_points : int
-        Number of points drawn; unused for a grid.
-    sample_seed : int
-    source : dict
-        The design as read, for the manifest.
-    """
+    """What a sweep varies."""
 
     name: str
     base: Scenario
+    """The resolved scenario that is varied."""
     axes: tuple[Axis, ...]
     sample: Literal["grid", "latin_hypercube", "random"] = "grid"
     sample_points: int = 0
+    """Number of points drawn; unused for a grid."""
     sample_seed: int = 1
     source: Mapping[str, Any] = field(default_factory=dict)
+    """The design as read, for the manifest."""
 
     @property
     def keys(self) -> list[str]:
-        """All settings that vary, in order."""
         return [key for axis in self.axes for key in axis.keys]
 
     @property
     def size(self) -> int:
-        """Number of points."""
         return math.prod(len(axis.values) for axis in self.axes) if self.sample == "grid" else self.sample_points
 
     def points(self) -> Iterator[Point]:
-        """The points, always in the same order."""
         for levels in self._levels():
             yield {
                 key: value

@@ -26,40 +26,27 @@ _LATE_S = 30.0
 
 @dataclass
 class Place:
-    """An executor with what the runner needs to know of it.
-
-    Attributes
-    ----------
-    make : callable
-        Gives a fresh executor; called again if the old one broke.
-    workers : int
-        Chunks that run at the same time.
-    chunk_s : float
-        How long a chunk should take, so that handing it over costs little.
-    owns : bool
-        The runner shuts the executor down at the end.
-    plays_ahead : bool
-        Workers that would wait for the slowest before a look play what the next look needs if the race goes on.
-    """
+    """An executor with what the runner needs to know of it."""
 
     make: Callable[[], Executor]
+    """Gives a fresh executor; called again if the old one broke."""
     workers: int
+    """Chunks that run at the same time."""
     chunk_s: float
+    """How long a chunk should take, so that handing it over costs little."""
     owns: bool = True
+    """The runner shuts the executor down at the end."""
     plays_ahead: bool = True
+    """Workers that would wait for the slowest before a look play what the next look needs if the race goes on."""
 
 
 def place(executor: str | Executor, jobs: int | None, folder: Path) -> Place:
     """The place of that name; an executor object is used as it is.
 
-    Parameters
-    ----------
-    executor : str or concurrent.futures.Executor
-        `"local"`, `"ray"`, `"slurm"`.
-    jobs : int, optional
-        Workers; by default all cores, or all of the cluster's.
-    folder : Path
-        Where Slurm jobs keep their logs; must be visible to its nodes.
+    Args:
+        executor: `"local"`, `"ray"`, `"slurm"`.
+        jobs: Workers; by default all cores, or all of the cluster's.
+        folder: Where Slurm jobs keep their logs; must be visible to its nodes.
     """
     if not isinstance(executor, str):
         return Place(lambda: executor, jobs or getattr(executor, "_max_workers", None) or 8, 2.0, owns=False)
@@ -137,7 +124,6 @@ class RayExecutor(Executor):
     """Tasks of a Ray cluster as futures. Ray itself runs a task again when its worker or node dies."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand a call to the cluster."""
         import ray
 
         future: Future[Any] = ray.remote(fn).options(max_retries=-1).remote(*args, **kwargs).future()
@@ -161,12 +147,9 @@ class SlurmExecutor(Executor):
     A job is over when its result is there. One that has left the queue without a result has died; the queue tells that on
     every cluster, `sacct` only where accounts are kept.
 
-    Parameters
-    ----------
-    folder : Path
-        Logs and pickles; on a file system that all nodes see.
-    cluster : str, optional
-        submitit's cluster name; `"local"` runs jobs as processes, for tests.
+    Args:
+        folder: Logs and pickles; on a file system that all nodes see.
+        cluster: submitit's cluster name; `"local"` runs jobs as processes, for tests.
     """
 
     def __init__(self, folder: Path, cluster: str | None = None) -> None:
@@ -185,7 +168,6 @@ class SlurmExecutor(Executor):
         self._watcher.start()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Queue a job."""
         future: Future[Any] = Future()
         future.set_running_or_notify_cancel()
         job = self._executor.submit(fn, *args, **kwargs)

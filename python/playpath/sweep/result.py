@@ -32,42 +32,27 @@ from playpath.sweep.worker import KEYS
 
 @dataclass(frozen=True)
 class SweepResult(Tabular):
-    """The result of a sweep.
-
-    Attributes
-    ----------
-    name : str
-    base : Scenario
-        What was varied.
-    keys : list of str
-        The settings that vary.
-    table : polars.DataFrame
-        A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`.
-    looks : list of int
-        Numbers of seeds at which a point was judged, the first everywhere, the others where it was open.
-    most : int or None
-        The seeds at which `until_decided` gives up, fixed before the start; None without it.
-    interrupted : bool
-        Cells are missing; the same sweep again goes on from there.
-    source : dict
-        The design as read.
-    """
-
     name: str
     base: Scenario
+    """What was varied."""
     keys: list[str]
+    """The settings that vary."""
     table: pl.DataFrame
+    """A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`."""
     looks: Sequence[int] = ()
+    """Numbers of seeds at which a point was judged, the first everywhere, the others where it was open."""
     most: int | None = None
+    """The seeds at which `until_decided` gives up, fixed before the start; None without it."""
     interrupted: bool = False
+    """Cells are missing; the same sweep again goes on from there."""
     source: Mapping[str, Any] = field(default_factory=dict)
+    """The design as read."""
 
     def __repr__(self) -> str:
         return f"<SweepResult {self.name}: {self.table.height} cells; {self.headline}>"
 
     @property
     def metric_names(self) -> list[str]:
-        """Metrics of the table."""
         return [name for name in self.table.columns if name not in KEYS and name not in ("point", *self.keys)]
 
     @cached_property
@@ -135,7 +120,6 @@ class SweepResult(Tabular):
 
     @cached_property
     def headline(self) -> str:
-        """The answer in one line."""
         return headline.headline(self)
 
     def open_points(self) -> frozenset[int]:
@@ -199,7 +183,6 @@ class SweepResult(Tabular):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each cell."""
         return self.table
 
     def to_dict(self) -> Json:
@@ -241,7 +224,6 @@ class SweepResult(Tabular):
 
     @classmethod
     def load(cls, folder: str | Path) -> SweepResult:
-        """Read what `save` wrote."""
         source = Path(folder)
         stored = json.loads((source / "sweep.json").read_text(encoding="utf-8"))
         resolved = stored["manifest"]["scenario"]
@@ -268,10 +250,8 @@ def gather(
 ) -> SweepResult:
     """The rows of a design from the store, in the design's order.
 
-    Parameters
-    ----------
-    seen : sequence of (point, cell id)
-        In the order of `cells`.
+    Args:
+        seen: In the order of `cells`.
     """
     index = _index(design, sorted(seen, key=lambda pair: pair[0]))
     stored = store.rows(index["cell"])

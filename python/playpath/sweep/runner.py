@@ -52,31 +52,21 @@ def sweep(
 ) -> SweepResult:
     """Run every cell of a design that the store does not hold, and gather the table.
 
-    Parameters
-    ----------
-    design : Design, mapping or path
-        See `playpath.sweep.design`.
-    store : path
-        Folder of results; several sweeps may share it.
-    executor : str or concurrent.futures.Executor
-        `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
-    jobs : int, optional
-        Workers.
-    seeds, cc, scheduler, abr, controllers, abrs : optional
-        Instead of the design's, or beside its senders: see `playpath.load`.
-    until_decided : int or bool, optional
-        Add seeds, up to this many (True: 256), at points where the best sender is not decided; who is proven to be worse than
-        another at a point plays no more there. At each point a false winner is named in at most 5 % of uses.
-    resume : bool
-        Skip cells that are stored; otherwise run them again.
-    progress : callable
-        Called with cells done (stored ones included) and cells in all.
-    on_interrupt : callable
-        Called at Ctrl-C; chunks under way are still finished and stored.
+    Args:
+        design: See `playpath.sweep.design`.
+        store: Folder of results; several sweeps may share it.
+        executor: `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
+        jobs: Workers.
+        seeds, cc, scheduler, abr, controllers, abrs: Instead of the design's, or beside its senders: see
+            `playpath.load`.
+        until_decided: Add seeds, up to this many (True: 256), at points where the best sender is not decided; who is
+            proven to be worse than another at a point plays no more there. At each point a false winner is named in
+            at most 5 % of uses.
+        resume: Skip cells that are stored; otherwise run them again.
+        progress: Called with cells done (stored ones included) and cells in all.
+        on_interrupt: Called at Ctrl-C; chunks under way are still finished and stored.
 
-    Returns
-    -------
-    SweepResult
+    Returns:
         With `interrupted` set if Ctrl-C came; the same call again goes on from there.
     """
     if not isinstance(design, Design):
@@ -224,12 +214,9 @@ class CellRunner:
     ) -> None:
         """Run all cells of a batch that are not known.
 
-        Parameters
-        ----------
-        count : int, optional
-            How many there are, where each worker should get some.
-        ahead : iterable of Cell
-            What workers play that would wait for the slowest of the batch; they are kept, and not waited for.
+        Args:
+            count: How many there are, where each worker should get some.
+            ahead: What workers play that would wait for the slowest of the batch; they are kept, and not waited for.
         """
         self._done = 0
         self._most = _MOST_CELLS if count is None else max(1, count // (self._place.workers * _AHEAD))

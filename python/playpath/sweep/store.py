@@ -22,15 +22,11 @@ _CORRUPT = ".corrupt"
 class Store:
     """A folder of shards.
 
-    Parameters
-    ----------
-    folder : path
-        Made when the first shard is written.
+    Args:
+        folder: Made when the first shard is written.
 
-    Attributes
-    ----------
-    set_aside : list of Path
-        Shards whose content was not what their name says; renamed, their cells are run again.
+    Attributes:
+        set_aside: Shards whose content was not what their name says; renamed, their cells are run again.
     """
 
     def __init__(self, folder: str | Path) -> None:

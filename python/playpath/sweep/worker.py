@@ -52,7 +52,6 @@ def run_chunk(chunk: Sequence[Cell], code: tuple[str, ...] = ()) -> Done:
 
 
 def run_cell(cell: Cell) -> Row:
-    """One cell as a row."""
     if cell.variant.error:
         return failed_row(cell, cell.variant.error)
     try:
@@ -71,7 +70,6 @@ def failed_row(cell: Cell, error: str) -> Row:
 
 
 def to_shard(rows: Sequence[Row]) -> bytes:
-    """Rows as a Parquet file."""
     names = list(dict.fromkeys(name for row in rows for name in row if name not in KEYS))
     columns = {name: [row.get(name) for row in rows] for name in (*KEYS, *names)}
     frame = pl.DataFrame(columns, schema=KEYS | dict.fromkeys(names, pl.Float64), strict=False)

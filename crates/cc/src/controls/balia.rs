@@ -1,13 +1,8 @@
 //! BALIA, balanced linked adaptation: between LIA's responsiveness and OLIA's friendliness.
 //!
-//! Reference: draft-walid-mptcp-congestion-control-04; Peng, Walid, Hwang and Low, "Multipath TCP: Analysis, Design, and
-//! Implementation", IEEE/ACM ToN 24 (2016).
+//! Reference, differences from it, tests: docs/models/cc-coupled.md.
 //!
-//! Differences from the reference:
-//! 1. `alpha_r` is a real number in the cut, as in the draft; the Linux implementation truncates it to an integer there.
-//! 2. After a cut the window is at least 2 packets, as for every control here; the Linux implementation allows 1.
-//!
-//! Units: packets, packets/s. Tested here by worked examples, and on a fluid model of two paths in `tests/comparisons.rs`.
+//! Units: packets, packets/s.
 
 use crate::parts::coupled::{Coupled, Coupling, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
@@ -34,8 +29,6 @@ fn alpha(paths: &Paths) -> f64 {
 }
 
 impl Coupling for Balia {
-    const NAME: &'static str = ENTRY.name;
-
     /// `x_r / (rtt_r (sum x)^2) (1 + alpha_r)/2 (4 + alpha_r)/5`.
     fn increase(&self, paths: &Paths) -> f64 {
         let (own, total, alpha) = (paths.own(), paths.total_rate(), alpha(paths));

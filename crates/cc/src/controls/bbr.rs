@@ -1,21 +1,10 @@
 //! BBR version 1, as Linux ships it.
 //!
-//! Reference: Cardwell, Cheng, Gunn, Hassas Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
-//! 2016; the behaviour of `net/ipv4/tcp_bbr.c` (Linux 5.19 and later) where the two differ.
-//!
-//! Differences from the reference (Linux):
-//! 1. Floating point instead of fixed point: gains are 2/ln 2, 5/4, 3/4 exactly, not multiples of 1/256.
-//! 2. The phase that PROBE_BW begins with is drawn as `draws.rs` tells, not by the kernel's generator.
-//! 3. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
-//! 4. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
-//!    may have been delayed; the transport does not tell it apart.
-//! 5. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
-//! 6. `law = "quinn"` is another algorithm, told in `bbr/quinn.rs`.
+//! Reference, differences from it, tests: docs/models/cc-bbr.md.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
 //! or timeout; outside PROBE_RTT and start-up `cwnd` is at most the budget for 2 BDP plus aggregation. The loss of packets
-//! does not reduce the model. Tested by `bbr/tests.rs`: closed forms (start-up's doubling, its exit, drain, the window cap, the
-//! schedule of PROBE_RTT), a policer, aggregation, recovery, idle restart.
+//! does not reduce the model.
 
 mod aggregation;
 mod model;
@@ -219,9 +208,6 @@ impl Bbr {
 }
 
 impl CongestionControl for Bbr {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -1,27 +1,9 @@
 //! BBR version 3 by the IETF's draft.
 //!
-//! Reference: draft-ietf-ccwg-bbr-06 (6 July 2026, Experimental, work in progress), sections cited as §; its appendix A of test
-//! cases. Names are the draft's.
-//!
-//! Differences from the reference:
-//! 1. Packets instead of bytes, floating point. Every packet is full-sized, which is how the transport counts.
-//! 2. The model before a loss is saved once per ACK or timeout, at its first lost packet (§5.5.10.2). The draft saves it again on
-//!    entering recovery (§5.6.4.4), when that loss may have changed it, and forgets the state to return to.
-//! 3. `inflight_at_loss` stays within the lost packet (as in Google's Linux code).
-//! 4. ECN: the draft asks to treat CE as congestion and leaves the way open (§3.7). The rules are those of Google's Linux code
-//!    (`marks.rs`), at every RTT (there up to 5 ms alone), and a probe's marks are those of a whole round trip.
-//! 5. `C.has_selective_acks` is taken to be true; without SACK start-up would end at the first loss (§5.3.1.3).
-//! 6. Random waits (§5.3.3.8) are drawn as `draws.rs` tells.
-//! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
-//! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
-//! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`) and ngtcp2
-//!    1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. ngtcp2 also sees growth (§5.3.1.2)
-//!    in any sample, not only in a round trip's first.
-//! 10. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
+//! Reference, differences from it, tests: docs/models/cc-bbr3.md.
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
-//! timeout; a model bound once set is lowered at most by `beta`, and by `ecn_factor`, per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
-//! A as far as it speaks of the controller, formulas by hand, the schedule of PROBE_RTT, and the loss threshold.
+//! timeout; a model bound once set is lowered at most by `beta`, and by `ecn_factor`, per round trip.
 
 mod marks;
 mod model;
@@ -363,9 +345,6 @@ impl Bbr3 {
 }
 
 impl CongestionControl for Bbr3 {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

@@ -1,28 +1,6 @@
 //! CCP: Capacity and Congestion Probing, and the part that its variations (CCPD, CCPLCA, CCPLB) share.
 //!
-//! Reference: Cavendish, Kumazoe, Watanabe, Nobayashi, Ikenaga, Oie, "Congestion Avoidance TCP Improvements for Video
-//! Streaming", INTERNET 2015, equation 4. On every ACK in congestion avoidance
-//! `cwnd = (Kp (B - x) - in_flight) / 2`: B is the storage of the path (queue and pipe), x the backlog, in packets. A
-//! proportional controller on the free storage with a Smith predictor: what is in flight is subtracted because it will arrive.
-//!
-//! Differences from the reference, which gives the law and nothing about its estimators and gains:
-//! 1. Capacity C is the largest delivery rate of ten round trips (`maxrate`) or passive CapProbe (`capprobe`); `given` lets
-//!    one study the law apart from its estimator.
-//! 2. `B = C max(rtt_max, floor_gain 3/Kp rtt_min)`. The second term is a floor: the largest rate seen is at most the rate
-//!    sent, and without the floor B and the window fall together until nothing is left. `mode = "paper"` has no floor.
-//! 3. `x = C max(rtt - rtt_min, 0)` from the smoothed RTT (weight 1/8); `rtt = "raw"` takes the last sample.
-//! 4. Kp = 2. The paper took its gain from an unpublished study. Below 1.5 a queue shorter than the pipe stays unused; above
-//!    2.5 the loop through the queue oscillates (its slope is -Kp/3 per round trip: unstable from 3 on).
-//! 5. After a timeout: RFC 5681. The paper says nothing.
-//! 6. ECN-Echo ends slow start and does nothing more, as loss. RFC 3168 asks for a reduction; so does any fairness.
-//! 7. rtt_min is remembered for 300 s, not for the 10 s of rtt_max. The law keeps a standing queue of 0.15 bandwidth-delay
-//!    products or more, so nothing refreshes rtt_min: each time it is forgotten it grows to the RTT with queue, and the window
-//!    with it, by 15 % per memory. With 10 s the queue would be full after a minute.
-//! 8. `loss_guard`: the law is blind to loss, and an overestimated B can lose half of what it sends for ever.
-//! 9. `rtt_max_cap`: rtt_max counts up to four rtt_min, so that one late ACK on a short path does not make a storage of
-//!    hundreds of pipes. It decides how a jittery path of a few milliseconds is read; `mode = "paper"` has no cap.
-//! 10. `storage = "queue"` reads B as the room of the queue alone, `C (rtt_max - rtt_min)`. The paper calls B the "storage
-//!     capacity of the TCP session path", which has the pipe in it; without it the window starves below the pipe.
+//! Reference, differences from it, tests: docs/models/cc-ccp.md.
 //!
 //! Recovery. The window follows the law while lost packets are repaired ([`RecoveryWindow::Controller`]), and `in_flight` is
 //! the transport's pipe, so marking n packets lost raises the window by n/2 at once. From W = pipe the sender then repairs n
@@ -37,7 +15,7 @@
 //! Kp B / 2. `mode = "paper"` follows the law on every ACK, up and down, as the paper has it.
 //!
 //! Units: packets, packets/s. Invariants: `2 <= cwnd <= max_cwnd` in congestion avoidance, 1 after a timeout; losses never
-//! reduce the window. Tested by `ccp/tests.rs`: worked numbers, and the law's closed forms on a packet-level bottleneck.
+//! reduce the window.
 
 mod guard;
 pub(crate) mod law;
@@ -191,7 +169,6 @@ pub(crate) const MAX_PLAYOUT_BUFFER_BYTES: u64 = 1_000_000_000;
 
 /// What makes a member of the family.
 pub(crate) trait Variation: Send {
-    fn name(&self) -> &'static str;
     /// The window in congestion avoidance, before clamping.
     fn window(&mut self, path: &PathState) -> f64;
     /// The application tells of the video.
@@ -201,9 +178,6 @@ pub(crate) trait Variation: Send {
 struct Plain;
 
 impl Variation for Plain {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         path.law()
     }
@@ -285,14 +259,13 @@ impl<V: Variation> Ccp<V> {
 }
 
 impl<V: Variation> CongestionControl for Ccp<V> {
-    fn name(&self) -> &'static str {
-        self.variation.name()
-    }
     fn cwnd(&self) -> f64 {
         self.windows.cwnd
     }
+    /// Never above the window once slow start is over: below it a half-used window may grow, as in slow start.
     fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
+        let Windows { cwnd, ssthresh, .. } = self.windows;
+        if self.in_slow_start { ssthresh } else { ssthresh.min(cwnd) }
     }
     fn phase(&self) -> &'static str {
         if self.in_slow_start { self.slow_start.phase(&self.windows) } else { "congestion_avoidance" }

@@ -1,18 +1,8 @@
 //! CCPD: CCP plus a derivative term.
 //!
-//! Reference: the "capacity congestion plus derivative" control of Cavendish et al., named and not printed in the paper of
-//! `ccp.rs`. Its form is recalled, not verified: `cwnd = Kp (B - x_k - in_flight_k) + Kd / (t_k - t_{k-1}) (x_{k-1} - x_k)`
-//! with t_k the times of consecutive ACKs.
+//! Reference, differences from it, tests: docs/models/cc-ccpd.md.
 //!
-//! Differences from the reference:
-//! 1. `cwnd = (Kp (B - x) - Kd dx - in_flight) / 2` with dx the change of the smoothed backlog over one rtt_min. The halving is
-//!    equation 4's. A difference of consecutive ACKs is the granularity of the queue, one packet or none, divided by a time
-//!    between ACKs: noise. Kd = 0.25 without unit; from 0.5 on the loop oscillates, at 1 it loses packets.
-//! 2. `mode = "literal"` is the recalled form with Kp = 1 (it diverges above) and Kd in seconds.
-//! 3. Everything in `ccp.rs`.
-//!
-//! Units: packets. Tested by `ccp/tests.rs`: worked numbers, steady window and gain limit on the bottleneck, and why the literal
-//! form fails.
+//! Units: packets.
 
 use crate::controls::ccp::law::{COMMON, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
@@ -88,9 +78,6 @@ impl Derivative {
 }
 
 impl Variation for Derivative {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         if self.is_literal {
             return self.literal(path);

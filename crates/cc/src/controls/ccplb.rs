@@ -1,23 +1,12 @@
 //! CCPLB: CCP with a large buffer. The player's buffer counts as further room for packets.
 //!
-//! Reference: the paper of `ccp.rs`, equation 5: `cwnd = (Kp (B - x) - in_flight) / 2 + POB / POBRate`, POB in packets.
-//!
-//! Differences from the reference:
-//! 1. POBRate divides: CCPLB(2) uses half of the buffer, CCPLB(0.5) twice as much. The paper calls it "a percentage".
-//! 2. POB is `floor(bytes / MSS)`; with 1460 bytes of MSS this gives the paper's 448, 897 and 1345 packets for 1, 2 and 3
-//!    seconds of 5.24 Mbit/s. At most 1 GB, because the client claims it.
-//! 3. `pob_mode = "free"`: the free part of the buffer, as a player with CMCD can tell; the size if it is not told. The paper
-//!    uses the size and stresses that the server does not know the level.
-//! 4. The term is at most B (not in mode paper). 30 s of 5.24 Mbit/s are 13 458 packets.
-//! 5. A player that starts or has run dry gets at least the full buffer, whatever POBRate is (not in mode paper).
-//! 6. `kd` adds CCPD's derivative: the paper's changes "can be equally applied to CCPD".
-//! 7. Everything in `ccp.rs`.
+//! Reference, differences from it, tests: docs/models/cc-ccplb.md.
 //!
 //! The term raises the steady window by `2 POB / (POBRate (3 + Kp))` when the link is full, by `2 POB / (3 POBRate)` when it is
 //! not. Where the queue has no room for that, packets are lost for nothing: the paper's "overbooking hurts". With POB at its cap
 //! of B the window feeds its own storage: W = (4 B + 2 BDP) / 5 with B = W settles at 2 BDP, by 4/5 per memory of rtt_max.
 //!
-//! Units: packets. Tested by `ccp/tests.rs`.
+//! Units: packets.
 
 use crate::controls::ccp::law::{CCPS_MODE, COMMON, POB, URGENT, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
@@ -86,9 +75,6 @@ impl PlayoutBuffer {
 }
 
 impl Variation for PlayoutBuffer {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         self.base.window(path) + self.term(path)
     }

@@ -1,19 +1,11 @@
 //! CCPLCA: CCP with limited congestion avoidance. The window never falls below what the video's rate needs at the present RTT.
 //!
-//! Reference: the paper of `ccp.rs`, section V, "LimitedCongestionAvoidance": `cwnd = max(cwnd_ccp, cwnd_vr)`.
-//!
-//! Differences from the reference:
-//! 1. `cwnd_vr = ceil(VR rtt / (8 MSS))`. The paper prints `VR / rtt`, which is no window (dimension); its text ("results on a
-//!    throughput matching the video rendering rate") says what is meant. `bound = "printed"` takes it literally: VR in
-//!    packets per second over rtt in seconds, 4487 packets for 5.24 Mbit/s at 100 ms and 33 times that at 3 ms.
-//! 2. rtt is the smoothed RTT; VR is what the application told, at most 1 Gbit/s. Without it this is CCP.
-//! 3. `kd` adds CCPD's derivative: the paper's changes "can be equally applied to CCPD".
-//! 4. Everything in `ccp.rs`.
+//! Reference, differences from it, tests: docs/models/cc-ccplca.md.
 //!
 //! cwnd_vr grows with the RTT that it causes. On a path slower than the video the window grows until the queue is full. The
 //! paper measured this control as its worst; that is kept.
 //!
-//! Units: packets. Tested by `ccp/tests.rs`.
+//! Units: packets.
 
 use crate::controls::ccp::law::{CCPS_MODE, COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
@@ -56,9 +48,6 @@ impl VideoRate {
 }
 
 impl Variation for VideoRate {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn window(&mut self, path: &PathState) -> f64 {
         let packets_per_s = self.bits_per_sec / (8.0 * f64::from(path.mss));
         let rtt = path.rtt.as_secs_f64();

@@ -1,20 +1,8 @@
 //! Compound TCP: Reno's window plus a delay window that grows fast while the queue is short.
 //!
-//! Reference: Tan, Song, Zhang and Sridharan, "A Compound TCP Approach for High-Speed and Long Distance Networks", INFOCOM
-//! 2006; draft-sridharan-tcpm-ctcp-02; constants also as in Linux's `tcp_compound.c` of 2006.
+//! Reference, differences from it, tests: docs/models/cc-compound.md.
 //!
-//! Differences from the reference:
-//! 1. k is 3/4, as in the implementations (the theory has 0.8).
-//! 2. The RTT of a round is the smallest of its samples, and a round needs more than 2, as Linux's module did it.
-//! 3. Below `low_window` (38 packets) the delay window does not grow: alpha win^k is below 2 there anyway.
-//! 4. Gamma tuning (TUBE) is left out: no public specification fixes its constants.
-//! 5. The delay window grows only if the round ends with an ACK that may grow the window; it may shrink any time.
-//! 6. A window set from outside clears the delay window.
-//! 7. `mode = "seed-literal"` prints the published misprint, where the increment is computed from the delay window alone: from
-//!    0 it is alpha 0^k - 1 < 0, so the window never leaves Reno. For demonstration only.
-//!
-//! Units: packets. Invariants: delay window 0 or more; window = loss window + delay window. Tested here by worked examples; its
-//! growth against the fluid formula in `tests/comparisons.rs`.
+//! Units: packets. Invariants: delay window 0 or more; window = loss window + delay window.
 
 use crate::kernel::{InKernel, Law, PHASES, Slot};
 use crate::parts::reno::{Reno, RenoBased};
@@ -98,7 +86,6 @@ struct Rules {
 }
 
 impl Rules {
-    /// The delay window after a round.
     fn after_round(&self, window: f64, delay_window: f64, backlog: f64, may_grow: bool) -> f64 {
         if backlog >= self.gamma {
             return (delay_window - self.zeta * backlog).max(0.0);
@@ -152,8 +139,6 @@ impl Compound {
 }
 
 impl RenoBased for Compound {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -1,24 +1,8 @@
 //! Copa: steers the window towards the rate `1 / (delta d_q)`, d_q the queueing delay; about 2.5/delta packets of queue.
 //!
-//! Reference: Arun, Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018, sections 2.1
-//! (default mode) and 2.2 (competitive mode). Where the paper is silent: the authors' genericCC, Meta's mvfst.
-//!
-//! Differences from the reference:
-//! 1. "Once per window" is once per packet-timed round trip; the window it compares with is that of the round's start, which is
-//!    what the packet acknowledged at its end was sent under.
-//! 2. When the rate crosses the target in the middle of a round with v > 1, v falls to 1 at once (as in mvfst). The paper waits
-//!    for the end of the round, with a velocity meant for the other direction.
-//! 3. v is at most delta cwnd: one window per round trip (as in genericCC).
-//! 4. A queue without delay is empty, though the paper's test `d_q < 0.1 (RTTmax - RTTmin)` is then 0 < 0.
-//! 5. The window grows only on ACKs with `may_grow`; the paper's senders always have data.
-//! 6. Competitive mode is NewReno on 1/delta, as in the authors' implementation: +1 per round trip without loss, halved per loss
-//!    episode, never below the default mode's.
-//! 7. After a timeout: one packet and slow start (RFC 5681). The paper says nothing; mvfst goes to its smallest window.
-//! 8. ECN-Echo counts as a loss in competitive mode and is ignored in default mode, as loss is.
+//! Reference, differences from it, tests: docs/models/cc-copa.md.
 //!
 //! Units: packets, packets/s. Invariants: `2 <= cwnd <= max_cwnd` but for timeouts, `1 <= v`, `delta` at most the parameter.
-//! Tested by `copa/tests.rs`: the closed forms of the paper's section 3 (amplitude and period of the queue), velocity by hand,
-//! sharing with itself and with NewReno in both modes.
 
 #[cfg(test)]
 mod tests;
@@ -288,9 +272,6 @@ impl Copa {
 }
 
 impl CongestionControl for Copa {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

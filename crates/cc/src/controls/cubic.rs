@@ -1,21 +1,8 @@
 //! CUBIC: the window follows a cubic function of the time since the last reduction.
 //!
-//! Reference: RFC 9438; section numbers are the RFC's.
+//! Reference, differences from it, tests: docs/models/cc-cubic.md.
 //!
-//! Differences from the reference:
-//! 1. Each acknowledged packet adds `(target - cwnd) / cwnd` (§4.4, §4.5 say each new ACK). With one ACK per packet the two
-//!    agree; with delayed ACKs the RFC's letter would take two round trips to reach the target of the next one.
-//! 2. In the Reno-friendly region `cwnd = max(cwnd, W_est)`: the RFC sets `W_est` even where that shrinks the window.
-//! 3. The epoch's time counts only between ACKs that may grow the window, which is how §4.2 wants application-limited and
-//!    idle time left out. Linux shifts the epoch by idle time only.
-//! 4. A window set from outside ends the epoch; `K` is computed anew from `W_max` and the window at the next growth.
-//! 5. `reduce_from`: FlightSize (§4.6) or `cwnd` (Linux, allowed by §4.6). Reductions never raise the window: `windows.rs`.
-//! 6. `slow_start` is HyStart++ by default, as §4.10 asks (SHOULD). Linux's behaviour: `slow_start = "hystart"`,
-//!    `reduce_from = "cwnd"`, `abc_limit = 65535`, and `growth = "linux"`: its whole numbers and constants (`cubic/linux.rs`),
-//!    which then hold instead of `c`, `beta` and differences 1 to 4. Likewise QUIC stacks (`cubic/stacks.rs`).
-//!
-//! Units: packets, seconds. Invariant: `cwnd` falls in reductions only. Tested here by the RFC's equations and tables, and by
-//! `tests/contract.rs`.
+//! Units: packets, seconds. Invariant: `cwnd` falls in reductions only.
 
 mod linux;
 mod stacks;
@@ -214,8 +201,6 @@ impl Epoch {
 }
 
 impl RenoBased for Cubic {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

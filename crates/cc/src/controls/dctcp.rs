@@ -1,14 +1,8 @@
 //! DCTCP: the window falls by half the share of packets that were marked.
 //!
-//! Reference: RFC 8257 §3.3 (alpha, reduction), §3.5 (losses), §4.2 (the gain).
+//! Reference, differences from it, tests: docs/models/cc-dctcp.md.
 //!
-//! Differences from the reference:
-//! 1. Shares are of packets, not of bytes, and an observation window is a round trip as the transport counts it.
-//! 2. Marks are known from the counter of accurate ECN (RFC 9768), not from RFC 8257's own use of ECN-Echo; with a peer that has
-//!    only RFC 3168's, alpha stays at 1 and a mark halves the window.
-//! 3. Growth is NewReno's, without any in the round of a reduction, as in Linux.
-//!
-//! Units: packets. Tested here by worked examples and by `tests/contract.rs`; over a marking link in the crate `sim`.
+//! Units: packets.
 
 use crate::parts::marks::MarkedShare;
 use crate::parts::reno::{Reno, RenoBased};
@@ -49,8 +43,6 @@ impl Dctcp {
 }
 
 impl RenoBased for Dctcp {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

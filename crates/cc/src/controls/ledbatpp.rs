@@ -1,18 +1,9 @@
 //! LEDBAT++: less than best effort. Keeps 60 ms in the queue at most, gives way to whoever fills it, and leaves the link now and then to
 //! see how short the path is.
 //!
-//! Reference: Balasubramanian, Ertugay, Havey, "LEDBAT++: Congestion Control for Background Traffic",
-//! draft-irtf-iccrg-ledbat-plus-plus, sections 4.1 to 4.4; base delays after RFC 6817 §3.4.2.
+//! Reference, differences from it, tests: docs/models/cc-ledbatpp.md.
 //!
-//! Differences from the reference:
-//! 1. The base delay is the smallest RTT of ten minutes in a sliding window, where RFC 6817 keeps the minima of ten minutes each.
-//! 2. The change of a round trip, `max(GAIN - W (delay / target - 1), -W / 2)`, is spread over its ACKs.
-//! 3. The time of a slowdown ends when the window is back at its threshold, or a loss has lowered both.
-//! 4. The threshold falls with the window: what the delay has taken is not given back by slow start.
-//! 5. While the application limits the sender, the window may fall and does not grow; slowdowns go on.
-//!
-//! Units: packets, seconds. Invariant: `cwnd >= 2` but for timeouts. Tested here by worked examples, and in `tests/comparisons.rs`
-//! against a fluid queue.
+//! Units: packets, seconds. Invariant: `cwnd >= 2` but for timeouts.
 
 use crate::parts::estimators::WindowedMin;
 use crate::parts::reno::{Reno, RenoBased};
@@ -168,8 +159,6 @@ impl LedbatPp {
 }
 
 impl RenoBased for LedbatPp {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

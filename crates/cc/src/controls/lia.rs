@@ -1,14 +1,8 @@
 //! LIA, linked increases: an MPTCP connection takes as much as its best path would alone, and moves away from congestion.
 //!
-//! Reference: RFC 6356 §3 and §4.
+//! Reference, differences from it, tests: docs/models/cc-coupled.md.
 //!
-//! Differences from the reference:
-//! 1. alpha is computed at every increase. RFC 6356 §4.1 suggests less often; Linux recomputes when a window
-//!    changes by a packet.
-//! 2. RTTs are smoothed ones (§3: "an estimate").
-//!
-//! Units: packets, with bytes where segment sizes differ between subflows. Tested here by the worked examples of the equations,
-//! and on a fluid model of two paths in `tests/comparisons.rs`.
+//! Units: packets, with bytes where segment sizes differ between subflows.
 
 use crate::kernel::{InKernel, Law, PHASES};
 use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Paths};
@@ -41,8 +35,6 @@ static LAW: Law = Law {
 struct Lia;
 
 impl Coupling for Lia {
-    const NAME: &'static str = ENTRY.name;
-
     /// §3: `min(alpha mss_i / cwnd_total, mss_i / cwnd_i)` bytes per byte acknowledged, here per packet.
     fn increase(&self, paths: &Paths) -> f64 {
         let (mut total, mut best, mut rate) = (0.0, 0.0_f64, 0.0);

@@ -1,15 +1,8 @@
 //! NewReno: the window of standard TCP.
 //!
-//! Reference: RFC 5681 §3.1 (slow start, congestion avoidance); RFC 6582 and RFC 6675 for when a reduction happens,
-//! which is the transport's part; RFC 3168 §6.1.2 and RFC 8511 for ECN.
+//! Reference, differences from it, tests: docs/models/cc-newreno.md.
 //!
-//! Differences from the reference:
-//! 1. Congestion avoidance counts acknowledged packets, `cwnd += acked / cwnd` (the recommended form of RFC 5681 §3.1;
-//!    RFC 3465): one packet per round trip with delayed ACKs, too.
-//! 2. The window may be fractional; the transport sends whole packets.
-//! 3. Reductions start from `min(FlightSize, cwnd)`; `reduce_from = "cwnd"` is Linux's `reno`. See `windows.rs`.
-//!
-//! Units: packets. Tested here by worked examples and by `tests/contract.rs`; against the square-root law in the crate `sim`.
+//! Units: packets.
 
 use crate::kernel::{self, InKernel};
 use crate::parts::reno::{Reno, RenoBased};
@@ -39,8 +32,6 @@ pub struct NewReno {
 }
 
 impl RenoBased for NewReno {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -1,15 +1,8 @@
 //! OLIA, opportunistic linked increases: Pareto-optimal LIA that also moves window towards the best paths that it uses least.
 //!
-//! Reference: draft-khalili-mptcp-congestion-control-05; Khalili et al., "MPTCP is not Pareto-optimal", CoNEXT 2012.
+//! Reference, differences from it, tests: docs/models/cc-coupled.md.
 //!
-//! Differences from the reference:
-//! 1. The best paths maximise `l / rtt^2`, as in the paper and in Linux: the square of the rate that TCP would get is
-//!    proportional to it. The draft's text has `l^2 / rtt`; parameter `best_path = "draft"`.
-//! 2. Windows are compared in whole packets, as Linux does: fractions would make every set of largest windows a set of one.
-//! 3. Windows count in packets; the draft's terms for subflows with different segment sizes are left out.
-//!
-//! Units: packets; l in bytes. The increase may be negative; the window never falls below 1. Tested here by worked examples,
-//! and on a fluid model of two paths in `tests/comparisons.rs`.
+//! Units: packets; l in bytes. The increase may be negative; the window never falls below 1.
 
 use crate::kernel::{InKernel, Law, PHASES};
 use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Path, Paths};
@@ -84,8 +77,6 @@ impl Olia {
 }
 
 impl Coupling for Olia {
-    const NAME: &'static str = ENTRY.name;
-
     /// `(w_r / rtt_r^2) / (sum w_p / rtt_p)^2 + alpha_r / w_r`.
     fn increase(&self, paths: &Paths) -> f64 {
         let own = paths.own();

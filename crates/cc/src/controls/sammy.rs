@@ -1,18 +1,8 @@
 //! Sammy's pacing: a bound on the pace by the best rate that the player can choose, looser with an empty buffer.
 //!
-//! Reference: Spang, Kunamalla, Teixeira, Huang, Armitage, Johari, McKeown, "Sammy: Smoothing Video Traffic to Be a Friendly Internet
-//! Neighbor", SIGCOMM 2023, with the factors of the authors' example at sammy.brucespang.com: 3 with an empty buffer, 1.5 with a
-//! full one, linear between.
+//! Reference, differences from it, tests: docs/models/cc-sammy.md.
 //!
-//! Differences from the reference:
-//! 1. The rule of the pace alone. The paper has an adaptation of its own, which is told the pace; here the player keeps its own, as
-//!    with the authors' example.
-//! 2. The window is CUBIC's. The paper leaves congestion control to the transport, in its experiments a NewReno.
-//! 3. The level is reckoned between reports, as Slack does it; the paper's player computes the pace for each segment.
-//! 4. A client that does not tell its buffer or its best rate is not paced.
-//!
-//! Units: packets; rates in bit/s of payload. Invariant: windows are CUBIC's to the last digit. Tested here by worked examples, by
-//! CUBIC itself on the same bottleneck, and by what that bottleneck counts under a pace.
+//! Units: packets; rates in bit/s of payload. Invariant: windows are CUBIC's to the last digit.
 
 use crate::controls::cubic::{self, Cubic};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
@@ -71,9 +61,6 @@ impl Sammy {
 }
 
 impl CongestionControl for Sammy {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cubic.cwnd()
     }

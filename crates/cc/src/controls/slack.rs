@@ -189,7 +189,6 @@ impl Slack {
         }
     }
 
-    /// What is told of a player, and its best rate.
     fn told(&self) -> Option<(Playout, Rate)> {
         self.playout.and_then(|playout| Some((playout, playout.top_rate()?)))
     }
@@ -319,9 +318,6 @@ fn late(view: &View) -> CongestionEvent {
 }
 
 impl CongestionControl for Slack {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.cubic.cwnd()
     }

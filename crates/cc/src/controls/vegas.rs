@@ -1,29 +1,8 @@
 //! Vegas as its authors ran it: keeps between alpha and beta packets in the queue.
 //!
-//! Reference: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13 (1995); the
-//! arithmetic is that of ns-2.35 `tcp/tcp-vegas.cc`, which later studies ran. Linux's variant is `vegas_linux.rs`.
-//!
-//! Differences from ns-2:
-//! 1. `cwnd` may grow when the transport says so ([`Ack::may_grow`]); ns-2 asks whether `cwnd` is at most 2 packets ahead of
-//!    the flight.
-//! 2. The flight in `expected` is FlightSize plus what this ACK delivered. ns-2 adds 1; with an ACK per packet, its
-//!    receiver's default, that is the same. What SACKs had delivered before is not counted again: the ACK that ends a recovery
-//!    moves SND.UNA over a window of it, which would look like as long a queue.
-//! 3. During recovery the transport leads the window from the old value to the new one; ns-2 inflates it by duplicate ACKs.
-//!    `ssthresh` is the new window until the recovery ends and 2 afterwards, when ns-2 deflates.
-//! 4. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1); ns-2 cuts it again, though from a window of 2 that is 2 anyway.
-//! 5. `base_rtt` starts from the first RTT sample; ns-2 starts from the absolute time of the first ACK.
-//! 6. ECN-Echo counts as a loss; ns-2 halves.
-//! 7. ns-2's receiver window of 20 packets bounds no one here.
-//! 8. A round without a clean RTT sample does not change the base RTT. In ns-2 its length does, however short: where retransmitted
-//!    packets are acknowledged one after the other, the base RTT falls to a millisecond or less and stays there, and Diff is
-//!    the window itself, so that the window ends between alpha and beta packets. `base_rtt = "ns2"` has it so.
-//! 9. The receiver may have held back the ACK of a lone packet (RFC 1122 §4.2.3.2); ns-2's default receiver holds none. In a round
-//!    with ACKs of two packets or more, those of one are not counted in the mean. Counted, 40 ms of the receiver look like a
-//!    queue: 3 packets at 50 and 90 ms are a Diff of 1, and on an empty link the window stays at 3 for ever.
+//! Reference, differences from it, tests: docs/models/cc-vegas.md.
 //!
 //! Units: packets; Diff in packets, rounded to the nearest whole one as in ns-2, equality with alpha or beta holds the window.
-//! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
 
 use playpath_units::{Duration, Time};
 
@@ -238,9 +217,6 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         self.windows.cwnd
     }

@@ -1,16 +1,8 @@
 //! Vegas as Linux has it: Brakmo's congestion avoidance over Linux's loss recovery.
 //!
-//! Reference: behaviour of `net/ipv4/tcp_vegas.c`; Brakmo and Peterson 1995. The authors' own rules are `vegas.rs`.
-//!
-//! Differences from Linux:
-//! 1. Rounds are the transport's ([`Ack::round_start`]).
-//! 2. The window is not rounded to whole packets; Diff and the target window are, downwards, as there.
-//! 3. RTT samples are not lengthened by 1 us (Linux avoids zero so).
-//! 4. Duplicate ACKs before a loss is certain (Linux's state Disorder) do not suspend Vegas.
-//! 5. Reductions start from `min(FlightSize, cwnd)` or, with `reduce_from = "cwnd"`, as there.
+//! Reference, differences from it, tests: docs/models/cc-vegas.md.
 //!
 //! Units: packets; Diff in packets. Linux's Diff is `cwnd (rtt - base) / base`: larger than Brakmo's by `rtt / base`.
-//! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
 
 use playpath_units::Duration;
 
@@ -85,8 +77,6 @@ impl VegasLinux {
 }
 
 impl RenoBased for VegasLinux {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

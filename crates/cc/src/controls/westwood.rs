@@ -1,16 +1,8 @@
 //! Westwood+: after a loss the window becomes what the measured bandwidth fills, not half.
 //!
-//! Reference: Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion
-//! control", ACM CCR 34 (2004); filter and constants as in Linux's `net/ipv4/tcp_westwood.c`.
+//! Reference, differences from it, tests: docs/models/cc-westwood.md.
 //!
-//! Differences from Linux:
-//! 1. `ssthresh = bandwidth * rtt_min` is set when a loss is detected, as in the paper. Linux recovers with Reno's half and sets
-//!    the window at the end of the recovery.
-//! 2. The bandwidth counts packets delivered by ACK or SACK. Linux infers them from duplicate ACKs, one each.
-//! 3. Before the first bandwidth sample a loss halves the window; Linux sets it to 2.
-//! 4. A loss never raises the window; Linux's can, if the estimate has risen.
-//!
-//! Units: packets, seconds; bandwidth in packets/s. Tested here by worked examples, and by `tests/contract.rs`.
+//! Units: packets, seconds; bandwidth in packets/s.
 
 use playpath_units::{Duration, Time};
 
@@ -90,8 +82,6 @@ impl Westwood {
 }
 
 impl RenoBased for Westwood {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

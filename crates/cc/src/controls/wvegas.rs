@@ -1,19 +1,8 @@
 //! wVegas, weighted Vegas: the subflows of a connection share one backlog, in proportion to their rates.
 //!
-//! Reference: Cao, Xu and Fu, "Delay-based congestion control for multipath TCP", ICNP 2012; behaviour of `mptcp_wvegas.c` of
-//! the out-of-tree MPTCP kernel.
+//! Reference, differences from it, tests: docs/models/cc-coupled.md.
 //!
-//! Differences from that implementation:
-//! 1. A sibling's rate is its `cwnd / srtt`; there each subflow keeps the rate of its last overload, and one that never was
-//!    overloaded does not count.
-//! 2. The queue is drained only if a queueing delay above zero was seen before. There, two rounds without any queue halve the
-//!    window: a real clock's noise hides that. `drain = false` leaves draining out.
-//! 3. With one usable subflow its weight is 1: Vegas with alpha = beta = `total_alpha`. A subflow without an RTT sample: Reno.
-//! 4. Rounds are the transport's, and reductions those of `windows.rs`.
-//! 5. Slow start is below `ssthresh`, not at it: at equality there congestion avoidance decides, as everywhere here.
-//!
-//! Units: packets; Diff in whole packets, rounded down. Tested here by worked examples, and by the fluid queue in
-//! `tests/comparisons.rs`.
+//! Units: packets; Diff in whole packets, rounded down.
 
 use playpath_units::Duration;
 
@@ -138,8 +127,6 @@ impl WeightedVegas {
 }
 
 impl RenoBased for WeightedVegas {
-    const NAME: &'static str = ENTRY.name;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -1,12 +1,7 @@
 //! What the coupled controls of MPTCP share: NewReno in all but the increase of congestion avoidance, which looks at the
 //! sibling subflows. LIA, OLIA and BALIA are [`Coupling`]s; wVegas has a file of its own.
 //!
-//! Reference: RFC 6356 §3 (slow start, fast retransmit, fast recovery and timeout are per subflow).
-//!
-//! Differences from the reference:
-//! 1. Sums run over subflows that are established and have an RTT sample. The own window is the controller's, the others' are
-//!    the [`Sibling`]s', which in recovery are `ssthresh` (as Linux's OLIA).
-//! 2. With fewer than two such subflows, or when the own one is not among them, the increase is NewReno's.
+//! Reference, differences from it, tests: docs/models/cc-coupled.md.
 //!
 //! Units: packets; bytes where subflows of different segment sizes meet (LIA). Tested in the files of the couplings.
 
@@ -30,8 +25,6 @@ pub const GROUP: Slot = Slot::new(
 pub const LAW_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
 
 pub trait Coupling: Send {
-    const NAME: &'static str;
-
     /// Packets that each acknowledged packet adds to the own window of `cwnd` packets; may be negative.
     fn increase(&self, paths: &Paths) -> f64;
 
@@ -107,8 +100,6 @@ impl<C: Coupling> Coupled<C> {
 }
 
 impl<C: Coupling> RenoBased for Coupled<C> {
-    const NAME: &'static str = C::NAME;
-
     fn reno(&self) -> &Reno {
         &self.reno
     }

@@ -39,7 +39,6 @@ impl Reno {
         self.windows.cwnd += acked / self.windows.cwnd;
     }
 
-    /// The window that a congestion event reduces.
     pub fn reducible(&self, event: &CongestionEvent) -> f64 {
         self.windows.reducible(self.reduce_from, event.flight_size)
     }
@@ -57,8 +56,6 @@ impl Reno {
 
 /// A control that is Reno but for what it overrides. The hooks are those of [`CongestionControl`].
 pub trait RenoBased: Send {
-    const NAME: &'static str;
-
     fn reno(&self) -> &Reno;
     fn reno_mut(&mut self) -> &mut Reno;
 
@@ -99,9 +96,6 @@ pub trait RenoBased: Send {
 }
 
 impl<C: RenoBased> CongestionControl for C {
-    fn name(&self) -> &'static str {
-        C::NAME
-    }
     fn cwnd(&self) -> f64 {
         self.reno().windows.cwnd
     }

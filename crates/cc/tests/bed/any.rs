@@ -16,9 +16,6 @@ impl Any {
 }
 
 impl CongestionControl for Any {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
     fn cwnd(&self) -> f64 {
         self.0.cwnd()
     }

@@ -49,6 +49,8 @@ static u32 variant(void)
 #define ON_RECOVERY_EXIT(retransmitted) ccp_on_recovery_exit(&law)
 #define ON_RTO(flight_size, is_first) ccp_on_rto(&law, flight_size, is_first)
 #define CWND_Q16() law.cwnd_q16
+#define SSTHRESH() ccp_ssthresh(&law)
+#define PACING() 0ULL
 
 #elif defined(PLAYPATH_LAW_COUPLED_H)
 

@@ -14,7 +14,7 @@ const FEWEST: u64 = 8;
 impl Connection<'_> {
     /// Send up to `left` packets of a transfer in whole rounds from `now` on: how many, and when it is then.
     pub(super) fn cruise(&mut self, now: f64, left: u64) -> Option<(u64, f64)> {
-        if left < FEWEST {
+        if left < FEWEST || !self.flow.is_full() {
             return None;
         }
         let (service, most) = self.link.steadily(self.flow.deployed.mss + self.flow.deployed.header)?;
@@ -50,16 +50,20 @@ impl Connection<'_> {
 }
 
 impl Flow<'_> {
-    /// All that is out leaves the link one behind the other, a round trip of it or more, and nothing is lost or paced.
-    fn is_steady(&self, service: f64) -> bool {
-        let (Some(first), Some(last)) = (self.out.front(), self.out.back()) else { return false };
-        let count = f64::from(self.out_packets);
+    /// The window is out, past slow start, and nothing is lost.
+    fn is_full(&self) -> bool {
         self.deployed.is_window_based()
             && !self.is_repairing()
             && self.recovery.is_none()
-            && self.pacing_rate().is_none_or(|rate| rate * service >= 8.0 * self.deployed.mss)
             && self.control.cwnd() >= self.control.ssthresh()
-            && count >= libm::floor(self.control.cwnd())
+            && f64::from(self.out_packets) >= libm::floor(self.control.cwnd())
+    }
+
+    /// All of it leaves the link one behind the other, a round trip of it or more, and nothing is paced.
+    fn is_steady(&self, service: f64) -> bool {
+        let (Some(first), Some(last)) = (self.out.front(), self.out.back()) else { return false };
+        let count = f64::from(self.out_packets);
+        self.pacing_rate().is_none_or(|rate| rate * service >= 8.0 * self.deployed.mss)
             && count * service >= self.rtt_s + 2.0 * service
             && last.acked_at - first.acked_at <= (count - 0.5) * service
     }
@@ -82,7 +86,6 @@ impl Flow<'_> {
         self.control.on_ack(&view, &ack);
     }
 
-    /// So many packets later all that is out is as it was.
     fn pass(&mut self, packets: u64, seconds: f64) {
         self.sent += packets;
         self.delivered += packets;

@@ -258,6 +258,9 @@ impl<'a> Flow<'a> {
     pub fn keep_busy(&mut self, until: f64, fifo: &mut Fifo) {
         let (payload_bytes, wire_bytes) = (self.deployed.mss, self.deployed.mss + self.deployed.header);
         let mut now = self.last_sent_at.unwrap_or(0.0);
+        if now > until {
+            return;
+        }
         self.begin(now);
         loop {
             while self.may_send(now) {

@@ -42,6 +42,7 @@ impl<'a> Link<'a> {
         let fifo = Fifo {
             bytes_per_s: bits_per_s / 8.0,
             course: None,
+            piece: 0,
             lag: 0.0,
             free_at: 0.0,
             limit: None,
@@ -153,6 +154,8 @@ pub(super) struct Fifo<'a> {
     /// Bytes on the wire per second; on a course the greatest.
     bytes_per_s: f64,
     pub(super) course: Option<&'a [(f64, f64)]>,
+    /// Of the course, where the packet before began: the next begins there or little later.
+    piece: usize,
     /// What the clock is ahead of the course's.
     pub(super) lag: f64,
     pub(super) free_at: f64,
@@ -174,7 +177,10 @@ impl Fifo<'_> {
         let start = self.free_at.max(now);
         self.free_at = match self.course {
             None => start + bytes / self.bytes_per_s,
-            Some(course) => served(course, start - self.lag, bytes) + self.lag,
+            Some(course) => {
+                self.piece = piece_at(course, self.piece, start - self.lag);
+                served(&course[self.piece..], start - self.lag, bytes) + self.lag
+            }
         };
         if self.limit.is_some() {
             self.leaving.push_back(self.free_at);
@@ -183,10 +189,20 @@ impl Fifo<'_> {
     }
 }
 
-/// When `bytes` are through from `start` on.
+/// The piece of a course that a moment is in, looked for from another one on.
+fn piece_at(course: &[(f64, f64)], mut piece: usize, at: f64) -> usize {
+    while course.get(piece + 1).is_some_and(|next| next.0 <= at) {
+        piece += 1;
+    }
+    while piece > 0 && course[piece].0 > at {
+        piece -= 1;
+    }
+    piece
+}
+
+/// When `bytes` are through from `start` on, which is in the first piece of the course.
 fn served(course: &[(f64, f64)], start: f64, bytes: f64) -> f64 {
-    let mut index = course.partition_point(|c| c.0 <= start).saturating_sub(1);
-    let (mut at, mut left) = (start, bytes);
+    let (mut index, mut at, mut left) = (0, start, bytes);
     loop {
         let rate = course[index].1 / 8.0;
         let until = course.get(index + 1).map_or(f64::INFINITY, |next| next.0);

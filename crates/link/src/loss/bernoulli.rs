@@ -1,14 +1,9 @@
 //! Independent loss: every packet is lost with the same probability, whatever its size and its neighbours.
 //!
-//! Reference: netem `loss random P` (tc-netem(8)); ns-2 `ErrorModel` with `unit_ pkt`.
-//!
-//! Differences from the reference
-//! 1. Drawn from 53 random bits; netem uses 32. So rates under 2^-32 exist.
-//! 2. No correlation parameter: netem's yields another mean than the one that is set. Bursts are the Gilbert–Elliott model's.
+//! Differences from the reference, tests: docs/models/loss-models.md.
 //!
 //! Unit: probability per packet. Invariant: exactly one draw per packet, so that two links that differ only in the
 //! probability lose nested sets of packets.
-//! Tested: mean rate within 5 standard errors, no correlation between neighbours, nested sets.
 
 use super::LossProcess;
 use crate::registry::About;

@@ -1,19 +1,16 @@
 //! Bursts by the clock: the two-state chain of Gilbert and Elliott in continuous time. Bad periods come at a rate and last a time, whoever
 //! sends how much; a sender that waits for its timer finds the burst over.
 //!
+//! Differences from the reference, tests: docs/models/loss-models.md.
+//!
 //! Reference: Gilbert and Elliott as in `gilbert_elliott`; the continuous-time chain as in S. M. Ross, "Introduction to Probability Models",
 //! §6.4: exponential stays with means 1/λ and 1/μ, the share of time in bad is λ / (λ + μ).
 //! Here 1/μ = `duration` and 1/λ = `every` − `duration`, so bad periods begin at the rate 1 / `every`.
 //!
 //! Mean loss of packets that come at times of their own = b × loss_in_bad + (1 − b) × loss_in_good, b = duration / every.
 //!
-//! Differences from the reference
-//! 1. The run begins in the long-run mixture, not in the good state: the first second is like any other.
-//! 2. A stay is rounded up to a nanosecond; the least mean stay is 100 µs, so that a silence of minutes costs no time to pass.
-//!
 //! Invariants: the stays come from a stream of their own and depend on no packet, so senders that are compared meet the same bad periods;
 //! one draw per packet for its loss, whatever the state.
-//! Tested: share of time and of packets, mean duration and rate of bad periods, no difference between a packet each 0.1 ms and one each 7 s.
 
 use super::LossProcess;
 use crate::error::LinkError;

@@ -1,18 +1,14 @@
 //! Gilbert–Elliott: a two-state chain, good and bad, with a loss probability in each state.
 //!
+//! Differences from the reference, tests: docs/models/loss-models.md.
+//!
 //! Reference: E. N. Gilbert, "Capacity of a burst-noise channel", BSTJ 39 (1960); E. O. Elliott, BSTJ 42 (1963);
 //! netem `loss gemodel p r 1-h 1-k` (net/sched/sch_netem.c). Names: p = good to bad, r = bad to good,
 //! 1-k = loss in good, 1-h = loss in bad.
 //!
 //! Mean loss = (p × loss_in_bad + r × loss_in_good) / (p + r). A run of bad packets has mean length 1/r, a run of good ones 1/p.
 //!
-//! Differences from the reference
-//! 1. As netem: the transition is drawn first, the loss by the state *before* the transition. (Kernels before about 3.14
-//!    fell through from the good branch into the bad one; that is a fault and not reproduced.)
-//! 2. Both draws are made for every packet, also where one of them is certain, so that streams stay aligned.
-//!
 //! Invariants: the chain starts in the good state; it moves once per packet, not per unit of time.
-//! Tested: mean loss, mean lengths of bursts and of gaps, against the formulas above.
 
 use super::LossProcess;
 use crate::registry::About;

@@ -1,11 +1,12 @@
 //! Trace-driven loss: a recorded sequence says which packets are lost; it wraps at its end.
 //!
+//! Differences from the reference, tests: docs/models/loss-models.md.
+//!
 //! Reference: ns-2 `ErrorModel/List`; the 0/1 loss traces of multicast and WLAN measurements.
 //! Text forms: "0/1" (one digit per packet, 1 = lost, white space ignored, `#` starts a comment) and "indices" (one packet
 //! number per line, counted from 0, with the length of the sequence first: `length 1000`).
 //!
-//! Differences from the reference: ns-2's list does not wrap; ours does.
-//! Invariants: never empty. Tested: both forms, wrapping, errors with line numbers.
+//! Invariants: never empty.
 
 use super::LossProcess;
 use crate::registry::About;

@@ -1,15 +1,6 @@
 //! CoDel: drop from the head when every packet of the last interval waited longer than the target.
 //!
-//! Reference: RFC 8289 (K. Nichols, V. Jacobson et al., 2018), section 5 for the rules.
-//!
-//! Differences from the reference
-//! 1. Sojourn times are logical: the end of a packet's wait is the moment the server became free.
-//! 2. ECN (RFC 8289 leaves it open): where a packet would be dropped, an ECN-capable one is marked and sent, and the
-//!    state moves on as if it had been dropped, as in Linux `codel.h`.
-//! 3. interval / sqrt(count) is computed, not approximated by Newton steps in fixed point as in Linux.
-//! 4. `ce_threshold` is Linux's, beside the control law; RFC 8289 has none.
-//! 5. `drop_next` is checked with "now ≥ drop_next" and the "16 intervals" rule of RFC 8289, 5.5 decides whether an old
-//!    count is resumed, as written there.
+//! Reference, differences from it, tests: docs/models/queue-codel.md.
 //!
 //! Units: ns. Invariants: a packet never waits in vain when the queue holds at most one full-sized packet; the order is kept.
 //! Tested: hand-worked drop times, the square-root spacing, sojourn envelope under overload.

@@ -1,16 +1,8 @@
 //! Drop-tail: first in, first out; a packet that does not fit is dropped on arrival.
 //!
-//! Reference: ns-2 `DropTail`, Linux `pfifo` and `bfifo`.
-//!
-//! Differences from the reference
-//! 1. The packet on the wire does not count, as in Linux. ns-2 also takes it off the queue first, but its limit of n holds n - 1
-//!    packets (`length + 1 >= limit` drops); ours holds n.
-//! 2. The limit may be given in packets, bytes, time (bytes that drain in that time) or bandwidth-delay products.
-//!    A time is converted once, at the link's rate or a trace's mean rate; it is not the current sojourn time.
-//! 3. A packet that finds the server idle is sent at once whatever the limit: with a limit of 0 the link is a pure loss system.
+//! Rules, reference, differences from it, tests: docs/models/queue-droptail.md.
 //!
 //! Units: packets and bytes. Invariant: never above the limit.
-//! Tested: exact fill for each kind of limit, order, conservation, M/D/1/K loss.
 
 use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;

@@ -1,21 +1,11 @@
 //! DualPI2: a low-latency queue beside a classic one, coupled so that flows of both kinds get the same rate.
 //!
-//! Reference: RFC 9332 (K. De Schepper, B. Briscoe, G. White, 2023), section 2.4 and appendix A; Linux `sch_dualpi2`
-//! (since 6.17) for the defaults and wherever the RFC leaves a choice.
+//! Reference, differences from it, tests: docs/models/queue-dualpi2.md.
 //!
 //! Packets with ECT(1) or CE go to the low-latency queue (RFC 9331, 5.1), all others to the classic one. Every update interval
 //! p' ← p' + alpha (d − target) + beta (d − d_last), d the longer of the two queues' delays. Classic packets are dropped, or
 //! marked with ECT(0), with p_C = p'²; low-latency ones are marked with p_CL = k p' and wherever they waited longer than the
 //! step. So p_C = (p_CL / k)² (RFC 9332, 2.1), which is how the rates of TCP and of a scalable control compare.
-//!
-//! Differences from Linux, and from RFC 9332 where Linux differs from it
-//! 1. The timer is logical: updates that fell due are made before a packet leaves, each with the state of its time. It is at rest
-//!    while nothing waits and nothing would change.
-//! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
-//! 3. A packet is what the link carries: there is no GSO to split, and no limit of memory beside `limit`.
-//! 4. Drops are on dequeue only; no step in packets, no filters, no mask but ECT(1).
-//! 5. As in Linux the low-latency queue has a step, where RFC 9332 has a ramp, and the step marks beside p_CL.
-//! 6. As in Linux the scheduler is a weighted credit, where RFC 9332 also describes a time-shifted FIFO.
 //!
 //! Units: delays in s, alpha and beta in 1/s. Invariants: 0 ≤ p' ≤ 1; order within a queue; the low-latency queue goes first
 //! unless the classic one has credit. Tested: hand-worked updates, the coupling law, the delay of each queue, classic protection,

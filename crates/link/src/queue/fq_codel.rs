@@ -1,13 +1,6 @@
 //! FQ-CoDel: flows share the link by deficit round robin, new flows first, each with its own CoDel.
 //!
-//! Reference: RFC 8290 (T. Høiland-Jørgensen et al., 2018), section 4; the control law is RFC 8289's.
-//!
-//! Differences from the reference
-//! 1. Flows are sorted by [`Packet::flow_hash`] mixed with a seeded salt; RFC 8290 hashes the five-tuple with a random salt.
-//!    Two flows may share a queue, as there.
-//! 2. A queue gets new credit when its deficit is zero or less ("has already dequeued at least a quantum"), as Linux does.
-//! 3. On overflow, packets go from the head of the queue with most bytes until half of its bytes or `drop_batch` packets are gone
-//!    (section 4.1 and Linux). Linux also raises that flow's CoDel count then; RFC 8290 does not say so, and it is not done here.
+//! Reference, differences from it, tests: docs/models/queue-fq-codel.md.
 //!
 //! Units: bytes for quantum and deficit. Invariants: the order within a flow is kept; a flow is in at most one list.
 //! Tested: byte-fair shares with unequal packet sizes, priority of a sparse flow, drop from the fattest, conservation.

@@ -1,14 +1,6 @@
 //! PIE: drop on arrival with a probability that a proportional-integral controller steers by the queueing delay.
 //!
-//! Reference: RFC 8033 (R. Pan et al., 2017), sections 4 and 5.
-//!
-//! Differences from the reference
-//! 1. Delay by timestamps (sojourn time of the packet sent last, zero once the queue is empty) as in Linux since 5.5;
-//!    the departure-rate estimate of section 5.2 is a setting.
-//! 2. The 15 ms timer is logical: updates that fell due since the last event are made before it, each with the state of its
-//!    time. Nothing happens to the queue in between, so this equals a timer.
-//! 3. In an update the burst allowance is reduced first and then, if congestion is over, reset to its maximum.
-//! 4. Cap on the step (section 5.5) is always on; de-randomization (5.4) is a setting; switching PIE off at low load is not modelled.
+//! Reference, differences from it, tests: docs/models/queue-pie.md.
 //!
 //! Units: delays in s, alpha and beta in 1/s. Invariants: 0 ≤ drop probability ≤ 1; one draw per packet that may be dropped.
 //! Tested: hand-worked updates, burst allowance, standing delay near the target under overload.

@@ -1,20 +1,11 @@
 //! RED: drop early with a probability that follows the average queue.
 //!
-//! Reference: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1 (1993);
-//! ns-2.35 `queue/red.cc` and `ns-default.tcl` for the modes and the automatic parameters; S. Floyd, R. Gummadi,
-//! S. Shenker, "Adaptive RED" (2001) for adaptive mode; RFC 7567 and RFC 7141 for the choice of units today.
+//! Reference, differences from it, tests: docs/models/queue-red.md.
 //!
 //! avg ← (1 − w) avg + w q on each arrival; after an idle time as if ptc × idle small packets had met an empty queue.
 //! p_b = max_p (avg − min) / (max − min) between the thresholds; gentle: from max_p at max to 1 at 2 max.
 //! With c packets (or bytes / mean size) since the last drop: wait mode p_a = 0 while c p_b < 1, p_b / (2 − c p_b) while
 //! < 2, then 1; otherwise (Floyd 1993) p_a = p_b / (1 − c p_b).
-//!
-//! Differences from ns-2
-//! 1. `mean_packet_bytes` is 1000 by default, not 500: with 500, ns-2's limit of 50 packets means 25 kB.
-//! 2. In adaptive mode the gentle slope follows the present max_p; ns-2 keeps the slope of the first one.
-//! 3. On a trace the packet time constant ptc uses the mean rate; ns-2 has constant rates only.
-//! 4. ECN: a packet is marked wherever it would be dropped at random; at averages that force a drop it is dropped
-//!    (RFC 3168, 7). ns-2's `mark_p_` is not modelled. Nor are `cautious_`, Feng's adaptive mode, drop-front and drop-random.
 //!
 //! Units: the queue in bytes or packets, by `queue_unit`; thresholds in packets of the mean size. Invariant: one draw per packet
 //! that may be dropped at random. Tested: worked numbers of the equations and of ns-2's automatic values, uniform spacing

@@ -58,7 +58,6 @@ impl OpportunityServer {
         self.trace.bytes_until(now) as f64
     }
 
-    /// Open the next opportunity; its time.
     fn take_next(&mut self) -> Time {
         let (offset, bytes) = self.trace.opportunities()[self.index];
         let at = self.trace.period() * self.lap + offset;

@@ -20,7 +20,6 @@ impl TraceFormat {
     pub const ALL: [TraceFormat; 4] =
         [TraceFormat::Mahimahi, TraceFormat::Pensieve, TraceFormat::Sabre, TraceFormat::Csv];
 
-    /// Name, as typed.
     pub fn name(self) -> &'static str {
         match self {
             TraceFormat::Mahimahi => "mahimahi",

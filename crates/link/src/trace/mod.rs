@@ -30,7 +30,6 @@ pub enum Trace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceSummary {
     pub period: Duration,
-    /// Mean rate.
     pub mean: Rate,
     /// Lowest rate of any bin.
     pub min: Rate,

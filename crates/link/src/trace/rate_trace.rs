@@ -82,7 +82,6 @@ impl RateTrace {
         let all = || self.latencies.iter().map(|step| step.1);
         all().min().zip(all().max())
     }
-    /// Mean over time.
     pub fn mean_rate(&self) -> Rate {
         Rate::from_bits_per_sec_f64(self.bits_until(Time::ZERO + self.period) / self.period.as_secs_f64())
     }

@@ -132,8 +132,8 @@ fn over_two_paths_ours_and_noq_agree_in_some_cells() {
     assert!(agree_over_two_paths(&cells[2..], |_| Config::default().pacing) == 0);
 }
 
-/// Goodput within 5 % in all. Of what overflows a queue of 2 BDP without random loss, ours loses 10 % more at 20 ms, as beside quinn, and at
-/// 150 ms 2.7 packets a path in five minutes in place of 2.
+/// Goodput within 5 % in all. Of what overflows a queue of 2 BDP without random loss, ours loses more at 20 ms, as beside quinn, which is
+/// chance ([`what_overflows_is_a_matter_of_phase`]), and at 150 ms 2 packets a path in five minutes where noq loses 1 and 2.
 #[test]
 #[ignore = "all 24 cells: minutes in release"]
 fn over_two_paths_ours_and_noq_agree() {
@@ -142,13 +142,43 @@ fn over_two_paths_ours_and_noq_agree() {
 }
 
 /// The same with noq's CUBIC, goodput within 2 % in all. Two cells more cannot be compared: at 150 ms with 2 BDP of queue and at most 0.1 %
-/// of loss noq stands still, nothing being due at either end; why was not found. Without loss ours gets 18.9 Mbit/s of each path there.
+/// of loss [`noq_s_receiver_gives_up_over_a_thousand_gaps`]. Without loss ours gets 18.9 Mbit/s of each path there.
 #[test]
 #[ignore = "22 cells: minutes in release"]
 fn over_two_paths_ours_and_noq_agree_with_cubic() {
     let mut cells = cells("cubic", &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]);
     cells.retain(|cell| cell.rtt < Duration::from_millis(150) || cell.queue < 2.0 || cell.loss > 0.001);
     assert_eq!(agree_over_two_paths(&cells, noq_s_pacer), 22);
+}
+
+/// noq 1.4.0, `connection/assembler.rs`, `MAX_CHUNKS`: a stream with more than 1024 pieces out of order ends the connection, as RFC 9000
+/// (§21.7) lets a receiver limit what it keeps. Slow start overshoots by half of what two paths of 3 BDP hold, and CUBIC, which keeps 0.7 of
+/// its windows, goes on with new data meanwhile; under NewReno a queue of 3 BDP ends no connection.
+#[test]
+#[should_panic(expected = "too many gaps in stream buffer")]
+fn noq_s_receiver_gives_up_over_a_thousand_gaps() {
+    let cell = Cell { control: "cubic", rtt: Duration::from_millis(150), loss: 0.0, queue: 2.0 };
+    play_over(Noq::with(cubic(), 0, 2), &[cell; 2], 0, Duration::from_secs(12));
+}
+
+/// Without random loss one run is one phase: whether one packet or two overflow the queue each time hangs on the ACK with which the window
+/// grows. Over eight round trips from 19 to 21 ms quinn loses 90.4 packets after the start and ours 92.4, noq 92.7 a path and ours 95.5.
+#[test]
+#[ignore = "a minute in release"]
+fn what_overflows_is_a_matter_of_phase() {
+    let over = |run: &dyn Fn(&Cell) -> Vec<Outcome>| {
+        let cells = (0..8).map(|step| Cell { rtt: Duration::from_micros(19_100 + 250 * step), ..cell("newreno") });
+        let cells = cells.map(|cell| Cell { loss: 0.0, queue: 2.0, ..cell });
+        Outcome::mean(cells.flat_map(|cell| run(&cell))).lost_later
+    };
+    let length = Duration::from_secs(155);
+    let quinn = over(&|cell| vec![play(Quinn::new(cell, 0), cell, 0, length)]);
+    let beside_quinn = over(&|cell| vec![play(Ours::new(law), cell, 0, length)]);
+    let noq = over(&|cell| play_over(Noq::new(0, 2), &[*cell; 2], 0, length));
+    let beside_noq = over(&|cell| play_over(Ours::over(law, 2, noq_s_pacer(cell.rtt)), &[*cell; 2], 0, length));
+    println!("quinn {quinn} ours {beside_quinn}, noq {noq} ours {beside_noq}");
+    let is_close = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs() < 0.05;
+    assert!(is_close(beside_quinn, quinn) && is_close(beside_noq, noq));
 }
 
 /// Beside a path of 60 ms one of 120 is acknowledged over the first: it carries in noq what one of 60 + 30 = 90 ms carries in ours, which

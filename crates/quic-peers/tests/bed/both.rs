@@ -15,6 +15,7 @@ macro_rules! ends {
             stream: Option<StreamId>,
             delivered: u64,
             data: Vec<u8>,
+            ended: Option<String>,
         }
 
         /// Each path is a network with two hosts.
@@ -110,7 +111,11 @@ macro_rules! ends {
                 let at = self.at(now);
                 if let Some((_, connection)) = &mut self.ends[0].connection {
                     open_paths(connection, at);
-                    while connection.poll().is_some() {}
+                    while let Some(event) = connection.poll() {
+                        if let $proto::Event::ConnectionLost { reason } = event {
+                            self.ended = Some(reason.to_string());
+                        }
+                    }
                     self.stream = self.stream.or_else(|| connection.streams().open(Dir::Bi));
                     if let Some(id) = self.stream {
                         while connection.send_stream(id).write(&self.data).is_ok() {}
@@ -133,6 +138,9 @@ macro_rules! ends {
             }
             fn delivered(&self) -> u64 {
                 self.delivered
+            }
+            fn ended(&self) -> Option<&str> {
+                self.ended.as_deref()
             }
             fn lost(&mut self, path: usize) -> u64 {
                 self.ends[0].connection.as_mut().map_or(0, |(_, connection)| lost(connection, path))

@@ -10,6 +10,7 @@ const MTU: u64 = DATAGRAM as u64;
 const LEAST: u64 = 2 * MTU;
 
 /// Window and threshold in bytes.
+#[derive(Clone, Copy)]
 struct Windows {
     window: u64,
     ssthresh: u64,
@@ -27,31 +28,24 @@ impl Windows {
     }
 }
 
-/// A packet more when a whole window was acknowledged (RFC 3465): the window stands still meanwhile.
+/// A packet more when a whole window was acknowledged (RFC 3465): the window stands still meanwhile. What the ACK acknowledges that reveals a
+/// loss is counted before the window is reduced, as quinn and noq do it (`on_ack_received`); by RFC 9002 (A.7) losses come first, and so does
+/// our endpoint tell them.
 pub struct Reno {
     windows: Windows,
     acked: u64,
+    /// As they were before the last reduction.
+    before: Option<Windows>,
 }
 
 impl Reno {
     pub fn new() -> Reno {
-        Reno { windows: Windows::new(), acked: 0 }
+        Reno { windows: Windows::new(), acked: 0, before: None }
     }
-}
 
-impl CongestionControl for Reno {
-    fn name(&self) -> &'static str {
-        "quinn-newreno"
-    }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd()
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.threshold()
-    }
-    fn on_ack(&mut self, _view: &View, event: &Ack) {
+    fn grow(&mut self, event: &Ack) {
         let windows = &mut self.windows;
-        for _ in 0..if event.may_grow { event.acked } else { 0 } {
+        for _ in 0..event.acked {
             let bytes = u64::from(event.acked_bytes / event.acked);
             if windows.window < windows.ssthresh {
                 windows.window += bytes;
@@ -65,11 +59,36 @@ impl CongestionControl for Reno {
             }
         }
     }
-    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {
+    fn reduce(&mut self) {
         self.windows.window = (self.windows.window / 2).max(LEAST);
         self.windows.ssthresh = self.windows.window;
     }
+}
+
+impl CongestionControl for Reno {
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.threshold()
+    }
+    fn on_ack(&mut self, _view: &View, event: &Ack) {
+        match self.before.take() {
+            Some(before) if event.newly_lost > 0 => {
+                self.windows = before;
+                self.grow(event);
+                self.reduce();
+            }
+            _ if event.may_grow => self.grow(event),
+            _ => {}
+        }
+    }
+    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {
+        self.before = Some(self.windows);
+        self.reduce();
+    }
     fn on_rto(&mut self, _view: &View, _event: &Rto) {
+        self.before = None;
         self.windows.window = LEAST;
     }
     fn on_undo(&mut self, _view: &View, _event: &Undo) {}

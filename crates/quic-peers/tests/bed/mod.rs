@@ -63,6 +63,10 @@ pub trait Ends {
     fn pump(&mut self, now: Time);
     fn delivered(&self) -> u64;
     fn lost(&mut self, path: usize) -> u64;
+    /// Why the sender's connection is over, if it is.
+    fn ended(&self) -> Option<&str> {
+        None
+    }
 }
 
 struct Wire<D> {
@@ -150,7 +154,7 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
         }
         let arrives = |wires: &Wires<_>| wires.up.next().min(wires.down.next());
         let next = paths.iter().map(arrives).min().unwrap_or(Time::MAX).min(ends.timeout());
-        assert!(next < Time::MAX, "nothing will happen");
+        assert!(next < Time::MAX, "nothing will happen: {:?}", ends.ended());
         now = next.max(now);
         if now > warm && start.is_none() {
             let lost: Vec<_> = (0..cells.len()).map(|path| ends.lost(path)).collect();

@@ -92,6 +92,6 @@ impl Quinn {
         let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![] };
         first.connection = Some(first.endpoint.connect(zero, client, address(0, false), "host").unwrap());
         let second = End { endpoint: endpoint(false), connection: None, extra: vec![] };
-        Quinn { zero, ends: [first, second], stream: None, delivered: 0, data: vec![0; 1 << 16] }
+        Quinn { zero, ends: [first, second], stream: None, delivered: 0, data: vec![0; 1 << 16], ended: None }
     }
 }

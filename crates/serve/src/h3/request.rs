@@ -37,7 +37,6 @@ pub struct Request {
 /// What some input came to.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Nothing yet.
     Nothing,
     Answer(Box<Answer>),
     /// The request is none; its stream is to be reset.

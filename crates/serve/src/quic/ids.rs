@@ -25,7 +25,6 @@ pub struct Ids {
     /// Retired one by one, and all below this.
     retired: BTreeSet<u64>,
     retired_below: u64,
-    /// Which is for which address, and the one at hand.
     of_address: BTreeMap<u16, u64>,
     at_hand: u64,
     has_none: bool,

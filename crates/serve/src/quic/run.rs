@@ -4,7 +4,6 @@
 use crate::options::Arguments;
 use crate::quic::server::Server;
 use crate::quic::session::Envelope;
-use crate::record::Recorder;
 use crate::run::{Clock, Logs, Serves, announce, create, drive, write_record};
 use crate::secrets::Random;
 use crate::store::Store;
@@ -58,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.app_parameters().into_iter().for_each(|parameters| server.tell(parameters));
     arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
     if arguments.record.is_some() {
-        server.record(Recorder::new(arguments.sample), address);
+        server.record(arguments.sample, address);
     }
     if let Some(folder) = &arguments.qlog {
         server.log_connections(logs_in(folder)?);

@@ -125,9 +125,9 @@ impl Server {
         self.qlogs = Some(make);
     }
 
-    /// Keep what [`Recorder`] does; `local` stands for this end.
-    pub fn record(&mut self, recorder: Recorder, local: SocketAddr) {
-        self.recorder = Some((recorder, local));
+    /// Keep what [`Recorder`] does, so often; `local` stands for this end.
+    pub fn record(&mut self, interval: Duration, local: SocketAddr) {
+        self.recorder = Some((Recorder::new(interval, self.settings.sender.cc.name()), local));
     }
 
     pub fn take_record(&mut self, now: Time) -> Option<Recorder> {

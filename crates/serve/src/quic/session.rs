@@ -17,7 +17,7 @@ use playpath_transport::codec::quic::{self as codec, Data, Header, OfClient, OfS
 use playpath_transport::mptcp::scheduler::Scheduler;
 use playpath_transport::quic::Connection;
 use playpath_transport::quic::config::Config;
-use playpath_transport::quic::packet::{Datagram, Frame, FrameList, Kind, Packet, Space};
+use playpath_transport::quic::packet::{Datagram, Frame, Kind, Packet, Space};
 use playpath_transport::quic::qlog::Qlog;
 use playpath_transport::quic::receiving::Arrival;
 use playpath_units::Time;
@@ -265,15 +265,8 @@ impl Session {
         // ACK is of the first path (§4.1); those of others than the packet's follow by themselves.
         let mut acks: Vec<_> = opened.path_acks.iter().copied().chain(opened.ack.map(|ack| (0, ack))).collect();
         let own = acks.iter().position(|(of, _)| *of == path_id).map(|index| acks.swap_remove(index).1);
-        let record = Packet {
-            kind,
-            number: clear.number,
-            ack: own,
-            frames: FrameList::default(),
-            padding: 0,
-            bytes: packet.len() as u32,
-            parameters: None,
-        };
+        let record =
+            Packet { kind, number: clear.number, bytes: packet.len() as u32, ..Packet::default() }.with_ack(own);
         self.qlog.iter_mut().for_each(|log| log.received(now, path_id, &record, &opened.frames));
         self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
         acks.iter().for_each(|(of, ack)| self.endpoint.handle_path_ack(now, *of, ack));

@@ -49,6 +49,17 @@ pub struct VideoSession {
     is_cut: bool,
 }
 
+/// What reading brought.
+#[derive(Clone, Copy, Default)]
+struct Read {
+    /// Body bytes, or the end of a response.
+    has_progress: bool,
+    /// The player may want something else than before, or be due at another time.
+    has_news: bool,
+    /// Bytes that it did not want yet.
+    has_left: bool,
+}
+
 /// [`Network::write`] or [`Network::write_on_notice`].
 type Write = fn(&mut Network, FlowId, End, u64) -> u64;
 
@@ -236,7 +247,8 @@ impl VideoSession {
             (End::Client, What::Closed) if self.may_break => self.reconnect(net, index),
             (End::Client, What::Closed) => self.connections[index].is_open = false,
             (End::Client, What::Readable) => {
-                if !self.read_all(net) {
+                let read = self.read_all(net);
+                if !read.has_progress || (!read.has_news && !read.has_left && net.now < self.next_write) {
                     return;
                 }
                 match self.player.poll_action() {
@@ -308,7 +320,7 @@ impl VideoSession {
             while let Some(action) = self.player.poll_action() {
                 self.act(net, action);
             }
-            if !self.read_all(net) {
+            if !self.read_all(net).has_progress {
                 break;
             }
         }
@@ -461,33 +473,37 @@ impl VideoSession {
         http.serve(&mut port);
     }
 
-    /// Reads what the player wants from every connection; `true` if it got body bytes or a response became complete.
-    fn read_all(&mut self, net: &mut Network) -> bool {
-        let mut has_progress = false;
-        for index in 0..self.connections.len() {
-            if !self.connections[index].has_unread(net) {
+    /// Reads what the player wants from every connection.
+    fn read_all(&mut self, net: &mut Network) -> Read {
+        let mut read = Read::default();
+        for (index, connection) in self.connections.iter_mut().enumerate() {
+            if !connection.has_unread(net) {
                 continue;
             }
-            let HttpConnection { flow, http, socket, asked, .. } = &mut self.connections[index];
+            let HttpConnection { flow, http, socket, asked, .. } = connection;
             let (now, player) = (net.now, &mut self.player);
             let limit = player.read_limit(now, ConnectionId(index as u32));
             let take = |id, came| match came {
-                Received::ServerData(told) => player.handle_server_data(now, id, &told),
+                Received::ServerData(told) => {
+                    read.has_news = true;
+                    player.handle_server_data(now, id, &told);
+                }
                 Received::Body(body) => {
                     note_body(asked, id, body);
-                    player.handle_body(now, id, body);
+                    read.has_news |= player.handle_body(now, id, body);
                 }
             };
             let lowat = self.sender.notsent_lowat;
-            has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
+            read.has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
+            let waiting = net.flows[*flow as usize].end(End::Client).readable();
+            read.has_left |= waiting > 0;
             if let Some(unread) = http.unread() {
-                let waiting = net.flows[*flow as usize].end(End::Client).readable();
                 let player = &self.player;
                 let (takes, holds) = (|| player.app_parameters(now).playout_buffer_bytes, || player.buffer_bytes(now));
                 socket.note(waiting, unread, takes, holds);
             }
         }
-        has_progress
+        read
     }
 
     /// What the congestion control learns of the video from the scenario, at the start.

@@ -103,7 +103,6 @@ pub struct Flow {
     pub read_bytes: u64,
     /// Wire bytes of packets that arrived at the client.
     pub arrived_wire_bytes: u64,
-    /// Packets with data that arrived at the client.
     pub arrived_data_packets: u64,
     /// What arrived over each path; empty over one.
     pub paths: Vec<PathCount>,

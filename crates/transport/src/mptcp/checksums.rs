@@ -30,7 +30,6 @@ const FAIL_AGAIN: Duration = Duration::from_millis(200);
 /// Where a connection stands that has met a wrong checksum on its only subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It has not.
     #[default]
     None,
     /// MP_FAIL was sent so often, and is sent again then.

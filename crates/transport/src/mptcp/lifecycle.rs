@@ -109,11 +109,9 @@ impl MptcpConnection {
     /// Data came, in order of its subflow or not: the window follows.
     #[inline(always)]
     pub(super) fn tune_window(&mut self, now: Time, path: usize) {
-        if self.receiver.is_tuned()
-            && let Some(tcp) = &self.subflows[path].tcp
-        {
-            let (rtt, is_one_silent) = (self.subflows.receiver_rtt(), self.subflows.is_one_silent());
-            self.receiver.tune(now, tcp.receive_threshold(), rtt, is_one_silent);
+        if let Some(tcp) = &self.subflows[path].tcp {
+            let subflows = || (self.subflows.receiver_rtt(), self.subflows.is_one_silent());
+            self.receiver.tune(now, tcp.receive_threshold(), subflows);
         }
     }
 

@@ -164,10 +164,13 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
-        let is_open = self.receiver.can_tell_as_much(path, segment.payload_len);
+        // Nobody asks for it but the receiver of data.
+        let is_open = (segment.sequence_len() > 0).then(|| self.receiver.can_tell_as_much(path, segment.payload_len));
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
-        tcp.set_window_open(is_open);
+        if let Some(is_open) = is_open {
+            tcp.set_window_open(is_open);
+        }
         tcp.handle_segment(at, segment);
         subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
         if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
@@ -389,9 +392,6 @@ impl MptcpConnection {
     pub fn is_closed(&self) -> bool {
         (self.level.is_fin_acked() && self.receiver.arrivals.is_finished())
             || self.subflows.iter().all(|s| s.stage == Stage::Dead)
-    }
-    pub fn scheduler(&self) -> &dyn Scheduler {
-        self.level.scheduler()
     }
     /// Data offset of the first payload byte of a segment that this end sends on `path`; for owners of real bytes.
     pub fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64> {

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MptcpOption {
-    /// None.
     #[default]
     None,
     /// MP_CAPABLE (§3.1): no key on the SYN, the sender's on the SYN-ACK, both on the third ACK and the first data.

@@ -52,17 +52,16 @@ impl DataReceiver {
         }
     }
 
-    /// The window follows what is read.
-    pub fn is_tuned(&self) -> bool {
-        self.tuning.is_some()
-    }
-
-    /// Data arrived: the subflow's threshold, the longest round trip of all, and whether one has not brought data yet.
-    pub fn tune(&mut self, now: Time, threshold: u64, rtt: Duration, is_one_silent: bool) {
+    /// Data arrived: the subflow's threshold; and, asked for only where the window may follow by it, the longest round trip of all and
+    /// whether one has not brought data yet.
+    #[inline(always)]
+    pub fn tune(&mut self, now: Time, threshold: u64, subflows: impl FnOnce() -> (Duration, bool)) {
         if let Some(tuning) = &mut self.tuning {
             tuning.note_arrival(now);
             tuning.raise_threshold(threshold);
-            (self.rtt, self.is_one_silent) = (rtt, is_one_silent);
+            if tuning.may_follow() {
+                (self.rtt, self.is_one_silent) = subflows();
+            }
         }
     }
 

@@ -19,7 +19,6 @@ pub struct PathConfig {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Not opened.
     Idle,
     /// TCP handshake under way.
     Opening,

@@ -109,12 +109,12 @@ impl Arrivals {
         if self.since_ack > 0 { self.deadline } else { Time::MAX }
     }
 
-    /// The frame as of now (§13.2.5: ACK Delay is that of the largest).
+    /// The frame as of now (§13.2.5: ACK Delay is that of the largest) is in `ack`; `false`: there is none.
     #[inline]
-    pub fn frame(&self, now: Time, exponent: u8) -> Option<Ack> {
-        let held = now.saturating_since(self.largest?.1);
-        let delay = (held.as_nanos() / 1000) >> exponent;
-        Ack::new(self.received.descending(), delay, self.counts.is_any().then_some(self.counts))
+    pub fn put_frame(&self, now: Time, exponent: u8, ack: &mut Ack) -> bool {
+        let Some((_, came_at)) = self.largest else { return false };
+        let delay = (now.saturating_since(came_at).as_nanos() / 1000) >> exponent;
+        ack.set(self.received.descending(), delay, self.counts.is_any().then_some(self.counts))
     }
     pub fn on_ack_sent(&mut self) {
         self.since_ack = 0;

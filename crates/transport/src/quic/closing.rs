@@ -3,7 +3,7 @@
 //! Reference: RFC 9000 §10.1 (idle timeout, at least three PTO), §10.2 (CONNECTION_CLOSE; closing and draining last three PTO; an
 //! answer to some of the packets that still come). Tested by `tests/quic_rules.rs`.
 
-use super::lane::Standing;
+use super::lane::{Lane, Standing};
 use super::packet::{Datagram, Frame, Space};
 use super::{Connection, Event, Reason};
 use playpath_units::{Duration, Time};
@@ -72,20 +72,31 @@ impl Connection {
         }
     }
 
-    /// The idle timer starts anew (§10.1): the smaller of both ends' timeouts, and at least three PTO.
+    /// The idle timer starts anew (§10.1).
     pub(super) fn restart_idle(&mut self, now: Time) {
+        self.idle_at = self.idle_time().map_or(Time::MAX, |time| now + time);
+    }
+    /// The smaller of both ends' timeouts, and at least three PTO.
+    fn idle_time(&self) -> Option<Duration> {
         let own = self.config.idle_timeout;
         let peer = self.handshake.peer().map_or(0, |peer| peer.max_idle_timeout_ms);
         let least = match (own.is_zero(), peer) {
-            (true, 0) => {
-                self.idle_at = Time::MAX;
-                return;
-            }
+            (true, 0) => return None,
             (true, peer) => Duration::from_millis(peer),
             (false, 0) => own,
             (false, peer) => own.min(Duration::from_millis(peer)),
         };
-        self.idle_at = now + least.max(self.pto() * 3);
+        Some(least.max(self.pto() * 3))
+    }
+
+    /// A sender whom the peer's limits hold up, and who waits for no ACK, says so again after half of that: so the connection stays open while
+    /// its reader does not read (§4.1).
+    pub(super) fn reminds_at(&self) -> Time {
+        let waits = |lane: &Lane| lane.spaces[Space::Data as usize].board.eliciting_in_flight() > 0;
+        if !self.streams.is_held_up() || self.lanes().any(waits) {
+            return Time::MAX;
+        }
+        self.idle_time().map_or(Time::MAX, |time| self.idle_at - time / 2)
     }
 
     /// CONNECTION_CLOSE in the highest space that there are keys for.

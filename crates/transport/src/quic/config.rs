@@ -60,7 +60,6 @@ pub struct AckPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaterAcks {
     pub from: u64,
-    /// After so many.
     pub every: u32,
     /// And after this part of the smallest RTT, in eighths, if that is shorter than `max_delay`; 0: not.
     pub rtt_eighths: u32,

@@ -53,18 +53,20 @@ pub(crate) struct Progress {
     pub is_rejected: bool,
 }
 
+/// What is asked when it is over stands last.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Handshake {
+    tls: Tls,
+    held: Option<TransportParameters>,
+    pub crypto: [Crypto; 3],
+    peer: Option<TransportParameters>,
     is_client: bool,
     /// Somebody else speaks TLS, and says when there are keys.
     is_external: bool,
-    tls: Tls,
-    pub crypto: [Crypto; 3],
     keys: [Keys; 3],
     /// 0-RTT packets: the client may send them, the server take them.
     has_early_keys: bool,
-    held: Option<TransportParameters>,
-    peer: Option<TransportParameters>,
     is_complete: bool,
     is_confirmed: bool,
     pub done_due: bool,

@@ -17,7 +17,6 @@ use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// Not opened.
     Idle,
     /// Being validated; no data.
     Opening,
@@ -28,22 +27,24 @@ pub(super) enum Standing {
     Abandoned,
 }
 
-/// See the module. Only the first path has more than one number space in use.
+/// See the module. Only the first path has more than one number space in use. In this order: what each packet needs lies together, from the
+/// last space to the counters.
+#[repr(C, align(64))]
 pub(super) struct Lane {
+    pub spaces: [Numbers; 3],
+    pub path: Path,
     pub id: u8,
     pub standing: Standing,
     pub is_backup: bool,
-    /// Sequence numbers of the last status frames of this path: ours, and the peer's (draft §4.3).
-    pub status_sent: u64,
-    pub status_heard: u64,
-    pub spaces: [Numbers; 3],
-    pub path: Path,
-    pub route: Route,
     pub pto_count: u32,
     pub loss_timer: Time,
     pub departs_at: Time,
+    pub route: Route,
     pub stats: Stats,
     pub queue: Queue,
+    /// Sequence numbers of the last status frames of this path: ours, and the peer's (draft §4.3).
+    pub status_sent: u64,
+    pub status_heard: u64,
     /// Smallest and largest smoothed RTT.
     pub srtt_range: (Duration, Duration),
     /// Packets that Linux would have sized the send buffer for: the window in times when it had room.

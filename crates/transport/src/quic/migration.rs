@@ -33,7 +33,6 @@ struct Validation {
     next_at: Time,
     /// It failed then (§8.2.4).
     until: Time,
-    /// The validated address before.
     previous: Option<Address>,
 }
 
@@ -91,6 +90,7 @@ impl Route {
     }
 
     /// Bytes that may be sent (§8.1).
+    #[inline(always)]
     pub fn allowance(&self) -> u64 {
         if self.is_validated { u64::MAX } else { (3 * self.received).saturating_sub(self.sent) }
     }
@@ -102,6 +102,7 @@ impl Route {
     pub fn validate(&mut self) {
         self.is_validated = true;
     }
+    #[inline(always)]
     pub fn on_datagram(&mut self, from: Address, bytes: u32) {
         if !self.is_known {
             (self.remote, self.is_known) = (from, true);

@@ -94,26 +94,28 @@ struct Numbers {
     run: Option<(Time, u64)>,
 }
 
+/// In this order: what each packet needs lies together, from the handshake's end on.
+#[repr(C)]
 pub struct Connection {
+    /// Packets that were given up, with their paths, if somebody wants to hear of them.
+    lost: Option<Vec<(u8, Space, u64)>>,
     config: Arc<Config>,
-    is_client: bool,
     handshake: Handshake,
-    streams: Streams,
-    /// The path at hand: the only one, or the one of several that is looked at.
-    lane: Box<Lane>,
-    multi: Option<Box<Multi>>,
-    state: State,
-    idle_at: Time,
+    is_client: bool,
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
     has_sent_since_arrival: bool,
-    events: VecDeque<Event>,
     /// Nobody wants to hear of streams that open or have bytes.
     is_quiet: bool,
     /// Nothing more leaves for now.
     is_spent: bool,
-    /// Packets that were given up, with their paths, if somebody wants to hear of them.
-    lost: Option<Vec<(u8, Space, u64)>>,
+    idle_at: Time,
+    /// The path at hand: the only one, or the one of several that is looked at.
+    lane: Box<Lane>,
+    multi: Option<Box<Multi>>,
+    state: State,
+    streams: Streams,
     announcements: Announcements,
+    events: VecDeque<Event>,
 }
 
 impl Connection {
@@ -198,7 +200,6 @@ impl Connection {
     pub fn readable(&self, id: u64) -> u64 {
         self.streams.readable(id)
     }
-    /// The stream ended, and all of it was read.
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.streams.is_read_to_end(id)
     }
@@ -236,7 +237,7 @@ impl Connection {
             None => deadline(&self.lane),
             Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),
         };
-        due.min(self.idle_at)
+        due.min(self.idle_at).min(self.reminds_at())
     }
 
     pub fn config(&self) -> &Config {

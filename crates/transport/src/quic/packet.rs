@@ -231,16 +231,17 @@ impl EcnCounts {
     }
 }
 
-/// An ACK frame (§19.3): ranges from the largest down, as distances below it.
-#[derive(Clone, Copy, Debug)]
+/// An ACK frame (§19.3): ranges from the largest down, as distances below it. What every one has lies in one line of the processor's cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct Ack {
+    len: u8,
     pub largest: u64,
     /// ACK Delay as encoded: microseconds, shifted by the sender's `ack_delay_exponent`.
     pub delay: u64,
     /// With counts the frame's type is 0x03.
     pub ecn: Option<EcnCounts>,
     below: [(u32, u32); Ack::CAPACITY],
-    len: u8,
 }
 
 impl Ack {
@@ -254,16 +255,28 @@ impl Ack {
         delay: u64,
         ecn: Option<EcnCounts>,
     ) -> Option<Ack> {
-        let mut ack = Ack { largest: 0, delay, ecn, below: [(0, 0); Ack::CAPACITY], len: 0 };
-        for range in ranges.take(Ack::CAPACITY) {
-            if ack.len == 0 {
-                ack.largest = range.end - 1;
+        let mut ack = Ack::default();
+        ack.set(ranges, delay, ecn).then_some(ack)
+    }
+
+    /// The same, where it stays: only the ranges that there are get written. `false`: there is none.
+    #[inline]
+    pub fn set<'a>(
+        &mut self,
+        ranges: impl Iterator<Item = &'a std::ops::Range<u64>>,
+        delay: u64,
+        ecn: Option<EcnCounts>,
+    ) -> bool {
+        (self.len, self.delay, self.ecn) = (0, delay, ecn);
+        for (range, below) in ranges.zip(&mut self.below) {
+            if self.len == 0 {
+                self.largest = range.end - 1;
             }
-            let Ok(last) = u32::try_from(ack.largest - range.start) else { break };
-            ack.below[usize::from(ack.len)] = ((ack.largest - (range.end - 1)) as u32, last);
-            ack.len += 1;
+            let Ok(last) = u32::try_from(self.largest - range.start) else { break };
+            *below = ((self.largest - (range.end - 1)) as u32, last);
+            self.len += 1;
         }
-        (ack.len > 0).then_some(ack)
+        self.len > 0
     }
 
     /// Smallest and largest packet number of each range, falling.
@@ -318,11 +331,19 @@ pub struct Packet {
     pub bytes: u32,
     pub padding: u32,
     pub kind: Kind,
+    /// [`ack`](Self::ack) is in it.
+    pub has_ack: bool,
     pub frames: FrameList,
-    pub ack: Option<Ack>,
+    pub ack: Ack,
 }
 
 impl Packet {
+    pub fn ack(&self) -> Option<&Ack> {
+        self.has_ack.then_some(&self.ack)
+    }
+    pub fn with_ack(self, ack: Option<Ack>) -> Packet {
+        Packet { has_ack: ack.is_some(), ack: ack.unwrap_or_default(), ..self }
+    }
     /// Something else than ACK, PADDING and CONNECTION_CLOSE is in it (§1.2).
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
@@ -340,9 +361,9 @@ pub struct Address {
     pub port: u16,
 }
 
-/// A UDP datagram with its packets. In this order, as [`Packet`].
+/// A UDP datagram with its packets. In this order, as [`Packet`], and at the beginning of a line.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Datagram {
     /// The sender's address, as the receiver sees it: a NAT on the way may change it.
     pub from: Address,
@@ -365,10 +386,12 @@ impl Datagram {
     pub fn link_path(&self) -> u8 {
         (self.from.host.max(self.to.host) - 1) as u8
     }
+    #[inline]
     pub fn payload_bytes(&self) -> u32 {
         self.packet.bytes + self.coalesced.iter().map(|packet| packet.bytes).sum::<u32>()
     }
     /// Payload of the streams.
+    #[inline]
     pub fn stream_bytes(&self) -> u32 {
         let first = self.packet.stream_bytes();
         if self.coalesced.is_empty() {

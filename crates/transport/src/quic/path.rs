@@ -205,7 +205,6 @@ impl Path {
         let least_left = u64::from(self.stays_below_window);
         self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) + least_left <= self.window
     }
-    /// It may leave then by pacing.
     #[inline(always)]
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
         let (rate, burst, in_trains) = match self.own_rate(pacing) {
@@ -225,14 +224,18 @@ impl Path {
         self.control.pacing_rate().filter(|_| pacing.own_rate != OwnRate::Ignored)
     }
     /// Rate and burst that follow from window and RTT; the same as long as these are.
+    #[inline(always)]
     fn pace_by_window(&mut self, pacing: &Pacing) -> (Rate, u64) {
         let gain = self.gain(pacing);
         let of = (self.window, self.rtt.measured(), gain);
         if self.pace.of != of {
-            let rate = self.rate_by_window(gain);
-            self.pace = Pace { of, rate, burst: self.burst(rate, pacing) };
+            self.set_pace(of, pacing);
         }
         (self.pace.rate, self.pace.burst)
+    }
+    fn set_pace(&mut self, of: (u64, Duration, f64), pacing: &Pacing) {
+        let rate = self.rate_by_window(of.2);
+        self.pace = Pace { of, rate, burst: self.burst(rate, pacing) };
     }
     /// The control's, or §7.7's.
     pub fn pacing_rate(&self, pacing: &Pacing) -> Option<Rate> {
@@ -283,7 +286,6 @@ impl Path {
         }
     }
 
-    /// An event for the control, with what it may know.
     #[inline]
     fn tell(&mut self, now: Time, event: impl FnOnce(&mut dyn CongestionControl, &View)) {
         let view = View {
@@ -349,7 +351,7 @@ impl Path {
     }
 
     /// A packet that counts as in flight leaves; what must travel with it.
-    #[inline]
+    #[inline(always)]
     pub fn on_sent(&mut self, now: Time, bytes: u32, is_retransmission: bool, pacing: &Pacing) -> Stamp {
         if self.packets_out == 0 {
             let idle = now.saturating_since(self.emptied_at);
@@ -635,11 +637,16 @@ impl Pacer {
             self.tokens = burst as f64;
             return;
         };
+        if before == now {
+            self.tokens = self.tokens.min(burst as f64);
+            return;
+        }
         let new = rate.as_bits_per_sec() as f64 / 8.0 * now.saturating_since(before).as_secs_f64();
         self.tokens = (self.tokens + new).min(burst as f64);
     }
 
     /// A datagram may leave then; see [`Pacing::in_trains`].
+    #[inline(always)]
     fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
         self.fill(now, rate, burst);
         self.next = now;

@@ -81,7 +81,7 @@ impl Qlog {
 
     pub fn sent(&mut self, now: Time, datagram: &Datagram) {
         for packet in datagram.packets() {
-            let mut frames = frames_of(packet.ack.as_ref(), packet.frames.as_slice());
+            let mut frames = frames_of(packet.ack(), packet.frames.as_slice());
             if packet.padding > 0 {
                 frames.push(
                     json!({ "frame_type": "padding", "length": packet.padding, "payload_length": packet.padding }),
@@ -91,9 +91,8 @@ impl Qlog {
         }
     }
 
-    /// A packet came over a path, with these frames.
     pub fn received(&mut self, now: Time, path_id: u8, packet: &Packet, frames: &[Frame]) {
-        let frames = frames_of(packet.ack.as_ref(), frames);
+        let frames = frames_of(packet.ack(), frames);
         self.event(now, "transport:packet_received", path_id, packet_data(packet, frames));
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Half-open ranges in rising order, none touching the next. In order means one range, and nothing moves or allocates.
 //! Bounded: a peer that leaves a hole after every byte makes at most [`MAX_RANGES`]; what does not fit is refused, and whoever
-//! asked treats it as lost (RFC 9000 §13.2.3 lets a receiver limit what it remembers; §21.10 names the attack).
+//! asked treats it as lost (RFC 9000 §13.2.3 lets a receiver limit what it remembers; §21.7 names the attack).
 //!
 //! Tested here, and against a set of integers by `tests/quic_hostile.rs`.
 
@@ -14,7 +14,10 @@ pub const MAX_RANGES: usize = 1024;
 /// Ordered, disjoint ranges.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet {
-    ranges: Vec<Range<u64>>,
+    /// The last one, in its place; empty if there is none. Most sets have no other, and need no further line of the processor's cache.
+    last: Range<u64>,
+    /// Those below.
+    below: Vec<Range<u64>>,
 }
 
 impl RangeSet {
@@ -22,115 +25,140 @@ impl RangeSet {
     #[inline]
     pub fn insert(&mut self, range: Range<u64>) -> bool {
         // In order: the common case.
-        if let Some(last) = self.ranges.last_mut()
-            && last.start <= range.start
-            && range.start <= last.end
-        {
-            last.end = last.end.max(range.end);
+        if self.last.start <= range.start && range.start <= self.last.end {
+            self.last.end = self.last.end.max(range.end);
             return true;
         }
-        range.is_empty() || self.insert_apart(range)
+        range.is_empty() || self.change(|ranges| Self::insert_apart(ranges, range))
+    }
+
+    /// Change all of them as one list.
+    #[inline(never)]
+    fn change<T>(&mut self, act: impl FnOnce(&mut Vec<Range<u64>>) -> T) -> T {
+        if !self.is_empty() {
+            self.below.push(self.last.clone());
+        }
+        let answer = act(&mut self.below);
+        self.last = self.below.pop().unwrap_or_default();
+        answer
     }
 
     /// A range that does not follow the last one.
-    fn insert_apart(&mut self, range: Range<u64>) -> bool {
-        let from = self.ranges.partition_point(|r| r.end < range.start);
-        let to = self.ranges.partition_point(|r| r.start <= range.end);
+    fn insert_apart(ranges: &mut Vec<Range<u64>>, range: Range<u64>) -> bool {
+        let from = ranges.partition_point(|r| r.end < range.start);
+        let to = ranges.partition_point(|r| r.start <= range.end);
         if from == to {
-            if self.ranges.len() >= MAX_RANGES {
+            if ranges.len() >= MAX_RANGES {
                 return false;
             }
-            self.ranges.insert(from, range);
+            ranges.insert(from, range);
         } else {
-            let merged = self.ranges[from].start.min(range.start)..self.ranges[to - 1].end.max(range.end);
-            self.ranges[from] = merged;
-            self.ranges.drain(from + 1..to);
+            let merged = ranges[from].start.min(range.start)..ranges[to - 1].end.max(range.end);
+            ranges[from] = merged;
+            ranges.drain(from + 1..to);
         }
         true
     }
 
     /// Take `range` out. A hole that there is no room for stays filled.
     pub fn remove(&mut self, range: Range<u64>) {
-        let from = self.ranges.partition_point(|r| r.end <= range.start);
-        let to = self.ranges.partition_point(|r| r.start < range.end);
-        if from >= to || range.is_empty() {
+        if range.start < self.last.end && !range.is_empty() {
+            self.change(|ranges| Self::remove_from(ranges, range));
+        }
+    }
+
+    fn remove_from(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
+        let from = ranges.partition_point(|r| r.end <= range.start);
+        let to = ranges.partition_point(|r| r.start < range.end);
+        if from >= to {
             return;
         }
-        let left = self.ranges[from].start..range.start;
-        let right = range.end..self.ranges[to - 1].end;
+        let left = ranges[from].start..range.start;
+        let right = range.end..ranges[to - 1].end;
         match (left.is_empty(), right.is_empty()) {
-            (true, true) => drop(self.ranges.drain(from..to)),
+            (true, true) => drop(ranges.drain(from..to)),
             (false, true) => {
-                self.ranges[from] = left;
-                self.ranges.drain(from + 1..to);
+                ranges[from] = left;
+                ranges.drain(from + 1..to);
             }
             (true, false) => {
-                self.ranges[from] = right;
-                self.ranges.drain(from + 1..to);
+                ranges[from] = right;
+                ranges.drain(from + 1..to);
             }
             (false, false) if to - from > 1 => {
-                (self.ranges[from], self.ranges[from + 1]) = (left, right);
-                self.ranges.drain(from + 2..to);
+                (ranges[from], ranges[from + 1]) = (left, right);
+                ranges.drain(from + 2..to);
             }
-            (false, false) if self.ranges.len() < MAX_RANGES => {
-                self.ranges[from] = left;
-                self.ranges.insert(from + 1, right);
+            (false, false) if ranges.len() < MAX_RANGES => {
+                ranges[from] = left;
+                ranges.insert(from + 1, right);
             }
             (false, false) => {}
         }
     }
 
+    #[inline]
     pub fn covers(&self, range: &Range<u64>) -> bool {
-        let index = self.ranges.partition_point(|r| r.end < range.end);
-        range.is_empty() || self.ranges.get(index).is_some_and(|r| r.start <= range.start)
+        if range.is_empty() || (self.last.start <= range.start && range.end <= self.last.end) {
+            return true;
+        }
+        let index = self.below.partition_point(|r| r.end < range.end);
+        self.below.get(index).is_some_and(|r| r.start <= range.start)
     }
     #[inline]
     pub fn contains(&self, value: u64) -> bool {
-        self.ranges.last().is_some_and(|last| value < last.end) && self.covers(&(value..value + 1))
+        value < self.last.end && self.covers(&(value..value + 1))
     }
 
     /// How many integers of `range` are in the set.
     #[inline]
     pub fn overlap(&self, range: &Range<u64>) -> u64 {
-        if self.ranges.last().is_none_or(|last| last.end <= range.start) {
+        if self.last.end <= range.start {
             return 0;
         }
-        let from = self.ranges.partition_point(|r| r.end <= range.start);
-        let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
-        inside.map(|r| r.end.min(range.end) - r.start.max(range.start)).sum()
+        let inside = self.iter().map(|r| r.end.min(range.end).saturating_sub(r.start.max(range.start)));
+        inside.sum()
     }
 
+    #[inline]
     pub fn first(&self) -> Option<&Range<u64>> {
-        self.ranges.first()
+        self.below.first().or(self.last())
     }
+    #[inline]
     pub fn last(&self) -> Option<&Range<u64>> {
-        self.ranges.last()
+        (!self.is_empty()).then_some(&self.last)
     }
     pub fn descending(&self) -> impl Iterator<Item = &Range<u64>> {
-        self.ranges.iter().rev()
+        self.last().into_iter().chain(self.below.iter().rev())
     }
     pub fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
-        self.ranges.iter()
+        self.below.iter().chain(self.last())
     }
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        self.below.len() + usize::from(!self.is_empty())
     }
-    /// No integer is in it.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.last.is_empty()
     }
     /// Forget all below `bound`.
+    #[inline]
     pub fn forget_below(&mut self, bound: u64) {
-        self.remove(0..bound);
+        if self.below.is_empty() && bound < self.last.end {
+            self.last.start = self.last.start.max(bound);
+        } else {
+            self.remove(0..bound);
+        }
     }
-    /// Forget the lowest range.
     pub fn forget_first(&mut self) {
-        if !self.ranges.is_empty() {
-            self.ranges.remove(0);
+        if self.below.is_empty() {
+            self.last = 0..0;
+        } else {
+            self.below.remove(0);
         }
     }
     pub fn clear(&mut self) {
-        self.ranges.clear();
+        (self.last, _) = (0..0, self.below.clear());
     }
 }
 

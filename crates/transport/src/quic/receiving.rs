@@ -39,6 +39,7 @@ impl Connection {
     }
 
     /// A datagram arrived, whose packets follow one by one; `false`: they change nothing.
+    #[inline(always)]
     pub(super) fn begin_datagram(&mut self, arrival: Arrival) -> bool {
         self.lane.stats.datagrams_received += 1;
         match self.state {
@@ -50,7 +51,6 @@ impl Connection {
         true
     }
 
-    /// A packet of the datagram, with its frames.
     #[inline(never)]
     pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         self.open_packet(now, packet, frames, arrival);
@@ -87,7 +87,7 @@ impl Connection {
             self.lane.route.validate(); // §8.1: only who got our Initial has these keys
             self.discard(Space::Initial); // RFC 9001 §4.9.1
         }
-        if let Some(ack) = &packet.ack {
+        if let Some(ack) = packet.ack() {
             if packet.kind == Kind::ZeroRtt {
                 return Err(Violation::Protocol);
             }
@@ -108,7 +108,7 @@ impl Connection {
             self.owe_ack(now, packet, arrival.ecn);
         }
         let is_elsewhere = !self.is_client && arrival.from != self.lane.route.remote;
-        let is_probing = || packet.ack.is_none() && frames.iter().all(Frame::is_probing);
+        let is_probing = || !packet.has_ack && frames.iter().all(Frame::is_probing);
         if is_elsewhere && is_highest && !is_probing() && self.handshake.is_confirmed() && self.state == State::Open {
             self.follow_peer(now, arrival.from, arrival.bytes);
         }

@@ -76,8 +76,11 @@ impl Connection {
         }
         let lost = self.detect_losses(now, space, delivery.prior_in_flight(), true);
         self.lane.path.finish_ack(now, &delivery, lost);
-        let horizon = self.horizon(now);
-        self.numbers(space).board.trim(horizon);
+        self.numbers(space).board.trim();
+        if !self.numbers(space).board.given_up.is_empty() {
+            let horizon = self.horizon(now);
+            self.numbers(space).board.given_up.trim(horizon);
+        }
         if !self.is_client || self.is_address_validated() {
             self.lane.pto_count = 0; // §6.2.1
         }
@@ -117,7 +120,7 @@ impl Connection {
     }
 
     fn take_late(&mut self, space: Space, ack: &Ack) {
-        if self.lane.spaces[space as usize].board.given_up.is_empty() {
+        if !self.lane.spaces[space as usize].board.given_up.names_any(ack) {
             return;
         }
         let mut given_up = std::mem::take(&mut self.numbers(space).board.given_up);
@@ -355,6 +358,9 @@ impl Connection {
         if self.idle_at <= now {
             self.vanish(Reason::Idle);
             return;
+        }
+        if self.reminds_at() <= now {
+            self.streams.tell_blocked_again();
         }
         if self.multi.is_some() {
             self.on_each_path(|connection| connection.expire_lane(now));

@@ -18,6 +18,10 @@ impl SendBuffer {
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
+    /// What was not sent never will be.
+    pub fn drop_unsent(&mut self) {
+        self.written = self.next;
+    }
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -26,6 +30,7 @@ impl SendBuffer {
         self.next
     }
     /// Everything below was acknowledged.
+    #[inline]
     pub fn acked_up_to(&self) -> u64 {
         self.acked.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
     }
@@ -37,6 +42,7 @@ impl SendBuffer {
     }
 
     /// What goes next: lost bytes first, then new ones below `limit`; the frame's start and the most that may follow it.
+    #[inline(always)]
     pub fn peek(&self, limit: u64) -> Option<Range<u64>> {
         if let Some(first) = self.again.first() {
             return Some(first.clone());
@@ -45,6 +51,7 @@ impl SendBuffer {
         (self.next < end).then_some(self.next..end)
     }
     /// It was sent. Returns `true` if it had been sent before.
+    #[inline(always)]
     pub fn on_sent(&mut self, range: Range<u64>) -> bool {
         let is_again = range.start < self.next;
         if is_again {
@@ -56,6 +63,7 @@ impl SendBuffer {
     }
 
     /// Returns how many bytes are acknowledged for the first time.
+    #[inline(always)]
     pub fn on_acked(&mut self, range: Range<u64>) -> u64 {
         let new = (range.end - range.start) - self.acked.overlap(&range);
         if new > 0 {

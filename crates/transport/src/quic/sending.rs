@@ -119,6 +119,7 @@ impl Connection {
     }
 
     /// Bytes of the next datagram at most; `None`: RFC 9000 §8.1 allows none. An Initial must be padded, or wait.
+    #[inline(always)]
     pub(super) fn allowed_by(&self, lane: &Lane) -> Option<u32> {
         let allowance = lane.route.allowance();
         let least =
@@ -156,7 +157,7 @@ impl Connection {
         for space in Space::ALL {
             let Some(kind) = self.handshake.sends(space) else { continue };
             let draft = match count {
-                0 => self.draft(now, kind, room, may_send, &mut out.packet),
+                0 => self.draft_one(now, kind, room, may_send, &mut out.packet),
                 _ => self.draft_further(now, kind, room, may_send, &mut out.coalesced),
             };
             let Some(again) = draft else { continue };
@@ -176,6 +177,11 @@ impl Connection {
         count > 0
     }
 
+    /// As [`draft`](Self::draft), while the handshake lasts.
+    #[cold]
+    fn draft_one(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<u32> {
+        self.draft(now, kind, room, may_send, packet)
+    }
     /// A packet behind others, as only the handshake has them.
     #[cold]
     fn draft_further(
@@ -187,7 +193,7 @@ impl Connection {
         packets: &mut Vec<Packet>,
     ) -> Option<u32> {
         let mut packet = Packet::default();
-        let resent = self.draft(now, kind, room, may_send, &mut packet)?;
+        let resent = self.draft_one(now, kind, room, may_send, &mut packet)?;
         packets.push(packet);
         Some(resent)
     }
@@ -224,6 +230,7 @@ impl Connection {
         has_frames || has_news || self.has_crypto(Space::Data)
     }
 
+    #[inline(always)]
     fn has_crypto(&self, space: Space) -> bool {
         self.handshake.crypto[space as usize].out.peek(u64::MAX).is_some()
     }
@@ -233,6 +240,7 @@ impl Connection {
     }
 
     /// The packet in this place becomes an empty one with the next number of its space.
+    #[inline(always)]
     pub(super) fn start_packet(&mut self, kind: Kind, packet: &mut Packet) {
         self.lane.queue.begin_packet();
         let board = &self.lane.spaces[kind.space() as usize].board;
@@ -240,7 +248,7 @@ impl Connection {
         let number_bytes = varint::packet_number_size(packet.number, board.largest_acked());
         packet.bytes = kind.overhead(self.cids(), number_bytes);
         packet.frames.clear();
-        (packet.ack, packet.padding, packet.parameters) = (None, 0, None);
+        (packet.has_ack, packet.padding, packet.parameters) = (false, 0, None);
     }
 
     /// Fills `packet` with what a space has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
@@ -263,6 +271,7 @@ impl Connection {
     }
 
     /// As [`draft`](Self::draft), where something is due: probes, data, or an ACK alone.
+    #[inline(always)]
     fn fill(
         &mut self,
         now: Time,
@@ -287,19 +296,20 @@ impl Connection {
                 draft.push(Frame::Ping);
             }
         }
-        let is_empty = draft.packet.ack.is_none() && draft.packet.frames.is_empty();
+        let is_empty = !draft.packet.has_ack && draft.packet.frames.is_empty();
         (!is_empty).then_some(draft.resent)
     }
 
     fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
         let exponent = self.config.ack.exponent;
+        let packet = &mut *draft.packet;
         // Written where it stays: it is the largest part of a packet.
-        draft.packet.ack = self.lane.spaces[space as usize].arrivals.frame(now, exponent);
+        packet.has_ack = self.lane.spaces[space as usize].arrivals.put_frame(now, exponent, &mut packet.ack);
         // PATH_ACK says of which path (draft-ietf-quic-multipath-21 §4.1).
         let path_id = u32::from(self.multi.is_some() && space == Space::Data);
-        let bytes = draft.packet.ack.as_ref().map_or(0, |ack| ack.bytes() + path_id);
+        let bytes = packet.ack().map_or(0, |ack| ack.bytes() + path_id);
         if bytes > draft.room {
-            draft.packet.ack = None;
+            packet.has_ack = false;
         } else if bytes > 0 {
             draft.room -= bytes;
             draft.packet.bytes += bytes;
@@ -411,7 +421,7 @@ impl Connection {
         let mut sent = Sent::eliciting(packet.number, stamp, packet.bytes, stream_bytes);
         (sent.is_eliciting, sent.is_in_flight, sent.is_ect) = (is_eliciting && counts, is_in_flight, is_ect);
         (sent.path, sent.carriers) = (path, self.lane.queue.carriers());
-        if let Some(ack) = &packet.ack {
+        if let Some(ack) = packet.ack() {
             sent.carry_ack(ack.largest);
         }
         numbers.board.push(sent, packet.frames.as_slice());

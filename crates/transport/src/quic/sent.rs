@@ -25,6 +25,7 @@ pub(crate) enum Fate {
 
 /// A packet that was sent. Small, since each waits a round trip: two lines of the processor's cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct Sent {
     pub number: u64,
     pub stamp: Stamp,
@@ -130,41 +131,60 @@ fn collect<'f>(frames: impl Iterator<Item = &'f Frame>) -> FrameList {
 
 /// Packets that were given up, in rising order; an ACK may still come.
 #[derive(Debug, Default)]
-pub(crate) struct GivenUp(Packets);
+pub(crate) struct GivenUp {
+    packets: Packets,
+    /// Their numbers side by side: every ACK is held against them.
+    numbers: VecDeque<u64>,
+}
 
 /// Most lost packets that are remembered.
 const MAX_REMEMBERED: usize = 1024;
 
 impl GivenUp {
     pub fn is_empty(&self) -> bool {
-        self.0.queue.is_empty()
+        self.numbers.is_empty()
     }
 
     fn push(&mut self, sent: Sent, frames: &[Frame]) {
-        if self.0.queue.len() >= MAX_REMEMBERED {
-            self.0.pop_front();
+        if self.numbers.len() >= MAX_REMEMBERED {
+            self.pop_front();
         }
-        self.0.push(sent, frames);
+        self.numbers.push_back(sent.number);
+        self.packets.push(sent, frames);
+    }
+    fn pop_front(&mut self) {
+        self.numbers.pop_front();
+        self.packets.pop_front();
+    }
+
+    /// Where those lie that the ACK names, range by range.
+    fn named<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = std::ops::Range<usize>> + 'a {
+        let place = |number: u64| self.numbers.partition_point(|&of| of < number);
+        let (first, last) = (self.numbers.front().copied(), self.numbers.back().copied());
+        let near = ack.ranges().skip_while(move |(low, _)| last.is_none_or(|last| last < *low));
+        let near = near.take_while(move |(_, high)| first.is_some_and(|first| first <= *high));
+        near.map(move |(low, high)| place(low)..place(high + 1)).filter(|places| !places.is_empty())
+    }
+    pub fn names_any(&self, ack: &Ack) -> bool {
+        self.named(ack).flatten().any(|place| self.packets.queue[place].fate == Fate::Lost)
     }
 
     /// Those that the ACK names after all, from the newest.
     pub fn acknowledge(&mut self, ack: &Ack, mut each: impl FnMut(&Sent, &[Frame])) {
-        for (low, high) in ack.ranges() {
-            let first = self.0.queue.partition_point(|sent| sent.number < low);
-            let end = self.0.queue.partition_point(|sent| sent.number <= high);
-            for index in (first..end).rev() {
-                if self.0.queue[index].fate == Fate::Lost {
-                    self.0.queue[index].fate = Fate::Settled;
-                    let sent = &self.0.queue[index];
-                    each(sent, collect(self.0.frames_of(sent)).as_slice());
-                }
+        let places: Vec<_> = self.named(ack).collect();
+        for index in places.into_iter().flat_map(Iterator::rev) {
+            if self.packets.queue[index].fate == Fate::Lost {
+                self.packets.queue[index].fate = Fate::Settled;
+                let sent = &self.packets.queue[index];
+                each(sent, collect(self.packets.frames_of(sent)).as_slice());
             }
         }
     }
 
-    fn trim(&mut self, horizon: Time) {
-        while self.0.queue.front().is_some_and(|front| front.stamp.sent_at < horizon) {
-            self.0.pop_front();
+    /// Forget those that were sent before `horizon`.
+    pub fn trim(&mut self, horizon: Time) {
+        while self.packets.queue.front().is_some_and(|front| front.stamp.sent_at < horizon) {
+            self.pop_front();
         }
     }
 }
@@ -226,7 +246,7 @@ impl Scoreboard {
         self.loss_time
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, sent: Sent, frames: &[Frame]) {
         debug_assert_eq!(sent.number, self.next);
         self.next += 1;
@@ -331,8 +351,8 @@ impl Scoreboard {
         None
     }
 
-    /// Forget what is settled, and lost packets that were sent before `horizon`.
-    pub fn trim(&mut self, horizon: Time) {
+    /// Forget what is settled.
+    pub fn trim(&mut self) {
         let is_all_silent = self.eliciting_in_flight == 0;
         while let Some(front) = self.packets.queue.front() {
             if front.fate == Fate::Outstanding {
@@ -344,7 +364,6 @@ impl Scoreboard {
             self.packets.pop_front();
             self.base += 1;
         }
-        self.given_up.trim(horizon);
     }
 
     /// The oldest packet that may have to be sent again by a probe.

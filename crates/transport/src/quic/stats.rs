@@ -9,7 +9,6 @@ use playpath_units::{Duration, Rate};
 pub struct Stats {
     /// Datagrams sent.
     pub datagrams_sent: u64,
-    /// Bytes on the wire sent.
     pub wire_bytes_sent: u64,
     pub data_packets_sent: u64,
     /// Bytes of streams sent, again included.

@@ -55,7 +55,6 @@ const EVENTS: [Event; 6] =
 pub struct Events(pub(crate) u8);
 
 impl Events {
-    /// No event.
     pub const NONE: Events = Events(0);
 
     pub const fn contains(self, event: Event) -> bool {
@@ -70,7 +69,6 @@ impl Events {
     pub const fn without(self, event: Event) -> Events {
         Events(self.0 & !(1 << event as u8))
     }
-    /// There is none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

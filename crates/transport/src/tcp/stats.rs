@@ -8,7 +8,6 @@ use playpath_units::{Duration, Rate};
 pub struct Stats {
     /// Segments sent, pure ACKs included.
     pub segments_sent: u64,
-    /// Wire bytes sent.
     pub wire_bytes_sent: u64,
     /// Segments with payload sent, retransmissions included.
     pub data_segments_sent: u64,
@@ -94,7 +93,6 @@ impl Counters {
 }
 
 impl Stats {
-    /// Mean of the RTT samples.
     pub fn mean_rtt(&self) -> Option<Duration> {
         (self.rtt_samples > 0).then(|| self.rtt_sum / self.rtt_samples)
     }

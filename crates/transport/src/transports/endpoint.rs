@@ -57,6 +57,7 @@ forward! {
     fn streams(&mut self) -> Option<&mut dyn Streams>;
     fn multipath_mut(&mut self) -> Option<&mut dyn Multipath>;
     @
+    fn has_nothing(&self) -> bool;
     fn may_have_more(&self) -> bool;
     fn poll_timeout(&self) -> Time;
     fn readable(&self) -> u64;

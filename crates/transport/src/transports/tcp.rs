@@ -45,14 +45,15 @@ impl Transport for Connection {
     }
     #[inline]
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, _: &mut Parcels) -> bool {
-        if self.has_nothing() {
-            return false;
-        }
         let wire_bytes = self.transmit_at(now.into(), out.payload.segment_mut());
         wire_bytes.is_some_and(|wire_bytes| {
             out.of_segment(0, wire_bytes);
             true
         })
+    }
+    #[inline]
+    fn has_nothing(&self) -> bool {
+        self.has_nothing()
     }
     #[inline]
     fn may_have_more(&self) -> bool {

@@ -52,15 +52,8 @@ impl Lone {
         let mut list = FrameList::default();
         frames.iter().for_each(|&frame| list.push(frame));
         self.number += 1;
-        let packet = Packet {
-            kind: Kind::OneRtt,
-            number: self.number,
-            ack,
-            frames: list,
-            padding: 0,
-            bytes: 100,
-            parameters: None,
-        };
+        let packet = Packet { kind: Kind::OneRtt, number: self.number, frames: list, bytes: 100, ..Packet::default() }
+            .with_ack(ack);
         let client = Address { host: 1, port: 50_000 };
         Datagram { from: client, to: Address { host: 0, port: 443 }, packet, ..Datagram::default() }
     }

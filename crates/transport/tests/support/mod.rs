@@ -28,9 +28,6 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
-    fn name(&self) -> &'static str {
-        "test-reno"
-    }
     fn cwnd(&self) -> f64 {
         self.cwnd
     }

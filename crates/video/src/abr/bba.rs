@@ -1,15 +1,6 @@
 //! BBA-0: the rate is a function of the buffer level.
 //!
-//! Reference: Huang et al., "A Buffer-Based Approach to Rate Adaptation" (SIGCOMM 2014), Algorithm 1: reservoir 90 s,
-//! cushion 126 s (to 90 % of the 240 s buffer); f rises linearly from the lowest to the highest rate over the cushion. The
-//! rate changes only when f reaches the next rung. Variant `pensieve` (hongzimao/pensieve): reservoir 5 s, cushion 10 s,
-//! the index itself is linear in the buffer, no hysteresis.
-//! Differences from the reference:
-//! 1. Reservoir and cushion are shares of the buffer in use (0.375 and 0.525: 90 s and 126 s of 240 s), since few players
-//!    hold 240 s. The paper's numbers come out with a capacity of 240 s.
-//! 2. BBA-1 (chunk map) and BBA-2 (start-up by capacity) are not included.
-//!
-//! Tested here: f(153 s), every branch of Algorithm 1, Pensieve's steps.
+//! Rules, reference, differences from it, tests: docs/models/abr-bba.md.
 
 use super::{Abr, AbrEntry, Context, Decision};
 use crate::ladder::Ladder;
@@ -99,10 +90,6 @@ fn map(ladder: &Ladder, level: f64, reservoir: f64, cushion: f64) -> f64 {
 }
 
 impl Abr for Bba {
-    fn name(&self) -> &'static str {
-        "bba"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if self.pensieve { self.choose_pensieve(context) } else { self.choose_bba0(context) }
     }

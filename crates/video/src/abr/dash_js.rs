@@ -1,13 +1,6 @@
 //! DASH-JS, the browser client of the newCWV study.
 //!
-//! Reference: dazedsheep/DASH-JS; Rainer et al., "Seamless Multimedia Integration within the Web" (2012).
-//! estimate = 0.9 · (1.1 · estimate + 0.9 · sample) / 2 after each segment, at most 8 Mibit/s; the highest rate strictly
-//! below it. For a constant sample s the fixed point is 0.405 s / (1 − 0.495) = 0.802 s: the rule leaves a fifth unused.
-//! Differences from the reference:
-//! 1. The buffer policy (30 s full, 20 s critical) is the player's ([`crate::dash::DashConfig`]), not the rule's.
-//! 2. The start value is a setting of its web page; ours is the parameter `initial`, 0 as there.
-//!
-//! Tested here: the worked step, the fixed point, the cap, the strict comparison; by `tests/abr_traces.rs`.
+//! Rules, reference, differences from it, tests: docs/models/abr-dash-js.md.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
@@ -46,10 +39,6 @@ fn step(estimate: f64, sample: f64) -> f64 {
 }
 
 impl Abr for DashJs {
-    fn name(&self) -> &'static str {
-        "dash-js"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let choice = context.ladder.highest_below(self.estimate);
         let fits = context.ladder.bits_per_sec(choice) < self.estimate;

@@ -52,13 +52,7 @@ fn build(params: &Params) -> Box<dyn Abr> {
     let switch_off = |share: f64, on: f64| set("switch_off").unwrap_or(share * on).min(on);
     if Flavour::of_word(params.word("flavour")) == Flavour::DashJs {
         let on = switch_on(12.0);
-        let settings = Settings {
-            name: ENTRY.name,
-            switch_on: on,
-            switch_off: switch_off(0.5, on),
-            initial_kbps,
-            ..Settings::default()
-        };
+        let settings = Settings { switch_on: on, switch_off: switch_off(0.5, on), initial_kbps, ..Settings::default() };
         return Box::new(DashJs::new(Strategy::Dynamic, settings));
     }
     let compares = params.word("variant") == "dynamic";
@@ -104,10 +98,6 @@ impl Dynamic {
 }
 
 impl Abr for Dynamic {
-    fn name(&self) -> &'static str {
-        "dynamic"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if self.compares {
             return self.choose_by_comparison(context);

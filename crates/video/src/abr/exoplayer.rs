@@ -1,18 +1,8 @@
 //! Media3 ExoPlayer: AdaptiveTrackSelection over DefaultBandwidthMeter.
 //!
-//! Reference: androidx/media, libraries/exoplayer (AdaptiveTrackSelection, DefaultBandwidthMeter, SlidingPercentile,
-//! DefaultLoadControl), state of 2025.
-//! - Estimate: the median of the last transfers' throughputs, each from the response's headers to its end, weighted with the root of
-//!   its bytes, weights of 2000 in all; from 2 s of transfers or 512 KiB on, 1 Mbit/s before.
-//! - Choice: the highest rung that 0.7 of the estimate carries; no step up below 10 s of buffer, none down from 25 s on.
-//! - Nothing is given up.
+//! Rules, reference, differences from it, tests: docs/models/player-clients.md.
 //!
-//! Differences from the reference:
-//! 1. The first estimate is that of an unknown network; a device takes one by country and kind of network (0.26 to 4.7 Mbit/s).
-//! 2. Buffered chunks are not discarded for better ones (only rungs below 1280 × 720 would be, from 25 s of buffer on).
-//! 3. Single precision there, double here.
-//!
-//! Units: bit/s, ms. Tested by the worked examples here; it is no package of a registry, so the player itself was not run.
+//! Units: bit/s, ms.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
@@ -114,10 +104,6 @@ impl ExoPlayer {
 }
 
 impl Abr for ExoPlayer {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let ideal = context.ladder.highest_at_most(self.fraction * self.bits_per_sec);
         let level = context.level();

@@ -33,10 +33,6 @@ impl Fixed {
 }
 
 impl Abr for Fixed {
-    fn name(&self) -> &'static str {
-        "fixed"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let count = context.ladder.count() as i64;
         let index = if self.index < 0 { count + self.index } else { self.index };

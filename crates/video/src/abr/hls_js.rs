@@ -1,20 +1,8 @@
 //! hls.js: its AbrController.
 //!
-//! Reference: hls.js 1.7.4 (AbrController, EwmaBandWidthEstimator, StreamController; defaults of `config.ts`), on demand.
-//! - Estimate: bytes over the time of a segment less the usual time to the first byte, weighted with that time; the smaller of two
-//!   averages (3 and 9 s); 500 kbit/s, or the lowest rung, before the first. The time to the first byte has an average of its own.
-//! - Choice: the highest rung that 0.95 of the estimate carries (0.7 for a step up) and whose segment comes before the buffer is
-//!   empty; otherwise one that stalls for less than 4 s, or a segment; otherwise the lowest.
-//! - Giving up: every 100 ms once half a segment's duration has passed, if what is left takes longer than the buffer lasts and the
-//!   whole segment comes sooner in a lower rung; the estimate then begins anew with that rung's rate.
+//! Rules, reference, differences from it, tests: docs/models/player-clients.md.
 //!
-//! Differences from the reference:
-//! 1. Media playlists take no time. A level whose playlist was not loaded yet still counts as hls.js counts it.
-//! 2. A rung has one rate (`BANDWIDTH` and `AVERAGE-BANDWIDTH` are equal), no codec, frame-rate or size that could exclude it. The
-//!    master playlist begins with the lowest rung.
-//! 3. Parsing and appending take no time.
-//!
-//! Units: ms and bit/s as there. Tested by the worked examples here and against hls.js itself (`tests/players`).
+//! Units: ms and bit/s as there.
 
 use super::{Abandonment, Abr, AbrEntry, Context, Decision, Download, DualEwma, PlayState, Progress, Reports};
 use playpath_units::{Duration, ParamSpec, Params};
@@ -246,10 +234,6 @@ impl HlsJs {
 }
 
 impl Abr for HlsJs {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let estimator = *self.estimator(context);
         let (level, reason) = match self.forced {

@@ -1,15 +1,6 @@
 //! L2A-LL: bitrates for low latency by online learning, as dash.js has it.
 //!
-//! Reference: Karagkioules et al., "Online learning for low-latency adaptive streaming" (MMSys 2020); dash.js 5.2.1 `L2ARule`.
-//! A probability for each rung is moved along a gradient (how much of the last throughput a rung takes), projected onto the simplex,
-//! and the rung nearest to the expected bitrate is chosen. Until 1.5 s are buffered: the highest rung below 0.9 of the estimate.
-//! Differences from the paper, as in dash.js (the rule here is dash.js's, to the number):
-//! 1. Bitrates in bit/s are compared with a throughput in kbit/s in two places: the multiplier Q grows a thousandfold, and the careful
-//!    step by step ascent never applies.
-//! 2. Once the step is turned round for a rung above the throughput, it stays so for the rungs after it.
-//!
-//! Differences from dash.js: none in the arithmetic; it is asked once a segment.
-//! Units: kbit/s, seconds. Tested below and against dash.js's own code (`tests/players/laws.mjs`).
+//! Rules, reference, differences from it, tests: docs/models/abr-l2a.md.
 
 use super::dash_js_5::{Estimate, highest_at_most, rounded_level};
 use super::{Abr, AbrEntry, Context, Decision, Download};
@@ -134,10 +125,6 @@ fn project(point: &mut [f64]) {
 }
 
 impl Abr for L2a {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(current) = self.current else {
             let first = highest_at_most(context.ladder, self.initial_kbps);

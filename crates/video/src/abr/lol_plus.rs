@@ -1,16 +1,8 @@
 //! LoL+: bitrates for low latency by a self-organising map, as dash.js has it.
 //!
-//! Reference: Bentaleb et al., "Catching the moment with LoL+ in Twitch-like low-latency live streaming platforms" (IEEE TMM 2022);
-//! dash.js 5.2.1 `LoLPRule`, `LearningAbrController`, `LoLpWeightSelector`, `LoLpQoEEvaluator`.
-//! Each rung is a neuron with throughput, latency, stall time and switch. The one nearest to (throughput, no latency, no stall, no
-//! switch) is chosen, under weights that a model of quality picks from a grid; it and the present one learn. If the next segment at the
-//! present rung would leave less than 0.3 s of buffer: the next lower rung that the throughput carries.
-//! Differences from dash.js: none in the arithmetic. What is not there has no effect there either:
-//! 1. Its random weights (k-means++) are overwritten by the grid's before they are used: the present rung always meets the constraints,
-//!    since a buffer that is too low is handled before, and each question starts with a previous latency of 0.
-//! 2. Of the grid of 625 weights the quality depends on two, and the first of equals is taken: 25 are tried.
+//! Rules, reference, differences from it, tests: docs/models/abr-lol-plus.md.
 //!
-//! Units: bit/s, seconds. Tested below and against dash.js's own code (`tests/players/laws.mjs`).
+//! Units: bit/s, seconds.
 
 use super::dash_js_5::{Estimate, highest_at_most, rounded_level};
 use super::l2a::INITIAL;
@@ -172,10 +164,6 @@ fn quality(ladder: &Ladder, asked: &Asked, bits_per_sec: f64, (stall, latency): 
 }
 
 impl Abr for LolPlus {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(current) = self.current else {
             let first = highest_at_most(context.ladder, self.initial_kbps);

@@ -82,7 +82,6 @@ pub struct Context<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LiveState {
     pub latency: Duration,
-    /// What it aims at.
     pub target: Duration,
     /// Of playback; 1 is normal.
     pub speed: f64,
@@ -213,8 +212,6 @@ pub type Prototype = Arc<dyn Fn() -> Box<dyn Abr> + Send + Sync>;
 
 /// An adaptation rule. See the module's contract.
 pub trait Abr: Send {
-    fn name(&self) -> &'static str;
-
     /// The next segment is due to be asked for.
     fn choose(&mut self, context: &Context) -> Decision;
 

@@ -1,18 +1,6 @@
 //! robustMPC: the next five segments are planned over a cautious throughput prediction.
 //!
-//! References: Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP" (SIGCOMM 2015);
-//! hongzimao/pensieve test/mpc.py. Prediction: harmonic mean of the last 5 throughputs, divided by 1 + the largest relative
-//! error of the last 5 predictions (the errors are of the undivided means). The plan maximises
-//! sum q − smoothness · sum |dq| − rebuffer_penalty · stall, q in Mbit/s, over all sequences; its first step is taken.
-//! Differences from the references:
-//! 1. The search prunes branches that cannot win; the result is that of the full enumeration. Of equal plans the last in
-//!    counting order wins, as in Pensieve's script.
-//! 2. A sample runs from the request (or the end of the response before) to the last byte.
-//! 3. Pensieve's plan adds 4 s per segment; ours adds each segment's own duration.
-//! 4. The first segment is a parameter (Pensieve: index 1); Yin et al. optimise the start-up too.
-//! 5. The plan does not know the buffer's capacity, as in both references.
-//!
-//! Tested here: worked predictions, the search against plain enumeration; by `tests/abr_traces.rs` and the contract suite.
+//! Rules, reference, differences from it, tests: docs/models/abr-mpc.md.
 
 use super::{Abr, AbrEntry, Context, Decision, Download, harmonic_mean};
 use crate::ladder::Ladder;
@@ -85,10 +73,6 @@ impl Mpc {
 }
 
 impl Abr for Mpc {
-    fn name(&self) -> &'static str {
-        "mpc"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let Some(harmonic) = harmonic_mean(context.downloads, WINDOW) else {
             return Decision::fetch(self.first.min(context.ladder.count() - 1), "first segment");

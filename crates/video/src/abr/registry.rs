@@ -43,7 +43,6 @@ pub fn parse(text: &str) -> Result<(&'static AbrEntry, Params), String> {
     Ok((entry, params))
 }
 
-/// What may be typed for a rule of the registry.
 pub const REGISTERED_RULE: Kind =
     Kind::Form("a rule with parameters, such as \"bola variant=u\"", |text| parse(text).map(drop));
 /// What may be typed for a rule that may be the user's own.

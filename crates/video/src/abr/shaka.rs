@@ -1,18 +1,8 @@
 //! Shaka Player: its SimpleAbrManager.
 //!
-//! Reference: shaka-player 5.2.12 (SimpleAbrManager, EwmaBandwidthEstimator, HttpFetchPlugin, StreamingEngine, SegmentPrefetch;
-//! defaults of `player_configuration.js`).
-//! - Estimate: a sample whenever 16 kB came in more than 100 ms, counted from the request, in whole milliseconds; the smaller of two
-//!   averages (half-lives 2 and 5 s of downloading); 1 Mbit/s before 128 kB.
-//! - Choice: the highest rung that 0.95 of the estimate carries. Asked with every sample and at the end of each segment, but a choice
-//!   holds for 8 s (the first one only until 128 kB are there).
-//! - A change gives up what is under way, in both directions: the prefetch (one segment) is cleared, also with the last byte.
+//! Rules, reference, differences from it, tests: docs/models/player-clients.md.
 //!
-//! Differences from the reference:
-//! 1. `bandwidthUpgradeTarget` has no effect there either: the range of a rung reaches beyond where that of the next begins.
-//! 2. Network Information, restrictions by size and dropped frames are not looked at.
-//!
-//! Units: bit/s, ms as there. Tested by the worked examples here and against Shaka Player itself (`tests/players`).
+//! Units: bit/s, ms as there.
 
 use super::{Abandonment, Abr, AbrEntry, Context, Decision, DualEwma, Progress, Reports};
 use playpath_units::{ParamSpec, Params, Time};
@@ -107,10 +97,6 @@ impl Shaka {
 }
 
 impl Abr for Shaka {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let current = match self.current {
             Some(current) => current,

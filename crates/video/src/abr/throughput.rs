@@ -1,12 +1,8 @@
 //! The throughput rule, of Sabre or of dash.js 5.
 //!
-//! Reference: Sabre `ThroughputRule`, `Ewma`; dash.js 5.2.1 (`dash_js_5`).
-//! `flavour=sabre`: throughput from the first byte on, the smaller of two averages (half-lives 3 s and 8 s of download time); latency
-//! averaged, too, the larger one; wanted: latency + p · bitrate / (0.9 · estimate) ≤ p; then the guard against an empty buffer; and
-//! slow downloads are given up. `flavour=dash.js`: dash.js with its throughput rule alone. No differences in the arithmetic; before
-//! the first sample the parameter `initial` counts.
+//! Rules, reference, differences from it, tests: docs/models/abr-throughput.md.
 //!
-//! Units: bit/s and seconds. Tested by worked examples, against dash.js itself (`tests/players`) and by the contract suite.
+//! Units: bit/s and seconds.
 
 use super::dash_js_5::{DashJs, Settings, Strategy};
 use super::safety::{self, Flavour, InsufficientBuffer, SAFETY};
@@ -46,8 +42,7 @@ fn build(params: &Params) -> Box<dyn Abr> {
     let abandons = params.flag("abandon");
     match Flavour::of_word(params.word("flavour")) {
         Flavour::DashJs => {
-            let settings =
-                Settings { name: ENTRY.name, initial_kbps, insufficient_buffer, abandons, ..Settings::default() };
+            let settings = Settings { initial_kbps, insufficient_buffer, abandons, ..Settings::default() };
             Box::new(DashJs::new(Strategy::Throughput, settings))
         }
         Flavour::Sabre => Box::new(Throughput {
@@ -128,10 +123,6 @@ impl Throughput {
 }
 
 impl Abr for Throughput {
-    fn name(&self) -> &'static str {
-        "throughput"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         let (Some(estimate), Some(choice)) = (self.estimate.bits_per_sec(), self.estimate.choice(context, SAFETY))
         else {

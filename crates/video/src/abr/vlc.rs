@@ -1,13 +1,6 @@
 //! VLC 2.1's rate rule.
 //!
-//! Reference: videolan/vlc modules/stream_filter/dash, the last state before the rewrite of 2014.
-//! The estimate is the average of the whole session: all bits over all time spent inside reads; it never forgets. Below
-//! 30 % of the buffer the lowest rate, else the highest that is at most the estimate.
-//! Differences from the reference:
-//! 1. Time inside reads is the time from request (or end of the response before) to last byte: what a blocking read sees.
-//! 2. Requesting at 80 % of a segment and the buffer policy are the player's ([`crate::dash::DashConfig`]).
-//!
-//! Tested here: average, threshold at exactly 30 %.
+//! Rules, reference, differences from it, tests: docs/models/abr-vlc.md.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
@@ -41,10 +34,6 @@ impl Vlc {
 }
 
 impl Abr for Vlc {
-    fn name(&self) -> &'static str {
-        "vlc"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if self.seconds == 0.0 {
             return Decision::fetch(0, "no estimate yet");

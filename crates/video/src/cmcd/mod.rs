@@ -107,9 +107,7 @@ macro_rules! tokens {
 tokens! {
     ObjectType {
         Manifest = "m",
-        /// Audio only.
         Audio = "a",
-        /// Video only.
         Video = "v",
         /// Multiplexed audio and video.
         Muxed = "av",
@@ -172,7 +170,6 @@ tokens! {
         /// Going to another position.
         Seeking = "k",
         Rebuffering = "r",
-        /// Paused by the viewer.
         Paused = "a",
         Waiting = "w",
         Ended = "e",

@@ -1,21 +1,9 @@
 //! The streaming agent of the Vegas paper: constant-rate media, written in chunks, drained at the media rate.
 //!
-//! Reference: Boyden, Mahanti, Williamson, "TCP Vegas Performance with Streaming Media" (IPCCC 2007), section 4.2. The server
-//! writes `chunk = xfactor × media rate × heartbeat` every heartbeat. The client starts when a share of the media (5 %) is
-//! buffered, then drains at the media rate.
-//!
-//! The paper does not define these; our reading:
-//! 1. A packet is late if its last byte comes later than start + offset / rate, offset being that of its first byte. The clock
-//!    does not stop. What has not come at the end of the media is late too.
-//! 2. The heartbeat is 0.1 s.
-//! 3. The chunk is rounded up to a byte, so that xfactor 1 is never slower than the media.
-//! 4. A finite buffer holds the sender back by not reading (as a TCP client does), or, `overflow = discard`, loses packets that
-//!    find it full (as the paper says of its finite buffer).
-//! 5. An underflow event lasts from a packet that is not there when due to the next one that comes in time.
+//! Rules, reference, differences from it, tests: docs/models/player-agent.md.
 //!
 //! Units: bytes, nanoseconds. Invariants: every packet is judged once, in time, late or overflowed; start-up + media in time +
 //! media late or lost = elapsed; constant work per packet, no allocation but for log entries (and runs of lost packets).
-//! Tested: hand-computed timelines, property tests over arrivals.
 
 use crate::buffer::{BufferSize, Cache};
 use crate::events::{EventLog, Totals};
@@ -83,7 +71,6 @@ pub enum Overflow {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgentConfig {
-    /// Rate of the media; constant.
     pub media_rate: Rate,
     pub media_length: Duration,
     /// The server writes so many times the media rate; 1 is "constrained". Paper: 8.
@@ -348,11 +335,11 @@ impl Player for AgentPlayer {
         }));
     }
 
-    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
+    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) -> bool {
         // What was due before these bytes came is judged without them.
         self.advance(now);
         if self.is_finished {
-            return;
+            return true;
         }
         if self.received == 0 && bytes > 0 {
             self.log.push(now, EventKind::FirstByte(REQUEST));
@@ -361,6 +348,7 @@ impl Player for AgentPlayer {
         self.judge_complete_packets(now);
         self.start_if_buffered(now);
         self.advance(now);
+        true
     }
 
     fn handle_timeout(&mut self, now: Time) {

@@ -229,9 +229,10 @@ impl Player for Viewer {
         self.player.handle_server_data(now, request, cmsd);
     }
 
-    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) -> bool {
         self.player.handle_body(now, request, bytes);
         self.follow();
+        true
     }
 
     fn handle_timeout(&mut self, now: Time) {

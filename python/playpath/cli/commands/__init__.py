@@ -61,7 +61,6 @@ class Commands(TyperGroup):
     """Commands whose modules are imported when they are called: `--help` needs none of them."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was called."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as ctrl_c:

@@ -1,6 +1,7 @@
 """`playpath compare`: rank senders on a scenario."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -192,7 +193,6 @@ def _print_sensitivity(found: Sensitivity) -> None:
 
 
 def sessions(count: int) -> str:
-    """So many sessions."""
     return f"{count} session{'' if count == 1 else 's'}"
 
 
@@ -212,12 +212,16 @@ class _Results:
         self._is_saved = True
 
     def finish(self, result: Comparison) -> None:
-        if self._is_saved and result.sensitivity is None:
-            result.save_timelines(self._folder)
-        else:
-            result.save(self._folder)
         from playpath.show.report import comparison_page
 
+        if self._is_saved and result.sensitivity is None:
+            with ThreadPoolExecutor(1) as pool:  # the page needs nothing of what is saved
+                saved = pool.submit(result.save_timelines, self._folder)
+                page = comparison_page(result)
+                saved.result()
+        else:
+            result.save(self._folder)
+            page = comparison_page(result)
         report = self._folder / "report.html"
-        write_text(report, comparison_page(result))
+        write_text(report, page)
         console.message(f"report: {report}")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 
 
 def scenario(incomplete: str) -> list[str]:
-    """Names of shipped scenarios, designs and populations."""
     from playpath.scenario import shipped
 
     return _beginning(shipped.files(), incomplete)
@@ -24,21 +23,18 @@ def registered(kind: str) -> Callable[[str], list[str]]:
 
 
 def world(incomplete: str) -> list[str]:
-    """Names of worlds."""
     from playpath.base.worlds import WORLDS
 
     return _beginning(WORLDS, incomplete)
 
 
 def player(incomplete: str) -> list[str]:
-    """Names of real players."""
     from playpath.real.testbed.players import PLAYERS
 
     return _beginning(PLAYERS, incomplete)
 
 
 def words(*allowed: str) -> Callable[[str], list[str]]:
-    """One of these."""
     return lambda incomplete: _beginning(allowed, incomplete)
 
 

@@ -77,7 +77,6 @@ def _finish(text: str, target: str | None, out: Path | None, source: str | None,
 
 
 def print_preview(found: traces.Preview) -> None:
-    """A trace in three lines."""
     console.out.print(f"{found.format}: {found.period_s:.6g} s a lap, mean {found.mean_mbps:.4g} Mbit/s")
     console.out.print(
         f"slowest {found.min_mbps:.4g}, fastest {found.max_mbps:.4g} Mbit/s over {len(found.bins_mbps)} parts; "

@@ -241,7 +241,6 @@ def print_study(ran: _Ran) -> None:
 
 
 def print_claims(result: StudyResult) -> None:
-    """The table of verdicts."""
     table = Table(
         title=console.plain(result.study.title), title_justify="left", box=None, pad_edge=False, header_style="bold"
     )

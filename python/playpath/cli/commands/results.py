@@ -42,16 +42,12 @@ def results_folder(
 ) -> Iterator[Path]:
     """The folder that results go to, held against other runs until the block ends: `given`, or one in `out`.
 
-    Parameters
-    ----------
-    given : Path or None
-        What `option` says. Without it, the first of out/NAME, out/NAME-2, … that holds nothing or the same question.
-    name : str
-        For people; the folder is named by a safe form of it.
-    file : str
-        The result's own file, a key of `_PARTS`.
-    question : mapping
-        As the result's file stores it, so far as `_PARTS` asks.
+    Args:
+        given: What `option` says. Without it, the first of out/NAME, out/NAME-2, … that holds nothing or the same
+            question.
+        name: For people; the folder is named by a safe form of it.
+        file: The result's own file, a key of `_PARTS`.
+        question: As the result's file stores it, so far as `_PARTS` asks.
     """
     folder = given or _default(slug(name), file, question)
     check_writable(folder, option)

@@ -117,7 +117,6 @@ def command(
 
 
 def print_session(session: Session) -> None:
-    """Metrics, flows and links as tables."""
     if session.metrics:
         table = Table(
             title=f"{console.plain(session.sender or session.scenario)}, seed {session.seed}",

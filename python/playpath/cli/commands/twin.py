@@ -95,7 +95,6 @@ def _write(result: Twin, folder: Path) -> None:
 
 
 def print_twin(result: Twin) -> None:
-    """The tables and the verdicts."""
     shown = "median (95 % interval)" if len(result.sim.seeds) >= FEWEST_FOR_INTERVAL else "mean"
     console.out.print(f"[dim]{shown}; seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]")
     if result.judges_traffic:

@@ -114,16 +114,11 @@ def shipped_trace(answers: Answers) -> Path | None:
 def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) -> str:
     """The scenario in TOML.
 
-    Parameters
-    ----------
-    answers : mapping
-        Flag → value; what is missing is its default.
-    name : str
-        Of the scenario.
-    folder : path
-        Where it will be: from there names of files start.
-    beside : path, optional
-        Where the trace of a shipped scenario lies as yet.
+    Args:
+        answers: Flag → value; what is missing is its default.
+        name: Of the scenario.
+        folder: Where it will be: from there names of files start.
+        beside: Where the trace of a shipped scenario lies as yet.
     """
     given = {**DEFAULTS, **answers}
     run = (

@@ -48,14 +48,10 @@ _PATHS = ("trace", "like", "measure")
 class Interview:
     """One go through the questions.
 
-    Parameters
-    ----------
-    folder : path
-        Where the scenario will be.
-    flags : mapping
-        Flag → value, of those that were given.
-    asks : bool
-        Whether there is somebody to ask.
+    Args:
+        folder: Where the scenario will be.
+        flags: Flag → value, of those that were given.
+        asks: Whether there is somebody to ask.
     """
 
     def __init__(self, folder: Path, flags: Mapping[str, str], *, asks: bool) -> None:

@@ -62,10 +62,8 @@ def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES)
 def rate_mbps(samples: Sequence[tuple[float, int]]) -> float:
     """The rate at which bytes came, without the time that TCP takes to find it.
 
-    Parameters
-    ----------
-    samples : sequence of (seconds, bytes)
-        Since the request; how many had come by then.
+    Args:
+        samples: Since the request; how many had come by then.
     """
     end, total = samples[-1]
     begin, before = next(sample for sample in samples if sample[0] >= _LEARNING_SHARE * end)

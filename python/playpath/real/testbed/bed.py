@@ -44,21 +44,14 @@ IP_AND_TCP_HEADER = 52
 
 @dataclass(frozen=True)
 class Access:
-    """A flow's own way to a path: delay alone.
-
-    Attributes
-    ----------
-    name : str
-        Of the flow.
-    over : str
-        Name of the path.
-    rtt_s : float
-        Round-trip delay on top of the path's.
-    """
+    """A flow's own way to a path: delay alone."""
 
     name: str
+    """Of the flow."""
     over: str
+    """Name of the path."""
     rtt_s: float
+    """Round-trip delay on top of the path's."""
 
     def where(self) -> dict[str, str]:
         """Which way it is, for the emulator."""
@@ -85,42 +78,27 @@ def close_all(patience: float = 5.0) -> None:
 class Testbed:
     """Use it as a context manager.
 
-    Parameters
-    ----------
-    scenario : mapping
-        A resolved scenario: its paths and shared links are emulated.
-    used : sequence of str, optional
-        Names of the paths that the sender takes; all of them by default. The others are there for cross traffic.
-    accesses : sequence of Access
-        Flows with a round-trip delay of their own on top of their path's.
-    seed : int
-        Of the emulator's random loss and jitter.
-    mss : int
-        Payload bytes of a full segment.
-    tolerance : str, optional
-        The 99th percentile of the emulator's lateness above which its report calls the run invalid; by default what each path
-        bears (docs/models/emulator.md).
-    realtime : bool
-        Run the emulator before other processes (SCHED_FIFO). Off above 200 Mbit/s: there it would starve the receiver.
-    capture : path, optional
-        File for the packets at the server's ends of the paths (pcapng, headers only).
-    sample_s : float, optional
-        Interval of the links' time series in the report; none by default.
+    Args:
+        scenario: A resolved scenario: its paths and shared links are emulated.
+        used: Names of the paths that the sender takes; all of them by default. The others are there for cross
+            traffic.
+        accesses: Flows with a round-trip delay of their own on top of their path's.
+        seed: Of the emulator's random loss and jitter.
+        mss: Payload bytes of a full segment.
+        tolerance: The 99th percentile of the emulator's lateness above which its report calls the run invalid; by
+            default what each path bears (docs/models/emulator.md).
+        realtime: Run the emulator before other processes (SCHED_FIFO). Off above 200 Mbit/s: there it would starve
+            the receiver.
+        capture: File for the packets at the server's ends of the paths (pcapng, headers only).
+        sample_s: Interval of the links' time series in the report; none by default.
 
-    Attributes
-    ----------
-    name : str
-        Of the run; `pp-PID-N`.
-    server, client : str
-        Namespaces.
-    ends : list of PathEnds
-        Devices and addresses of each path that the sender takes.
-    children : dict of str to Child
-        Programs started by `start`, the newest of each name.
-    is_building : bool
-        While namespaces and emulator are made.
-    bridge : path or None
-        Socket of the CMCD bridge, if the server has one.
+    Attributes:
+        name: Of the run; `pp-PID-N`.
+        server, client: Namespaces.
+        ends: Devices and addresses of each path that the sender takes.
+        children: Programs started by `start`, the newest of each name.
+        is_building: While namespaces and emulator are made.
+        bridge: Socket of the CMCD bridge, if the server has one.
     """
 
     __test__ = False  # not a test class, whatever its name says

@@ -43,20 +43,13 @@ def check_machine(
 ) -> float:
     """Make sure that this machine holds the links of a scenario now.
 
-    Parameters
-    ----------
-    scenario : mapping
-        Resolved.
-    at_once : int
-        Sessions that will run at a time.
-    tolerance : str, optional
-        As for the sessions; by default what each path bears.
-    seconds : float
-        Of load; tried twice if the first time is not good enough.
+    Args:
+        scenario: Resolved.
+        at_once: Sessions that will run at a time.
+        tolerance: As for the sessions; by default what each path bears.
+        seconds: Of load; tried twice if the first time is not good enough.
 
-    Returns
-    -------
-    float
+    Returns:
         99th percentile of lateness of the worst direction of a path, in milliseconds.
     """
     paths = [

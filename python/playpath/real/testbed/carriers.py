@@ -21,24 +21,16 @@ from playpath.scenario import resolved
 
 @dataclass(frozen=True)
 class VideoAddress:
-    """What the player and the sampler need to know.
-
-    Attributes
-    ----------
-    origin : str
-        Address and port that the player connects to.
-    protocol : str
-        "tcp", "mptcp" or "quic".
-    ports : mapping of int to str
-        Server ports whose sockets carry the video, and what their flows are called.
-    key : str
-        Of a server with TLS, the fingerprint of its public key, as Chromium takes it.
-    """
+    """What the player and the sampler need to know."""
 
     origin: str
+    """Address and port that the player connects to."""
     protocol: str = "tcp"
+    """What carries it: "tcp", "mptcp" or "quic"."""
     ports: Mapping[int, str] = field(default_factory=dict)
+    """Server ports whose sockets carry the video, and what their flows are called."""
     key: str = ""
+    """Of a server with TLS, the fingerprint of its public key, as Chromium takes it."""
 
 
 class Server(Protocol):
@@ -52,27 +44,19 @@ class Server(Protocol):
 
     def serve_zeros(self, name: str, size: int) -> None:
         """A file of `size` zero bytes."""
-        ...
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What only the carrier knows of a run.
-
-    Attributes
-    ----------
-    paths : PathCounts
-        How the connections used the paths, as far as the carrier sees it.
-    subflows : list of Subflow
-        What was measured of each path; empty: the sampled sockets tell.
-    flows : list of Flow
-        Connections, or subflows, that it has sampled itself.
-    """
+    """What only the carrier knows of a run."""
 
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
+    """How the connections used the paths, as far as the carrier sees it."""
     subflows: list[Subflow] = field(default_factory=list)
+    """What was measured of each path; empty: the sampled sockets tell."""
     warnings: list[str] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
+    """Connections, or subflows, that it has sampled itself."""
 
 
 class Carrier(Protocol):
@@ -85,15 +69,12 @@ class Carrier(Protocol):
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Raise MissingToolError or TestbedError if this cannot run here."""
-        ...
 
     def translate(self, sender: resolved.Sender) -> Sending:
         """What a resolved sender is here. Raises UnsupportedError where it cannot be that."""
-        ...
 
     def prepare(self, bed: Testbed) -> None:
         """Addresses, limits, endpoints."""
-        ...
 
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
@@ -101,19 +82,15 @@ class Carrier(Protocol):
         """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `signalling`: what player and
         server tell one another.
         """
-        ...
 
     def collector(self, bed: Testbed) -> str:
         """Address and port where players' reports go."""
-        ...
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
         """The way to the server's `port`, over connections that use `control`."""
-        ...
 
     def words(self) -> str:
         """What its programs complained of, in one line; empty if nothing."""
-        ...
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """What only it knows. TestbedError: the run was not what was asked for.
@@ -121,7 +98,6 @@ class Carrier(Protocol):
         `flows`: the connections, or subflows, that carried the video; `described`: the video; `start`: of the run, on the
         monotonic clock.
         """
-        ...
 
 
 class _OfKernel:
@@ -162,22 +138,18 @@ class Tcp(_OfKernel):
         self.warnings: list[str] = []
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Always possible."""
         self.warnings += send_buffer_warning(sender)
 
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """Straight to the server."""
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
 
     def words(self) -> str:
-        """It has no programs."""
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """Nothing more."""
         return Carried()
 
 
@@ -214,17 +186,14 @@ class KernelMptcp(_OfKernel):
             )
 
     def prepare(self, bed: Testbed) -> None:
-        """Announce the server's addresses."""
         mptcp.announce_paths(bed)
         namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """To the server's first address; the other paths join."""
         self._control = control.split(".", maxsplit=1)[0]  # what the kernel tells is without the run's own ending, too
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
 
     def words(self) -> str:
-        """It has no programs."""
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:

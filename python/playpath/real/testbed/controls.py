@@ -19,7 +19,6 @@ _OURS = "bpf:"
 
 
 def loader() -> str:
-    """Path of `playpath-bpf`."""
     return programs.find("playpath-bpf")
 
 

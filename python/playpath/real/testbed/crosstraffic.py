@@ -83,14 +83,10 @@ class Got(TypedDict):
 class CrossTraffic:
     """The sources of a run. `controls` are loaded at once; nothing is sent before `start`.
 
-    Attributes
-    ----------
-    places : list of dict
-        For the plan: where each source is served, and with which control.
-    ports : dict of int to str
-        Server ports of the TCP sources, and their names.
-    datagram_ports : dict of str to int
-        Names of the datagram sources, and their server ports.
+    Attributes:
+        places: For the plan: where each source is served, and with which control.
+        ports: Server ports of the TCP sources, and their names.
+        datagram_ports: Names of the datagram sources, and their server ports.
     """
 
     def __init__(self, bed: Testbed, scenario: resolved.Document, sources: Sequence[Source]) -> None:

@@ -37,7 +37,6 @@ def network(paths: Sequence[resolved.Path], links: Sequence[resolved.Link] = ())
 
 
 def program() -> str:
-    """Path of `playpath-emulator`."""
     return programs.find("playpath-emulator")
 
 

@@ -127,7 +127,6 @@ def inside(name: str, command: Sequence[str]) -> list[str]:
 
 
 def processes_in(name: str) -> list[int]:
-    """Processes inside the namespace."""
     return [int(word) for word in _if_there(name, "netns", "pids", name).split()]
 
 

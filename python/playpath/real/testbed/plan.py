@@ -27,11 +27,9 @@ class Source(TypedDict):
 class Plan:
     """A scenario, a seed, and where everything is served.
 
-    Attributes
-    ----------
-    described : dict
-        As `playpath-client describe` says: `limit_s`, `sample_interval_s`, `duration_s`, `sources` of the traffic; with a
-        video, what the player tells a sender: `playout_buffer_bytes`, `video_kbps`.
+    Attributes:
+        described: As `playpath-client describe` says: `limit_s`, `sample_interval_s`, `duration_s`, `sources` of the
+            traffic; with a video, what the player tells a sender: `playout_buffer_bytes`, `video_kbps`.
     """
 
     def __init__(self, scenario: resolved.Document, seed: int, packet_bytes: int, *, trace: bool) -> None:

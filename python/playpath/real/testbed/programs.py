@@ -16,7 +16,6 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def find(name: str, package: Path = _PACKAGE) -> str:
-    """Path of one of our programs; `PLAYPATH_EMULATOR` and its like name another file."""
     variable = name.upper().replace("-", "_")
     if own := os.environ.get(variable):
         if os.access(own, os.X_OK):

@@ -34,43 +34,29 @@ class InvalidLinkError(TestbedError):
 
 @dataclass
 class Measured:
-    """What a run has left.
-
-    Attributes
-    ----------
-    played : Played or None
-        None without a video.
-    traffic : list of dict
-        As CrossTraffic.stop gives it.
-    report : dict
-        The emulator's.
-    start_s : float
-        The run's start on the monotonic clock.
-    elapsed_s : float
-        From the run's start to its end.
-    is_multipath : bool
-        Whether the video's flows are subflows of one another.
-    datagram_ports : mapping of str to int
-        Names and server ports of datagram sources.
-    video_ports : tuple of int
-        Server ports whose sockets carry the video.
-    paths : PathCounts
-        What the carrier knows of how the connections used the paths.
-    subflows : list of Subflow
-        What the carrier knows of each path; empty: the sampled sockets tell.
-    """
+    """What a run has left."""
 
     played: Played | None
+    """None without a video."""
     sampled: list[Flow]
     traffic: list[Got]
+    """As CrossTraffic.stop gives it."""
     start_s: float
+    """The run's start on the monotonic clock."""
     elapsed_s: float
+    """From the run's start to its end."""
     is_multipath: bool
+    """Whether the video's flows are subflows of one another."""
     report: Report = field(default_factory=Report)
+    """The emulator's."""
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
+    """What the carrier knows of how the connections used the paths."""
     datagram_ports: Mapping[str, int] = field(default_factory=dict)
+    """Names and server ports of datagram sources."""
     video_ports: tuple[int, ...] = ()
+    """Server ports whose sockets carry the video."""
     subflows: list[Subflow] = field(default_factory=list)
+    """What the carrier knows of each path; empty: the sampled sockets tell."""
 
 
 def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures, dict[str, Columns]]:

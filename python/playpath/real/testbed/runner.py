@@ -92,36 +92,22 @@ def run_kernel(
 ) -> RealRecord:
     """Run one session.
 
-    Parameters
-    ----------
-    scenario : mapping
-        Resolved: every default written out.
-    sender : mapping
-        The resolved entry of the sender.
-    seed : int
-        Of the emulator's random loss and of the traffic's draws. Everything else is the machine's own timing.
-    trace : bool
-        Put the time series into `series`.
-    tolerance : str, optional
-        99th percentile of the emulator's lateness above which a run does not count; by default what each path bears.
-    tries : int
-        How often a run that does not count is repeated; the record then says so in a warning.
-    player : str
-        Who plays: `own` (the simulator's player), or a real one of `playpath.real.testbed.players`.
-    logs : path, optional
-        Folder that keeps what the programs of the run wrote; if it fails, with a `failed.json` that says why.
-    carrier : Carrier, optional
-        How the bytes reach the client; by default plain TCP over the sender's path, over several the kernel's MPTCP.
-    pcap : path, optional
-        File for the packets at the server's ends of the paths (pcapng, headers only).
-    p1203 : path, optional
-        File for the session as input of ITU-T P.1203 tools.
-    world : str
-        Of `playpath.base.worlds`: "kernel", where Linux's TCP serves, or "wire": the simulator's, on a TUN device (docs/manual/wire.md).
-
-    Returns
-    -------
-    RealRecord
+    Args:
+        scenario: Resolved: every default written out.
+        sender: The resolved entry of the sender.
+        seed: Of the emulator's random loss and of the traffic's draws. Everything else is the machine's own timing.
+        trace: Put the time series into `series`.
+        tolerance: 99th percentile of the emulator's lateness above which a run does not count; by default what each
+            path bears.
+        tries: How often a run that does not count is repeated; the record then says so in a warning.
+        player: Who plays: `own` (the simulator's player), or a real one of `playpath.real.testbed.players`.
+        logs: Folder that keeps what the programs of the run wrote; if it fails, with a `failed.json` that says why.
+        carrier: How the bytes reach the client; by default plain TCP over the sender's path, over several the
+            kernel's MPTCP.
+        pcap: File for the packets at the server's ends of the paths (pcapng, headers only).
+        p1203: File for the session as input of ITU-T P.1203 tools.
+        world: Of `playpath.base.worlds`: "kernel", where Linux's TCP serves, or "wire": the simulator's, on a TUN
+            device (docs/manual/wire.md).
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
@@ -461,7 +447,6 @@ class _Session:
         return None
 
     def manifest(self, sysctls: Mapping[str, str]) -> RunManifest:
-        """What the result depends on."""
         return {
             "engine": engine.version(),
             "scenario": self.scenario,

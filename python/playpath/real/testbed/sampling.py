@@ -14,37 +14,26 @@ Address = tuple[str, int]
 
 @dataclass
 class Flow:
-    """One connection, or subflow, as sampled: a list per column.
-
-    Attributes
-    ----------
-    name : str
-        `video`, `video.2` for the second connection.
-    path : str
-        Name of the path that it takes.
-    cc : str
-        As the socket says, without the suffix of the run.
-    local, peer : tuple of address and port
-        Of the server and of the client.
-    counts : mapping of str to float
-        What its server counted that nobody on the path can: `sent_packets`, `rtt_sum_ms`, `rtt_samples` of QUIC; else empty.
-    """
+    """One connection, or subflow, as sampled: a list per column."""
 
     name: str
+    """`video`, `video.2` for the second connection."""
     path: str
+    """Name of the path that it takes."""
     local: Address
     peer: Address
+    """`local` and `peer`: of the server and of the client."""
     cc: str = ""
+    """As the socket says, without the suffix of the run."""
     columns: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     counts: Mapping[str, float] = field(default_factory=dict)
+    """What its server counted that nobody on the path can: `sent_packets`, `rtt_sum_ms`, `rtt_samples` of QUIC; else empty."""
 
     def last(self, column: str) -> float:
-        """Newest value; 0 before the first."""
         values = self.columns.get(column)
         return values[-1] if values else 0.0
 
     def mean(self, column: str) -> float | None:
-        """Mean over the samples."""
         values = self.columns.get(column)
         return sum(values) / len(values) if values else None
 
@@ -52,16 +41,11 @@ class Flow:
 class Sampler(threading.Thread):
     """Samples the sockets of a namespace until `stop`.
 
-    Parameters
-    ----------
-    ports : mapping of int to str
-        Server ports to look at, and what their flows are called.
-    paths : mapping of str to str
-        Addresses of the server, and the paths that begin there.
-    start : float
-        On the monotonic clock: where the time of the series begins.
-    interval : float
-        Seconds between two samples.
+    Args:
+        ports: Server ports to look at, and what their flows are called.
+        paths: Addresses of the server, and the paths that begin there.
+        start: On the monotonic clock: where the time of the series begins.
+        interval: Seconds between two samples.
     """
 
     def __init__(
@@ -83,14 +67,12 @@ class Sampler(threading.Thread):
         self._counts: dict[tuple[str, str], int] = defaultdict(int)
 
     def run(self) -> None:
-        """The thread."""
         due = self._start
         while not self._stopping.wait(max(0.0, due - time.monotonic())):
             self.sample()
             due = max(due + self._interval, time.monotonic())
 
     def sample(self) -> None:
-        """Look once."""
         now = time.monotonic() - self._start
         for found in self._diag.sockets():
             # Whoever asks from the server's own namespace whether it listens is no flow of the run.
@@ -115,7 +97,6 @@ class Sampler(threading.Thread):
         return Flow(name if number == 1 else f"{name}.{number}", path, found.local, found.peer)
 
     def stop(self) -> list[Flow]:
-        """End and return the flows, in the order of appearance."""
         self._stopping.set()
         if self.is_alive():
             self.join()

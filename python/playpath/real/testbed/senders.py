@@ -23,31 +23,21 @@ _MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "r
 
 @dataclass(frozen=True)
 class Sending:
-    """What a sender of a scenario is on the kernel.
-
-    Attributes
-    ----------
-    cc : str
-        The control as the registry names it: `reno` is the kernel's own, `bpf:vegas` ours.
-    parameters : dict
-        Of the control, where they are not its defaults.
-    takes : tuple of str
-        Parameters that the control has besides those of the scenario's: told by the application or by the test bed.
-    sysctls, client_sysctls : dict of str to str
-        Of the server's and of the client's namespace.
-    route : tuple of str
-        Attributes of the server's routes to the client.
-    warnings : list of str
-        What the scenario asks for and Linux does not do.
-    """
+    """What a sender of a scenario is on the kernel."""
 
     cc: str
+    """The control as the registry names it: `reno` is the kernel's own, `bpf:vegas` ours."""
     parameters: dict[str, Scalar]
+    """Of the control, where they are not its defaults."""
     sysctls: dict[str, str]
     warnings: list[str]
+    """What the scenario asks for and Linux does not do."""
     takes: tuple[str, ...] = ()
+    """Parameters that the control has besides those of the scenario's: told by the application or by the test bed."""
     client_sysctls: dict[str, str] = field(default_factory=dict)
+    """`sysctls` and `client_sysctls`: of the server's and of the client's namespace."""
     route: tuple[str, ...] = ()
+    """Attributes of the server's routes to the client."""
 
 
 def translate(sender: resolved.Sender) -> Sending:

@@ -23,24 +23,16 @@ REPORTS = "reports.jsonl"
 
 @dataclass(frozen=True)
 class Signalling:
-    """What is told in a run.
-
-    Attributes
-    ----------
-    requests : bool
-        The player tells of itself with each request (CMCD), and the congestion control takes it.
-    reports : bool
-        And with reports of their own (event mode).
-    server_data : bool
-        The server tells of itself with each response (CMSD).
-    max_rate : str, optional
-        And this as the highest rate that a session should choose.
-    """
+    """What is told in a run."""
 
     requests: bool = False
+    """The player tells of itself with each request (CMCD), and the congestion control takes it."""
     reports: bool = False
+    """And with reports of their own (event mode)."""
     server_data: bool = False
+    """The server tells of itself with each response (CMSD)."""
     max_rate: str | None = None
+    """And this as the highest rate that a session should choose."""
 
     @property
     def server_data_options(self) -> list[str]:

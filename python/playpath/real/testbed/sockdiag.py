@@ -56,8 +56,6 @@ COLUMNS = tuple(_MEMBERS)
 
 @dataclass(frozen=True)
 class SocketInfo:
-    """One TCP socket."""
-
     state: int
     local: tuple[str, int]
     peer: tuple[str, int]
@@ -92,7 +90,6 @@ class Diag:
             self.destroy(found)
 
     def destroy(self, found: SocketInfo) -> None:
-        """Reset a connection."""
         self._ask(_SOCK_DESTROY, _NLM_F_ACK, 0, found.identity)
         self._socket.recv(1 << 16)
 
@@ -117,7 +114,6 @@ class Diag:
                 at += (length + 3) & ~3
 
     def close(self) -> None:
-        """Close the netlink socket."""
         self._socket.close()
 
 

@@ -53,17 +53,14 @@ class RunState:
             return cls(name, folder)
 
     def namespace(self, side: str) -> str:
-        """Name of the namespace of a side."""
         return f"{self.name}-{side}"
 
     def note(self, child: Identity) -> None:
-        """Write down a child."""
         with (self.folder / "processes").open("a") as file:
             file.write(f"{child.pid} {child.started}\n")
 
     @property
     def owner(self) -> Identity | None:
-        """The process that runs it; None if that was never written."""
         try:
             stored = json.loads((self.folder / "owner.json").read_text())
             return Identity(int(stored["pid"]), int(stored["started"]))
@@ -77,7 +74,6 @@ class RunState:
         return owner is not None and owner.is_alive
 
     def children(self) -> list[Identity]:
-        """The children written down."""
         try:
             lines = (self.folder / "processes").read_text().splitlines()
         except OSError:
@@ -86,7 +82,6 @@ class RunState:
         return [Identity(int(pair[0]), int(pair[1])) for pair in pairs if len(pair) == 2]
 
     def namespaces(self) -> list[str]:
-        """Its namespaces that exist."""
         if not namespaces.NETNS_FOLDER.exists():
             return []
         return sorted(p.name for p in namespaces.NETNS_FOLDER.iterdir() if p.name.startswith(f"{self.name}-"))

@@ -114,40 +114,28 @@ def media_of(scenario: resolved.Document, www: Path) -> str:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one link was, and what it turned out to be.
-
-    Attributes
-    ----------
-    rate_mbps, rtt_ms : float
-        Asked for.
-    queue_packets : int
-        Room in front of the link: one bandwidth-delay product, at least 64 packets, so that CUBIC keeps the link busy.
-    goodput_share : float
-        TCP payload that the receiver's kernel got in order between two instants without a hole, as a share of what the rate
-        leaves after headers; 1 is perfect.
-    min_rtt_ms : float
-        Smallest RTT that the sender's TCP saw; the machine's own delay is on top of `rtt_ms`.
-    lateness_us : dict
-        How much later than due the emulator handed packets over: `p50`, `p90`, `p99`, `p999`, `max`, of the direction
-        to the client.
-    delay_error_us : dict
-        One-way delay of single datagrams by the kernel's time stamps, beyond half of `rtt_ms` and the time to send them:
-        `p50`, `p99`.
-    hidden_drops : int
-        Packets dropped in front of the emulator.
-    cpu_share : float
-        Of one core, used by the emulator.
-    """
+    """What one link was, and what it turned out to be."""
 
     rate_mbps: float
     rtt_ms: float
+    """`rate_mbps` and `rtt_ms`: asked for."""
     queue_packets: int
+    """Room in front of the link: one bandwidth-delay product, at least 64 packets, so that CUBIC keeps the link busy."""
     goodput_share: float
+    """TCP payload that the receiver's kernel got in order between two instants without a hole, as a share of what the rate
+    leaves after headers; 1 is perfect."""
     min_rtt_ms: float
+    """Smallest RTT that the sender's TCP saw; the machine's own delay is on top of `rtt_ms`."""
     lateness_us: dict[str, float]
+    """How much later than due the emulator handed packets over: `p50`, `p90`, `p99`, `p999`, `max`, of the direction
+    to the client."""
     delay_error_us: dict[str, float]
+    """One-way delay of single datagrams by the kernel's time stamps, beyond half of `rtt_ms` and the time to send them:
+    `p50`, `p99`."""
     hidden_drops: int
+    """Packets dropped in front of the emulator."""
     cpu_share: float
+    """Of one core, used by the emulator."""
 
     @property
     def problems(self) -> list[str]:

@@ -52,7 +52,6 @@ class BulkFlow:
         return int(arrived)
 
     def close(self) -> None:
-        """Stop both ends."""
         self._stopping.set()
         self._listener.close()
         for thread in self._threads:

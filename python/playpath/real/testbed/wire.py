@@ -29,7 +29,6 @@ _PATIENCE = 5.0
 
 
 def program() -> str:
-    """Path of `playpath-serve`."""
     return programs.find("playpath-serve")
 
 
@@ -93,7 +92,6 @@ class _Own:
         self._interval = INTERVAL
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Needs its program."""
         program()
         self._sender = dict(sender)
         self._traffic = [group for group in scenario.get("traffic") or [] if group["kind"] != "udp"]

@@ -26,33 +26,22 @@ _NAMES_FILES = ("trace", "source", "manifest")
 
 @dataclass(frozen=True)
 class Question:
-    """A scenario, and the points at which it was played.
-
-    Attributes
-    ----------
-    kind : str
-        "comparison", "sweep" or "population".
-    scenario : dict
-        Resolved.
-    points : dict of int to dict
-        Settings of each point; a comparison has one, without any.
-    contents : dict
-        Setting → value as named → what was in that file, as a resolved scenario has it.
-    written : Written, optional
-        The scenario without its defaults, which points change.
-    choices : dict
-        Where other choices than senders are compared: name → the resolved scenario that plays under it, before points change it.
-    """
+    """A scenario, and the points at which it was played."""
 
     kind: str
+    """What was asked: "comparison", "sweep" or "population"."""
     scenario: Mapping[str, Any]
+    """Resolved."""
     points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
+    """Settings of each point; a comparison has one, without any."""
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Setting → value as named → what was in that file, as a resolved scenario has it."""
     written: Written | None = None
+    """The scenario without its defaults, which points change."""
     choices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Where other choices than senders are compared: name → the resolved scenario that plays under it, before points change it."""
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
         points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
         document: dict[str, object] = {
             "kind": self.kind,
@@ -66,7 +55,6 @@ class Question:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Question:
-        """Read what `to_dict` made."""
         points = {int(point["number"]): point["settings"] for point in stored["points"]}
         return cls(
             str(stored["kind"]),
@@ -80,12 +68,9 @@ class Question:
     def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
         """Every session of a table of results as a cell, with the digest that it had; None where it failed.
 
-        Parameters
-        ----------
-        table : polars.DataFrame
-            With `sender`, `seed`, `digest`, and `point` or `path` where there are several.
-        version : str
-            Of the engine, which the names of cells depend on.
+        Args:
+            table: With `sender`, `seed`, `digest`, and `point` or `path` where there are several.
+            version: Of the engine, which the names of cells depend on.
         """
         number = next((name for name in ("point", "path") if name in table.columns), None)
         rows = table.with_columns(pl.lit(0).alias("point")) if number is None else table.rename({number: "point"})
@@ -115,10 +100,8 @@ class Question:
 def question_of(result: Result, source: Path | None) -> Question:
     """What a stored result answers.
 
-    Parameters
-    ----------
-    source : path, optional
-        The population's file, which the results do not hold; without it the shipped one of its name.
+    Args:
+        source: The population's file, which the results do not hold; without it the shipped one of its name.
     """
     if isinstance(result, Comparison):
         scenario = result.scenario

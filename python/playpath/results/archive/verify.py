@@ -40,30 +40,20 @@ _KINDS: Mapping[str, type[Result]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a verification.
-
-    Attributes
-    ----------
-    sessions : int
-        Played again.
-    differences : list of str
-        One sentence for each that differs, the first of them, sessions before statements.
-    differing : int
-        Sessions that differ.
-    wrong : int
-        Statements that do not follow from the sessions.
-    not_verified : list of str
-        Files and folders that nothing was compared with.
-    note : str
-        About the versions, if they are not the same.
-    """
+    """What came of a verification."""
 
     sessions: int
+    """Played again."""
     differences: list[str] = field(default_factory=list)
+    """One sentence for each that differs, the first of them, sessions before statements."""
     differing: int = 0
+    """Sessions that differ."""
     wrong: int = 0
+    """Statements that do not follow from the sessions."""
     not_verified: list[str] = field(default_factory=list)
+    """Files and folders that nothing was compared with."""
     note: str = ""
+    """About the versions, if they are not the same."""
 
     @property
     def is_same(self) -> bool:
@@ -95,14 +85,10 @@ def verify(
 ) -> Finding:
     """Check an unpacked archive: its answer against its tables, and every session against a new run of it.
 
-    Parameters
-    ----------
-    folder : path
-        Where it was unpacked.
-    manifest : dict
-        As `unpack` returned it.
-    load : callable
-        Reads a folder of results.
+    Args:
+        folder: Where it was unpacked.
+        manifest: As `unpack` returned it.
+        load: Reads a folder of results.
     """
     if not is_exact(world := str(manifest.get("world", DEFAULT))):
         raise RunError(f"it was measured in real time (world {world}), which cannot be played again bit for bit")

@@ -38,12 +38,9 @@ _made: set[tuple[str, str, str]] = set()
 def complete(resolved: Document, base: str) -> None:
     """Find all code of the user's own that a resolved scenario names, try it, and write down its hash.
 
-    Parameters
-    ----------
-    resolved : resolved document
-        Changed in place: names of files become names of modules.
-    base : str
-        Folder of the scenario.
+    Args:
+        resolved: Changed in place: names of files become names of modules.
+        base: Folder of the scenario.
     """
     for where, kind, entry in _entries(resolved):
         _into_search(entry, base)
@@ -79,14 +76,10 @@ def folders() -> tuple[str, ...]:
 def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any]:
     """For the engine: a callable that makes an object of what a scenario names.
 
-    Parameters
-    ----------
-    reference : str
-        `module:Name`.
-    params_json : str
-        Keyword arguments.
-    sha256 : str
-        What the source must hash to.
+    Args:
+        reference: `module:Name`.
+        params_json: Keyword arguments.
+        sha256: What the source must hash to.
     """
     params = json.loads(params_json)
     if _digest(reference) != sha256:

@@ -9,12 +9,9 @@ from typing import Any
 def blamed(error: BaseException, target: Callable[..., Any] | None = None, method: str = "__init__") -> str:
     """`mine.py:12, in on_report: KeyError: 'gain'`.
 
-    Parameters
-    ----------
-    error : BaseException
-        What the code raised, or what was wrong with its answer.
-    target : callable, optional
-        What was called: tells where, if the error does not.
+    Args:
+        error: What the code raised, or what was wrong with its answer.
+        target: What was called: tells where, if the error does not.
     """
     what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     if isinstance(error, SyntaxError):

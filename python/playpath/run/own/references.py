@@ -22,13 +22,10 @@ _objects: dict[str, Callable[..., Any]] = {}
 def reference_of(name: str, target: Any) -> str:
     """What `controllers` or `abrs` gives for a name, as an option of the command line.
 
-    Parameters
-    ----------
-    name : str
-        The label.
-    target : str, mapping or callable
-        `"bbr"`, `"module:Mine(gain=2)"`, a mapping with `name` and parameters, a class, a function that makes objects, or a
-        `functools.partial` of one.
+    Args:
+        name: The label.
+        target: `"bbr"`, `"module:Mine(gain=2)"`, a mapping with `name` and parameters, a class, a function that makes
+            objects, or a `functools.partial` of one.
     """
     from playpath.scenario import parse_choice
 

@@ -19,7 +19,6 @@ def component(
 
 
 def colour_place(senders: Sequence[str], sender: str) -> int:
-    """Number of a sender's colour."""
     return senders.index(sender) % _COLOURS
 
 

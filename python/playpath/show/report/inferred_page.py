@@ -19,22 +19,15 @@ _WIDE = 8.0
 
 @dataclass(frozen=True)
 class Shown:
-    """A session of the page.
-
-    Attributes
-    ----------
-    step_s : float
-        Length of the steps.
-    steps : sequence of (mean, p05, p50, p95)
-        Capacity in bit/s.
-    transfers : sequence of (s, bit/s)
-        Middle of each transfer, and what it got.
-    """
+    """A session of the page."""
 
     name: str
     step_s: float
+    """Length of the steps."""
     steps: Sequence[Sequence[float]]
+    """Capacity in bit/s."""
     transfers: Sequence[tuple[float, float]]
+    """Middle of each transfer, and what it got."""
 
 
 def inferred_page(name: str, sessions: Sequence[Shown], count: int, notes: Sequence[str]) -> str:

@@ -29,7 +29,6 @@ _RELATIONS = {"better": "better", "worse": "worse", "alike": "alike", "open": "u
 
 
 def population_page(result: PopulationResult) -> str:
-    """The whole page as text."""
     is_compared = len(result.senders) > 1
     sections = [
         _head(result),

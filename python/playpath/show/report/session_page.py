@@ -13,7 +13,6 @@ from playpath.show.report.sessions import sessions_section
 
 
 def session_page(session: Session, window: Window | None = None) -> str:
-    """The whole page as text."""
     rows = [
         [
             f"{escape(metric(name).label)}<br><small>{escape(name)}</small>",

@@ -52,18 +52,12 @@ def sessions_section(
 ) -> str:
     """Strips, reasons, charts, packets and events of one traced session of each sender; empty when nothing was traced.
 
-    Parameters
-    ----------
-    order : sequence of str
-        Senders, the first ones are shown at first.
-    resolved : mapping
-        The scenario with every default written out.
-    why : str
-        Why this seed is shown.
-    bands : polars.DataFrame, optional
-        As `playpath.results.bands.bands`, over `seeds` seeds.
-    window : tuple of float, optional
-        Begin and end in seconds of what is shown packet by packet.
+    Args:
+        order: Senders, the first ones are shown at first.
+        resolved: The scenario with every default written out.
+        why: Why this seed is shown.
+        bands: As `playpath.results.bands.bands`, over `seeds` seeds.
+        window: Begin and end in seconds of what is shown packet by packet.
     """
     shown = [sessions[name] for name in order if name in sessions and sessions[name].series]
     if not shown:

@@ -29,7 +29,6 @@ _LOG_FROM = 20
 
 
 def sweep_page(result: SweepResult) -> str:
-    """The whole page as text."""
     sections = [
         _head(result),
         _effects(result),

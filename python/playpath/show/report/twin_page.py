@@ -15,7 +15,6 @@ _FIGURES = ("stall_time_s", "discarded_pictures", "goodput_mbps", "mean_rtt_ms",
 
 
 def twin_page(result: Twin) -> str:
-    """The whole page as text."""
     sections = [
         _head(result), _figures(result), _pairs(result), _metrics(result), _cross_traffic(result), _manifest(result),
     ]  # fmt: skip

@@ -173,9 +173,6 @@ impl QuinnBbr {
 }
 
 impl CongestionControl for QuinnBbr {
-    fn name(&self) -> &'static str {
-        super::ENTRY.name
-    }
     fn cwnd(&self) -> f64 {
         match self.mode {
             Mode::ProbeRtt => self.target(PROBE_RTT_GAIN),

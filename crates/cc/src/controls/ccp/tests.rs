@@ -454,6 +454,16 @@ fn an_idle_pipe_does_not_raise_the_window() {
     assert_eq!(control.cwnd(), 2.0, "lower clamp");
 }
 
+/// Linux lets a half-used window grow while it is below ssthresh, which means slow start there: here it is over.
+#[test]
+fn the_threshold_does_not_stay_above_a_window_that_follows_the_law() {
+    let mut control = settled(&[]);
+    assert_eq!(control.ssthresh(), 100.0);
+    control.on_ack(&View { in_flight: 300, ..view(100) }, &sample(100, 1000));
+    assert!((control.cwnd() - 50.0).abs() < 0.1, "(400 - 300) / 2");
+    assert_eq!(control.ssthresh(), control.cwnd());
+}
+
 #[test]
 fn slow_start_ends_at_the_first_loss_without_a_reduction() {
     let mut control = Ccp::new(&params(&ENTRY, &[], &[]), 10.0, Plain);

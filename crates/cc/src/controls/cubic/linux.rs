@@ -1,5 +1,7 @@
 //! CUBIC's growth in Linux's whole numbers.
 //!
+//! Differences from Linux, and tests: docs/models/cc-cubic.md.
+//!
 //! Reference: behaviour of `net/ipv4/tcp_cubic.c` and of `tcp_cong_avoid_ai` (Linux 6.18), with its default constants.
 //!
 //! What sets it apart from RFC 9438, and matters for windows of a few packets: the window is whole, a cut rounds down; one more packet
@@ -7,12 +9,7 @@
 //! Reno-friendly window never speeds up to one packet per round trip (§4.3, alpha 1), and is approached by `cwnd / (W_est - cwnd)`
 //! only once it is a whole packet ahead.
 //!
-//! Differences from Linux:
-//! 1. Time is exact, where Linux counts ticks of 1 to 10 ms.
-//! 2. `delay_min` is the connection's `min_rtt`; Linux forgets its own at a timeout.
-//! 3. The cube root is exact, where Linux's errs by up to 0.2 %.
-//!
-//! Units: packets, time in 1/1024 s. Tested here by worked examples; against the kernel's own by `docs/appendix/twin.md`.
+//! Units: packets, time in 1/1024 s.
 
 use playpath_units::{Duration, Time};
 

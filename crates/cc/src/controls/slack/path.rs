@@ -16,7 +16,6 @@ const MIN_RISE: Duration = Duration::from_millis(4);
 /// A loss comes with a queue if so much of the RTT is queueing. Veno asks for three packets, which a short pipe's queue does not
 /// hold.
 const QUEUE_SHARE: f64 = 0.125;
-/// Rounds of the mean rate.
 pub(super) const MEAN_ROUNDS: f64 = 4.0;
 /// Packets over which the loss share is judged at least: 5 % are then five.
 const JUDGED_PACKETS: u64 = 100;

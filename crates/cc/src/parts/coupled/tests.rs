@@ -17,8 +17,6 @@ fn one_usable_subflow_is_not_coupled() {
 struct Shrinking;
 
 impl Coupling for Shrinking {
-    const NAME: &'static str = "shrinking";
-
     fn increase(&self, _paths: &Paths) -> f64 {
         -1.0
     }

@@ -88,7 +88,6 @@ impl WifiStandard {
         }
     }
 
-    /// Airtime of frames of so many bytes in all.
     pub(super) fn airtime(self, mode: Mode, bytes: u64) -> Duration {
         let preamble = match self {
             WifiStandard::Legacy => LEGACY_PREAMBLE,

@@ -27,7 +27,6 @@ pub enum Header {
         number_at: usize,
         end: usize,
     },
-    /// A short header: all of the rest.
     Short {
         /// Where the destination's connection id lies.
         destination: Range<usize>,

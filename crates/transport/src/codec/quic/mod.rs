@@ -39,7 +39,6 @@ impl<'a> Reader<'a> {
     pub fn position(&self) -> usize {
         self.at
     }
-    /// There are no more.
     pub fn is_empty(&self) -> bool {
         self.at >= self.bytes.len()
     }

@@ -28,7 +28,7 @@ pub fn put_frames<E>(
 ) -> Result<(), E> {
     let start = out.len();
     let frames = packet.frames.as_slice();
-    if let Some(ack) = &packet.ack {
+    if let Some(ack) = packet.ack() {
         put_ack(out, ack, path_id.filter(|_| packet.kind == Kind::OneRtt));
     }
     let whole = (out.len() - start) as u32 + frames.iter().map(|frame| frame.bytes(false)).sum::<u32>();

@@ -82,7 +82,6 @@ pub struct PathStats {
 /// What the owner wants to hear of, each including those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
-    /// Nothing.
     #[default]
     Nothing,
     Switches,
@@ -402,9 +401,6 @@ impl DataLevel {
     /// The player tells of its buffer.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.scheduler.set_app_parameters(now, parameters);
-    }
-    pub fn scheduler(&self) -> &dyn Scheduler {
-        &*self.scheduler
     }
     pub fn stats(&self) -> &LevelStats {
         &self.stats

@@ -22,7 +22,7 @@ fn receiver() -> DataReceiver {
 fn arrive(receiver: &mut DataReceiver, millis: u64, start: u64, end: u64) {
     let now = Time::from_millis(millis);
     receiver.insert(now, start, end);
-    receiver.tune(now, 1 << 20, Duration::from_millis(100), false);
+    receiver.tune(now, 1 << 20, || (Duration::from_millis(100), false));
 }
 
 /// 43 424 bytes came in the round trip, of which the reader took 28 480 while the others wait: `mptcp_rcv_space_adjust` counts what

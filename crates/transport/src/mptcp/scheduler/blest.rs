@@ -74,10 +74,6 @@ fn linger(slow: &SubflowView) -> Duration {
 }
 
 impl Scheduler for Blest {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let (fast, slow) = match fast_and_slow(context) {
             Ok(paths) => paths,

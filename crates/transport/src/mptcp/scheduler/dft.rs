@@ -54,9 +54,6 @@ impl Dft {
 }
 
 impl Scheduler for Dft {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn select(&mut self, context: &Context) -> Decision {
         let decision = select_lowest_rtt(context, self.state_driven);
         if self.waits && !context.is_reinjection && decision.path != lowest_rtt(context.subflows).map(|s| s.path) {

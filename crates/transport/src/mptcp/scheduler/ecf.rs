@@ -53,10 +53,6 @@ impl Ecf {
 }
 
 impl Scheduler for Ecf {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let (fast, slow) = match fast_and_slow(context) {
             Ok(paths) => paths,

@@ -48,13 +48,6 @@ impl Largest {
 }
 
 impl Scheduler for Largest {
-    fn name(&self) -> &'static str {
-        match self.measure {
-            Measure::Credits => LPC.name,
-            Measure::Throughput => LET.name,
-        }
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let measure = self.measure;
         let best = pick(context.subflows, is_open(context.subflows, self.state_driven), |s| match measure {

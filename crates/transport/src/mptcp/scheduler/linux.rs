@@ -88,10 +88,6 @@ impl Linux {
 }
 
 impl Scheduler for Linux {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let bytes = u64::from(context.segment_bytes);
         if context.is_reinjection {
@@ -99,7 +95,7 @@ impl Scheduler for Linux {
         }
         if let Some((path, left)) = self.burst
             && left > 0
-            && let Some(subflow) = context.subflows.iter().find(|s| s.path == path)
+            && let Some(subflow) = context.subflows.get(path)
             && subflow.has_room(self.room())
         {
             self.burst = Some((path, left.saturating_sub(bytes)));

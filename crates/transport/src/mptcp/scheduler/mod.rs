@@ -161,7 +161,6 @@ pub enum Blockage {
     ReceiveWindow,
     /// Everything written is given out, and the writer waits for room in the send buffer.
     SendBuffer {
-        /// There is none at all.
         is_full: bool,
     },
 }
@@ -187,8 +186,6 @@ pub enum Room {
 }
 
 pub trait Scheduler: Send {
-    fn name(&self) -> &'static str;
-
     /// Choose a subflow for the segment at hand.
     fn select(&mut self, context: &Context) -> Decision;
 
@@ -255,7 +252,6 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     entries().iter().copied().find(|entry| entry.name == name)
 }
 
-/// A scheduler by name with all defaults.
 pub fn build(name: &str) -> Option<Box<dyn Scheduler>> {
     find(name).map(|entry| (entry.build)(&Params::defaults(entry.params)))
 }

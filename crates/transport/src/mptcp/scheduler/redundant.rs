@@ -23,9 +23,6 @@ pub(super) static ENTRY: Entry = Entry {
 struct Redundant;
 
 impl Scheduler for Redundant {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
     fn select(&mut self, context: &Context) -> Decision {
         select_lowest_rtt(context, false)
     }

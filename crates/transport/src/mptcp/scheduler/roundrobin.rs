@@ -21,10 +21,6 @@ struct RoundRobin {
 }
 
 impl Scheduler for RoundRobin {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let count = context.subflows.len().max(1);
         let next = self.next;

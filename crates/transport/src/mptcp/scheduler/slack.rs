@@ -94,10 +94,6 @@ impl Slack {
 }
 
 impl Scheduler for Slack {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let Some(playout) = self.playout.filter(|playout| playout.has_begun() && !context.is_reinjection) else {
             return select_lowest_rtt(context, false);

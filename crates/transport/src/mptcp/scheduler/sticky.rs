@@ -116,14 +116,6 @@ impl Sticky {
 }
 
 impl Scheduler for Sticky {
-    fn name(&self) -> &'static str {
-        match self.rule {
-            Rule::Greedy => GR_STY.name,
-            Rule::Throughput => TP_STY.name,
-            Rule::ThroughputRtt { .. } => TR_STY.name,
-        }
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         if context.is_reinjection {
             return select_lowest_rtt(context, false); // reinjections move neither the path nor the commitment

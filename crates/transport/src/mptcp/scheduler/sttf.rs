@@ -41,10 +41,6 @@ impl Sttf {
 }
 
 impl Scheduler for Sttf {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         let open = select_lowest_rtt(context, false);
         let find = |path: usize| context.subflows.iter().find(|s| s.path == path);

@@ -49,10 +49,6 @@ impl Xlink {
 }
 
 impl Scheduler for Xlink {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-
     fn select(&mut self, context: &Context) -> Decision {
         select_lowest_rtt(context, false)
     }

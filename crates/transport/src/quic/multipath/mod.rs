@@ -173,6 +173,7 @@ impl Connection {
     }
 
     /// A path comes to hand. `false`: there is no such path.
+    #[inline(always)]
     pub(super) fn turn_to(&mut self, id: u8) -> bool {
         if self.lane.id == id {
             return true;
@@ -191,6 +192,7 @@ impl Connection {
     }
 
     /// A datagram comes on the path at hand.
+    #[inline(always)]
     pub(super) fn meet_path(&mut self, now: Time) {
         if self.lane.standing == Standing::Idle && !self.is_client {
             self.open_path(now);

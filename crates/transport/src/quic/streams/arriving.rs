@@ -134,14 +134,19 @@ impl Streams {
         }
     }
     pub fn on_max_stream_data(&mut self, id: u64, max: u64, config: &Config) -> Result<(), Violation> {
-        if self.admit(id, config)?
-            && let Some(stream) = self.map.get_mut(id)
+        if self.admit(id, config)? {
+            self.raise_limit(id, max);
+        }
+        Ok(())
+    }
+    pub(super) fn raise_limit(&mut self, id: u64, max: u64) {
+        if let Some(stream) = self.map.get_mut(id)
             && max > stream.send.limit
         {
             (stream.send.limit, stream.send.blocked) = (max, Pending::Idle);
             Self::wake(&mut self.ready, id);
+            self.note_blocked(id); // by the connection's limit, perhaps
         }
-        Ok(())
     }
     pub fn on_max_streams(&mut self, max: u64) {
         self.may_open = self.may_open.max(max);
@@ -199,10 +204,12 @@ impl Streams {
                     Self::wake(&mut self.ready, id);
                 }
             }
-            Frame::DataBlocked(limit) if limit == self.limit => self.data_blocked = Pending::Due,
+            // They go again only while the limit in them still holds something up (§13.3).
+            Frame::DataBlocked(limit) if limit == self.limit && self.unsent() > 0 => self.data_blocked = Pending::Due,
             Frame::StreamDataBlocked { id, limit } => {
                 if let Some(stream) = self.map.get_mut(id)
                     && stream.send.limit == limit
+                    && stream.send.reset.is_none()
                 {
                     stream.send.blocked = Pending::Due;
                     Self::wake(&mut self.ready, id);

@@ -49,30 +49,21 @@ pub(super) struct Stream {
 }
 
 impl Outgoing {
+    #[inline(always)]
     pub fn is_fin_due(&self) -> bool {
         self.is_finished && !self.fin_sent && self.buffer.unsent() == 0
     }
 
     /// There is data that may go; `may_send`: the connection's limit lets new data go.
+    #[inline(always)]
     pub fn sends_data(&self, may_send: bool) -> bool {
         let sends_new = may_send && self.buffer.unsent() > 0 && self.buffer.next() < self.limit;
         self.reset.is_none() && (sends_new || self.buffer.has_lost() || self.is_fin_due())
     }
 
-    /// It waits for the peer's limit, which is told once for each (§4.1); `true`: for that of the connection.
-    pub fn note_blocked(&mut self, may_send: bool) -> bool {
-        if self.buffer.unsent() == 0 || self.reset.is_some() {
-            return false;
-        }
-        if self.buffer.next() >= self.limit && self.blocked == Pending::Idle {
-            self.blocked = Pending::Due;
-            return false;
-        }
-        !may_send
-    }
-
     /// A STREAM frame of the start of `range`, what of it is in the frame, and its bytes. The length is written unless the frame fills the
     /// room (§19.8).
+    #[inline(always)]
     pub fn frame(
         &mut self,
         id: u64,
@@ -102,6 +93,7 @@ impl Outgoing {
 }
 
 impl Incoming {
+    #[inline(always)]
     pub fn in_order(&self) -> u64 {
         if self.is_reset {
             return self.read;
@@ -120,6 +112,7 @@ impl Incoming {
 
 impl Stream {
     /// It has frames besides its data, of which [`next_control`](Self::next_control) is the first.
+    #[inline(always)]
     pub fn has_control(&self) -> bool {
         let (send, receive) = (&self.send, &self.receive);
         receive.grant.is_pending()
@@ -144,9 +137,11 @@ impl Stream {
         Frame::StreamDataBlocked { id, limit: send.limit }
     }
     /// Something of it may go; `may_send`: the connection's limit lets new data go.
+    #[inline(always)]
     pub fn sends(&self, may_send: bool) -> bool {
         self.send.sends_data(may_send) || self.has_control()
     }
+    #[inline(always)]
     pub fn is_over(&self) -> bool {
         let (send, receive) = (&self.send, &self.receive);
         let is_sent = send.fin_acked && (send.reset.is_some() || send.buffer.acked_up_to() == send.buffer.written());

@@ -4,7 +4,7 @@
 
 use super::super::packet::Frame;
 use super::Streams;
-use super::halves::{Pending, Stream};
+use super::halves::{Outgoing, Pending, Stream};
 use playpath_units::Priority;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +38,7 @@ impl Streams {
         self.is_any(|stream, may_send| stream.send.sends_data(may_send))
     }
 
+    #[inline(always)]
     fn has_frames_of_connection(&self) -> bool {
         self.grant.is_pending() | self.max_streams_due | (self.data_blocked == Pending::Due)
     }
@@ -48,6 +49,7 @@ impl Streams {
     }
 
     /// The next frame of at most `room` bytes, which are 18 at least: those of the longest but STREAM.
+    #[inline(always)]
     pub fn next_frame(&mut self, room: u32) -> Option<Chosen> {
         if self.has_frames_of_connection() {
             return Some(Chosen::of(self.next_of_connection()));
@@ -89,16 +91,55 @@ impl Streams {
         best.map(|best| best.3)
     }
 
-    /// Does it send something now, and has it anything at all? If the peer's limits hold it up, the peer is told.
+    /// Does it send something now, and has it anything at all?
     #[inline(always)]
-    fn look_at(&mut self, id: u64) -> Option<(bool, bool)> {
-        let may_send = self.sent < self.limit;
-        let stream = self.map.get_mut(id)?;
-        if stream.send.note_blocked(may_send) && self.data_blocked == Pending::Idle {
+    fn look_at(&self, id: u64) -> Option<(bool, bool)> {
+        let stream = self.map.get(id)?;
+        let sends = stream.sends(self.sent < self.limit);
+        Some((sends, sends || stream.send.buffer.unsent() > 0))
+    }
+
+    /// The peer's limits hold up what a stream has: the peer is told, once for each limit (§4.1). Of a limit of zero, as there is before the
+    /// peer's are known, nothing is said.
+    #[inline(always)]
+    pub(super) fn note_blocked(&mut self, id: u64) {
+        let is_at_limit = |send: &Outgoing| self.sent >= self.limit || send.buffer.next() >= send.limit;
+        if self.map.get(id).is_some_and(|stream| is_at_limit(&stream.send)) {
+            self.note_blocked_at_limit(id);
+        }
+    }
+    fn note_blocked_at_limit(&mut self, id: u64) {
+        let Some(send) = self.map.get_mut(id).map(|stream| &mut stream.send) else { return };
+        let (next, is_held) = (send.buffer.next(), send.buffer.unsent() > 0 && send.reset.is_none());
+        let (of, limit) = if next >= send.limit {
+            (&mut send.blocked, send.limit)
+        } else if self.sent >= self.limit {
+            (&mut self.data_blocked, self.limit)
+        } else {
+            return;
+        };
+        if is_held && *of == Pending::Idle && limit > 0 {
+            *of = Pending::Due;
+            Self::wake(&mut self.ready, id);
+        }
+    }
+
+    /// The peer was told that its limits hold something up, and they still do.
+    pub fn is_held_up(&self) -> bool {
+        let is_told = |stream: &Stream| stream.send.blocked == Pending::Sent;
+        self.is_told_blocked
+            && (self.data_blocked == Pending::Sent || self.map.iter().any(|(_, stream)| is_told(stream)))
+    }
+    /// It is told again.
+    pub fn tell_blocked_again(&mut self) {
+        let Streams { map, ready, .. } = self;
+        for (id, stream) in map.iter_mut().filter(|(_, stream)| stream.send.blocked == Pending::Sent) {
+            stream.send.blocked = Pending::Due;
+            Self::wake(ready, id);
+        }
+        if self.data_blocked == Pending::Sent {
             self.data_blocked = Pending::Due;
         }
-        let sends = stream.sends(may_send);
-        Some((sends, sends || stream.send.buffer.unsent() > 0))
     }
 
     fn next_of_connection(&mut self) -> Frame {
@@ -108,15 +149,18 @@ impl Streams {
         if std::mem::take(&mut self.max_streams_due) {
             return Frame::MaxStreams(self.peer_may_open);
         }
-        self.data_blocked = Pending::Sent;
+        (self.data_blocked, self.is_told_blocked) = (Pending::Sent, true);
         Frame::DataBlocked(self.limit)
     }
 
+    #[inline(always)]
     fn next_of_stream(&mut self, id: u64, room: u32) -> Option<Chosen> {
         let connection_room = self.limit - self.sent;
         let stream = self.map.get_mut(id)?;
         if stream.has_control() {
-            return Some(Chosen::of(stream.next_control(id)));
+            let frame = stream.next_control(id);
+            self.is_told_blocked |= matches!(frame, Frame::StreamDataBlocked { .. });
+            return Some(Chosen::of(frame));
         }
         let send = &mut stream.send;
         let next = send.buffer.next();
@@ -126,6 +170,7 @@ impl Streams {
         send.served = self.turn;
         self.turn += 1;
         self.sent += send.buffer.next() - next;
+        self.note_blocked(id);
         Some(Chosen { frame, bytes, is_again })
     }
 }

@@ -74,6 +74,8 @@ pub(crate) struct Streams {
     limit: u64,
     sent: u64,
     data_blocked: Pending,
+    /// A frame that says so was sent at some time.
+    is_told_blocked: bool,
     grant: Grant,
     received: u64,
     peer_stream_limit: u64,
@@ -101,6 +103,7 @@ impl Streams {
             limit: 0,
             sent: 0,
             data_blocked: Pending::Idle,
+            is_told_blocked: false,
             grant: Grant::new(config.flow.connection, config.flow.max_connection),
             received: 0,
             peer_stream_limit: 0,
@@ -114,11 +117,12 @@ impl Streams {
 
     /// The peer's limits are known. They never fall (§7.4.1).
     pub fn set_limits(&mut self, parameters: &TransportParameters) {
-        self.limit = self.limit.max(parameters.initial_max_data);
+        self.on_max_data(parameters.initial_max_data);
         self.may_open = self.may_open.max(parameters.initial_max_streams);
         self.peer_stream_limit = self.peer_stream_limit.max(parameters.initial_max_stream_data);
-        for (id, stream) in self.map.iter_mut() {
-            stream.send.limit = stream.send.limit.max(self.peer_stream_limit);
+        let ids: Vec<u64> = self.map.iter().map(|(id, _)| id).collect();
+        for id in ids {
+            self.raise_limit(id, self.peer_stream_limit);
             Self::wake(&mut self.ready, id);
         }
     }
@@ -199,6 +203,7 @@ impl Streams {
         {
             stream.send.buffer.write(taken);
             Self::wake(&mut self.ready, id);
+            self.note_blocked(id);
         }
         taken
     }
@@ -214,7 +219,8 @@ impl Streams {
             && stream.send.reset.is_none()
             && !stream.send.fin_acked
         {
-            stream.send.reset = Some(Pending::Due);
+            (stream.send.reset, stream.send.blocked) = (Some(Pending::Due), Pending::Idle);
+            stream.send.buffer.drop_unsent();
             Self::wake(&mut self.ready, id);
         }
     }
@@ -227,7 +233,6 @@ impl Streams {
     pub fn readable(&self, id: u64) -> u64 {
         self.map.get(id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
     }
-    /// All bytes of the stream were read, and it ended.
     pub fn is_read_to_end(&self, id: u64) -> bool {
         self.map.get(id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
     }

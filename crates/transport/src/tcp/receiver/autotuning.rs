@@ -60,7 +60,7 @@ impl AutoTuning {
     /// Over several subflows: `rtt` is the longest of them, asked for when the last one that was asked for has passed; until each has
     /// brought data (`is_halved`), half of the memory counts as payload.
     pub fn follow(&mut self, rtt: Duration, is_halved: bool) {
-        if !self.rtt.is_zero() && !self.is_round_over() {
+        if !self.may_follow() {
             return;
         }
         self.rtt = rtt;
@@ -69,6 +69,11 @@ impl AutoTuning {
             (true, false) => self.clamp = (self.clamp * 5 / 4).min(self.most),
             _ => {}
         }
+    }
+
+    /// [`follow`](Self::follow) takes what it is told; as long as nothing arrives, that stays so until something is read.
+    pub fn may_follow(&self) -> bool {
+        self.rtt.is_zero() || self.is_round_over()
     }
 
     /// The threshold is at least that of a subflow.

@@ -20,6 +20,8 @@ pub(crate) struct Reassembly {
 struct Unruly {
     /// Ranges above `next`, ascending.
     ranges: Vec<(u64, u64)>,
+    /// Bytes of all of them: MPTCP asks for it with every packet.
+    bytes: u64,
     /// Recently reported blocks, newest first; a prefix of length `recent_len`.
     recent: [(u64, u64); REMEMBERED],
     recent_len: usize,
@@ -65,7 +67,7 @@ impl Reassembly {
     }
 
     pub fn out_of_order_bytes(&self) -> u64 {
-        self.ranges().iter().map(|(left, right)| right - left).sum()
+        self.unruly.as_ref().map_or(0, |unruly| unruly.bytes)
     }
 
     pub fn has_blocks(&self) -> bool {
@@ -135,7 +137,7 @@ impl Reassembly {
         // A range that `end` reached may bring the next one into reach only if they touched: ranges are not adjacent.
         if merged > 0 {
             self.next = end.max(unruly.ranges[merged - 1].1);
-            unruly.ranges.drain(..merged);
+            unruly.bytes -= bytes_of(unruly.ranges.drain(..merged));
         }
         Placed::FilledGap
     }
@@ -162,6 +164,7 @@ impl Unruly {
             let is_kept = self.ranges.len() < MOST_RANGES;
             if is_kept {
                 self.ranges.insert(from, (start, end));
+                self.bytes += end - start;
             }
             return (Placed::OutOfOrder, is_kept.then_some((start, end)));
         }
@@ -174,6 +177,7 @@ impl Unruly {
         if first_right > start && first_left <= start {
             self.dsack = Some((start, first_right.min(end)));
         }
+        self.bytes += (right - left) - bytes_of(self.ranges[from..to].iter().copied());
         self.ranges[from] = (left, right);
         if to > from + 1 {
             self.ranges.drain(from + 1..to);
@@ -204,6 +208,10 @@ impl Unruly {
         }
         self.recent_len = kept;
     }
+}
+
+fn bytes_of(ranges: impl Iterator<Item = (u64, u64)>) -> u64 {
+    ranges.map(|(left, right)| right - left).sum()
 }
 
 #[cfg(test)]

@@ -205,7 +205,6 @@ impl Sender {
         self.timers = Timers::default();
         self.probe = None;
     }
-    /// What is outstanding will not be acknowledged.
     pub fn forget_outstanding(&mut self) {
         self.is_settled = false;
         self.scoreboard = Scoreboard::default();

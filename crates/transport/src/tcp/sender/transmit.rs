@@ -342,7 +342,6 @@ impl Sender {
 }
 
 impl Outgoing {
-    /// No data.
     pub fn empty(start: u64) -> Outgoing {
         Outgoing { start, len: 0, flags: Flags::default(), ecn: Ecn::NotEct }
     }

@@ -1,25 +1,8 @@
 //! BOLA: buffer-based adaptation by Lyapunov optimisation.
 //!
-//! References: Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos" (ToN 2020; BASIC,
-//! U, O, Algorithm 1); "From Theory to Practice" (MMSys 2018; BOLA-E); Sabre `Bola`, `BolaEnh`; dash.js 5.2.1 BolaRule.
-//! With utilities u_m = ln(S_m / S_1): choose the largest (V · (u_m + gp) − Q) / S_m, Q the buffer level in seconds; wait
-//! while every one is negative.
-//! - `basic`: V = (Qmax − p) / (u_M + gp), p the segment duration.
-//! - `u`, `o`: Qmax shrinks to half the time from the start or to the end (at least 3 p; BOLA-FINITE; not with `finite=false`,
-//!   Sabre's `-ab`); a step up beyond what the throughput carries is cut to one rung above it (U), or to it with a wait until the
-//!   level is V · (u_m + gp) (O, Sabre's `-ao`).
-//! - `e`, `flavour=sabre`: V = 10 s · (target / 10 s − 1) / u_M, target at least 10 s + 2 s per rung, gp = 10 s / V + 1; a placeholder
-//!   buffer stands for the time in which the player could have had more; starts by throughput; steps up to one rung above the
-//!   throughput (`osc=true`, Sabre's `-ao`: to it); guards against an empty buffer and slow downloads.
-//! - `e`, `flavour=dash.js`: dash.js 5 with its BolaRule alone (`dash_js_5`).
+//! Rules, reference, differences from it, tests: docs/models/abr-bola.md.
 //!
-//! Differences from the references:
-//! 1. A buffer of less than 1.1 segments would make V negative; Qmax − p is at least 0.1 p.
-//! 2. Before the first picture and while stalled nobody waits: the level could never sink.
-//! 3. A segment that was given up is asked for in the rate it was given up for; Sabre asks the rule again.
-//! 4. `estimate=last` (u, o) caps with the last segment's throughput instead of Sabre's averages.
-//!
-//! Units: seconds, bit/s. Tested in `law.rs`: V, gp and thresholds of the worked ladders; by `tests/abr_traces.rs` and the contract.
+//! Units: seconds, bit/s.
 
 mod enhanced;
 mod law;
@@ -68,8 +51,7 @@ fn build(params: &Params) -> Box<dyn Abr> {
     let initial_kbps = params.number("initial");
     let is_dash_js = Flavour::of_word(params.word("flavour")) == Flavour::DashJs;
     if params.word("variant") == "e" && is_dash_js {
-        let settings =
-            Settings { name: ENTRY.name, target: params.number("target"), initial_kbps, ..Settings::default() };
+        let settings = Settings { target: params.number("target"), initial_kbps, ..Settings::default() };
         return Box::new(DashJs::new(Strategy::Bola, settings));
     }
     Box::new(Bola::new(params))
@@ -153,7 +135,6 @@ impl Bola {
         matches!(other.choice, Choice::Fetch(choice) if self.last < choice)
     }
 
-    /// BASIC, U and O.
     fn choose_plain(&mut self, context: &Context) -> Decision {
         let duration = context.ladder.segment_duration().as_secs_f64();
         let mut qmax = context.buffer_capacity.as_secs_f64();
@@ -254,10 +235,6 @@ impl Bola {
 }
 
 impl Abr for Bola {
-    fn name(&self) -> &'static str {
-        "bola"
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if let Some(decision) = self.after_wait.take() {
             return decision;

@@ -1,22 +1,8 @@
 //! dash.js 5: all its rules together, as its `AbrController` runs them.
 //!
-//! Reference: dash.js 5.2.1 (ThroughputModel, ThroughputController, AbrController, ThroughputRule, BolaRule,
-//! InsufficientBufferRule, SwitchHistoryRule, AbandonRequestsRule, Settings).
-//! - Estimate: whole kbit/s of a response from its first byte to its last (Resource Timing, so with 300 B of headers); two averages
-//!   weighted with 1.5 × that time, half-lives 3 and 8 s (2 and 5.3 s of downloading); the smaller one, in whole kbit/s.
-//! - Choice: the lowest of throughput rule (0.9 × estimate) or BOLA-E, insufficient-buffer rule and switch-history rule. BOLA decides
-//!   from 12 s of buffer on and until it falls below 6 s.
-//! - Giving up: after six reports and 0.5 s, at 18 s of buffer or less, if the whole segment would take 1.8 of its durations at the
-//!   rate so far; then no step up for 10 s.
+//! Rules, reference, differences from it, tests: docs/models/player-clients.md.
 //!
-//! Differences from the reference:
-//! 1. Clocks are exact; dash.js takes waits of BOLA's placeholder in whole milliseconds.
-//! 2. The buffer level is that of the moment of the question; dash.js knows it as of its last time update (up to 0.25 s old).
-//! 3. An aborted request is measured from its first byte on, as its progress events tell; what Resource Timing says of it depends on
-//!    the browser.
-//! 4. No rate saved from an earlier session; dropped frames, CMSD and the size of the video element are not looked at (off there).
-//!
-//! Units: kbit/s as there, seconds. Tested by the worked examples here and against dash.js itself (`tests/players`).
+//! Units: kbit/s as there, seconds.
 
 mod bola;
 
@@ -91,8 +77,6 @@ pub(super) enum Strategy {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
-    /// Registry name that it was asked for by.
-    pub name: &'static str,
     pub switch_on: f64,
     pub switch_off: f64,
     pub target: f64,
@@ -104,7 +88,6 @@ pub(super) struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            name: ENTRY.name,
             switch_on: 12.0,
             switch_off: 6.0,
             target: 18.0,
@@ -256,10 +239,6 @@ impl DashJs {
 }
 
 impl Abr for DashJs {
-    fn name(&self) -> &'static str {
-        self.settings.name
-    }
-
     fn choose(&mut self, context: &Context) -> Decision {
         if let Some(decision) = self.after_wait.take() {
             return decision;

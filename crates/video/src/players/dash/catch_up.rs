@@ -36,7 +36,6 @@ pub enum CatchUp {
 /// Speeds that may be used, in parts in a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Slowest.
     pub min_ppm: u32,
     pub max_ppm: u32,
 }

@@ -198,7 +198,6 @@ pub struct HttpSizes {
 /// Whether and how client data is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CmcdMode {
-    /// Not at all.
     Off,
     /// Keys of version 1 (CTA-5004).
     V1,
@@ -223,7 +222,6 @@ pub enum Claim {
     Honest,
     /// Always that it has run dry.
     Empty,
-    /// Always that it is full.
     Full,
 }
 

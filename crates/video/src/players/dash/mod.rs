@@ -389,11 +389,11 @@ impl Player for DashPlayer {
         self.drive(now);
     }
 
-    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) -> bool {
         for index in 0..self.tracks.len() {
             match self.tracks[index].receive(now, request, bytes) {
                 Arrival::Unknown => continue,
-                Arrival::Quiet => return,
+                Arrival::Quiet => return false,
                 Arrival::Progress => {
                     self.advance(now);
                     let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
@@ -405,8 +405,10 @@ impl Player for DashPlayer {
                     self.finish_request(now, index, request);
                 }
             }
-            return self.drive(now);
+            self.drive(now);
+            break;
         }
+        true
     }
 
     fn handle_server_data(&mut self, _now: Time, request: RequestId, cmsd: &Cmsd) {

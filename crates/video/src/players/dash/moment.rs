@@ -26,13 +26,11 @@ impl Moment<'_> {
         self.config.live.as_ref().and_then(|live| live.low_latency.as_ref())
     }
 
-    /// The pieces of a segment that can be had one by one in this way.
     pub fn pieces(&self, way: LiveDelivery, ladder: &Ladder, segment: usize) -> Option<Pieces> {
         let low_latency = self.low_latency().filter(|low_latency| low_latency.way == way)?;
         Some(Pieces::of(ladder.duration_of(segment), low_latency))
     }
 
-    /// When the media up to here exist at the server.
     pub fn exists_at(&self, media: Duration) -> Time {
         self.playback.session_started_at() + media.saturating_sub(self.produced)
     }

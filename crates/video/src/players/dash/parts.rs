@@ -18,7 +18,6 @@ use playpath_units::{Duration, Time};
 /// What the playlist told, and the segment whose parts are being fetched.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// The playlist lists all parts that end up to here.
     listed_end: Duration,
     open: Option<Open>,
 }

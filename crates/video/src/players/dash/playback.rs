@@ -18,7 +18,6 @@ pub(super) const NORMAL: u32 = 1_000_000;
 enum State {
     StartingUp,
     Playing,
-    /// Since when.
     Stalled(Time),
     /// Waits for the target of a seek, since when.
     Seeking(Time),

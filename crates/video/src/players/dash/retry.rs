@@ -23,7 +23,6 @@ pub enum Backoff {
 pub struct Retries {
     /// Attempts after the first, for errors.
     pub errors: u32,
-    /// And after time-outs.
     pub timeouts: u32,
     /// Wait before an attempt that follows an error.
     pub delay: Duration,

@@ -1,41 +1,13 @@
 //! The progressive player: one HTTP response for the whole file, a cache, and a clock.
 //!
-//! Reference: the client of the CCP papers (VLC over HTTP, `vlc --network-caching`), and HTML5 `<video src>` for `rebuffer`.
-//! Rules, with position p the media clock and d(k) the due time of picture k:
-//! - **Reading.** The client reads what its cache can hold and no more: for a cache in seconds everything that is presented up
-//!   to p + cache; in bytes (or packets) the cache less what is read and not yet played. It always may read the next picture
-//!   due to its end, so that a cache smaller than a picture cannot block.
-//! - **Reading ahead.** With `read_ahead` it reads so much further: what players hold in front of what they call their
-//!   buffer (`read_ahead.rs`). Clock and resumption look at the cache alone. What it does not read waits in the socket.
-//! - **Start.** The clock starts when the cache is full (or the file is read), or `first-frame`: when the first picture is
-//!   complete plus the cache's length.
-//! - **catch-up** (VLC). The clock runs on. A picture complete at its due time is shown. One that is not begins an *underflow
-//!   event*, which lasts until a picture is on time, however long. A late picture is shown if it is at most
-//!   `late_threshold` (20 ms) late and discarded else. If it is later than `shift_after` (default: the cache), the clock is
-//!   set back by the lateness, at most `max_shift` (5 s), and waits until the cache is full again.
-//! - `late = "play-faster"`. The picture stands still and then goes on faster, `catch_up_rate` times, until all late pictures
-//!   have been shown: the paper's "catch up". With `hurry_up` VLC's decoder leaves out pictures that no other needs while at
-//!   least five in a row were late, and from twelve on whatever comes.
-//! - `references`. Between pictures of different intervals the media has a clock reference. One that is read after the
-//!   picture behind it was due stops the clock, which goes on from that picture with a full cache; the cache has grown by
-//!   the median lateness of the last three, in all by `max_shift` at most (VLC's `pts_delay`).
-//! - **rebuffer** (browsers). At a picture that is not complete when due the clock stops, and goes on when `resume`
-//!   (default: the whole cache) is buffered. Nothing is discarded.
+//! Rules, reference, differences from it, tests: docs/models/player-progressive.md.
 //!
 //! Events: a *stall* is the time for which the picture stands still for lack of data. In `catch-up` it is counted from the
 //! moment at which a picture misses its threshold, once per underflow event; pictures shown in between interrupt its
 //! `frozen` time, not the event.
 //!
-//! Differences from the references:
-//! 1. VLC's demuxers have clock references, by default ours has none: the shift happens from `shift_after` on, and the cache
-//!    keeps its size, as the papers report one buffer size per run. `references = "250 ms"` is VLC's MP4 demuxer.
-//! 2. At a late reference VLC also throws away what its decoders hold; here everything before it has been shown.
-//! 3. The decoder takes no time; `drop_dependents` approximates decoders that break pictures, `hurry_up` those that skip.
-//! 4. Audio takes its share of the bytes; it is not played, and never late on its own.
-//!
 //! Units: bytes, nanoseconds. Invariants: every picture is shown or discarded once; start-up + played + discarded + clock
 //! stopped = elapsed; the work per picture and per call is constant and allocates nothing but log entries.
-//! Tested: a dozen hand-computed timelines per policy, property tests over random media and arrivals.
 
 mod config;
 mod late;
@@ -164,6 +136,11 @@ impl ProgressivePlayer {
     /// Bring everything up to `now`, then see how much may be read.
     fn advance(&mut self, now: Time) {
         while self.step(now) {}
+        self.look(now);
+    }
+
+    /// How much may be read, and whether the clock may run.
+    fn look(&mut self, now: Time) {
         if self.phase == Phase::Ended {
             return;
         }
@@ -175,6 +152,19 @@ impl ProgressivePlayer {
             self.start_clock(now);
             self.advance(now);
         }
+    }
+
+    /// The clock runs, and the next picture's turn comes later than `now`.
+    #[inline]
+    fn is_before_turn(&self, now: Time) -> bool {
+        let Phase::Playing { zero_at } = self.phase else { return false };
+        self.media.pictures().get(self.next).is_some_and(|picture| self.turn(zero_at + picture.presentation) > now)
+    }
+
+    /// All of the next picture was read.
+    #[inline]
+    fn has_next(&self) -> bool {
+        self.media.pictures().get(self.next).is_some_and(|picture| self.reading.read >= picture.end_offset)
     }
 
     /// One change of state at or before `now`, if there is one.

@@ -28,19 +28,26 @@ impl Player for ProgressivePlayer {
         }));
     }
 
-    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
-        // What was due before these bytes came is judged without them. Most often nothing was due: then everything after it is computed again.
+    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) -> bool {
+        // Mostly nothing is due, with or without these bytes, and the next look changes only with the last byte of the next picture.
+        if self.is_before_turn(now) {
+            let had_next = self.has_next();
+            self.reading.add(&self.media, bytes);
+            self.look(now);
+            return self.has_next() != had_next;
+        }
+        // What was due before these bytes came is judged without them.
         if self.step(now) {
             self.advance(now);
         }
-        if self.phase == Phase::Ended {
-            return;
+        if self.phase != Phase::Ended {
+            if self.reading.read == 0 && bytes > 0 {
+                self.screen.log.push(now, EventKind::FirstByte(REQUEST));
+            }
+            self.reading.add(&self.media, bytes);
+            self.advance(now);
         }
-        if self.reading.read == 0 && bytes > 0 {
-            self.screen.log.push(now, EventKind::FirstByte(REQUEST));
-        }
-        self.reading.add(&self.media, bytes);
-        self.advance(now);
+        true
     }
 
     fn handle_timeout(&mut self, now: Time) {

@@ -29,7 +29,6 @@ const CHROMIUM_PIPE: u64 = 2 * MIB;
 /// How far a player reads ahead of its cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadAhead {
-    /// Not at all.
     None,
     /// As VLC 3.
     Vlc,

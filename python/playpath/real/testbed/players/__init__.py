@@ -18,7 +18,6 @@ PLAYERS: dict[str, type[Player]] = {one.name: one for one in (Own, Vlc, DashJs, 
 
 
 def player(name: str) -> Player:
-    """The player called `name`."""
     if name not in PLAYERS:
         raise unknown_name("player of the kernel world", name, PLAYERS)
     return PLAYERS[name]()

@@ -14,12 +14,9 @@ _TIMED_OUT = 28
 
 
 class Curl(Bulk):
-    """Downloads a file of zeros."""
-
     name = program = package = "curl"
 
     def play(self, scene: Scene, url: str) -> Played:
-        """Download; figures are curl's own."""
         seconds = length_of(scene.scenario)
         until = scene.until_s if seconds is None else min(scene.until_s, seconds)
         command = [

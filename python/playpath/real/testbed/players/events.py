@@ -25,7 +25,6 @@ class EventLog:
         self.add("session_started", at_s, media_duration_s=described["duration_s"], media_rate_mbps=None)
 
     def times(self, event: str) -> list[float]:
-        """When it happened."""
         return [float(e["time_s"]) for e in self.events if e["event"] == event]
 
     @property

@@ -9,14 +9,10 @@ from playpath.real.testbed.processes import Child
 class Following:
     """Follows a player from its start to the end of the video; what its lines mean is its subclass's.
 
-    Parameters
-    ----------
-    child : Child
-        Whose standard error has the lines.
-    grace_s : float
-        What it may take beyond the scene's time.
-    silence_s : float
-        How long it may say nothing.
+    Args:
+        child: Whose standard error has the lines.
+        grace_s: What it may take beyond the scene's time.
+        silence_s: How long it may say nothing.
     """
 
     def __init__(self, scene: Scene, child: Child, grace_s: float, silence_s: float) -> None:

@@ -19,13 +19,11 @@ class Iperf3(Bulk):
     ports: tuple[int, ...] = (_PORT,)
 
     def prepare(self, scene: Scene) -> str:
-        """Its own server."""
         command = ["iperf3", "--server", "--one-off", "--port", str(_PORT), "--bind", scene.address]
         scene.bed.start("iperf3-server", "server", command)
         return scene.address
 
     def play(self, scene: Scene, url: str) -> Played:
-        """Transfer; figures are iperf3's own."""
         seconds = math.ceil(length_of(scene.scenario) or scene.described["duration_s"])
         command = ["iperf3", "--client", url, "--port", str(_PORT), "--reverse", "--json"]
         command += ["--time", str(seconds), "--connect-timeout", "3000"]

@@ -15,26 +15,18 @@ from playpath.real.testbed.errors import MissingToolError, TestbedError
 
 @dataclass(frozen=True)
 class Library:
-    """A file of a package.
-
-    Attributes
-    ----------
-    title : str
-        What people call it.
-    package, version, member : str
-        Where npm has it.
-    sha256 : str
-        Of the file.
-    variable : str
-        The environment variable that names a file in its place.
-    """
+    """A file of a package."""
 
     title: str
+    """What people call it."""
     package: str
     version: str
     member: str
+    """`package`, `version` and `member`: where npm has it."""
     sha256: str
+    """Of the file."""
     variable: str
+    """The environment variable that names a file in its place."""
 
     @property
     def stored(self) -> Path:

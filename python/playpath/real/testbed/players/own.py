@@ -20,7 +20,6 @@ class Own:
     reads_server_data = True
 
     def check(self, scenario: resolved.Document) -> None:
-        """Needs its program."""
         program()
 
     def prepare(self, scene: Scene) -> str:
@@ -53,5 +52,4 @@ class Own:
 
 
 def program() -> str:
-    """Path of `playpath-client`."""
     return programs.find("playpath-client")

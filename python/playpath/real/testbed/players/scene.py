@@ -60,45 +60,32 @@ class Played(_Needed, total=False):
 
 @dataclass(frozen=True)
 class Scene:
-    """A session about to begin: namespaces, server and path are there.
-
-    Attributes
-    ----------
-    described : mapping
-        Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video.
-    settings : str
-        The plan file that `playpath-client` takes; written when the run's start is known, just before `play`.
-    until_s : float
-        The session is cut after this time.
-    origin : str
-        Address and port that the player connects to, where it is not the web server's own.
-    protocol : str
-        `tcp`, `mptcp` or `quic`.
-    collector : str
-        Address and port where reports of the player go.
-    key : str
-        Fingerprint of the server's public key, if it has TLS.
-    """
+    """A session about to begin: namespaces, server and path are there."""
 
     bed: Testbed
     server: Server
     scenario: resolved.Document
     described: Mapping[str, float]
+    """Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video."""
     settings: str
+    """The plan file that `playpath-client` takes; written when the run's start is known, just before `play`."""
     until_s: float
+    """The session is cut after this time."""
     origin: str = ""
+    """Address and port that the player connects to, where it is not the web server's own."""
     protocol: str = "tcp"
+    """`tcp`, `mptcp` or `quic`."""
     collector: str = ""
+    """Address and port where reports of the player go."""
     key: str = ""
+    """Fingerprint of the server's public key, if it has TLS."""
 
     @property
     def scheme(self) -> str:
-        """Of the server's addresses."""
         return "https" if self.key else "http"
 
     @property
     def address(self) -> str:
-        """Of the server, over the first path."""
         return self.bed.ends[0].server_address
 
     @property
@@ -107,7 +94,6 @@ class Scene:
         return self.described["playout_buffer_bytes"] * 8e-3 / self.described["video_kbps"]
 
     def url(self, path: str) -> str:
-        """On the web server."""
         return f"{self.scheme}://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
 
     def serve_progressive(self) -> str:
@@ -137,15 +123,12 @@ class Player(Protocol):
 
     def check(self, scenario: resolved.Document) -> None:
         """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""
-        ...
 
     def prepare(self, scene: Scene) -> str:
         """Put what is to be played on the server; what to ask for, in the player's words."""
-        ...
 
     def play(self, scene: Scene, url: str) -> Played:
         """Play to the end what `prepare` gave. TestbedError: the player, or a program that the run stands on, failed."""
-        ...
 
 
 class Watch:
@@ -161,7 +144,6 @@ class Watch:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the start."""
         return time.monotonic() - self._start
 
     def alive(self) -> None:

@@ -27,7 +27,6 @@ const BUCKETS: usize = 5;
 pub(crate) struct NewCwv {
     /// Largest sample of each fifth of the period: (when the fifth began, packets); a ring.
     buckets: [(Time, u32); BUCKETS],
-    /// Newest bucket.
     newest: usize,
     /// A sample was taken since the start or the last recovery; without one pipeACK is undefined.
     is_defined: bool,

@@ -20,7 +20,6 @@ pub enum Protocol {
     Http2 {
         /// Of the streams of video, initialisation segments and manifests.
         video: Priority,
-        /// Of the streams of audio.
         audio: Priority,
     },
 }
