@@ -314,7 +314,8 @@ changes a law back). The figures: packets sent again by the simulator without th
   Mbit/s.
 
 How the first and the third were found: quinn's and noq's own code beside the profile over one link in virtual time (`crates/quic-peers`),
-up to the first ACK after which the two do something else. Then the rule was switched in the profile and the table made again.
+up to the first ACK after which the two do something else. Then the rule was switched in the profile and the table made again. Of noq's
+BBRv3 there, lossy link, twenty seeds: 184 and 174 lost, 13.9 and 14.0 Mbit/s.
 
 ## What differs still, and why
 

@@ -19,6 +19,5 @@ def command(context: typer.Context) -> None:
     if _DEMO in words:
         from playpath.real.testbed import media
 
-        console.message("the demo film: a minute, made once and then kept")
-        words = [str(media.demo()), *(word for word in words if word != _DEMO)]
+        words = [str(media.demo(console.message)), *(word for word in words if word != _DEMO)]
     become(program(), words)

@@ -118,13 +118,14 @@ def ladder(
     return _made("dash", [encodes, mux, *([sound] if sound else [])], make)
 
 
-def demo() -> Path:
-    """A folder with a page and the minute of film that it plays: a moving test card with a clock, 3 Mbit/s."""
+def demo(tell: Callable[[str], None] = lambda _: None) -> Path:
+    """A folder with a page and the minute of film that it plays: a moving test card with a clock, 3 Mbit/s. `tell`: when it is made."""
     card = ["-f", "lavfi", "-i", f"testsrc2=size=1280x720:rate={PICTURES_PER_S}:duration=60"]
     tone = ["-f", "lavfi", "-i", "sine=frequency=330:duration=60"]
     encode = [*_encoding(3_000_000, PICTURES_PER_S * 2), "-c:a", "aac", "-b:a", str(_AUDIO_BPS)]
 
     def make(folder: Path) -> None:
+        tell("the demo film: a minute, made once and then kept")
         _ffmpeg(*card, *tone, *encode, *_EXACT, "-movflags", "+faststart", str(folder / "film.mp4"))
         (folder / "index.html").write_text(_DEMO_PAGE)
 
