@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn half_of_the_last_throughput() {
         let ladder = ladder(&[300, 600, 900]);
-        let mut rule = Careful::new(&Params::defaults(PARAMS));
+        let mut rule = (ENTRY.build)(&Params::defaults(ENTRY.params));
         let at = context(&ladder, 10.0, 30.0, Some(0));
         assert_eq!(rule.choose(&at).choice, Choice::Fetch(0));
         let downloads = [download(1400, 1.0, 0.1)];

@@ -31,6 +31,7 @@ impl Scheduler for Fastest {
 mod tests {
     use super::super::testing::{choice, view};
     use super::*;
+    use playpath_cc::Params;
     use playpath_units::Rate;
 
     /// 2 and 5 Mbit/s: the second, although its RTT is higher. With ten packets in flight its window of ten is full: the first.
@@ -39,8 +40,9 @@ mod tests {
         let mut views = [view(0, 20, 10.0), view(1, 80, 10.0)];
         views[0].delivery_rate = Rate::from_bits_per_sec(2_000_000);
         views[1].delivery_rate = Rate::from_bits_per_sec(5_000_000);
-        assert_eq!(choice(&mut Fastest, &views), Some(1));
+        let mut fastest = (ENTRY.build)(&Params::defaults(ENTRY.params));
+        assert_eq!(choice(&mut *fastest, &views), Some(1));
         views[1].in_flight = 10;
-        assert_eq!(choice(&mut Fastest, &views), Some(0));
+        assert_eq!(choice(&mut *fastest, &views), Some(0));
     }
 }
