@@ -25,7 +25,6 @@ pub(crate) enum Fate {
 
 /// A packet that was sent. Small, since each waits a round trip: two lines of the processor's cache.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
 pub(crate) struct Sent {
     pub number: u64,
     pub stamp: Stamp,
