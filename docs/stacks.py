@@ -40,7 +40,7 @@ from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
 from playpath.results.record import Session
 from playpath.run.compare import compare
-from playpath.run.worlds import WireWorld, cc_name
+from playpath.run.worlds import WireWorld, cc_name, session_of
 from playpath.scenario import Scenario, load
 
 DOCS = Path(__file__).parent
@@ -229,12 +229,7 @@ class World(WireWorld):
             world="wire", carrier=None if theirs.program == "playpath" else Carrier(theirs),
         )  # fmt: skip
         shutil.rmtree((self.files.logs or Path("/nonexistent")) / "qlog", ignore_errors=True)
-        names = ("metrics", "flows", "links", "events", "warnings", "manifest", "digest", "sessions")
-        about: Any = {name: found[name] for name in names}
-        return Session(
-            scenario=scenario.name, world=self.name, sender=sender, cc=cc_name(playing, sender), seed=seed, series={},
-            window_events={}, **about,
-        )  # fmt: skip
+        return session_of(self, scenario, sender, seed, found, cc=cc_name(playing, sender), series={})
 
 
 class StackTwin(Twin):

@@ -30,7 +30,7 @@ from playpath.real.twin import Twin
 from playpath.real.twin_run import twin
 from playpath.results.comparison import format_summary
 from playpath.results.record import Session
-from playpath.run.worlds import WireWorld, cc_name
+from playpath.run.worlds import WireWorld, cc_name, session_of
 from playpath.scenario import Scenario, load, resolved
 
 DOCS = Path(__file__).parent
@@ -114,12 +114,7 @@ class World(WireWorld):
             playing.resolved, playing.sender(sender), seed, logs=self.files.logs, tolerance=self.tolerance, world="wire",
             carrier=Carrier(),
         )  # fmt: skip
-        names = ("metrics", "flows", "links", "events", "warnings", "manifest", "digest", "sessions")
-        about: Any = {name: found[name] for name in names}
-        return Session(
-            scenario=scenario.name, world=self.name, sender=sender, cc=cc_name(playing, sender), seed=seed, series={},
-            window_events={}, **about,
-        )  # fmt: skip
+        return session_of(self, scenario, sender, seed, found, cc=cc_name(playing, sender), series={})
 
 
 def play(after_s: float, seeds: int, parallel: int) -> Twin:

@@ -4,7 +4,8 @@ mod paths;
 mod trusting;
 
 use bytes::BytesMut;
-use playpath_serve::h3::fields::{decode, encode};
+use playpath_serve::h3::fields::decode;
+use playpath_serve::h3::headers;
 use playpath_serve::quic::identity::{Identity, Tls};
 use playpath_serve::quic::server::{Server, Settings};
 use playpath_serve::quic::session::Envelope;
@@ -12,7 +13,7 @@ use playpath_serve::secrets::Secrets;
 use playpath_serve::settings::{Limits, of_quic, sender};
 use playpath_serve::store::Store;
 use playpath_transport::Ecn;
-use playpath_transport::codec::quic::{Reader, put_varint};
+use playpath_transport::codec::quic::Reader;
 use playpath_units::{Duration, Time};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event,
@@ -148,10 +149,7 @@ impl Client {
 
     fn ask_by(&mut self, method: &str, fields: &[(&str, &str)]) -> StreamId {
         let base = [(":method", method), (":scheme", "https"), (":authority", "h3.test")];
-        let section = encode(base.into_iter().chain(fields.iter().copied()));
-        let mut bytes = vec![1];
-        put_varint(&mut bytes, section.len() as u64);
-        bytes.extend(section);
+        let bytes = headers(base.into_iter().chain(fields.iter().copied()));
         let id = self.connection.streams().open(Dir::Bi).unwrap();
         let mut stream = self.connection.send_stream(id);
         assert_eq!(stream.write(&bytes).unwrap(), bytes.len());

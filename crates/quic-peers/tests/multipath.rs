@@ -10,7 +10,7 @@ use noq_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple, PathId,
     PathStatus, StreamId, TransportConfig,
 };
-use playpath_serve::h3::fields::encode;
+use playpath_serve::h3::headers;
 use playpath_serve::quic::identity::Identity;
 use playpath_serve::quic::server::{Server, Settings};
 use playpath_serve::quic::session::Envelope;
@@ -18,7 +18,6 @@ use playpath_serve::secrets::Random;
 use playpath_serve::settings::{Limits, of_quic, sender};
 use playpath_serve::store::Store;
 use playpath_transport::Ecn;
-use playpath_transport::codec::quic::put_varint;
 use playpath_units::{Duration, Time};
 use ring::hmac;
 use serde_json::json;
@@ -118,10 +117,7 @@ impl World {
     /// A request for the large file.
     fn ask(&mut self) {
         let fields = [(":method", "GET"), (":scheme", "https"), (":authority", "h3.test"), (":path", "/large")];
-        let section = encode(fields.into_iter());
-        let mut bytes = vec![1];
-        put_varint(&mut bytes, section.len() as u64);
-        bytes.extend(section);
+        let bytes = headers(fields.into_iter());
         let id = self.client.streams().open(Dir::Bi).unwrap();
         assert_eq!(self.client.send_stream(id).write(&bytes).unwrap(), bytes.len());
         self.client.send_stream(id).finish().unwrap();

@@ -92,7 +92,7 @@ class SimWorld:
         )
         cc = cc_name(scenario, sender) if controller is None else "prototype"
         series = {**series, **switch_series(record.get("path_switches", {}))}
-        return _session(self, scenario, sender, seed, record, cc=cc, series=series)
+        return session_of(self, scenario, sender, seed, record, cc=cc, series=series)
 
 
 class KernelWorld:
@@ -161,10 +161,10 @@ class KernelWorld:
             world=self.base,
         )
         series = {name: {k: np.asarray(v) for k, v in of.items()} for name, of in record["series"].items()}
-        return _session(self, scenario, sender, seed, record, cc=cc_name(scenario, sender), series=series)
+        return session_of(self, scenario, sender, seed, record, cc=cc_name(scenario, sender), series=series)
 
 
-def _session(
+def session_of(
     world: World,
     scenario: Scenario,
     sender: str,

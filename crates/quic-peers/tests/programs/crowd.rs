@@ -117,12 +117,10 @@ impl Client {
     }
 
     fn ask(&mut self, file: &str) -> Option<()> {
-        let section = playpath_serve::h3::fields::encode(
-            [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", file)].into_iter(),
-        );
+        let fields = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", file)];
         let id = self.connection.streams().open(Dir::Bi)?;
         let mut stream = self.connection.send_stream(id);
-        stream.write(&[&[1, section.len() as u8][..], &section].concat()).ok()?;
+        stream.write(&playpath_serve::h3::headers(fields.into_iter())).ok()?;
         stream.finish().ok()?;
         self.stream = Some(id);
         Some(())

@@ -18,8 +18,8 @@ use noq_proto::{
     ClientConfig, Connection, DatagramEvent, Dir, Endpoint, EndpointConfig, Event, FourTuple, PathStatus, StreamId,
     TransportConfig,
 };
-use playpath_serve::h3::fields::encode;
-use playpath_transport::codec::quic::{Reader, put_varint};
+use playpath_serve::h3::headers;
+use playpath_transport::codec::quic::Reader;
 use ring::hmac;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
@@ -39,12 +39,8 @@ fn bound(local: &str) -> std::io::Result<UdpSocket> {
 
 fn ask(connection: &mut Connection, file: &str) -> Result<StreamId, Box<dyn Error>> {
     let fields = [(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", file)];
-    let section = encode(fields.into_iter());
-    let mut bytes = vec![1];
-    put_varint(&mut bytes, section.len() as u64);
-    bytes.extend(section);
     let id = connection.streams().open(Dir::Bi).ok_or("no stream")?;
-    connection.send_stream(id).write(&bytes)?;
+    connection.send_stream(id).write(&headers(fields.into_iter()))?;
     connection.send_stream(id).finish()?;
     Ok(id)
 }

@@ -15,9 +15,9 @@ mod trusting;
 use bytes::BytesMut;
 use playpath_record::event_to_json;
 use playpath_scenario::Scenario;
-use playpath_serve::h3::fields::encode;
+use playpath_serve::h3::headers;
 use playpath_shell::{monotonic_nanos, timespec};
-use playpath_transport::codec::quic::{Reader, put_varint};
+use playpath_transport::codec::quic::Reader;
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use playpath_video::p1203::{P1203Settings, p1203_input};
@@ -267,12 +267,9 @@ impl Walker {
 fn ask(connection: &mut Connection, path: &str, from: u64, to: u64) -> Result<StreamId, Box<dyn Error>> {
     let range = format!("bytes={from}-{}", to - 1);
     let (scheme, authority) = ((":scheme", "https"), (":authority", "localhost"));
-    let section = encode([(":method", "GET"), scheme, authority, (":path", path), ("range", &range)].into_iter());
-    let mut bytes = vec![1];
-    put_varint(&mut bytes, section.len() as u64);
-    bytes.extend(section);
+    let fields = [(":method", "GET"), scheme, authority, (":path", path), ("range", &range)];
     let id = connection.streams().open(Dir::Bi).ok_or("no stream")?;
-    connection.send_stream(id).write(&bytes)?;
+    connection.send_stream(id).write(&headers(fields.into_iter()))?;
     connection.send_stream(id).finish()?;
     Ok(id)
 }

@@ -10,7 +10,7 @@
 pub mod fields;
 pub mod request;
 
-use playpath_transport::codec::quic::Reader;
+use playpath_transport::codec::quic::{Reader, put_varint};
 
 /// An error that ends the connection (RFC 9114 §8.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,16 @@ const RESERVED: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
 
 /// What a server says first on its control stream: the type, and SETTINGS with nothing in them (§6.2.1, §7.2.4).
 pub const CONTROL_PREFACE: [u8; 3] = [0x00, SETTINGS as u8, 0x00];
+
+/// A HEADERS frame of these fields (RFC 9114 §7.2.2).
+pub fn headers<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
+    let section = fields::encode(fields);
+    let mut frame = Vec::with_capacity(section.len() + 16);
+    put_varint(&mut frame, HEADERS);
+    put_varint(&mut frame, section.len() as u64);
+    frame.extend(section);
+    frame
+}
 
 /// A frame's type and length, and the bytes that they take; `None`: not all there yet.
 fn frame_head(input: &[u8]) -> Option<(u64, u64, usize)> {

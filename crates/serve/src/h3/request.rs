@@ -5,8 +5,10 @@
 //!
 //! Reference: RFC 9114 §4.1 (exchanges), §7.2.1, §7.2.2; RFC 9218 §5 (the priority field).
 
-use super::fields::{Field, decode, encode};
-use super::{Broken, DATA, DECOMPRESSION_FAILED, FRAME_UNEXPECTED, HEADERS, PRIORITY_UPDATE, RESERVED, frame_head};
+use super::fields::{Field, decode};
+use super::{
+    Broken, DATA, DECOMPRESSION_FAILED, FRAME_UNEXPECTED, HEADERS, PRIORITY_UPDATE, RESERVED, frame_head, headers,
+};
 use super::{CANCEL_PUSH, GOAWAY, MAX_PUSH_ID, PUSH_PROMISE, SETTINGS};
 use crate::http::{Answer, Http, too_early};
 use crate::outgoing::{Outgoing, Source};
@@ -199,14 +201,10 @@ pub(crate) fn regular_fields(answer: &Answer) -> Vec<Field> {
 pub fn put_answer(answer: Answer, out: &mut Outgoing) {
     let status = answer.status.to_string();
     let regular = regular_fields(&answer);
-    let section = encode(
+    let mut bytes = headers(
         std::iter::once((":status", status.as_str()))
             .chain(regular.iter().map(|(name, value)| (name.as_str(), value.as_str()))),
     );
-    let mut bytes = Vec::with_capacity(section.len() + 16);
-    put_varint(&mut bytes, HEADERS);
-    put_varint(&mut bytes, section.len() as u64);
-    bytes.extend(section);
     if let Some((len, _)) = &answer.body {
         put_varint(&mut bytes, DATA);
         put_varint(&mut bytes, *len);

@@ -1,6 +1,6 @@
 //! quinn-proto and noq-proto, its fork, are driven alike: what both servers are but for settings and four calls.
 
-use playpath_serve::h3::fields::encode;
+use playpath_serve::h3::headers;
 use playpath_transport::codec::quic::put_varint;
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSockRef, UdpSocketState};
 use std::fs::File;
@@ -37,10 +37,7 @@ impl Answer {
     }
     pub fn head(&self) -> Vec<u8> {
         let length = self.length.to_string();
-        let section = encode([(":status", "200"), ("content-length", length.as_str())].into_iter());
-        let mut head = vec![1];
-        put_varint(&mut head, section.len() as u64);
-        head.extend(section);
+        let mut head = headers([(":status", "200"), ("content-length", length.as_str())].into_iter());
         head.push(0);
         put_varint(&mut head, self.length);
         head

@@ -45,11 +45,7 @@ fn announced_six(method: &str, sizes: &[u64]) -> &'static str {
     let store = Store::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut request = Request::default();
     let pairs = [(":method", method), GET[1], GET[2], (":path", "/Cargo.toml"), ("content-length", "6")];
-    let section = encode(pairs.into_iter());
-    let mut input = Vec::new();
-    put_varint(&mut input, HEADERS);
-    put_varint(&mut input, section.len() as u64);
-    input.extend(section);
+    let mut input = headers(pairs.into_iter());
     for &size in sizes {
         input.push(DATA as u8);
         put_varint(&mut input, size);
