@@ -80,8 +80,9 @@ class _Workers(ProcessPoolExecutor):
             for worker in (self._processes or {}).values():
                 worker.kill()
         calls = getattr(self, "_call_queue", None)
-        if calls is not None and (not wait or self._broken):
-            # Nobody reads the calls any more: Python before 3.11.5 waits for ever for the rest of one to be written (gh-94777).
+        if sys.version_info < (3, 11, 5) and calls is not None and (not wait or self._broken):
+            # Nobody reads the calls any more: these versions wait for ever for the rest of one to be written. Later ones
+            # close this end in the pool's own thread, and two who close one file at once may close another's (gh-94777).
             calls._reader.close()
         # Even so until they have ended: else their semaphores are left behind, and Python complains of it.
         super().shutdown(wait=True, cancel_futures=cancel_futures)
