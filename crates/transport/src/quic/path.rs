@@ -380,7 +380,7 @@ impl Path {
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
-        self.control.on_packet_sent(&PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight });
+        self.control.on_packet_sent(&PacketSent { now, payload_bytes: bytes, is_retransmission, prior_in_flight });
         stamp
     }
 
