@@ -9,7 +9,7 @@
 //! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
 //!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below what the flow gets in
 //!    a `min_rtt`. No other cut of a viewer who has no time falls below P, and while it is short each takes a `weight`th of what CUBIC
-//!    takes. After a timeout of a viewer's flow slow start is a first one.
+//!    takes; twice that where it plays and adapts. After a timeout of a viewer's flow slow start is a first one.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
 //!    round gives back half the excess.
 //! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
@@ -42,7 +42,7 @@ use playpath_units::{Duration, Rate};
 pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
-    summary: "CUBIC that yields while the viewer has time and counts for three while it is short; losses without a queue do not count",
+    summary: "CUBIC that yields while the viewer has time and counts for several while it is short; losses without a queue do not count",
     reference: "docs/models/cc-slack.md",
     params: &[ALLOWANCE, CALM, ALARM, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
     in_kernel: Some(InKernel::ours(&law::LAW)),
@@ -100,10 +100,10 @@ const EASE: ParamSpec =
 
 const WEIGHT: ParamSpec = ParamSpec::number(
     "weight",
-    3.0,
+    4.0,
     (1.0, 100.0),
     "CUBIC flows",
-    "what a viewer counts for while it is short: a cut takes so much less of the window",
+    "what a viewer counts for while it is short, half as many where it plays and can choose a worse rate: a cut takes so much less of the window",
 )
 .since("0.3");
 
@@ -114,6 +114,8 @@ const START_PACE: f64 = 2.0;
 const PLAIN_PACE: f64 = 1.0;
 /// RFC 9438 §4.1.2: C, in packets / s³.
 const CUBIC_C: f64 = 0.4;
+/// So many times fewer CUBICs count for a viewer that adapts.
+const ADAPTS: f64 = 2.0;
 /// A flow that comes and is as strong takes half.
 const NEWCOMER: f64 = 2.0;
 /// Seconds: more than any buffer holds.
@@ -224,13 +226,13 @@ impl Slack {
     /// so that its rate grows against the other's by the ratio of these. Between two of them lies the time in which CUBIC regains what a
     /// cut takes (RFC 9438 §4.2, §4.3) of the window that carries enough.
     fn reserve(&self, view: &View, top: Rate) -> Duration {
-        let Settings { enough, beta, weight, .. } = self.settings;
+        let Settings { enough, beta, .. } = self.settings;
         let (srtt, rate) = (view.srtt.as_secs_f64(), self.path.mean_rate());
         let needed = enough * top.as_bits_per_sec() as f64 / (8.0 * f64::from(view.mss));
         let window = needed * srtt;
         let of_reno = window * srtt * (1.0 + beta) / 3.0;
         let between = libm::cbrt(window * (1.0 - beta) / CUBIC_C).min(of_reno);
-        let gain = (1.0 - (1.0 - beta) / weight) / beta - 1.0;
+        let gain = (1.0 - (1.0 - beta) / self.weight()) / beta - 1.0;
         let cuts = ((needed / rate).max(NEWCOMER) - 1.0) / gain;
         Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MOST_RESERVE))
     }
@@ -242,6 +244,12 @@ impl Slack {
             let needs = if playout.has_choice() { 1.0 } else { self.settings.enough };
             urgency >= 1.0 && (!playout.has_begun() || self.gets(view, top) < needs)
         })
+    }
+
+    /// CUBICs that the viewer counts for while it is short. One that plays and can choose a worse rate has another way out.
+    fn weight(&self) -> f64 {
+        let adapts = self.playout.is_some_and(|playout| playout.has_begun() && playout.has_choice());
+        if adapts { (self.settings.weight / ADAPTS).max(1.0) } else { self.settings.weight }
     }
 
     /// Rule 3. A player that adapts would answer a smaller share with a worse rate: it yields by its pace alone.
@@ -355,7 +363,7 @@ impl CongestionControl for Slack {
         self.is_yielding = urgency < 1.0;
         self.allowance = self.allowance_at(urgency);
         self.is_short = self.is_short(view, urgency);
-        let weight = if self.is_short { self.settings.weight } else { 1.0 };
+        let weight = if self.is_short { self.weight() } else { 1.0 };
         self.cubic.set_beta(1.0 - (1.0 - self.settings.beta) / weight);
         if let Some(round) = self.path.take(view, event) {
             self.end_round(view, round);
