@@ -10,7 +10,8 @@
  *     no time falls below P, and while it is short each takes a `weight`th of CUBIC's, twice that where it plays and adapts; after a
  *     timeout slow start is a first one;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
- *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
+ *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose; a window that carries more does not
+ *     grow.
  * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
  * first picture, whose flow gets less than its best rate, or that has one rate, no time and gets less than `enough`.
  *
@@ -49,6 +50,8 @@
 #define SLACK_MAX_NS (1ULL << 43)
 #define SLACK_ONE_Q20 (1ULL << 20)
 #define SLACK_MAX_EASE_Q20 (1ULL << 34)
+/* Most of 1 / (1 - u) that the pace follows. */
+#define SLACK_MOST_HASTE_Q20 (64ULL << 20)
 
 enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 
@@ -88,6 +91,7 @@ struct slack_state {
 	u32 judged_delivered;
 	u32 judged_lost;
 	bool is_over_allowance;
+	bool is_paced_below_window; /* nothing tries what the window could carry */
 	bool has_ignored;
 	bool is_short; /* the viewer needs more than it gets */
 };
@@ -404,7 +408,8 @@ LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct
 	if (!view->srtt_us)
 		return;
 	s->pacing = gain ? law_max(bytes * gain / SLACK_PACE_SCALE * 1000000 / view->srtt_us, 1) : 0;
-	media = media * (s->ease_q20 >> 8) >> 12;
+	media = media * (law_min(s->ease_q20, SLACK_MOST_HASTE_Q20) >> 8) >> 12;
+	s->is_paced_below_window = s->ease_q20 && media < bytes * 1000000 / view->srtt_us;
 	if (s->ease_q20 && (!gain || media < s->pacing))
 		s->pacing = law_max(media, 1);
 }
@@ -452,7 +457,7 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 	slack_measure(s, view, ack);
 	/* Later slow starts have a threshold to end at (RFC 9406, section 4.3). */
 	may_grow = s->cubic.ssthresh != CUBIC_INFINITE || slack_start(s, view, ack);
-	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance);
+	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance && !s->is_paced_below_window);
 	slack_pace(s, param, view);
 }
 

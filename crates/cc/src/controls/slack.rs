@@ -12,7 +12,8 @@
 //!    takes; twice that where it plays and adapts. After a timeout of a viewer's flow slow start is a first one.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
 //!    round gives back half the excess.
-//! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
+//! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose. A window that carries more does not
+//!    grow: nothing tries what it could carry (QUIC lets a paced window grow, RFC 9002 §7.8, TCP does not).
 //!
 //! A player that adapts answers a smaller share with a worse rate, so it has time (u < 1) only while the flow gets `enough` times its
 //! best rate. Where the flow gets that, u is at most `haste`. No level is calm that does not last until a share is won back (`reserve`).
@@ -120,6 +121,8 @@ const ADAPTS: f64 = 2.0;
 const NEWCOMER: f64 = 2.0;
 /// Seconds: more than any buffer holds.
 const MOST_RESERVE: f64 = 3600.0;
+/// Most of 1 / (1 - u) that the pace follows: beyond, the last digits of the level would rule, and no path is so fast.
+const MOST_HASTE: f64 = 64.0;
 /// Share of its pace that a flow gets whom nobody holds back.
 const KEPT: f64 = 0.9;
 const GIVE_BACK: f64 = 0.5;
@@ -137,6 +140,8 @@ pub struct Slack {
     allowance: f64,
     /// The last round had more than that.
     is_over_allowance: bool,
+    /// The media's pace lets less out than the window would: what the window could carry is not tried.
+    is_paced_below_window: bool,
     /// The last episode changed nothing, so there is nothing to undo.
     has_ignored: bool,
     pacing_bits_per_sec: Option<f64>,
@@ -173,6 +178,7 @@ impl Slack {
             is_short: false,
             allowance: f64::INFINITY,
             is_over_allowance: false,
+            is_paced_below_window: false,
             has_ignored: false,
             pacing_bits_per_sec: None,
             settings: Settings {
@@ -310,12 +316,15 @@ impl Slack {
         let set = if self.is_short { self.settings.pace } else { self.settings.pace.min(PLAIN_PACE) };
         let in_slow_start = self.cwnd() < self.ssthresh();
         let pace = if in_slow_start { set.max(START_PACE) } else { set };
-        let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
+        let window = self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
         let of_media = match self.told() {
-            Some((_, top)) if urgency < 1.0 => self.settings.ease * top.as_bits_per_sec() as f64 / (1.0 - urgency),
+            Some((_, top)) if urgency < 1.0 => {
+                self.settings.ease * top.as_bits_per_sec() as f64 * (1.0 / (1.0 - urgency)).min(MOST_HASTE)
+            }
             _ => f64::INFINITY,
         };
-        let rate = if self.settings.pace > 0.0 { of_window } else { f64::INFINITY }.min(of_media);
+        self.is_paced_below_window = of_media < window;
+        let rate = if self.settings.pace > 0.0 { pace * window } else { f64::INFINITY }.min(of_media);
         self.pacing_bits_per_sec = rate.is_finite().then_some(rate);
     }
 }
@@ -373,7 +382,8 @@ impl CongestionControl for Slack {
         if start == Start::Ends {
             self.set_window(view, self.cwnd());
         }
-        let may_grow = event.may_grow && start != Start::Waits && !self.is_over_allowance;
+        let is_held = self.is_over_allowance || self.is_paced_below_window;
+        let may_grow = event.may_grow && start != Start::Waits && !is_held;
         self.cubic.on_ack(view, &Ack { may_grow, ..*event });
         self.set_pacing_rate(view, urgency);
     }

@@ -393,6 +393,23 @@ fn pace_of(mut cc: Slack, report: Option<AppParameters>) -> f64 {
     cc.pacing_rate().expect("paced").as_bits_per_sec() as f64
 }
 
+/// Paced at 1.5 Mbit/s a flow needs 13 packets in 100 ms: its window of 100 was not tried and does not grow, though its ACKs may let it
+/// (over QUIC a paced flow uses its window, RFC 9002 §7.8: it once stood at 304 where 117 fit, and lost 190 when the pace ended). One
+/// that nobody paces grows.
+#[test]
+fn a_window_that_the_pace_leaves_untried_does_not_grow() {
+    for (report, grows) in [(Some(told(9.8)), false), (None, true)] {
+        let mut cc = measured_at(100, 1000);
+        if let Some(report) = &report {
+            cc.on_app_parameters(&view(40), report);
+        }
+        for at in 40..140 {
+            cc.on_ack(&view(at), &Ack { may_grow: true, ..ack() });
+        }
+        assert_eq!(cc.cwnd() > 100.1, grows, "{}", cc.cwnd());
+    }
+}
+
 /// Fault 1 of issue 42: a full buffer at a low rung is no reason to yield. A player that plays 1 Mbit/s could play 5: it has time only
 /// while the flow gets 7.5 Mbit/s, 642 packets/s. Then it is paced at 1.5 times 5 Mbit/s, so that its measured throughput can climb to
 /// the top; no queue of its own is given back. With less, or at the top after it had asked for less, or without a top rate, it
