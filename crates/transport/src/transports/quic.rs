@@ -154,7 +154,7 @@ impl Transport for QuicEnd {
         true
     }
     #[inline]
-    fn has_nothing(&self) -> bool {
+    fn has_nothing(&mut self, _: Time) -> bool {
         self.connection.is_settled()
     }
     #[inline]
