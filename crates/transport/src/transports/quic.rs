@@ -63,14 +63,14 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         }
     }
     let end = |connection: Connection| {
-        Endpoint::of(QuicEnd {
+        Endpoint::Quic(Box::new(QuicEnd {
             connection: connection.quiet(),
             has_own: false,
             is_announced: false,
             cut: Vec::new(),
             qlog: None,
             reads_until: Time::MAX,
-        })
+        }))
     };
     let [client, server] = ends.map(end);
     (client, server)
@@ -80,6 +80,33 @@ impl QuicEnd {
     fn tell_connected(&mut self, events: Events) -> Events {
         self.is_announced = true;
         events.with(crate::Event::Connected)
+    }
+    /// As applications over TCP are told it.
+    fn collect_events(&mut self) -> Events {
+        let mut events = Events::NONE;
+        if !self.is_announced && self.connection.sends_early_data() {
+            events = self.tell_connected(events);
+        }
+        while let Some(event) = self.connection.poll_event() {
+            events = match event {
+                Event::Connected if self.is_announced => events,
+                Event::Connected => self.tell_connected(events),
+                Event::Closed(_) => events.with(crate::Event::Closed),
+                // What has bytes in order is asked for: the connection is quiet.
+                Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
+            };
+        }
+        if self.cut.is_empty() {
+            return events;
+        }
+        let cut = self.cut.len();
+        self.cut.retain(|&stream| self.connection.send_space(stream) == 0);
+        if self.cut.len() < cut { events.with(crate::Event::Writable) } else { events }
+    }
+    /// What the connection is about to be told, or asked for, may give it something to send.
+    fn wake(&mut self) -> &mut Connection {
+        self.connection.unsettle();
+        &mut self.connection
     }
     fn look(&mut self, now: Time) {
         self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.connection));
@@ -108,7 +135,7 @@ impl Transport for QuicEnd {
     fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels) {
         let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
         if let Some(datagram) = datagram {
-            self.connection.handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
+            self.wake().handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
             self.look(now);
         }
     }
@@ -116,7 +143,7 @@ impl Transport for QuicEnd {
         if self.reads_until <= now {
             self.reads_until = Time::MAX;
         }
-        self.connection.handle_timeout(now);
+        self.wake().handle_timeout(now);
         self.look(now);
     }
     fn log(&mut self, log: Qlog) {
@@ -140,63 +167,55 @@ impl Transport for QuicEnd {
         out.payload = Payload::Parcel(parcels.take());
         true
     }
+    #[inline]
+    fn has_nothing(&mut self, _: Time) -> bool {
+        self.connection.is_settled()
+    }
+    #[inline]
     fn may_have_more(&self) -> bool {
         !self.connection.is_spent()
     }
+    #[inline]
     fn poll_timeout(&self) -> Time {
         if self.reads_until < Time::MAX { self.reads_until } else { self.connection.poll_timeout() }
     }
-    /// As applications over TCP are told it.
+    #[inline]
     fn take_events(&mut self) -> Events {
-        let mut events = Events::NONE;
-        if !self.is_announced && self.connection.sends_early_data() {
-            events = self.tell_connected(events);
-        }
-        while let Some(event) = self.connection.poll_event() {
-            events = match event {
-                Event::Connected if self.is_announced => events,
-                Event::Connected => self.tell_connected(events),
-                Event::Closed(_) => events.with(crate::Event::Closed),
-                // What has bytes in order is asked for: the connection is quiet.
-                Event::Opened(_) | Event::Readable(_) | Event::EarlyDataRejected | Event::Migrated(_) => events,
-            };
-        }
-        if self.cut.is_empty() {
-            return events;
-        }
-        let cut = self.cut.len();
-        self.cut.retain(|&stream| self.connection.send_space(stream) == 0);
-        if self.cut.len() < cut { events.with(crate::Event::Writable) } else { events }
+        let is_quiet = self.is_announced && self.cut.is_empty() && !self.connection.has_events();
+        if is_quiet { Events::NONE } else { self.collect_events() }
     }
     fn write(&mut self, bytes: u64) -> u64 {
         if !self.has_own {
-            self.has_own = self.connection.open() == Some(OWN_STREAM);
+            self.has_own = self.wake().open() == Some(OWN_STREAM);
         }
         Streams::write(self, OWN_STREAM, bytes)
     }
+    #[inline]
     fn readable(&self) -> u64 {
         self.connection.unread()
     }
+    #[inline]
     fn read(&mut self, now: Time, most: u64) -> u64 {
         self.connection.read(now, OWN_STREAM, most)
     }
     fn unsent_bytes(&self) -> u64 {
         self.connection.unsent()
     }
+    #[inline]
     fn has_packet_waiting(&self) -> bool {
         self.connection.unsent() >= u64::from(self.connection.config().datagram_bytes)
     }
     fn close(&mut self, now: Time) {
-        self.connection.close(now, NO_ERROR);
+        self.wake().close(now, NO_ERROR);
     }
     fn abort(&mut self, now: Time) {
-        self.connection.close(now, NO_ERROR);
+        self.wake().close(now, NO_ERROR);
     }
     fn migrate(&mut self, now: Time, path: usize) -> bool {
-        self.connection.migrate(now, Address { host: path as u16 + 1, port: MOVED_PORT })
+        self.wake().migrate(now, Address { host: path as u16 + 1, port: MOVED_PORT })
     }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.connection.set_app_parameters(now, parameters);
+        self.wake().set_app_parameters(now, parameters);
     }
     fn survives_rebinding(&self) -> bool {
         true
@@ -245,23 +264,23 @@ impl Multipath for QuicEnd {
 
 impl Streams for QuicEnd {
     fn open(&mut self) -> Option<u64> {
-        self.connection.open()
+        self.wake().open()
     }
     fn write(&mut self, stream: u64, bytes: u64) -> u64 {
-        let taken = self.connection.write(stream, bytes);
+        let taken = self.wake().write(stream, bytes);
         if taken < bytes && !self.cut.contains(&stream) {
             self.cut.push(stream);
         }
         taken
     }
     fn finish(&mut self, stream: u64) {
-        self.connection.finish(stream);
+        self.wake().finish(stream);
     }
     fn stop(&mut self, stream: u64) {
-        self.connection.stop(stream);
+        self.wake().stop(stream);
     }
     fn set_priority(&mut self, stream: u64, priority: Priority) {
-        self.connection.set_priority(stream, priority);
+        self.wake().set_priority(stream, priority);
     }
     fn is_writable(&self, stream: u64) -> bool {
         self.connection.is_writable(stream)
