@@ -32,7 +32,7 @@ pub(super) struct Flow<'a> {
     pub most_out: u32,
     has_started: bool,
     /// Nothing is measured for a control whose window grows by ACKs alone, and it is not told what is sent.
-    is_deaf_to_rates: bool,
+    pub(super) is_deaf_to_rates: bool,
     /// Rates are the application's until so many packets are delivered: in the first round trip of a transfer, and while its end is
     /// repaired.
     app_limited_until: u64,
@@ -176,7 +176,8 @@ impl<'a> Flow<'a> {
 
     /// So many new packets are followed together.
     pub fn together(&self) -> u64 {
-        if self.is_deaf_to_rates || self.recovery.is_some() {
+        let is_reduced = self.recovery.is_some_and(|recovery| recovery.allowed.is_some());
+        if self.is_deaf_to_rates || is_reduced {
             return 1;
         }
         let cwnd = libm::floor(self.control.cwnd());
