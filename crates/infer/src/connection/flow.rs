@@ -100,7 +100,7 @@ pub(super) struct Group {
 
 /// A paced sender's packets are followed together, this part of its window or so many at most.
 const WINDOW_PART: f64 = 16.0;
-const MOST_TOGETHER: f64 = 8.0;
+const MOST_TOGETHER: f64 = 16.0;
 
 impl<'a> Flow<'a> {
     pub fn new(deployed: &'a Deployed, rtt_s: f64) -> Flow<'a> {
