@@ -76,7 +76,7 @@ start_spread = "5 s"
 
 
 def test_a_film_that_needs_more_than_half_beside_cubic_plays():
-    """It needs 2.8 of 4 Mbit/s. With CUBIC's cuts (`weight` 1) it gets half, and stalls for 58 s; who counts for several gets up
+    """It needs 2.8 of 4 Mbit/s. With CUBIC's cuts (`weight` 1) it gets half, and stalls for 58 s; who counts for three gets up
     to three quarters, and the bulk flow keeps the rest."""
 
     def played(weight: float) -> tuple[float, float]:
