@@ -194,7 +194,7 @@ impl<'a> Flow<'a> {
         let prior_in_flight = self.out_packets + packets - 1;
         if !self.is_deaf_to_rates {
             let payload_bytes = payload_bytes as u32;
-            let sent = PacketSent { payload_bytes, is_retransmission: is_again, prior_in_flight };
+            let sent = PacketSent { now: time(now), payload_bytes, is_retransmission: is_again, prior_in_flight };
             self.control.on_packet_sent(&sent);
         }
         self.due -= u64::from(is_again);

@@ -52,8 +52,8 @@ impl Transport for Connection {
         })
     }
     #[inline]
-    fn has_nothing(&self) -> bool {
-        self.has_nothing()
+    fn has_nothing(&mut self, _: Time) -> bool {
+        Connection::has_nothing(self)
     }
     #[inline]
     fn may_have_more(&self) -> bool {
