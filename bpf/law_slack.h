@@ -308,20 +308,24 @@ LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
 	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
 }
 
-/* Rule 2. */
-LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
-{
-	cubic_reduce(&s->cubic, view, is_ecn);
-	s->has_ignored = false;
-	if (s->cubic.cwnd < floor)
-		cubic_set(&s->cubic, floor, floor);
-}
-
 /* The window falls and slow start is over; never rises. */
 LAW_INLINE void slack_lower_to(struct slack_state *s, u64 cwnd)
 {
 	cwnd = law_min(cwnd, s->cubic.cwnd);
 	cubic_set(&s->cubic, cwnd, law_min(s->cubic.ssthresh, cwnd));
+}
+
+/* Rule 2. A cut takes a packet at least. */
+LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
+{
+	u64 from = law_min(s->cubic.cwnd, view->flight_size * CUBIC_PACKET);
+
+	cubic_reduce(&s->cubic, view, is_ecn);
+	s->has_ignored = false;
+	if (s->is_short)
+		slack_lower_to(s, law_max(from, SLACK_MIN_CWND + CUBIC_PACKET) - CUBIC_PACKET);
+	if (s->cubic.cwnd < floor)
+		cubic_set(&s->cubic, floor, floor);
 }
 
 /* More losses than `tolerance`, of at least so many packets. */

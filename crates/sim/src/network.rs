@@ -472,7 +472,7 @@ impl Network {
     /// Sends all that an endpoint wants to send and re-arms its timer. Two polls of three of a client find nothing.
     #[inline(always)]
     fn transmit(&mut self, id: FlowId, end: End) {
-        if !self.flows[id as usize].ends[end as usize].has_nothing(self.now) {
+        if !self.flows[id as usize].ends[end as usize].has_nothing() {
             self.send_all(id, end);
         }
         self.rearm_endpoint(id, end);

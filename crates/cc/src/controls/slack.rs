@@ -288,10 +288,15 @@ impl Slack {
         self.cubic.on_window_change(view, &WindowChange { cwnd, ssthresh: self.ssthresh().min(cwnd) });
     }
 
-    /// Rule 2: CUBIC's reduction, not below the floor.
+    /// Rule 2: CUBIC's reduction, not below the floor. It takes a packet at least: one that takes less from a short queue is none, and
+    /// the next round loses again.
     fn reduce(&mut self, view: &View, event: &CongestionEvent, floor: f64) {
+        let most = self.cwnd().min(f64::from(event.flight_size)) - 1.0;
         self.cubic.on_congestion(view, event);
         self.has_ignored = false;
+        if self.is_short {
+            self.lower_to(view, most.max(MIN_CWND));
+        }
         if self.cwnd() < floor {
             self.cubic.on_window_change(view, &WindowChange { cwnd: floor, ssthresh: floor });
         }

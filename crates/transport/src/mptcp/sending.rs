@@ -32,21 +32,6 @@ impl MptcpConnection {
         }
     }
 
-    /// A poll would find nothing, and what it would note of that is noted: cheaper than the poll, `false` when in doubt.
-    #[inline]
-    pub fn has_nothing(&mut self, now: Time) -> bool {
-        if self.is_fallback || self.level.reads_progress() || self.level.may_have_more() {
-            return false;
-        }
-        while let Some(path) = self.subflows.first_unpolled() {
-            if !self.pauses(now, path) {
-                return false;
-            }
-            self.subflows.settle(path);
-        }
-        true
-    }
-
     /// Whether another poll after one that gave a segment could give a further one: cheaper than the poll, `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
@@ -85,11 +70,12 @@ impl MptcpConnection {
     #[inline(always)]
     fn poll_subflow(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
         let is_fed = self.level.unscheduled() > 0;
-        if self.pauses(now, path) {
-            return false;
-        }
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return false };
+        if subflow.signals.is_empty() && tcp.is_exhausted() {
+            tcp.note_pause(at);
+            return false;
+        }
         let mut next_mapping = None;
         if tcp.unsent_bytes() > 0 {
             // A segment must lie within one mapping.
@@ -108,18 +94,6 @@ impl MptcpConnection {
             return true;
         }
         !subflow.signals.is_empty() && self.send_signal(now, path, out)
-    }
-
-    /// Nothing leaves on `path`, and that is plain to see: what a pause of sending says is noted.
-    #[inline(always)]
-    fn pauses(&mut self, now: Time, path: usize) -> bool {
-        let (subflow, at) = self.subflows.touch_at(now, path);
-        let Some(tcp) = &mut subflow.tcp else { return true };
-        let is_quiet = subflow.signals.is_empty() && tcp.is_exhausted();
-        if is_quiet {
-            tcp.note_pause(at);
-        }
-        is_quiet
     }
 
     #[cold]

@@ -50,7 +50,6 @@ forward! {
     fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels);
     fn handle_timeout(&mut self, now: Time);
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
-    fn has_nothing(&mut self, now: Time) -> bool;
     fn log(&mut self, log: Qlog);
     fn take_events(&mut self) -> Events;
     fn write(&mut self, bytes: u64) -> u64;
@@ -62,6 +61,7 @@ forward! {
     fn streams(&mut self) -> Option<&mut dyn Streams>;
     fn multipath_mut(&mut self) -> Option<&mut dyn Multipath>;
     @
+    fn has_nothing(&self) -> bool;
     fn may_have_more(&self) -> bool;
     fn poll_timeout(&self) -> Time;
     fn readable(&self) -> u64;

@@ -123,8 +123,8 @@ pub trait Transport {
     fn handle_timeout(&mut self, now: Time);
     /// The next packet to send is in `out`; `false`: there is none, and `out` holds nothing. One place of the parcels is free.
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool;
-    /// A poll would find nothing, and what it would note of that is noted; `false` when in doubt.
-    fn has_nothing(&mut self, _now: Time) -> bool {
+    /// A poll would find nothing, and change nothing; `false` when in doubt.
+    fn has_nothing(&self) -> bool {
         false
     }
     /// Whether another poll could give a packet; `true` when in doubt.

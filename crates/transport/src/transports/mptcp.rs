@@ -24,9 +24,6 @@ impl Transport for MptcpConnection {
             true
         })
     }
-    fn has_nothing(&mut self, now: Time) -> bool {
-        self.has_nothing(now)
-    }
     fn may_have_more(&self) -> bool {
         self.may_have_more()
     }

@@ -168,7 +168,7 @@ impl Transport for QuicEnd {
         true
     }
     #[inline]
-    fn has_nothing(&mut self, _: Time) -> bool {
+    fn has_nothing(&self) -> bool {
         self.connection.is_settled()
     }
     #[inline]

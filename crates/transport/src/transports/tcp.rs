@@ -52,8 +52,8 @@ impl Transport for Connection {
         })
     }
     #[inline]
-    fn has_nothing(&mut self, _: Time) -> bool {
-        Connection::has_nothing(self)
+    fn has_nothing(&self) -> bool {
+        self.has_nothing()
     }
     #[inline]
     fn may_have_more(&self) -> bool {

@@ -358,11 +358,6 @@ impl DataLevel {
         self.watch = watch;
     }
 
-    /// The scheduler is told of every step of the acknowledgements.
-    pub fn reads_progress(&self) -> bool {
-        self.reads_progress
-    }
-
     /// Another call of [`schedule`](Self::schedule) after one that gave something could give more: `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
