@@ -177,7 +177,8 @@ def answer(
     if found.leaves_open:
         console.err.print(
             f"[yellow]warning:[/yellow] the paths are known to a factor of {found.width:.1f} only: if the answer is undecided, your logs "
-            "do not decide this; smallest RTT, congestion window (TCP_INFO) and the time of the first byte would",
+            "do not decide this; smallest RTT, congestion window (TCP_INFO) and the time of the first byte would, if they are not logged "
+            "yet, but not where random losses hold the deployed sender far below the link",
             soft_wrap=True,
         )
     compare(
