@@ -84,6 +84,7 @@ impl Sent {
 
 /// Packets in the order in which they left, with their frames.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Packets {
     queue: VecDeque<Sent>,
     /// The frames but the first of each, one after the other, and how many there were before them.
@@ -140,10 +141,11 @@ fn collect<'f>(frames: impl Iterator<Item = &'f Frame>) -> FrameList {
 
 /// Packets that were given up, in rising order; an ACK may still come.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct GivenUp {
-    packets: Packets,
     /// Their numbers side by side: every ACK is held against them.
     numbers: VecDeque<u64>,
+    packets: Packets,
 }
 
 /// Most lost packets that are remembered.
@@ -198,22 +200,24 @@ impl GivenUp {
     }
 }
 
+/// In this order: what each packet needs lies in two lines of the processor's cache, with the queue's head and length behind them.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Scoreboard {
-    packets: Packets,
-    pub given_up: GivenUp,
     /// Number of the first of the packets.
     base: u64,
-    /// The last packet that was forgotten without having been acknowledged, and one more than the largest that its ACK names.
-    forgotten: Option<(u64, u64)>,
     next: u64,
-    /// All below are acknowledged or lost.
-    settled: u64,
     largest_acked: Option<u64>,
     largest_acked_sent_at: Time,
     last_eliciting_at: Time,
-    eliciting_in_flight: u32,
     loss_time: Time,
+    eliciting_in_flight: u32,
+    packets: Packets,
+    /// The last packet that was forgotten without having been acknowledged, and one more than the largest that its ACK names.
+    forgotten: Option<(u64, u64)>,
+    /// All below are acknowledged or lost.
+    settled: u64,
+    pub given_up: GivenUp,
 }
 
 impl Default for Scoreboard {
