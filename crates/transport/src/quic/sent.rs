@@ -168,22 +168,37 @@ impl GivenUp {
         self.packets.pop_front();
     }
 
-    /// Where those lie that the ACK names, range by range.
-    fn named<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = std::ops::Range<usize>> + 'a {
-        let place = |number: u64| self.numbers.partition_point(|&of| of < number);
-        let (first, last) = (self.numbers.front().copied(), self.numbers.back().copied());
-        let near = ack.ranges().skip_while(move |(low, _)| last.is_none_or(|last| last < *low));
-        let near = near.take_while(move |(_, high)| first.is_some_and(|first| first <= *high));
-        near.map(move |(low, high)| place(low)..place(high + 1)).filter(|places| !places.is_empty())
+    /// Where those lie that the ACK names, from the newest. Both are in order, and most gaps of an ACK are of one packet: a step goes on by a
+    /// range or by a number, and only over many of one gap by a search.
+    fn named<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = usize> + 'a {
+        let (mut ranges, mut end) = (ack.ranges(), self.numbers.len());
+        let mut range = ranges.next();
+        std::iter::from_fn(move || {
+            while let (Some((low, high)), Some(place)) = (range, end.checked_sub(1)) {
+                let number = self.numbers[place];
+                if number < low {
+                    range = ranges.next();
+                    continue;
+                }
+                end = place;
+                if number <= high {
+                    return Some(place);
+                }
+                if place > 0 && self.numbers[place - 1] > high {
+                    end = self.numbers.partition_point(|&of| of <= high);
+                }
+            }
+            None
+        })
     }
     pub fn names_any(&self, ack: &Ack) -> bool {
-        self.named(ack).flatten().any(|place| self.packets.queue[place].fate == Fate::Lost)
+        self.named(ack).any(|place| self.packets.queue[place].fate == Fate::Lost)
     }
 
     /// Those that the ACK names after all, from the newest.
     pub fn acknowledge(&mut self, ack: &Ack, mut each: impl FnMut(&Sent, &[Frame])) {
         let places: Vec<_> = self.named(ack).collect();
-        for index in places.into_iter().flat_map(Iterator::rev) {
+        for index in places {
             if self.packets.queue[index].fate == Fate::Lost {
                 self.packets.queue[index].fate = Fate::Settled;
                 let sent = &self.packets.queue[index];
