@@ -180,6 +180,7 @@ def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, k
         lambda frame: frame.with_columns(-pl.col("seed")),
         lambda frame: frame.with_columns(pl.lit("nobody").alias("sender")),
         lambda frame: frame.clear(),
+        lambda frame: frame.with_columns(pl.lit(float("nan")).alias("stall_time_s")),
     ],
 )
 def test_a_table_of_another_shape_is_one_line(archive, tmp_path, change):

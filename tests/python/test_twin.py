@@ -26,10 +26,13 @@ class FakeKernel:
     is_parallel = False
 
     def __init__(self, change, fail_at=None):
-        self.change, self.fail_at, self.played = change, fail_at, []
+        self.change, self.fail_at, self.played, self.prepared = change, fail_at, [], 0
 
     def keeping(self, logs):
         return self
+
+    def prepare(self, scenario, at_once):
+        self.prepared += 1
 
     def session(self, scenario, sender, seed, *, trace):
         if len(self.played) == self.fail_at:
@@ -149,6 +152,10 @@ def test_finished_sessions_are_taken_from_the_store(tmp_path):
     after = twin(SMALL, kernel=second, seeds=3, **options)
     assert (len(first.played), second.played) == (4, [("newreno", 3), ("cubic", 3)])
     assert after.kernel.seeds == [1, 2, 3]
+    # The machine is tried only where something is played.
+    unused = FakeKernel(same)
+    twin(SMALL, kernel=unused, seeds=3, **options)
+    assert (first.prepared, second.prepared, unused.prepared, unused.played) == (1, 1, 0, [])
     assert before.of("goodput_mbps")[0].kernel.n == 2
     # Another path is another session.
     third = FakeKernel(same)

@@ -65,7 +65,6 @@ def twin(
     if kernel is None:
         found = real_world(world, tolerance)
         left_out = left_out or (_nothing if WORLDS[found.base].has_own_endpoint else unsupported)
-        found.prepare(loaded, parallel)
         kernel = found
     reasons = dict((left_out or unsupported)(loaded))
     reasons |= _without_task(loaded, reasons)
@@ -73,6 +72,10 @@ def twin(
     if not names:
         raise InputError(f"no sender of '{loaded.name}' runs in the {kernel.name} world: {'; '.join(reasons.values())}")
     tasks = [(seed, name) for seed in loaded.seeds for name in names]
+    if store is None or not all(
+        (session_folder(store, loaded, name, seed) / "record.json").is_file() for seed, name in tasks
+    ):
+        kernel.prepare(loaded, parallel)  # a busy machine is no hindrance where nothing is left to play
     counted = _counting(len(tasks), progress)
 
     def play(task: tuple[int, str]) -> Session:

@@ -111,7 +111,7 @@ impl MptcpConnection {
     pub(super) fn tune_window(&mut self, now: Time, path: usize) {
         if let Some(tcp) = &self.subflows[path].tcp {
             let subflows = || (self.subflows.receiver_rtt(), self.subflows.is_one_silent());
-            self.receiver.tune(now, tcp.receive_threshold(), subflows);
+            self.receiver.tune(now, path, tcp.receive_threshold(), subflows);
         }
     }
 

@@ -6,10 +6,10 @@
 //! 2. The right edge of the window never moves back.
 //!
 //! Linux's auto-tuning (`mptcp_rcv_space_adjust`, 6.18) is TCP's (`tcp/receiver/autotuning.rs`) over the longest round trip of the
-//! subflows, with these differences: all that is read counts, also while more waits; data out of order take room, but do not let the
-//! buffer grow; a subflow that has not brought data yet halves what payload takes of the memory. The threshold that segments raise
-//! (`rcv_ssthresh`) is one of each subflow, within a buffer of its own, and the right edge is the farthest that any of them tells
-//! (`mptcp_set_rwin`).
+//! subflows, with these differences: all that is read counts, also while more waits, but a call takes no more than 64 kB, as the client
+//! of the real worlds does; data out of order take room, but do not let the buffer grow; a subflow that has not brought data yet halves
+//! what payload takes of the memory. The threshold that segments raise (`rcv_ssthresh`) is one of each subflow, within a buffer of its
+//! own, and each tells a window within its own threshold; the right edge is the farthest that any of them has told (`mptcp_set_rwin`).
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
@@ -17,6 +17,9 @@ use super::level::Arrivals;
 use super::{MOST_PATHS, MptcpConfig};
 use crate::tcp::receiver::AutoTuning;
 use playpath_units::{Duration, Time};
+
+/// Most bytes that one call takes.
+const CALL: u64 = 1 << 16;
 
 #[derive(Debug)]
 pub(crate) struct DataReceiver {
@@ -31,6 +34,8 @@ pub(crate) struct DataReceiver {
     is_one_silent: bool,
     /// The window as told last, over each path.
     told: [u32; MOST_PATHS],
+    /// Each subflow's threshold.
+    thresholds: [u64; MOST_PATHS],
 }
 
 impl DataReceiver {
@@ -49,16 +54,18 @@ impl DataReceiver {
             rtt: Duration::ZERO,
             is_one_silent: true,
             told: [0; MOST_PATHS],
+            thresholds: [advertised; MOST_PATHS],
         }
     }
 
-    /// Data arrived: the subflow's threshold; and, asked for only where the window may follow by it, the longest round trip of all and
+    /// Data arrived over `path`: its subflow's threshold; and, asked for only where the window may follow by it, the longest round trip of all and
     /// whether one has not brought data yet.
     #[inline(always)]
-    pub fn tune(&mut self, now: Time, threshold: u64, subflows: impl FnOnce() -> (Duration, bool)) {
+    pub fn tune(&mut self, now: Time, path: usize, threshold: u64, subflows: impl FnOnce() -> (Duration, bool)) {
         if let Some(tuning) = &mut self.tuning {
             tuning.note_arrival(now);
             tuning.raise_threshold(threshold);
+            self.thresholds[path] = threshold;
             if tuning.may_follow() {
                 (self.rtt, self.is_one_silent) = subflows();
             }
@@ -96,12 +103,13 @@ impl DataReceiver {
     pub fn read(&mut self, max: u64, on_growth: impl FnOnce(u64)) -> (u64, bool) {
         let taken = self.readable().min(max);
         let offered = self.advertised - self.arrivals.next().min(self.advertised);
+        let first_call = self.read + taken.min(CALL);
         self.read += taken;
         let held = self.held();
         if let Some(tuning) = &mut self.tuning {
             if taken > 0 {
                 tuning.follow(self.rtt, self.is_one_silent);
-                tuning.on_read(self.read, 0).map(on_growth);
+                tuning.on_read(first_call, 0, 0).map(on_growth);
             }
             let could = tuning.window(held, self.mss);
             return (taken, taken > 0 && 2 * offered <= tuning.capacity() && could > 0 && could >= 2 * offered);
@@ -114,8 +122,8 @@ impl DataReceiver {
     /// With `payload` more in the buffer, is as wide a window as last told over `path` still to be told?
     #[inline(always)]
     pub fn can_tell_as_much(&self, path: usize, payload: u32) -> bool {
-        let window = |tuning: &AutoTuning| tuning.window(self.held() + u64::from(payload), self.mss);
-        self.tuning.as_ref().is_none_or(|tuning| window(tuning) >= self.told[path].into())
+        let held = self.held() + u64::from(payload);
+        self.tuning.as_ref().is_none_or(|tuning| self.window_of(tuning, path, held) >= self.told[path].into())
     }
 
     /// Nothing that came waits, be it for the reader or behind a gap.
@@ -123,17 +131,22 @@ impl DataReceiver {
         self.held() == 0
     }
 
+    /// The window within the threshold of the subflow of `path`.
+    fn window_of(&self, tuning: &AutoTuning, path: usize, held: u64) -> u64 {
+        tuning.window(held, self.mss).min(self.thresholds[path])
+    }
+
     /// Window to tell with an ACK over `path`; moves the right edge in steps of a segment.
     #[inline(always)]
     pub fn window(&mut self, path: usize) -> u32 {
-        self.told[path] = self.window_now();
+        self.told[path] = self.window_now(path);
         self.told[path]
     }
 
-    fn window_now(&mut self) -> u32 {
+    fn window_now(&mut self, path: usize) -> u32 {
         if let Some(tuning) = &self.tuning {
             let next = self.arrivals.next();
-            self.advertised = self.advertised.max(next + tuning.window(self.held(), self.mss));
+            self.advertised = self.advertised.max(next + self.window_of(tuning, path, self.held()));
             return (self.advertised - next.min(self.advertised)).min(u64::from(u32::MAX)) as u32;
         }
         let edge = self.read + self.buffer;

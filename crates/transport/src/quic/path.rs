@@ -386,7 +386,7 @@ impl Path {
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
-        self.control.on_packet_sent(&PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight });
+        self.control.on_packet_sent(&PacketSent { now, payload_bytes: bytes, is_retransmission, prior_in_flight });
         stamp
     }
 
@@ -652,7 +652,6 @@ impl Pacer {
             return;
         };
         if before == now {
-            self.tokens = self.tokens.min(burst as f64);
             return;
         }
         let new = rate.as_bits_per_sec() as f64 / 8.0 * now.saturating_since(before).as_secs_f64();
@@ -662,8 +661,12 @@ impl Pacer {
     /// A datagram may leave then; see [`Pacing::in_trains`].
     #[inline(always)]
     fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
-        self.fill(now, rate, burst);
+        self.tokens = self.tokens.min(burst as f64);
         self.next = now;
+        // In trains it fills when it is empty alone, with all that came meanwhile: twice its bytes may leave at once.
+        if !in_trains || self.tokens < f64::from(bytes) {
+            self.fill(now, rate, burst);
+        }
         if self.tokens < f64::from(bytes) {
             let awaited = if in_trains { burst.max(u64::from(bytes)) } else { u64::from(bytes) };
             let missing = awaited as f64 - self.tokens;

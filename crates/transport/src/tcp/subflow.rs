@@ -8,6 +8,7 @@ impl Connection {
     /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
     pub(crate) fn become_subflow(&mut self, index: usize, option_bytes: u32) {
         self.sender.become_subflow(index, option_bytes);
+        self.receiver.become_subflow(option_bytes);
     }
     /// New data stops here; `is_fed`: more will be written, only not yet.
     pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {

@@ -36,13 +36,16 @@ pub struct QuicEnd {
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
     qlog: Option<Box<Qlog>>,
+    /// Until then it reads; see [`Config::wakes_in`].
+    reads_until: Time,
 }
 
 /// Client and server of a new connection, over several paths by multipath. The client is without ECT(1): its requests are no scalable sender's.
 pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
-    let client = match server.marking {
-        Ecn::Ect1 => Arc::new(Config { marking: Ecn::Ect0, ..**server }),
-        _ => server.clone(),
+    let marking = if server.marking == Ecn::Ect1 { Ecn::Ect0 } else { server.marking };
+    let client = match (marking, server.peer_wakes_in) {
+        own if own == (server.marking, server.wakes_in) => server.clone(),
+        (marking, wakes_in) => Arc::new(Config { marking, wakes_in, ..**server }),
     };
     let client_cc = |_| Opening::client_control(server.initial_window);
     let server_cc = |path| (opening.control)(server.initial_window, path);
@@ -66,6 +69,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
             is_announced: false,
             cut: Vec::new(),
             qlog: None,
+            reads_until: Time::MAX,
         })))
     };
     let [client, server] = ends.map(end);
@@ -121,6 +125,10 @@ impl Transport for QuicEnd {
                 datagram.packets().for_each(received);
             }
             self.connection.handle_datagram(now, datagram);
+            let wakes_in = self.connection.config().wakes_in;
+            if !wakes_in.is_zero() {
+                self.reads_until = self.reads_until.min(now + wakes_in);
+            }
             self.look(now);
         }
     }
@@ -132,6 +140,9 @@ impl Transport for QuicEnd {
         }
     }
     fn handle_timeout(&mut self, now: Time) {
+        if self.reads_until <= now {
+            self.reads_until = Time::MAX;
+        }
         self.wake().handle_timeout(now);
         self.look(now);
     }
@@ -140,6 +151,9 @@ impl Transport for QuicEnd {
         self.qlog = Some(Box::new(log));
     }
     fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
+        if self.reads_until < Time::MAX {
+            return false;
+        }
         let datagram = parcels.next_datagram();
         if !self.connection.poll_transmit_into(now, datagram) {
             return false;
@@ -163,7 +177,7 @@ impl Transport for QuicEnd {
     }
     #[inline(never)]
     fn poll_timeout(&self) -> Time {
-        self.connection.poll_timeout()
+        if self.reads_until < Time::MAX { self.reads_until } else { self.connection.poll_timeout() }
     }
     #[inline(never)]
     fn take_events(&mut self) -> Events {

@@ -139,6 +139,8 @@ def _read(folder: Path, load: Callable[[Path], Result | Session], manifest: Mani
         raise InputError(f"{QUESTION} is of another kind than {RESULTS}/")
     if result.table.is_empty():
         raise InputError(f"{RESULTS}/ holds no session")
+    if any(column.dtype.is_float() and not column.is_finite().all() for column in result.table):
+        raise InputError(f"{RESULTS}/ holds a number that is not finite")
     if (world := getattr(result, "world", DEFAULT)) != manifest.get("world"):
         raise InputError(f"{RESULTS}/ is of another world ({world}) than {MANIFEST} says")
     return question, result

@@ -5,7 +5,7 @@
 //! Reference: behaviour of `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (Linux 6.18, `net/ipv4/tcp_input.c`) and
 //! `__tcp_select_window` (`tcp_output.c`).
 //! Differences from Linux:
-//! 1. What is read counts at the time of the last arrival; a reader takes data as they come, or is not what limits the flow.
+//! 1. What is read counts at the time of the last arrival.
 //! 2. Memory per segment is that of a TUN device: payload takes 160/256 of it.
 //!
 //! Units: bytes of payload. Tested here; the packet scripts see it through `delayed_ack_*.pkt`.
@@ -16,8 +16,6 @@ use playpath_units::{Duration, Time};
 const FIRST_WINDOW: u64 = 64_240;
 /// `tcp_rmem[1]` times the payload's share of memory.
 const FIRST_CLAMP: u64 = 131_072 * 160 / 256;
-/// Option bytes that Linux does not take off the segment size that it announces.
-const TIMESTAMPS: u64 = 12;
 
 #[derive(Debug)]
 pub(crate) struct AutoTuning {
@@ -48,7 +46,7 @@ impl AutoTuning {
             clamp: FIRST_CLAMP.min(most),
             most,
             is_halved: false,
-            space: 10 * (u64::from(mss) + TIMESTAMPS),
+            space: 10 * u64::from(mss),
             measured_from: 0,
             measured_at: Time::ZERO,
             now: Time::ZERO,
@@ -113,16 +111,16 @@ impl AutoTuning {
         }
     }
 
-    /// The reader has taken all up to `read`; `uncounted` bytes of it do not count. Once per round trip the buffer follows: by how much
-    /// was read, if it grew.
-    pub fn on_read(&mut self, read: u64, uncounted: u64) -> Option<u64> {
+    /// The reader has taken all up to `read`; `uncounted` bytes of it do not count, and `span` lie beyond a gap. Once per round trip the
+    /// buffer follows: by how much was read, if it grew.
+    pub fn on_read(&mut self, read: u64, uncounted: u64, span: u64) -> Option<u64> {
         if !self.is_round_over() {
             return None;
         }
         let copied = (read - self.measured_from).saturating_sub(uncounted);
         self.measured_from = read;
         self.measured_at = self.now;
-        self.grow(copied).then_some(copied)
+        self.grow(copied, span).then_some(copied)
     }
 
     /// A round trip has passed since the buffer followed.
@@ -130,15 +128,15 @@ impl AutoTuning {
         !self.rtt.is_zero() && self.now.saturating_since(self.measured_at) >= self.rtt
     }
 
-    /// `copied` bytes were read in a round trip: does the buffer grow?
-    pub fn grow(&mut self, copied: u64) -> bool {
+    /// `copied` bytes were read in a round trip, while what came out of order reaches `span` beyond the gap: does the buffer grow?
+    pub fn grow(&mut self, copied: u64, span: u64) -> bool {
         if copied <= self.space {
             return false;
         }
         // Twice what came, and more while the sender still speeds up.
         let window = 2 * copied;
         let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
-        let wanted = u128::from(window) + 2 * growth;
+        let wanted = u128::from(window) + 2 * growth + u128::from(span);
         let grown = self.clamp.max(wanted.min(u128::from(self.most)) as u64);
         self.space = copied;
         std::mem::replace(&mut self.clamp, grown) < grown

@@ -51,6 +51,8 @@ pub(crate) struct Receiver {
     is_own_window: bool,
     window_update: WindowUpdate,
     mss: u32,
+    /// Bytes that a subflow's option takes off a full segment, as Linux counts it (`advmss`).
+    option_bytes: u8,
     /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
     ts_recent: u32,
     ts_recent_at: Time,
@@ -93,6 +95,7 @@ impl Receiver {
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
+            option_bytes: 0,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
@@ -104,6 +107,11 @@ impl Receiver {
             bare_echo: 0,
             is_above_open: true,
         }
+    }
+
+    /// A subflow, whose segments `option_bytes` of MPTCP make smaller.
+    pub fn become_subflow(&mut self, option_bytes: u32) {
+        self.option_bytes = option_bytes as u8;
     }
 
     pub fn start(&mut self, irs: u32) {
@@ -286,17 +294,22 @@ impl Receiver {
         let before = self.next();
         match self.reassembly.insert(start, end) {
             Placed::InOrder => {
-                self.tune(now, segment);
+                self.tune(now, segment, before, self.held());
                 self.ack.on_in_order(segment.payload_len, segment.flags.contains(Flags::PSH));
                 let is_open = self.ack.asks_for_window() && self.can_tell_as_much();
                 self.ack.schedule(now, is_open);
             }
-            Placed::FilledGap => self.ack.on_filled(self.reassembly.next()),
+            Placed::FilledGap => {
+                self.tune(now, segment, before, self.held());
+                self.ack.on_filled(self.reassembly.next());
+            }
             Placed::OutOfOrder => {
-                let (span, held) = (self.reassembly.highest() - self.reassembly.next(), self.held());
+                if sack_rtt.is_some() {
+                    self.tune(now, segment, before, self.held() - (end - start));
+                }
+                let span = self.span();
                 if let Some(tuning) = &mut self.tuning {
                     tuning.on_gap(span);
-                    tuning.grows_by(segment.payload_len, held);
                 }
                 let rtt = sack_rtt.map(|own| self.least_rtt(own));
                 self.ack.on_gap(now, self.reassembly.next(), rtt, self.reassembly.is_crowded());
@@ -316,14 +329,13 @@ impl Receiver {
         Received { is_readable: self.next() > before && self.readable() > 0, is_fin: is_fin && self.next() > before }
     }
 
-    /// Linux's receive window follows what arrives.
+    /// Linux's receive window follows what arrives, also behind a gap; `next` was expected before it, `held` bytes take room.
     #[inline(always)]
-    fn tune(&mut self, now: Time, segment: &Segment) {
+    fn tune(&mut self, now: Time, segment: &Segment, next: u64, held: u64) {
         if !self.is_tuned {
             return;
         }
-        let unread = self.reassembly.next() - self.read;
-        let held = unread + self.reassembly.out_of_order_bytes();
+        let is_drained = next == self.read;
         // A subflow's segments all take Linux's slow path, where one without data takes its echo from those after it.
         let (mss, bare_echo, is_own_window) = (self.mss, self.bare_echo, self.is_own_window);
         let is_known = |timestamps: &Timestamps| !is_own_window && timestamps.echo / 1000 == bare_echo;
@@ -332,7 +344,7 @@ impl Receiver {
         if let Some(timestamps) =
             segment.timestamps.filter(|t| t.echo != 0 && !is_known(t) && segment.payload_len >= mss)
         {
-            tuning.note_rtt(timestamps.echo, timestamp(now), unread <= u64::from(segment.payload_len));
+            tuning.note_rtt(timestamps.echo, timestamp(now), is_drained);
         }
         if tuning.grows_by(segment.payload_len, held) {
             self.ack.on_window_growth();
@@ -340,7 +352,8 @@ impl Receiver {
     }
 
     fn tuning(&mut self) -> &mut AutoTuning {
-        self.tuning.get_or_insert_with(|| Box::new(AutoTuning::new(self.mss, self.buffer)))
+        self.tuning
+            .get_or_insert_with(|| Box::new(AutoTuning::new(self.mss + u32::from(self.option_bytes), self.buffer)))
     }
 
     /// The threshold of Linux's receive window; none before it has been looked at.
@@ -351,8 +364,14 @@ impl Receiver {
     /// `copied` bytes of the connection, over all subflows, were read in a round trip: Linux lets their buffers follow.
     pub fn follow(&mut self, copied: u64) {
         if self.is_tuned {
-            self.tuning().grow(copied);
+            let span = self.span();
+            self.tuning().grow(copied, span);
         }
+    }
+
+    /// From what is expected next to the end of what came out of order.
+    fn span(&self) -> u64 {
+        self.reassembly.highest() - self.next()
     }
 
     /// Bytes that take room: unread, or out of order.
@@ -363,9 +382,12 @@ impl Receiver {
     /// The reader takes up to `max` bytes. May make an ACK due that opens the window.
     pub fn read(&mut self, max: u64) -> u64 {
         let taken = self.readable().min(max);
+        // Linux looks at each segment that is taken, and what waits then does not count.
+        let first = self.read + taken.min(self.mss.into());
         self.read += taken;
+        let span = self.span();
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_own_window) {
-            tuning.on_read(self.read, self.reassembly.next().saturating_sub(self.read));
+            tuning.on_read(first, self.reassembly.next().saturating_sub(first), span);
         }
         if taken > 0 && self.should_update_window() {
             self.ack.is_due = true;
