@@ -17,18 +17,21 @@ use playpath_units::{Duration, Time};
 /// Most ranges that are remembered.
 const MAX_TRACKED: usize = 64;
 
+/// In this order: what an ACK that comes needs lies first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Arrivals {
     received: RangeSet,
     /// All below arrived, or is forgotten.
     floor: u64,
-    largest: Option<(u64, Time)>,
-    largest_eliciting: Option<u64>,
-    /// Ack-eliciting packets since the last ACK, and of all time.
+    /// Ack-eliciting packets since the last ACK.
     since_ack: u32,
-    eliciting: u64,
     is_due: bool,
+    largest: Option<(u64, Time)>,
     deadline: Time,
+    largest_eliciting: Option<u64>,
+    /// Ack-eliciting packets of all time.
+    eliciting: u64,
     counts: EcnCounts,
 }
 

@@ -32,6 +32,7 @@ pub(crate) enum Verdict {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Ecn {
     state: State,
     marking: Codepoint,

@@ -26,9 +26,10 @@ use std::sync::Arc;
 
 /// Frames of connection ids: what is announced, and what of that is to be sent.
 #[derive(Default)]
+#[repr(C)]
 pub(super) struct Announcements {
-    standing: Vec<Frame>,
     queue: VecDeque<Frame>,
+    standing: Vec<Frame>,
 }
 
 impl Announcements {
@@ -84,12 +85,12 @@ impl Connection {
 
     /// TLS has so many more bytes to send in `space`.
     pub fn write_crypto(&mut self, space: Space, bytes: u64) {
-        self.handshake.crypto[space as usize].out.write(bytes);
+        self.handshake.write(space, bytes);
     }
 
     /// Bytes of the TLS handshake that have come in order in `space`.
     pub fn crypto_in_order(&self, space: Space) -> u64 {
-        self.handshake.crypto[space as usize].in_order()
+        self.handshake.in_order(space)
     }
 
     /// TLS has keys of `space`, to send or to receive with.

@@ -9,13 +9,14 @@ use super::config::FlowWindows;
 use playpath_units::{Duration, Time};
 
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Grant {
+    is_pending: bool,
     limit: u64,
     window: u64,
     most: u64,
     consumed: u64,
     updated_at: Time,
-    is_pending: bool,
 }
 
 impl Grant {

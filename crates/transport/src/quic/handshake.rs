@@ -54,18 +54,16 @@ pub(crate) struct Progress {
     pub is_rejected: bool,
 }
 
-/// What is asked when it is over stands last.
+/// What is asked when it is over stands here.
 #[derive(Debug)]
-#[repr(C)]
 pub(crate) struct Handshake {
-    tls: Tls,
-    held: Option<TransportParameters>,
-    pub crypto: [Crypto; 3],
-    peer: Option<TransportParameters>,
+    messages: Box<Messages>,
     /// Of what the peer said, what each packet needs; before that the defaults (RFC 9000 §18.2).
     peer_delay: Duration,
     peer_idle: Duration,
     peer_exponent: u8,
+    /// Bytes of a space wait to be sent, for the first time or again.
+    is_due: [bool; 3],
     is_client: bool,
     /// Somebody else speaks TLS, and says when there are keys.
     is_external: bool,
@@ -79,17 +77,25 @@ pub(crate) struct Handshake {
     pub done_due: bool,
 }
 
+/// What is needed until it is over.
+#[derive(Debug)]
+struct Messages {
+    tls: Tls,
+    held: Option<TransportParameters>,
+    crypto: [Crypto; 3],
+    peer: Option<TransportParameters>,
+}
+
 impl Handshake {
     pub fn new(is_client: bool, tls: Tls) -> Handshake {
+        let crypto = <[Crypto; 3]>::default();
         let mut handshake = Handshake {
+            messages: Box::new(Messages { tls, held: None, crypto, peer: None }),
+            is_due: [false; 3],
             is_client,
             is_external: false,
-            tls,
-            crypto: <[Crypto; 3]>::default(),
             keys: [Keys { sends: true, receives: true }, Keys::default(), Keys::default()],
             has_early_keys: is_client && tls.resumption == Resumption::EarlyData,
-            held: None,
-            peer: None,
             peer_delay: Duration::from_millis(25),
             peer_idle: Duration::ZERO,
             peer_exponent: 3,
@@ -99,7 +105,7 @@ impl Handshake {
             done_due: false,
         };
         if is_client {
-            handshake.crypto[0].out.write(u64::from(tls.client_hello));
+            handshake.write(Space::Initial, u64::from(tls.client_hello));
         }
         handshake
     }
@@ -143,7 +149,8 @@ impl Handshake {
     /// The keys of `space` are no longer needed (RFC 9001 §4.9).
     pub fn discard(&mut self, space: Space) {
         self.keys[space as usize] = Keys::default();
-        self.crypto[space as usize] = Crypto::default();
+        self.messages.crypto[space as usize] = Crypto::default();
+        self.is_due[space as usize] = false;
         self.note_end();
     }
     pub fn has(&self, space: Space) -> bool {
@@ -157,8 +164,28 @@ impl Handshake {
         let has_keys = |keys: &Keys| keys.sends | keys.receives;
         self.is_over = self.is_confirmed & !has_keys(&self.keys[0]) & !has_keys(&self.keys[1]);
     }
+    /// Bytes of `space` wait to be sent.
+    #[inline(always)]
+    pub fn has_crypto(&self, space: Space) -> bool {
+        self.is_due[space as usize]
+    }
+    /// Something happens to what is sent in `space`.
+    pub fn on_out<T>(&mut self, space: Space, act: impl FnOnce(&mut SendBuffer) -> T) -> T {
+        let out = &mut self.messages.crypto[space as usize].out;
+        let answer = act(out);
+        self.is_due[space as usize] = out.has_any();
+        answer
+    }
+    /// Messages of so many bytes go in `space`.
+    pub fn write(&mut self, space: Space, bytes: u64) {
+        self.on_out(space, |out| out.write(bytes));
+    }
+    /// Bytes that have come in order in `space`.
+    pub fn in_order(&self, space: Space) -> u64 {
+        self.messages.crypto[space as usize].in_order()
+    }
     pub fn peer(&self) -> Option<&TransportParameters> {
-        self.peer.as_ref()
+        self.messages.peer.as_ref()
     }
     /// The peer's `max_ack_delay`.
     pub fn peer_delay(&self) -> Duration {
@@ -173,7 +200,7 @@ impl Handshake {
         self.peer_exponent
     }
     fn know(&mut self, peer: Option<TransportParameters>) {
-        self.peer = peer;
+        self.messages.peer = peer;
         if let Some(peer) = peer {
             self.peer_delay = Duration::from_millis(peer.max_ack_delay_ms);
             self.peer_idle = Duration::from_millis(peer.max_idle_timeout_ms);
@@ -202,7 +229,8 @@ impl Handshake {
         (offset, len, is_end): (u64, u32, bool),
         parameters: Option<&TransportParameters>,
     ) -> Result<Progress, Violation> {
-        let crypto = &mut self.crypto[space as usize];
+        let Messages { crypto, held, .. } = &mut *self.messages;
+        let crypto = &mut crypto[space as usize];
         let end = offset + u64::from(len);
         if end > crypto.in_order() + CRYPTO_BUFFER || !crypto.received.insert(offset..end) {
             return Err(Violation::CryptoBuffer);
@@ -210,7 +238,7 @@ impl Handshake {
         if self.is_external {
             return Ok(Progress::default());
         }
-        self.held = self.held.or(parameters.copied());
+        *held = held.or(parameters.copied());
         if is_end && space != Space::Data && crypto.end.is_none() {
             crypto.end = Some(end);
         }
@@ -229,22 +257,23 @@ impl Handshake {
 
     /// The ClientHello is there: the server's whole flight, and keys for data behind it.
     fn answer(&mut self) -> Progress {
-        self.crypto[0].out.write(u64::from(self.tls.server_hello));
-        self.crypto[1].out.write(u64::from(self.tls.server_flight()));
+        let tls = self.messages.tls;
+        self.write(Space::Initial, u64::from(tls.server_hello));
+        self.write(Space::Handshake, u64::from(tls.server_flight()));
         self.keys[1] = Keys { sends: true, receives: true };
         self.keys[2].sends = true;
-        let held = self.held.take();
+        let held = self.messages.held.take();
         self.know(held);
-        self.has_early_keys = self.tls.resumption == Resumption::EarlyData;
-        Progress { has_parameters: self.peer.is_some(), ..Progress::default() }
+        self.has_early_keys = tls.resumption == Resumption::EarlyData;
+        Progress { has_parameters: self.peer().is_some(), ..Progress::default() }
     }
 
     fn finish_as_client(&mut self) -> Progress {
-        self.crypto[1].out.write(u64::from(self.tls.finished));
+        self.write(Space::Handshake, u64::from(self.messages.tls.finished));
         self.keys[2] = Keys { sends: true, receives: true };
-        let is_rejected = self.has_early_keys && !self.held.is_some_and(|held| held.accepts_early_data);
+        let is_rejected = self.has_early_keys && !self.messages.held.is_some_and(|held| held.accepts_early_data);
         self.has_early_keys = false;
-        let peer = self.held.take().or(self.peer);
+        let peer = self.messages.held.take().or(self.messages.peer);
         self.know(peer);
         self.is_complete = true;
         Progress { has_parameters: true, is_complete: true, is_rejected }
@@ -253,7 +282,7 @@ impl Handshake {
     fn finish_as_server(&mut self) -> Progress {
         self.keys[2].receives = true;
         self.complete();
-        self.crypto[2].out.write(u64::from(self.tls.ticket));
+        self.write(Space::Data, u64::from(self.messages.tls.ticket));
         Progress { is_complete: true, ..Progress::default() }
     }
 }

@@ -33,14 +33,14 @@ pub(super) enum Standing {
 pub(super) struct Lane {
     pub spaces: [Numbers; 3],
     pub path: Path,
+    pub stats: Stats,
+    pub loss_timer: Time,
+    pub departs_at: Time,
+    pub pto_count: u32,
     pub id: u8,
     pub standing: Standing,
     pub is_backup: bool,
-    pub pto_count: u32,
-    pub loss_timer: Time,
-    pub departs_at: Time,
     pub route: Route,
-    pub stats: Stats,
     pub queue: Queue,
     /// Sequence numbers of the last status frames of this path: ours, and the peer's (draft §4.3).
     pub status_sent: u64,
@@ -88,7 +88,6 @@ impl Lane {
         if !self.is_in_use() {
             return Time::MAX;
         }
-        // Of most packets' lanes the last space alone is looked at.
         let acks = match &self.spaces {
             _ if !sends => Time::MAX,
             [.., data] if is_over => data.arrivals.deadline(),

@@ -37,7 +37,9 @@ struct Validation {
     previous: Option<Address>,
 }
 
+/// In this order: what each packet needs lies first.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Route {
     pub local: Address,
     pub remote: Address,
@@ -45,15 +47,15 @@ pub(crate) struct Route {
     pub number: u32,
     is_known: bool,
     is_validated: bool,
+    owes_responses: bool,
     received: u64,
     sent: u64,
-    validation: Option<Validation>,
+    validation: Option<Box<Validation>>,
     next_token: u64,
     /// Nobody may guess the tokens of challenges (§8.2.1): what they are made of besides their number.
     secret: Option<u64>,
     /// Token, where to, and how many bytes may go there (§8.2.2).
     responses: [Option<(u64, Address, u64)>; MAX_RESPONSES],
-    owes_responses: bool,
 }
 
 impl Route {
@@ -151,7 +153,7 @@ impl Route {
         self.next_token += 1;
         (self.received, self.sent) = (0, 0);
         self.validation =
-            Some(Validation { token, sent: 0, sent_at: now, next_at: now, until: now + timeout, previous });
+            Some(Box::new(Validation { token, sent: 0, sent_at: now, next_at: now, until: now + timeout, previous }));
     }
 }
 
@@ -186,7 +188,7 @@ impl Connection {
 
     /// A packet with the highest number so far and more than probing frames came from elsewhere (§9.3).
     pub(super) fn follow_peer(&mut self, now: Time, from: Address, bytes: u32) {
-        let previous = match self.lane.route.validation {
+        let previous = match &self.lane.route.validation {
             Some(validation) => validation.previous,
             None => Some(self.lane.route.remote),
         };
@@ -202,8 +204,7 @@ impl Connection {
     }
 
     pub(super) fn on_path_response(&mut self, now: Time, token: u64) {
-        if let Some(validation) = self.lane.route.validation.filter(|validation| validation.token == token) {
-            self.lane.route.validation = None;
+        if let Some(validation) = self.lane.route.validation.take_if(|validation| validation.token == token) {
             self.lane.route.is_validated = true;
             if self.lane.standing == Standing::Opening {
                 return self.path_is_valid(now, now.saturating_since(validation.sent_at));
@@ -217,8 +218,7 @@ impl Connection {
 
     /// The validation may have failed (§9.3.2): back to the address before, or the end.
     pub(super) fn expire_validation(&mut self, now: Time) {
-        let Some(validation) = self.lane.route.validation.filter(|validation| validation.until <= now) else { return };
-        self.lane.route.validation = None;
+        let Some(validation) = self.lane.route.validation.take_if(|validation| validation.until <= now) else { return };
         match validation.previous {
             Some(previous) => {
                 (self.lane.route.remote, self.lane.route.is_validated) = (previous, true);

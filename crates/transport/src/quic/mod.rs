@@ -83,23 +83,26 @@ pub enum Reason {
 }
 
 #[derive(Default)]
+#[repr(C, align(64))]
 struct Numbers {
-    arrivals: Arrivals,
-    board: Scoreboard,
     /// Packets that must go whatever the window says (RFC 9002 §6.2.4).
     probes: u32,
+    arrivals: Arrivals,
+    board: Scoreboard,
     /// ECT-marked packets sent.
     marked: u64,
     /// Persistent congestion: when the run of lost packets began, and its last number.
     run: Option<(Time, u64)>,
 }
 
-/// In this order: what each packet needs lies together, from the handshake's end on.
-#[repr(C)]
+/// In this order: what each packet needs lies together, before the streams.
+#[repr(C, align(64))]
 pub struct Connection {
-    /// Packets that were given up, with their paths, if somebody wants to hear of them.
-    lost: Option<Vec<(u8, Space, u64)>>,
+    /// The path at hand: the only one, or the one of several that is looked at.
+    lane: Box<Lane>,
     config: Arc<Config>,
+    multi: Option<Box<Multi>>,
+    idle_at: Time,
     handshake: Handshake,
     is_client: bool,
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
@@ -110,14 +113,12 @@ pub struct Connection {
     is_spent: bool,
     /// Nor will a poll find or change anything until more has come than stream data.
     is_settled: bool,
-    idle_at: Time,
-    /// The path at hand: the only one, or the one of several that is looked at.
-    lane: Box<Lane>,
-    multi: Option<Box<Multi>>,
     state: State,
+    events: VecDeque<Event>,
     streams: Streams,
     announcements: Announcements,
-    events: VecDeque<Event>,
+    /// Packets that were given up, with their paths, if somebody wants to hear of them.
+    lost: Option<Vec<(u8, Space, u64)>>,
 }
 
 impl Connection {

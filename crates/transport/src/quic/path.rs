@@ -74,6 +74,7 @@ struct Episode {
 }
 
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Recovery {
     /// Packets that left by then belong to it.
     start: Option<Time>,
@@ -82,44 +83,47 @@ struct Recovery {
     last: Option<Episode>,
 }
 
+/// In this order: what each packet needs lies together, line by line of the processor's cache; what losses and marks need, last.
+#[repr(C)]
 pub(crate) struct Path {
     pub rtt: Rtt,
-    pub ecn: Ecn,
     control: Box<dyn CongestionControl>,
-    datagram_bytes: u32,
-    stays_below_window: bool,
-    /// As of the last event that the control was told; and the bytes in flight at which a full datagram may leave by it.
-    window: u64,
-    leaves_room: u64,
     bytes_in_flight: u64,
+    /// The bytes in flight at which a full datagram may leave by the window.
+    leaves_room: u64,
+    /// As of the last event that the control was told.
+    window: u64,
     packets_out: u32,
+    datagram_bytes: u32,
     // Delivery rate.
     sent: u64,
     delivered: u64,
     delivered_at: Time,
     first_sent_at: Time,
-    lost: u64,
-    /// Of them, those that rate samples tell of.
-    counted_lost: u64,
     app_limited_until: u64,
     round_end: u64,
     latest_rate: Rate,
+    lost: u64,
+    /// Of them, those that rate samples tell of.
+    counted_lost: u64,
     // Window.
-    recovery: Recovery,
-    is_full: bool,
-    most_packets_out: u32,
     usage_end: u64,
+    most_packets_out: u32,
+    is_full: bool,
+    stays_below_window: bool,
     emptied_at: Time,
-    pacer: Pacer,
+    recovery: Recovery,
     pace: Pace,
-    reductions: u64,
-    undos: u64,
+    pacer: Pacer,
+    /// Bytes acknowledged between the last two reductions, and since the last.
+    between_losses: (u64, u64),
     /// Of a connection over several paths: which this is, what coupled controls read of all, and bytes that the peer has of all streams.
     pub own_index: usize,
     pub siblings: Vec<Sibling>,
     pub stream_acked: Option<u64>,
-    /// Bytes acknowledged between the last two reductions, and since the last.
-    between_losses: (u64, u64),
+    pub ecn: Ecn,
+    reductions: u64,
+    undos: u64,
 }
 
 impl Path {
@@ -631,6 +635,7 @@ struct Pace {
 
 /// A bucket that the pacing rate fills (§7.7): as many bytes as it holds may leave at once.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Pacer {
     tokens: f64,
     filled_at: Option<Time>,

@@ -255,7 +255,7 @@ impl Connection {
                 frame if self.is_carried_elsewhere(sent, &frame) => {}
                 frame @ (Frame::PathStatus { .. } | Frame::PathAbandon { .. }) => self.resend_status(frame),
                 Frame::Crypto { offset, len, .. } => {
-                    self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
+                    self.handshake.on_out(space, |out| out.on_lost(offset..offset + u64::from(len)));
                 }
                 Frame::HandshakeDone => self.handshake.done_due = true,
                 frame @ (Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. }) => {
@@ -450,7 +450,7 @@ fn settle_other(
 ) {
     match *frame {
         Frame::Crypto { offset, len, .. } => {
-            handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
+            handshake.on_out(space, |out| out.on_acked(offset..offset + u64::from(len)));
         }
         Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => announcements.withdraw(*frame),
         Frame::ResetStream { id, .. } => streams.on_reset_acked(id),

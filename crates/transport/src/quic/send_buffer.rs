@@ -6,6 +6,7 @@ use super::ranges::RangeSet;
 use std::ops::Range;
 
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct SendBuffer {
     written: u64,
     next: u64,

@@ -280,7 +280,7 @@ impl Connection {
 
     #[inline(always)]
     fn has_crypto(&self, space: Space) -> bool {
-        self.handshake.crypto[space as usize].out.has_any()
+        self.handshake.has_crypto(space)
     }
 
     pub(super) fn cids(&self) -> (u32, u32) {
@@ -290,7 +290,9 @@ impl Connection {
     /// The packet in this place becomes an empty one with the next number of its space.
     #[inline(always)]
     pub(super) fn start_packet(&mut self, kind: Kind, packet: &mut Packet) {
-        self.lane.queue.begin_packet();
+        if self.multi.is_some() {
+            self.lane.queue.begin_packet();
+        }
         let board = &self.lane.spaces[kind.space() as usize].board;
         (packet.kind, packet.number) = (kind, board.next_number());
         let number_bytes = varint::packet_number_size(packet.number, board.largest_acked());
@@ -402,22 +404,22 @@ impl Connection {
     #[cold]
     fn add_crypto(&mut self, space: Space, draft: &mut Draft<'_>) {
         while !draft.packet.frames.is_full() {
-            let out = &mut self.handshake.crypto[space as usize].out;
-            let Some(range) = out.peek(u64::MAX) else { break };
-            let overhead = 1 + varint::size(range.start) + 2;
-            if draft.room < overhead + LEAST_ROOM {
-                break;
-            }
-            let len = (range.end - range.start).min(u64::from(draft.room - overhead));
-            let end = range.start + len;
-            let is_end = end == out.written() && space != Space::Data;
-            let is_again = out.on_sent(range.start..end);
+            let room = draft.room;
+            let taken = self.handshake.on_out(space, |out| {
+                let range = out.peek(u64::MAX)?;
+                let overhead = 1 + varint::size(range.start) + 2;
+                let most = room.checked_sub(overhead).filter(|most| *most >= LEAST_ROOM)?;
+                let end = range.end.min(range.start + u64::from(most));
+                let is_end = end == out.written() && space != Space::Data;
+                Some((range.start, (end - range.start) as u32, is_end, out.on_sent(range.start..end)))
+            });
+            let Some((offset, len, is_end, is_again)) = taken else { break };
             // With stream data, which are what counts as sent again, only tickets travel.
-            draft.contents.resent += if is_again && space != Space::Data { len as u32 } else { 0 };
+            draft.contents.resent += if is_again && space != Space::Data { len } else { 0 };
             if is_end && (self.is_client == (space == Space::Initial)) {
                 draft.packet.parameters = Some(Box::new(self.config.parameters()));
             }
-            draft.push(Frame::Crypto { offset: range.start, len: len as u32, is_end });
+            draft.push(Frame::Crypto { offset, len, is_end });
         }
     }
 
@@ -461,19 +463,22 @@ impl Connection {
         if stream_bytes > 0 {
             self.lane.stats.data_packets_sent += 1;
             self.lane.stats.data_bytes_sent += u64::from(stream_bytes);
+        }
+        if resent > 0 && stream_bytes > 0 {
             // With a longer header the last bytes of a lost packet follow in another one: it counts as one sent again all the same.
             let is_retransmission = resent >= LEAST_ROOM && 2 * resent > stream_bytes;
             self.lane.stats.retransmitted_packets += u64::from(is_retransmission);
             self.lane.stats.retransmitted_bytes += u64::from(resent);
         }
         let path = self.lane.route.number;
+        let carriers = if self.multi.is_some() { self.lane.queue.carriers() } else { 0 };
         let numbers = &mut self.lane.spaces[space as usize];
         if is_eliciting {
             numbers.probes = numbers.probes.saturating_sub(1);
         }
         let mut sent = Sent::eliciting(packet.number, stamp, packet.bytes, stream_bytes);
         (sent.is_eliciting, sent.is_in_flight, sent.is_ect) = (is_eliciting && counts, is_in_flight, is_ect);
-        (sent.path, sent.carriers) = (path, self.lane.queue.carriers());
+        (sent.path, sent.carriers) = (path, carriers);
         if let Some(ack) = packet.ack() {
             sent.carry_ack(ack.largest);
         }

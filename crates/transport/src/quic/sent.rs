@@ -84,6 +84,7 @@ impl Sent {
 
 /// Packets in the order in which they left, with their frames.
 #[derive(Debug, Default)]
+#[repr(C)]
 struct Packets {
     queue: VecDeque<Sent>,
     /// The frames but the first of each, one after the other, and how many there were before them.
@@ -140,10 +141,11 @@ fn collect<'f>(frames: impl Iterator<Item = &'f Frame>) -> FrameList {
 
 /// Packets that were given up, in rising order; an ACK may still come.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct GivenUp {
-    packets: Packets,
     /// Their numbers side by side: every ACK is held against them.
     numbers: VecDeque<u64>,
+    packets: Packets,
 }
 
 /// Most lost packets that are remembered.
@@ -166,22 +168,37 @@ impl GivenUp {
         self.packets.pop_front();
     }
 
-    /// Where those lie that the ACK names, range by range.
-    fn named<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = std::ops::Range<usize>> + 'a {
-        let place = |number: u64| self.numbers.partition_point(|&of| of < number);
-        let (first, last) = (self.numbers.front().copied(), self.numbers.back().copied());
-        let near = ack.ranges().skip_while(move |(low, _)| last.is_none_or(|last| last < *low));
-        let near = near.take_while(move |(_, high)| first.is_some_and(|first| first <= *high));
-        near.map(move |(low, high)| place(low)..place(high + 1)).filter(|places| !places.is_empty())
+    /// Where those lie that the ACK names, from the newest. Both are in order, and most gaps of an ACK are of one packet: a step goes on by a
+    /// range or by a number, and only over many of one gap by a search.
+    fn named<'a>(&'a self, ack: &'a Ack) -> impl Iterator<Item = usize> + 'a {
+        let (mut ranges, mut end) = (ack.ranges(), self.numbers.len());
+        let mut range = ranges.next();
+        std::iter::from_fn(move || {
+            while let (Some((low, high)), Some(place)) = (range, end.checked_sub(1)) {
+                let number = self.numbers[place];
+                if number < low {
+                    range = ranges.next();
+                    continue;
+                }
+                end = place;
+                if number <= high {
+                    return Some(place);
+                }
+                if place > 0 && self.numbers[place - 1] > high {
+                    end = self.numbers.partition_point(|&of| of <= high);
+                }
+            }
+            None
+        })
     }
     pub fn names_any(&self, ack: &Ack) -> bool {
-        self.named(ack).flatten().any(|place| self.packets.queue[place].fate == Fate::Lost)
+        self.named(ack).any(|place| self.packets.queue[place].fate == Fate::Lost)
     }
 
     /// Those that the ACK names after all, from the newest.
     pub fn acknowledge(&mut self, ack: &Ack, mut each: impl FnMut(&Sent, &[Frame])) {
         let places: Vec<_> = self.named(ack).collect();
-        for index in places.into_iter().flat_map(Iterator::rev) {
+        for index in places {
             if self.packets.queue[index].fate == Fate::Lost {
                 self.packets.queue[index].fate = Fate::Settled;
                 let sent = &self.packets.queue[index];
@@ -198,22 +215,24 @@ impl GivenUp {
     }
 }
 
+/// In this order: what each packet needs lies in two lines of the processor's cache, with the queue's head and length behind them.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Scoreboard {
-    packets: Packets,
-    pub given_up: GivenUp,
     /// Number of the first of the packets.
     base: u64,
-    /// The last packet that was forgotten without having been acknowledged, and one more than the largest that its ACK names.
-    forgotten: Option<(u64, u64)>,
     next: u64,
-    /// All below are acknowledged or lost.
-    settled: u64,
     largest_acked: Option<u64>,
     largest_acked_sent_at: Time,
     last_eliciting_at: Time,
-    eliciting_in_flight: u32,
     loss_time: Time,
+    eliciting_in_flight: u32,
+    packets: Packets,
+    /// The last packet that was forgotten without having been acknowledged, and one more than the largest that its ACK names.
+    forgotten: Option<(u64, u64)>,
+    /// All below are acknowledged or lost.
+    settled: u64,
+    pub given_up: GivenUp,
 }
 
 impl Default for Scoreboard {

@@ -4,15 +4,25 @@ use super::Connection;
 use super::lane::Lane;
 use playpath_units::{Duration, Rate};
 
-/// Counters since the start of the connection.
+/// Counters since the start of the connection; those that most packets change come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
 pub struct Stats {
     /// Datagrams sent.
     pub datagrams_sent: u64,
     pub wire_bytes_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
     pub data_packets_sent: u64,
     /// Bytes of streams sent, again included.
     pub data_bytes_sent: u64,
+    /// Bytes of streams acknowledged.
+    pub bytes_acked: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: Duration,
+    /// Bytes of streams received, again included.
+    pub data_bytes_received: u64,
+    pub acks_sent: u64,
     /// Packets with more stream data sent before than new, left-over bytes (fewer than 32) aside.
     pub retransmitted_packets: u64,
     /// Bytes of streams sent again.
@@ -25,17 +35,8 @@ pub struct Stats {
     pub congestion_events: u64,
     /// Reductions given back.
     pub spurious_undos: u64,
-    /// Datagrams received.
-    pub datagrams_received: u64,
     /// Packets received before their keys, twice, or in too small a datagram.
     pub packets_dropped: u64,
-    /// Bytes of streams received, again included.
-    pub data_bytes_received: u64,
-    pub acks_sent: u64,
-    pub rtt_samples: u64,
-    pub rtt_sum: Duration,
-    /// Bytes of streams acknowledged.
-    pub bytes_acked: u64,
     /// Bytes of streams handed to the reader.
     pub bytes_delivered: u64,
 }

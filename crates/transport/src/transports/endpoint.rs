@@ -11,13 +11,18 @@ use playpath_units::Time;
 #[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
 pub enum Endpoint {
     Tcp(Connection),
+    Other(Other),
+}
+
+/// Asked for after TCP: so no verb of a crowd of TCP looks twice at what it is.
+pub enum Other {
     Quic(Box<QuicEnd>),
-    Other(Box<dyn Transport>),
+    Any(Box<dyn Transport>),
 }
 
 impl Endpoint {
     pub fn of(end: impl Transport + 'static) -> Endpoint {
-        Endpoint::Other(Box::new(end))
+        Endpoint::Other(Other::Any(Box::new(end)))
     }
 }
 
@@ -29,16 +34,16 @@ macro_rules! forward {
             fn $verb(&mut self $(, $name: $kind)*) $(-> $answer)? {
                 match self {
                     Endpoint::Tcp(tcp) => Transport::$verb(tcp $(, $name)*),
-                    Endpoint::Quic(quic) => Transport::$verb(&mut **quic $(, $name)*),
-                    Endpoint::Other(end) => end.$verb($($name),*),
+                    Endpoint::Other(Other::Quic(quic)) => Transport::$verb(&mut **quic $(, $name)*),
+                    Endpoint::Other(Other::Any(end)) => end.$verb($($name),*),
                 }
             })*
             $(#[inline]
             fn $getter(&self $(, $arg: $of)*) -> $value {
                 match self {
                     Endpoint::Tcp(tcp) => Transport::$getter(tcp $(, $arg)*),
-                    Endpoint::Quic(quic) => Transport::$getter(&**quic $(, $arg)*),
-                    Endpoint::Other(end) => end.$getter($($arg),*),
+                    Endpoint::Other(Other::Quic(quic)) => Transport::$getter(&**quic $(, $arg)*),
+                    Endpoint::Other(Other::Any(end)) => end.$getter($($arg),*),
                 }
             })*
         }

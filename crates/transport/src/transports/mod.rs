@@ -26,7 +26,7 @@ mod stop_and_wait; // the example of docs/recipes/transport.md
 
 pub use crate::quic::Priority;
 pub use datagram::DatagramEnd;
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, Other};
 pub use opening::{Opening, PathFacts};
 pub use parcels::Parcels;
 pub use path_info::{PathInfo, Totals};

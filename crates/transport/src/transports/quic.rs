@@ -3,7 +3,7 @@
 //! Requests have streams of their own (HTTP/3). Bulk and web traffic has no requests: its server writes of its own accord, on the one
 //! stream that it opens.
 
-use super::{Endpoint, Multipath, Opening, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
+use super::{Endpoint, Multipath, Opening, Other, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
 use crate::mptcp::Switch;
 use crate::mptcp::level::{LevelStats, PathStats};
 use crate::quic::config::Config;
@@ -63,14 +63,14 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         }
     }
     let end = |connection: Connection| {
-        Endpoint::Quic(Box::new(QuicEnd {
+        Endpoint::Other(Other::Quic(Box::new(QuicEnd {
             connection: connection.quiet(),
             has_own: false,
             is_announced: false,
             cut: Vec::new(),
             qlog: None,
             reads_until: Time::MAX,
-        }))
+        })))
     };
     let [client, server] = ends.map(end);
     (client, server)
@@ -175,11 +175,11 @@ impl Transport for QuicEnd {
     fn may_have_more(&self) -> bool {
         !self.connection.is_spent()
     }
-    #[inline]
+    #[inline(never)]
     fn poll_timeout(&self) -> Time {
         if self.reads_until < Time::MAX { self.reads_until } else { self.connection.poll_timeout() }
     }
-    #[inline]
+    #[inline(never)]
     fn take_events(&mut self) -> Events {
         let is_quiet = self.is_announced && self.cut.is_empty() && !self.connection.has_events();
         if is_quiet { Events::NONE } else { self.collect_events() }
@@ -194,14 +194,13 @@ impl Transport for QuicEnd {
     fn readable(&self) -> u64 {
         self.connection.unread()
     }
-    #[inline]
+    #[inline(never)]
     fn read(&mut self, now: Time, most: u64) -> u64 {
         self.connection.read(now, OWN_STREAM, most)
     }
     fn unsent_bytes(&self) -> u64 {
         self.connection.unsent()
     }
-    #[inline]
     fn has_packet_waiting(&self) -> bool {
         self.connection.unsent() >= u64::from(self.connection.config().datagram_bytes)
     }

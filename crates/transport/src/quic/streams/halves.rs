@@ -12,16 +12,17 @@ use super::Violation;
 use playpath_units::Priority;
 
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Outgoing {
     pub buffer: SendBuffer,
     pub limit: u64,
+    pub served: u64,
     pub is_finished: bool,
     pub fin_sent: bool,
     pub fin_acked: bool,
     pub reset: Option<Pending>,
     pub blocked: Pending,
     pub priority: Priority,
-    pub served: u64,
 }
 
 /// A frame that is sent until it is acknowledged.
@@ -32,18 +33,22 @@ pub(super) enum Pending {
     Sent,
 }
 
+/// In this order: what a packet that is sent asks of it lies first.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Incoming {
-    pub received: RangeSet,
+    pub stop: Pending,
+    pub is_reset: bool,
+    pub final_size: Option<u64>,
+    pub grant: Grant,
     pub highest: u64,
     pub read: u64,
-    pub final_size: Option<u64>,
-    pub is_reset: bool,
-    pub stop: Pending,
-    pub grant: Grant,
+    pub received: RangeSet,
 }
 
+/// Two lines of the processor's cache for each half.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Stream {
     pub send: Outgoing,
     pub receive: Incoming,
@@ -154,7 +159,8 @@ impl Stream {
     #[inline(always)]
     pub fn is_over(&self) -> bool {
         let (send, receive) = (&self.send, &self.receive);
-        let is_sent = send.fin_acked && (send.reset.is_some() || send.buffer.acked_up_to() == send.buffer.written());
-        is_sent && receive.final_size == Some(receive.read)
+        receive.final_size == Some(receive.read)
+            && send.fin_acked
+            && (send.reset.is_some() || send.buffer.acked_up_to() == send.buffer.written())
     }
 }

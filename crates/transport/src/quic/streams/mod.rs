@@ -56,35 +56,37 @@ pub(crate) enum News {
     Readable,
 }
 
+/// In this order: what each packet needs lies together, before the counts of streams.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Streams {
-    is_client: bool,
     map: Table,
     /// Streams with something to send, lowest id first.
     ready: Vec<u64>,
-    opened: u64,
-    may_open: u64,
-    peer_opened: u64,
-    peer_may_open: u64,
-    /// Unidirectional ones, of this end and of the peer.
-    uni_opened: u64,
-    peer_uni_opened: u64,
     max_streams_due: bool,
-    /// What the peer lets us send, and what was sent, on all streams.
-    limit: u64,
-    sent: u64,
     data_blocked: Pending,
     /// A frame that says so was sent at some time.
     is_told_blocked: bool,
+    is_client: bool,
+    is_write_cut: bool,
     grant: Grant,
-    received: u64,
-    peer_stream_limit: u64,
+    /// What the peer lets us send, and what was sent, on all streams.
+    limit: u64,
+    sent: u64,
     turn: u64,
     acked_bytes: u64,
+    received: u64,
     read_bytes: u64,
     /// Bytes in order, of all streams, that wait for the reader.
     unread: u64,
-    is_write_cut: bool,
+    peer_opened: u64,
+    /// Unidirectional ones, of the peer and of this end.
+    peer_uni_opened: u64,
+    uni_opened: u64,
+    opened: u64,
+    may_open: u64,
+    peer_may_open: u64,
+    peer_stream_limit: u64,
 }
 
 impl Streams {
