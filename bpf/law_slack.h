@@ -7,9 +7,11 @@
  *  1. growth is CUBIC's, never more; the first slow start ends when a whole round shows a queue;
  *  2. a loss with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's; more than `tolerance` of all packets
  *     lost without are, but not below what the flow gets in a min_rtt; others of a viewer are nothing; no other cut of a viewer who has
- *     no time falls below P, and while it is short each takes a `weight`th of CUBIC's; after a timeout slow start is a first one;
+ *     no time falls below P, and while it is short each takes a `weight`th of CUBIC's, twice that where it plays and adapts; after a
+ *     timeout slow start is a first one;
  *  3. of a player that has one rate at most allowance / (1 - u) packets stand in the queue;
- *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose.
+ *  4. with u < 1 pacing is at most ease / (1 - u) times the best rate that the player can choose; a window that carries more does not
+ *     grow.
  * A player that adapts has time (u < 1) only while the flow gets `enough` times its best rate. A viewer is short that waits for its
  * first picture, whose flow gets less than its best rate, or that has one rate, no time and gets less than `enough`.
  *
@@ -48,6 +50,8 @@
 #define SLACK_MAX_NS (1ULL << 43)
 #define SLACK_ONE_Q20 (1ULL << 20)
 #define SLACK_MAX_EASE_Q20 (1ULL << 34)
+/* Most of 1 / (1 - u) that the pace follows. */
+#define SLACK_MOST_HASTE_Q20 (64ULL << 20)
 
 enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
 
@@ -87,6 +91,7 @@ struct slack_state {
 	u32 judged_delivered;
 	u32 judged_lost;
 	bool is_over_allowance;
+	bool is_paced_below_window; /* nothing tries what the window could carry */
 	bool has_ignored;
 	bool is_short; /* the viewer needs more than it gets */
 };
@@ -208,11 +213,19 @@ LAW_INLINE u64 slack_between_cuts_us(u64 window_q16, u64 srtt_us, u64 zero)
 	return law_min(of_reno, of_cubic);
 }
 
+/* CUBICs that the viewer counts for while it is short, in SLACK_WEIGHT_SCALE: half as many where it plays and can choose a worse rate. */
+LAW_INLINE u64 slack_weight(const struct slack_state *s, const u32 *param)
+{
+	u64 weight = LAW_PARAM(param, SLACK_WEIGHT);
+
+	return s->playout.has_begun && s->playout.has_choice ? law_max(weight / 2, SLACK_WEIGHT_SCALE) : weight;
+}
+
 /* How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
  * cuts until `enough` is won back. Rates in packets a second / 2^10, ratios / 2^20. */
 LAW_INLINE u64 slack_reserve_ns(const struct slack_state *s, const u32 *param, const struct law_view *view)
 {
-	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US), weight = LAW_PARAM(param, SLACK_WEIGHT);
+	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US), weight = slack_weight(s, param);
 	u64 needed = (LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS) << 7) / law_max(view->mss, 1);
 	u64 window, ratio, cuts;
 
@@ -295,20 +308,24 @@ LAW_INLINE bool slack_has_risen(u64 rtt_us, u64 base_us)
 	return rtt_us > base_us && SLACK_QUEUE_SHARE * (rtt_us - base_us) >= law_max(SLACK_QUEUE_SHARE * SLACK_MIN_RISE_US, rtt_us);
 }
 
-/* Rule 2. */
-LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
-{
-	cubic_reduce(&s->cubic, view, is_ecn);
-	s->has_ignored = false;
-	if (s->cubic.cwnd < floor)
-		cubic_set(&s->cubic, floor, floor);
-}
-
 /* The window falls and slow start is over; never rises. */
 LAW_INLINE void slack_lower_to(struct slack_state *s, u64 cwnd)
 {
 	cwnd = law_min(cwnd, s->cubic.cwnd);
 	cubic_set(&s->cubic, cwnd, law_min(s->cubic.ssthresh, cwnd));
+}
+
+/* Rule 2. A cut takes a packet at least. */
+LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn, u64 floor)
+{
+	u64 from = law_min(s->cubic.cwnd, view->flight_size * CUBIC_PACKET);
+
+	cubic_reduce(&s->cubic, view, is_ecn);
+	s->has_ignored = false;
+	if (s->is_short)
+		slack_lower_to(s, law_max(from, SLACK_MIN_CWND + CUBIC_PACKET) - CUBIC_PACKET);
+	if (s->cubic.cwnd < floor)
+		cubic_set(&s->cubic, floor, floor);
 }
 
 /* More losses than `tolerance`, of at least so many packets. */
@@ -395,7 +412,8 @@ LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct
 	if (!view->srtt_us)
 		return;
 	s->pacing = gain ? law_max(bytes * gain / SLACK_PACE_SCALE * 1000000 / view->srtt_us, 1) : 0;
-	media = media * (s->ease_q20 >> 8) >> 12;
+	media = media * (law_min(s->ease_q20, SLACK_MOST_HASTE_Q20) >> 8) >> 12;
+	s->is_paced_below_window = s->ease_q20 && media < bytes * 1000000 / view->srtt_us;
 	if (s->ease_q20 && (!gain || media < s->pacing))
 		s->pacing = law_max(media, 1);
 }
@@ -437,13 +455,13 @@ LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const stru
 		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
 	s->ease_q20 = slack_ease_q20(s, param, view);
 	s->is_short = slack_is_short(s, param, view);
-	s->cubic.beta = s->is_short ? 1000 - (1000 - CUBIC_BETA) * SLACK_WEIGHT_SCALE / LAW_PARAM(param, SLACK_WEIGHT) : CUBIC_BETA;
+	s->cubic.beta = s->is_short ? 1000 - (1000 - CUBIC_BETA) * SLACK_WEIGHT_SCALE / slack_weight(s, param) : CUBIC_BETA;
 	if (ack->round_start)
 		slack_end_round(s, param, view);
 	slack_measure(s, view, ack);
 	/* Later slow starts have a threshold to end at (RFC 9406, section 4.3). */
 	may_grow = s->cubic.ssthresh != CUBIC_INFINITE || slack_start(s, view, ack);
-	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance);
+	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && may_grow && !s->is_over_allowance && !s->is_paced_below_window);
 	slack_pace(s, param, view);
 }
 

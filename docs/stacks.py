@@ -73,12 +73,14 @@ class Theirs:
         return f"{self.control}, {self.program}"
 
 
-_QUINN = {"name": "quic", "stack": "quinn"}
-_NOQ = {"name": "quic", "stack": "noq"}
-_NGTCP2 = {"name": "quic", "stack": "ngtcp2"}
+_QUIC = {"name": "quic", "client": "ngtcp2"}
+_OWN = {**_QUIC, "wakes_in": "50 us"}
+_QUINN = {**_OWN, "stack": "quinn"}
+_NOQ = {**_QUIC, "stack": "noq"}
+_NGTCP2 = {**_QUIC, "stack": "ngtcp2"}
 SENDERS = [
-    Theirs("playpath", "cubic", {"name": "cubic"}, {"name": "quic"}),
-    Theirs("playpath", "bbr3", {"name": "bbr3"}, {"name": "quic"}),
+    Theirs("playpath", "cubic", {"name": "cubic"}, _OWN),
+    Theirs("playpath", "bbr3", {"name": "bbr3"}, _OWN),
     Theirs("ngtcp2", "cubic", {"name": "cubic"}, _NGTCP2),
     Theirs("ngtcp2", "reno", {"name": "newreno"}, _NGTCP2),
     Theirs("ngtcp2", "bbr", {"name": "bbr3"}, _NGTCP2),
@@ -241,8 +243,8 @@ class StackTwin(Twin):
 def play(link: str, senders: Sequence[Theirs], seeds: int, parallel: int) -> Twin:
     """Both worlds over a link. The real sessions know nothing of profiles: these may change without playing them again."""
     world = World("ngtcp2", tolerance=TOLERANCE)
-    unasked = {"cc": {"name": "cubic"}, "profile": {"name": "quic"}}
-    plain = [one if one.program == "playpath" else replace(one, **unasked) for one in senders]
+    unasked = [one.cc if one.program == "playpath" else {"name": "cubic"} for one in senders]
+    plain = [replace(one, cc=cc, profile={"name": "quic"}) for one, cc in zip(senders, unasked, strict=True)]
     real = twin(
         scenario(link, plain), seeds=seeds, store=STORE, parallel=parallel, kernel=world, left_out=lambda _: {}
     ).kernel
@@ -284,53 +286,51 @@ over quinn and noq, each under its own congestion controls, over emulated links,
 WORDS = """
 ## What a profile had to learn
 
-Each rule is one of the stack's source in the version that was measured, and data of the profile now (`stack` sets it, a key of `cc`
-changes a law back). The figures: packets sent again by the simulator without the rule, with it, by the real server.
+Each rule is one of the program's source, and data of the profile (`stack`, `client`; a key of `cc` changes a law back). The figures:
+packets sent again by the simulator without the rule, with it, by the real server.
 
-- **quinn** waits with a packet that would fill the window (`poll_transmit`: `>=`). Under its BBR that is a packet for each ACK. Short
-  32 800, 24 600, 23 400; lossy 55 700, 43 700, 42 700; deep 14 100, 11 900, 11 100.
-- **quinn's BBR** takes one packet for the smallest gap between two ACKs for the bandwidth, so its target is out of reach, and a recovery's
-  window holds at least what was in flight, lost packets included (`congestion/bbr`); nobody asks a control for its rate. Deep 203,
-  14 100. More than half of what it sends is lost: take BBR from noq.
-- **noq's BBRv3** raises its long-term bound by bytes with each ACK, so the window is never found at the bound, and three round trips
-  without growth end the probe there. By the draft, in whole packets, it goes on until the queue is full. Lossy 254, 161, 175.
-- **noq's BBRv3** runs with the rate sample of the ACK before, takes window and target from the largest bandwidth, and lets samples of
-  ProbeRTT count. RTT, deep: 134, 122, 120 ms.
-- **noq's and ngtcp2's BBRv3** forget the bandwidth between probes: drafts before -06 did not say that a probe's samples end, so each round
-  trip moves the filter on. noq, short: 9.36, 8.78, 8.85 Mbit/s; so noq's issue #819, why it gets less than others, has an answer.
-- **quinn's and noq's CUBIC** grow by 0.53 a round trip for ever where RFC 9438 goes on to 1; quinn drops what goes beyond a packet. Lossy:
-  3.89, 3.65, 3.59 Mbit/s.
-- **ngtcp2** calls a packet lost when half of the flight came after it (3 to 256 packets; `rtb_detect_lost_pkt`), or by time. Reno, deep:
-  130, 152, 146.
-- **ngtcp2's** pacer gives no credit, HyStart++ leaves a round early, CUBIC's K is a hundred times too small (`ngtcp2_cc.c`). CUBIC, deep:
-  122, 93, 96.
-- **ngtcp2's server** has timers of whole milliseconds (libev), and what they were late comes off the next pause. BBR, short: 118, 170, 192.
-- **What a timer of ngtcp2 finds lost** is in no rate sample, so its BBR rarely sees the 2 % that end a probe. BBR, lossy: 14.7, 16.2, 17.2
-  Mbit/s.
+- **gtlsclient** lets 6 MiB of a stream come, not 1, which hold up quinn's BBR, as half of what it sends is lost. Lossy: 17.5, 18.4, 18.3
+  Mbit/s. The real client with 1 MiB (`--max-stream-data-bidi-local=1M --max-stream-window=1M`): 16.8 Mbit/s, 105 ms, 26 500 lost;
+  simulator 17.3, 106, 28 300.
+- **gtlsclient** reads all that has come, then acknowledges it once (`Client::on_read`). ACKs a second of quinn's BBR on the three links:
+  500, 990, 257 without; 358, 548, 220 with; 352, 527, 225 real.
+- **serve** reads all that has come before it sends, too (`wakes_in`; 10 or 200 us are as 50). Our own BBRv3, ten seeds: short 77, 109,
+  125, with `burst = 1` 62, 90, 89; lossy 241, 272, 287.
+- **quinn's and noq's** bucket fills only when it is empty (`Pacer::delay`), so twice its bytes may leave at once. quinn's own BBR beside
+  ours in virtual time: ours lost 11 % less without, 2 % less with.
+- **quinn** waits with a packet that would fill the window (`poll_transmit`: `>=`). BBR, short: 32 800, 24 600, 23 400.
+- **quinn's BBR** takes one packet for the smallest gap between two ACKs for the bandwidth, at most the last train for the gap between two
+  trains, so its target is out of reach; a recovery's window holds at least what was in flight, lost packets included. Deep 203, 14 100.
+  More than half of what it sends is lost: take BBR from noq.
+- **noq's BBRv3** raises its long-term bound by bytes with each ACK, so three round trips without growth end a probe. Lossy 254, 161, 175.
+  It runs with the rate sample of the ACK before, and lets samples of ProbeRTT count. RTT, deep: 134, 122, 120 ms.
+- **noq's and ngtcp2's BBRv3** forget the bandwidth between probes, as drafts before -06 let them. noq, short: 9.36, 8.78, 8.85 Mbit/s
+  (its issue #819).
+- **quinn's and noq's CUBIC** grow by 0.53 a round trip for ever where RFC 9438 goes on to 1. Lossy: 3.89, 3.65, 3.59 Mbit/s.
+- **ngtcp2** calls a packet lost when half of the flight came after it (3 to 256 packets), or by time. Reno, deep: 130, 152, 146. Its
+  pacer gives no credit, HyStart++ leaves a round early, CUBIC's K is a hundred times too small. CUBIC, deep: 122, 93, 96.
+- **ngtcp2's server** has timers of whole milliseconds, and what they were late comes off the next pause. BBR, short: 118, 170, 192. What
+  a timer finds lost is in no rate sample. BBR, lossy: 14.7, 16.2, 17.2 Mbit/s.
 
-How the first and the third were found: quinn's and noq's own code beside the profile over one link in virtual time (`crates/quic-peers`),
-up to the first ACK after which the two do something else. Then the rule was switched in the profile and the table made again. Of noq's
-BBRv3 there, lossy link, twenty seeds: 184 and 174 lost, 13.9 and 14.0 Mbit/s.
+How they were found: the stack's own code beside the profile over one link in virtual time (`crates/quic-peers`), up to the first ACK
+after which they differ; or the sessions of both worlds second by second. Then the rule was switched.
 
 ## What differs still, and why
 
-- **Our own BBRv3** sends 60 % more packets again by `serve` on the short link than in the simulator, and 20 % more under loss. Most of it
-  are bursts: its bucket holds ten packets, and timers that go off late let them go at once. With `burst = 1`, three seeds, 67 and 89 on
-  the short link. What is left goes with the client, which sends an ACK for every 2.7 packets where the simulator's sends one for two:
-  one for four there takes 79 to 94.
-- **quinn's BBR** loses 5 % more packets on the short link (41 % before the first rule) and gets 4 % less goodput under loss: what is left
-  was not traced.
-- **ngtcp2's BBR on the deep link** has an RTT of 149 ms, 133 in its profile; sessions on a machine with half the load had 138, which is
-  alike. Its timers are the first suspect; not tested.
+- **quinn's BBR**: its bandwidth is one packet for the shortest time between two looks at its socket (80 to 190 us in three sessions; 100
+  in the profile), so the host decides how far its probes of the round trip overshoot. Short, ten seeds: 15 000 to 26 000.
+- **ngtcp2's BBR, deep**: 132 ms, 141 in five sessions and 140 in nine others, which is within the margin (10 %) and open; 149 in five of
+  an earlier day differed. It grows with what moves ACKs together: 136 and 144 in the simulator with 5 and 8 ms of jitter.
+- **noq's BBRv3, short**: 44 packets, 72 with `wakes_in`, real 37; why was not found, so its profile goes without.
 
 ## How it was made
 
 `docs/stacks.py`, as root: 165 sessions of 20 s, four at a time at high priority, in 15 minutes on two cores that six other jobs shared
-(load 10 to 22). Both worlds have 3 ms of jitter: without any, packets keep step in the simulator, and what the host delays decides for BBR
-alone. A link may be 20 ms late in the 99th percentile. No part of CI. Client: `gtlsclient` (ngtcp2 0.12.1 of Debian 12), whose start costs
-about 1 % of every goodput; ngtcp2's server is the 1.11.0 of Debian 13 (in Debian 12: backports). RTT and packets lost are the servers' own
-counts. Senders `playpath` are our own `serve`: what differs there is link, host and client. Verdicts are those of
-[both worlds](twin.md#how-to-read-it); five seeds, the same losses in both worlds.
+(load 10 to 22). Both worlds have 3 ms of jitter: without any, packets keep step in the simulator, and what the host delays decides for
+BBR alone. A link may be 20 ms late in the 99th percentile. No part of CI. Client: ngtcp2 0.12.1 of Debian 12, whose start costs about 1 %
+of every goodput; its server is the 1.11.0 of Debian 13 (in Debian 12: backports). RTT and packets lost are the servers' own counts.
+Senders `playpath` are our own `serve`. Verdicts are those of [both worlds](twin.md#how-to-read-it); five seeds, the same losses in both
+worlds.
 """
 
 

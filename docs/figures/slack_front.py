@@ -1,13 +1,15 @@
 """Viewers against neighbours: all senders on drawn scenes. Prints the tables of docs/appendix/slack.md and draws its figure.
 
-Usage: python docs/figures/slack_front.py STORE [search | quic]    (needs playpath installed; twenty minutes of a core)
+Usage: python docs/figures/slack_front.py STORE [search | quic | chance]    (needs playpath installed; twenty minutes of a core)
 
-On the even ones of the first 84 scenes Slack's parameters are searched (`search`); all senders are judged on the odd ones and on 42
-drawn later, or with `quic` some of them over QUIC. STORE is a file, a line for each session; what is in it is not played again.
+On the even ones of the first 84 scenes Slack's parameters are searched (`search`); all senders are judged on the odd ones and on 84
+drawn later, with `quic` some of them over QUIC; `chance` tells how often the best sender there could be would seem beaten. STORE is a
+file, a line for each session; what is in it is not played again.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -27,19 +29,20 @@ from playpath.plots.style import INK, sender_styles
 
 Row = dict[str, Any]
 IMAGE = Path(__file__).parents[1] / "images" / "slack-front.png"
-SEED, COUNT = 2026, 126
-SEARCHED, KEPT, NEW = range(0, 84, 2), range(1, 84, 2), range(84, COUNT)
+SEED, COUNT = 2026, 168
+SEARCHED, KEPT, LATER, LAST = range(0, 84, 2), range(1, 84, 2), range(84, 126), range(126, COUNT)
+"""Nobody had seen the last ones when the law was done."""
 SEEDS = 2
 """Of each scene; what is compared are means over them."""
 Task = tuple[int, Row, int, Row | None]
 RIVALS = ["cubic", "newreno", "westwood", "compound", "vegas", "ccplca", "bbr", "bbr3", "copa"]
 SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "ledbatpp")]
-FRONT: list[Row] = [{"name": "slack", "weight": weight} for weight in (1, 2, 4)]
+FRONT: list[Row] = [{"name": "slack", "weight": weight} for weight in (1, 2, 8)]
 """Settings along the front that the search found."""
 REFERENCE: Row = {"name": "newreno"}
 OVER_QUIC: list[Row] = [{"name": name} for name in ("slack", "cubic", "newreno", "bbr", "bbr3", "copa")]
 SPACE: dict[str, tuple[float, ...]] = {
-    "weight": (3, 1, 1.5, 2, 2.5, 4, 6, 8),
+    "weight": (4, 1, 1.5, 2, 3, 5, 6, 8),
     "pace": (1.2, 1, 1.5, 2),
     "enough": (1.5, 1, 1.25, 2, 3),
     "ease": (1.5, 1.2, 2, 3),
@@ -59,7 +62,8 @@ STALL_S, START, MOS = 0.25, 1.1, 0.1
 """What one notices: a stall, a start a tenth later than the best, a tenth of a point."""
 RATE, AGAIN = "neighbours_goodput_mbps", "neighbours_retransmitted_packets"
 METRICS = ("stall_time_s", "startup_delay_s", "p1203_o35", "mean_rate_kbps", "retransmitted_packets", RATE, AGAIN)
-PAYLOAD = 1448 / 1500
+PACKET = 1448
+PAYLOAD = PACKET / 1500
 NEVER_S = 300
 """A start that never came."""
 
@@ -95,6 +99,12 @@ LADDERS = (
     "200 kbit/s, 400 kbit/s, 800 kbit/s, 1600 kbit/s, 2500 kbit/s",
 )
 RIVAL = '[[traffic]]\nname = "other"\nkind = "{kind}"\ncc = "{cc}"\nstart_spread = "10 s"\ncount = {count}\n'
+TRICKLE = """rate = "1 kbit/s"
+[player]
+kind = "progressive"
+buffer = "1 s"
+"""
+"""A viewer who takes nothing."""
 NEIGHBOURS = {
     "none": "",
     "web": RIVAL.format(kind="web", cc="cubic", count=2),
@@ -131,13 +141,16 @@ def main() -> None:
     if what == "quic":
         tell(play(store, OVER_QUIC, KEPT, SEEDS, {"transport": "quic"}), OVER_QUIC)
         return
-    if what == "search":
-        search(store)
+    if what in ("search", "chance"):
+        {"search": search, "chance": chance}[what](store)
         return
-    for scenes in (KEPT, NEW, [*KEPT, *NEW]):
+    for scenes in (KEPT, LAST, [*KEPT, *LATER, *LAST]):
         played = play(store, SENDERS + FRONT, scenes, SEEDS)
         points, most = tell(played, SENDERS + FRONT), most_left(played)
         print(f"\nleft to a neighbour at most: {most:.0f} %")
+        for what, takes in (("takes nothing", lambda index: 0.0), ("takes what it needs, evenly", played.needed)):
+            rate, again = alone(played, takes)
+            print(f"beside a viewer who {what}: rate {rate:.0f} %, sent again x {again:.2f}")
     _draw(points, most)
 
 
@@ -158,6 +171,34 @@ def search(store: Path) -> None:
         senders = [senders[0], *rest[:keep]]
     best = [sender for sender in senders if _rank(by, sender)[0] == 0]
     print("not beaten:", *(label(sender) for sender in best), sep="\n  ")
+
+
+def chance(store: Path) -> None:
+    """In how many scenes a sender stalls noticeably longer than the best rival with other seeds, mean and range over all choices of
+    two of six seeds for it and two others for the rivals: of Slack, and of one who plays in each scene as the rival that is best there
+    over all six."""
+    seeds = range(1, 7)
+    played = play(store, SENDERS[: 1 + len(RIVALS)], KEPT, len(seeds))
+
+    def stalls(name: str, index: int, chosen: Iterable[int]) -> float:
+        return fmean(played.kept[json.dumps((index, {"name": name}, seed, None))]["stall_time_s"] for seed in chosen)
+
+    counts: dict[str, list[int]] = {
+        "the best rival of each scene": [],
+        **{name: [] for name in ("slack", "bbr", "bbr3")},
+    }
+    for own in itertools.combinations(seeds, SEEDS):
+        for theirs in itertools.combinations(sorted({*seeds} - {*own}), SEEDS):
+            best = {index: min(stalls(name, index, theirs) for name in RIVALS) for index in KEPT}
+            for who, found in counts.items():
+                found.append(0)
+                for index in KEPT:
+                    name = (
+                        who if who in RIVALS or who == "slack" else min(RIVALS, key=lambda r: stalls(r, index, seeds))
+                    )
+                    found[-1] += stalls(name, index, own) > best[index] + STALL_S
+    for who, found in counts.items():
+        print(f"{who}: {fmean(found):.1f} ({min(found)} to {max(found)}) of {len(KEPT)}")
 
 
 def _rank(by: Mapping[str, Point], sender: Row) -> tuple[int, int]:
@@ -229,8 +270,12 @@ def play(store: Path, senders: Iterable[Row], scenes: Iterable[int], seeds: int,
 def _session(task: Task) -> Row:
     index, sender, seed, more = task
     made = {"sender": [{"cc": sender, **(more or {})}]}
-    metrics = playpath.run(drawn()[index][1], seed=seed, set=made).metrics
-    return {"key": json.dumps(task)} | {name: metrics.get(name) for name in METRICS}
+    return {"key": json.dumps(task)} | _figures(playpath.run(drawn()[index][1], seed=seed, set=made))
+
+
+def _figures(result: playpath.Result) -> Row:
+    end = max(event["time_s"] for event in result.events)
+    return {name: result.metrics.get(name) for name in METRICS} | {"end_s": end}
 
 
 class Played(NamedTuple):
@@ -248,8 +293,18 @@ class Played(NamedTuple):
     def _mean(self, index: int, sender: Row) -> Row:
         keys = [json.dumps((index, sender, seed, self.more)) for seed in range(1, self.seeds + 1)]
         scene = drawn()[index][0]
-        means = {name: _mean([self.kept[key][name] for key in keys]) for name in METRICS}
+        means = {name: _mean([self.kept[key][name] for key in keys]) for name in (*METRICS, "end_s")}
         return {"adapts": scene["adapts"], "has_bulk": scene["rival"] not in ("none", "web")} | means
+
+    def needed(self, index: int) -> float:
+        """The film's rate, or the least with which a rival shows a picture within 0.1 of the best."""
+        scene = drawn()[index][0]
+        if not scene["adapts"]:
+            return float(scene["video"])
+        rows = [self._mean(index, {"name": name}) for name in RIVALS]
+        shown = [(row["p1203_o35"] or 1.0, row["mean_rate_kbps"] / 1000) for row in rows]
+        best = max(mos for mos, _ in shown)
+        return float(min(rate for mos, rate in shown if mos >= best - MOS))
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -272,7 +327,7 @@ def tell(played: Played, senders: list[Row]) -> dict[str, Point]:
         cells = _against(own, list(zip(*rivals, strict=True)))
         place = points[name] = point(own, reference)
         stall, mos, rate = (_half(own, of["slack"], measure) for measure in (_stall, _mos, _log_rate))
-        again = [row[AGAIN] / ref[AGAIN] for row, ref in zip(own, reference, strict=True) if ref[AGAIN]]
+        again = [_share(row) / _share(ref) for row, ref in zip(own, reference, strict=True) if _has_losses(ref)]
         print(
             f"| {name} | {place.stall:.2f} ± {stall:.2f} | {cells[0]} | {cells[1]} | {cells[2]} | {place.mos:.2f} ± {mos:.2f}"
             f" | {fmean(row['retransmitted_packets'] for row in own):.0f} | {place.neighbour:.0f} ± {100 * rate:.0f} %"
@@ -300,6 +355,15 @@ def _log_rate(row: Row) -> float | None:
     return math.log(row[RATE]) if row["has_bulk"] else None
 
 
+def _has_losses(row: Row) -> bool:
+    return bool(row["has_bulk"] and row[AGAIN])
+
+
+def _share(row: Row) -> float:
+    """Of the neighbour's packets, how many it sent again: sessions that stall last longer."""
+    return float(row[AGAIN] / (row[RATE] * row["end_s"] * 1e6 / 8 / PACKET))
+
+
 def _against(own: list[Row], against: Sequence[Sequence[Row]]) -> list[str]:
     stalls = starts = worse = adaptive = 0
     for row, others in zip(own, against, strict=True):
@@ -317,17 +381,37 @@ def most_left(played: Played) -> float:
     of = {label(sender): played.of(sender) for sender in SENDERS}
     logs = []
     for place, index in enumerate(played.scenes):
-        scene, rows = drawn()[index][0], {name: own[place] for name, own in of.items()}
-        if not rows["slack"]["has_bulk"]:
-            continue
-        shown = [
-            (row["p1203_o35"] or 1.0, row["mean_rate_kbps"] / 1000) for name, row in rows.items() if name in RIVALS
-        ]
-        best = max(mos for mos, _ in shown)
-        needed = min(rate for mos, rate in shown if mos >= best - MOS) if scene["adapts"] else scene["video"]
-        left = scene["rate"] * PAYLOAD * (1 - scene["loss"] / 100) - needed
-        logs.append(math.log(min(left, max(row[RATE] for row in rows.values())) / rows["newreno"][RATE]))
+        scene, rows = drawn()[index][0], [own[place] for own in of.values()]
+        if rows[0]["has_bulk"]:
+            left = scene["rate"] * PAYLOAD * (1 - scene["loss"] / 100) - played.needed(index)
+            logs.append(math.log(min(left, max(row[RATE] for row in rows)) / of["newreno"][place][RATE]))
     return 100 * math.exp(fmean(logs))
+
+
+def alone(played: Played, takes: Callable[[int], float]) -> tuple[float, float]:
+    """A bulk neighbour's rate in percent and its share of packets sent again, median ratio, both to those beside NewReno, with nobody on
+    a link that is slower by what a viewer takes: one who takes it evenly, and whose packets wait for nobody."""
+    logs, again = [], []
+    for index, ref in zip(played.scenes, played.of(REFERENCE), strict=True):
+        if not ref["has_bulk"]:
+            continue
+        rows = [_alone(index, seed, takes(index)) for seed in range(1, played.seeds + 1)]
+        row = {name: _mean([row[name] for row in rows]) for name in (RATE, AGAIN, "end_s")}
+        logs.append(math.log(row[RATE] / ref[RATE]))
+        again += [_share(row) / _share(ref)] if ref[AGAIN] else []
+    return 100 * math.exp(fmean(logs)), median(again)
+
+
+def _alone(index: int, seed: int, taken: float) -> Row:
+    scene = dict(drawn()[index][0])
+    share, unit = scene["queue"].strip('"').partition(" bdp")[:2]
+    if unit:
+        packets = float(share) * scene["rate"] * 1e6 * scene["rtt"] / 1000 / 8 / 1500
+        scene["queue"] = f'"{max(2, round(packets))} packets"'
+    scene["rate"] = round(scene["rate"] - taken / PAYLOAD, 3)
+    return _figures(
+        playpath.run(PATH.format(**scene) + TRICKLE + NEIGHBOURS[scene["rival"]], cc=["newreno"], seed=seed)
+    )
 
 
 LABELS = {
@@ -336,11 +420,10 @@ LABELS = {
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
-    "vegas": (-2, -14, "right"),
-    "slack": (-11, -4, "right"),
-    "ccplca": (-9, -8, "right"),
+    "slack": (12, -17, "left"),
+    "ccplca": (-16, -3, "right"),
     "sammy": (-9, -11, "right"),
-    "bbr3": (8, 5, "left"),
+    "bbr3": (-4, 11, "left"),
 }
 """Where a name stands beside its point, in points; right of it without a word."""
 
@@ -364,6 +447,7 @@ def _draw(points: Mapping[str, Point], most: float) -> None:
         ax.axvline(most, color=INK, linestyle=":", linewidth=1)
         ax.set_xlabel("bulk neighbour's goodput (%), 100: beside NewReno → better", fontsize=10)
         ax.tick_params(labelsize=10)
+        ax.margins(x=0.17)
     axes[0].set_yscale("log")
     axes[0].set_ylabel("stall time (s a session), down is better", fontsize=10)
     axes[1].set_ylabel("MOS of adaptive viewers, up is better", fontsize=10)

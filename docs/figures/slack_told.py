@@ -56,6 +56,8 @@ TOLD = {
 """What the client says of its buffer: the truth, nothing, or that it is always empty."""
 WORSE = -0.05
 """Points of MOS that nobody would notice."""
+LEAST = 0.95
+"""Of a silent client's rate, what one that tells shows at least."""
 METRICS = ("p1203_o35", "mean_rate_kbps", "stall_time_s", "startup_delay_s", "retransmitted_packets")
 
 
@@ -133,12 +135,17 @@ def tell(by: dict[tuple[Case, str, int], Row], seeds: range) -> None:
         print(f"more than 0.05 in {len(worse)} of {len(CASES)}, better in {len(better)}")
         for case in sorted(worse, key=lambda case: intervals[case][0]):
             print("  {}: {:+.2f} ({:+.2f} to {:+.2f})".format("/".join(map(str, case)), *intervals[case]))
-    rates = {told: sum(row["mean_rate_kbps"] for (_, t, _), row in by.items() if t == told) for told in TOLD}
-    ratios = {case: _case_rate(by, case, "truth", seeds) / _case_rate(by, case, "silent", seeds) for case in CASES}
-    low = [case for case, ratio in ratios.items() if ratio < 0.95]
-    print(
-        f"\nrate told / silent: {rates['truth'] / rates['silent']:.3f}; below 0.95 in {len(low)}: smallest {min(ratios.values()):.3f}"
-    )
+    rates = {told: _rates(by, CASES, told, seeds) for told in TOLD}
+    print(f"\nrate told / silent: {sum(rates['truth']) / sum(rates['silent']):.3f}; less than {LEAST} of it:")
+    for case in CASES:
+        truth, silent = (_rates(by, [case], told, seeds) for told in ("truth", "silent"))
+        ratio = fmean(truth) / fmean(silent)
+        if ratio < LEAST:
+            short = interval([one - LEAST * other for one, other in zip(truth, silent, strict=True)])
+            name = "/".join(map(str, case))
+            print(
+                "  {}: {:.3f}, told - {} silent {:+.0f} ({:+.0f} to {:+.0f}) kbit/s".format(name, ratio, LEAST, *short)
+            )
 
 
 def _mean(by: dict[tuple[Case, str, int], Row], rival: str, told: str, metric: str) -> float | None:
@@ -147,8 +154,8 @@ def _mean(by: dict[tuple[Case, str, int], Row], rival: str, told: str, metric: s
     return fmean(known) if known else None
 
 
-def _case_rate(by: dict[tuple[Case, str, int], Row], case: Case, told: str, seeds: range) -> float:
-    return fmean(by[case, told, seed]["mean_rate_kbps"] for seed in seeds)
+def _rates(by: dict[tuple[Case, str, int], Row], cases: list[Case], told: str, seeds: range) -> list[float]:
+    return [by[case, told, seed]["mean_rate_kbps"] for case in cases for seed in seeds]
 
 
 def _differences(

@@ -11,6 +11,7 @@ import gzip
 import os
 import statistics
 import tempfile
+from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -265,6 +266,16 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:
+    """What `infer` says of sessions that are given back, but for these columns."""
+    usual = dict.fromkeys(inference.SESSIONS, "0") | {"replay_time_ratio": "1", "replay_held_percent": "95"}
+    usual |= {"replay_time_ratio_p05": "0.9", "replay_time_ratio_p95": "1.1", "rate_p95_over_p05": "1.5", "rival": ""}
+    with (folder / "sessions.csv").open("w", newline="") as file:
+        table = csv.DictWriter(file, inference.SESSIONS)
+        table.writeheader()
+        table.writerows({**usual, **row} for row in shown)
+
+
 @pytest.mark.parametrize(
     ("by", "is_likelier"),
     [
@@ -277,10 +288,7 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
     ],
 )
 def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[float, ...], is_likelier: bool) -> None:
-    head = "replay_time_ratio,replay_time_ratio_p05,replay_time_ratio_p95,unexplained_percent,replay_held_percent"
-    lines = [f"1,0.9,1.1,0,95,1.5,bbr,{one}" for one in by]
-    text = "\n".join([f"{head},rate_p95_over_p05,rival,rival_likelier_by", *lines])
-    (tmp_path / "sessions.csv").write_text(text + "\n")
+    write_sessions(tmp_path, *({"rival": "bbr", "rival_likelier_by": one} for one in by))
     assert judge(tmp_path).likelier == ("bbr" if is_likelier else "")
 
 
@@ -295,10 +303,16 @@ def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[floa
 def test_times_that_fit_no_rate_count_where_the_replay_does_not_give_them_back(
     tmp_path: Path, unexplained: int, held: int, is_reproduced: bool
 ) -> None:
-    head = "replay_time_ratio,replay_time_ratio_p05,replay_time_ratio_p95,unexplained_percent,replay_held_percent"
-    lines = [f"1,0.9,1.1,{unexplained},{held},1.5,,0"] * 4
-    text = "\n".join([f"{head},rate_p95_over_p05,rival,rival_likelier_by", *lines])
-    (tmp_path / "sessions.csv").write_text(text + "\n")
+    write_sessions(tmp_path, *[{"unexplained_percent": unexplained, "replay_held_percent": held}] * 4)
+    assert judge(tmp_path).is_reproduced is is_reproduced
+
+
+@pytest.mark.parametrize(("neighbour", "is_reproduced"), [(0.1, False), (0.9, True)])
+def test_beside_a_neighbour_the_time_of_the_replay_says_nothing(
+    tmp_path: Path, neighbour: float, is_reproduced: bool
+) -> None:
+    late = {"replay_time_ratio_p05": 1.2, "neighbour_probability": neighbour}
+    write_sessions(tmp_path, *[late] * 2, *[{}] * 6)
     assert judge(tmp_path).is_reproduced is is_reproduced
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from playpath import compare, load, run
 from playpath.base.errors import InputError
 from playpath.run import worlds
 
+TWELVE_SECONDS = ["--set", 'run.duration="12 s"']
 SHORT = {"video.duration": "6 s", "run.duration": "12 s"}
 
 
@@ -109,7 +111,7 @@ def qlog(file):
 
 
 def test_a_trace_has_a_qlog_that_agrees_with_the_record(cli, tmp_path):
-    scenario = ["wireless", "--cc", "cubic", "--set", "sender.transport=quic", "--set", 'run.duration="12 s"']
+    scenario = ["wireless", "--cc", "cubic", "--set", "sender.transport=quic", *TWELVE_SECONDS]
     assert cli("run", *scenario, "--trace", str(tmp_path / "t"), "--json").status == 0
     flow = json.loads((tmp_path / "t" / "record.json").read_text())["flows"][0]
     head, events = qlog(tmp_path / "t" / "video.sqlog")
@@ -144,3 +146,27 @@ def test_over_several_paths_events_name_theirs_and_tcp_has_no_qlog(cli, tmp_path
     short[-1] = str(tmp_path / "tcp")
     assert cli("run", "wifi-to-lte", "--sender", "tcp reconnects", *short).status == 0
     assert not list((tmp_path / "tcp").glob("*.sqlog"))
+
+
+def test_a_program_reads_all_that_has_come_before_it_sends(cli, tmp_path):
+    """On a link with jitter some packets arrive together: ngtcp2's client has one ACK for them, where by the RFC it would acknowledge every
+    second; and a server that wakes 50 us after an ACK sends nothing before."""
+    scenario = ["wireless", "--cc", "cubic", "--set", "path.jitter=3 ms", "--set", "path.loss=0 %", *TWELVE_SECONDS]
+
+    def events(name, transport):
+        folder = tmp_path / name
+        done = cli("run", *scenario, "--set", f"sender.transport={transport}", "--trace", str(folder))
+        assert done.status == 0, done.err
+        names = {"transport:packet_sent", "transport:packet_received"}
+        return [(e["time"], e["name"].split("_")[1]) for e in qlog(folder / "video.sqlog")[1] if e["name"] in names]
+
+    def packets_per_ack(found):
+        names = [name for _, name in found]
+        return names.count("sent") / names.count("received")
+
+    by_rfc = events("rfc", "quic")
+    woken = events("woken", '{ name = "quic", client = "ngtcp2", wakes_in = "50 us" }')
+    assert packets_per_ack(by_rfc) < 2.1
+    assert packets_per_ack(woken) > 2.2
+    for (time, name), (later, after) in itertools.pairwise(woken):
+        assert (name, after) != ("received", "sent") or later - time > 0.0499

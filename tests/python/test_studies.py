@@ -203,7 +203,7 @@ def test_a_session_that_is_cut_is_counted(tmp_path):
         return found
 
     claim = Claim("t-1", "", "", [check(SHOWN, A | {"variant": "cut"}, "half of it", high=80.0)])
-    result = run_study(replace(tiny_study(), cases=cases, claims=[claim]), Options(tmp_path))
+    result = run_study(replace(tiny_study(), cases=cases, claims=[claim]), Options(tmp_path, figures=True))
     cut = dict(zip(result.table["variant"], result.table[CUT], strict=True))
     assert (cut, result.cut) == ({"cut": 1.0, "whole": 0.0}, 3)
     assert result.claims[0].verdict == "reproduced"
@@ -444,7 +444,7 @@ def test_a_value_that_touches_some_cases_leaves_the_others(tmp_path):
 
 def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
     tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
-    result = run_study(tiny, Options(tmp_path))
+    result = run_study(tiny, Options(tmp_path, figures=True))
     (scene,) = rank_scenes(tiny, result.table)
     assert sorted(scene.ranker.senders) == ["cubic", "newreno"]
     standings = [scene.standing(sender) for sender in scene.decision.ranking]
@@ -454,6 +454,19 @@ def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
     assert name == "all"
     assert says == scene.says
     assert best.startswith("undecided") == ("open" in standings)
+
+
+def test_what_no_claim_looks_at_is_played_for_figures_only(tmp_path):
+    """Of two cases a claim looks at one; its verdict and figures do not depend on whether the other is there."""
+    tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    judged = replace(tiny, claims=tiny.claims[:1])
+    some = run_study(judged, Options(tmp_path))
+    assert some.table["variant"].unique().to_list() == ["cubic"]
+    assert (some.scenes, (tmp_path / "today.json").exists()) == ([], False)
+    whole = run_study(judged, Options(tmp_path, figures=True))
+    assert whole.table.height == 2 * some.table.height
+    assert len(whole.scenes) == 1
+    assert [claim.to_dict() for claim in whole.claims] == [claim.to_dict() for claim in some.claims]
 
 
 def test_every_claim_of_the_papers_is_there():
@@ -492,14 +505,14 @@ def test_verdicts_on_the_quick_grid(name, tmp_path):
     assert list(found) == list(golden)
     complaints = [golden_verdicts.complaint(claim, golden[claim], verdict) for claim, verdict in found.items()]
     assert not [text for text in complaints if text]
-    assert save(result, tmp_path).stat().st_size > 10_000  # the page with all figures
+    assert "add --figures" in save(result, tmp_path).read_text()
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_every_grid_is_judged_drawn_and_written(name, tmp_path, monkeypatch):
     """Each cell once, and short."""
     monkeypatch.setattr("playpath.papers.runner.QUICK_SHARE", 0.03)
-    result = run_study(study(name), Options(tmp_path, seeds=1, quick=True, jobs=default_jobs()))
+    result = run_study(study(name), Options(tmp_path, seeds=1, quick=True, jobs=default_jobs(), figures=True))
     assert [claim.claim.id for claim in result.claims] == list(golden_verdicts.load()[name])
     assert {claim.verdict for claim in result.claims} <= set(VERDICTS)
     assert save(result, tmp_path).stat().st_size > 10_000  # the page with all figures

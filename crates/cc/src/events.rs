@@ -105,6 +105,7 @@ impl Sibling {
 
 #[derive(Clone, Copy, Debug)]
 pub struct PacketSent {
+    pub now: Time,
     pub payload_bytes: u32,
     pub is_retransmission: bool,
     /// Packets in flight before this one.

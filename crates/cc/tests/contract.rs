@@ -429,7 +429,7 @@ impl<'a> Chaos<'a> {
         self.view.in_flight = prior_in_flight - acked;
         self.view.sent += u64::from(acked);
         let payload_bytes = MSS;
-        let sent = PacketSent { payload_bytes, is_retransmission: false, prior_in_flight };
+        let sent = PacketSent { now: self.view.now, payload_bytes, is_retransmission: false, prior_in_flight };
         self.cc.on_packet_sent(&sent);
         self.view.now += Duration::from_nanos(1);
         self.view.delivered += u64::from(acked);

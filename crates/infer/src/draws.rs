@@ -16,13 +16,11 @@ use playpath_units::random::{RootSeed, Stream};
 /// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
-/// What the model is off by for a whole session where a queue overflows, or the sender remembers rates, where both, and where a path loses
-/// at random: deviation of the time on the true path, over 440 sessions that the engine played. Beside a neighbour the share of the link
-/// is a matter of luck for minutes: the link that gives a session's time back is off by 0.15 to 0.22, over 56 sessions, of which the
-/// neighbour's phases show 0.10 to 0.18.
-const MODEL: f64 = 0.05;
-const MODEL_BOTH: f64 = 0.1;
-const MODEL_NOISY: f64 = 0.12;
+/// Beside a neighbour the share of the link is a matter of luck for minutes: the link that gives a session's time back is off by 0.15 to
+/// 0.22, over 56 sessions, of which the neighbour's phases show 0.10 to 0.18.
+const SHARED: f64 = 0.12;
+/// What evens out between the three places at which a model's deviation is looked at, in deviations.
+const BETWEEN: f64 = 0.5;
 /// How irregular overflows are where noise is weighed beside them.
 const SPREAD: f64 = 0.5;
 
@@ -96,8 +94,8 @@ pub(crate) struct Drawn {
     pub factors: Vec<f64>,
     /// What it shows, where a neighbour takes the rest.
     pub shown: Option<Shown>,
-    /// The sender's rate at a moment depends on little but its window.
-    pub is_exact: bool,
+    /// What the model is off by for a whole session.
+    pub model: f64,
 }
 
 /// What a session shows of a shared link in its first transfers.
@@ -155,7 +153,7 @@ pub(crate) fn noise_of(
         .enumerate()
         .filter_map(|(index, transfer)| {
             let packets = libm::ceil(transfer.bytes / deployed.mss);
-            let alone = || found.overflows[index][found.filtered.likeliest(index)];
+            let alone = || found.overflows[index][found.lucks[0].filtered.likeliest(index)];
             let overflow = shown.map_or_else(alone, |shown| shown.again * packets);
             transfer.again.map(|seen| (seen, packets, overflow))
         })
@@ -184,7 +182,11 @@ pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
         let of_explained: Vec<f64> =
             near.iter().map(|group| group.iter().map(|index| own.candidates[*index].share).sum()).collect();
         for (((_, explained), group), count) in own.explained.iter().zip(&near).zip(counts(&of_explained, count)) {
-            let courses = backward(&explained.chain, &explained.steps, &explained.filtered, count, &mut stream);
+            let of_lucks: Vec<f64> = explained.lucks.iter().map(|lucky| lucky.share).collect();
+            let lucks = explained.lucks.iter().zip(counts(&of_lucks, count));
+            let courses: Vec<Course> = lucks
+                .flat_map(|(one, count)| backward(&explained.chain, &one.steps, &one.filtered, count, &mut stream))
+                .collect();
             draws.extend(
                 courses
                     .into_iter()
@@ -213,7 +215,7 @@ impl Drawn {
     }
 
     fn lasts_s(&self) -> f64 {
-        self.explained[0].1.steps.last().map_or(0.0, |step| step.at + step.took)
+        self.explained[0].1.lucks[0].steps.last().map_or(0.0, |step| step.at + step.took)
     }
 
     fn draw(&self, course: Course, group: &[usize], phase: usize, stream: &mut Stream) -> Draw {
@@ -225,7 +227,7 @@ impl Drawn {
             None => course,
         };
         Draw {
-            course: framed(course, &self.reading, self.is_exact, self.factors[phase], stream),
+            course: framed(course, &self.reading, self.model, self.factors[phase], stream),
             rtt_s,
             reading: Reading { loss, ..self.reading },
             phase: phase as u64,
@@ -255,13 +257,9 @@ fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
     if at > 0.0 && beside > 0.0 { at * libm::pow(beside / at, stream.uniform() - 0.5) } else { at }
 }
 
-fn framed(mut course: Course, reading: &Reading, is_exact: bool, factor: f64, stream: &mut Stream) -> Course {
-    let deviation = match (reading.is_plain(), is_exact) {
-        _ if reading.loss > 0.0 || reading.has_neighbour => MODEL_NOISY,
-        (true, true) => FRAMING.1,
-        (false, false) => MODEL_BOTH,
-        _ => MODEL,
-    };
+/// `model`: deviation of the times of a whole session.
+fn framed(mut course: Course, reading: &Reading, model: f64, factor: f64, stream: &mut Stream) -> Course {
+    let deviation = if reading.has_neighbour { SHARED } else { FRAMING.1.max(BETWEEN * model) };
     let framing = libm::exp(FRAMING.0 + deviation * stream.normal());
     course.iter_mut().for_each(|(_, rate)| *rate *= factor * framing);
     course

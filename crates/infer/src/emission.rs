@@ -9,10 +9,6 @@
 //! Random losses, and the phase of the queue's, make the time a matter of luck: by how much, the plays say. What the log tells besides
 //! (packets sent again, a first byte that waited) weighs each rate by itself; across a change the two rates' weights are averaged.
 //!
-//! Where luck decides (a queue overflows, noise holds the window), what a play is off by in one transfer comes back in the next, and a
-//! rate that explains it by its own luck would be taken for sure. For the draws of the rate its square root counts there (`Strays`), as a
-//! likelihood of a model that is wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
-//!
 //! Approximation: after the first byte a transfer proceeds evenly; more than one change within it counts as one.
 
 use crate::log::Transfer;
@@ -36,21 +32,13 @@ pub(crate) struct Strays {
     /// So many times as far, and by this share of the time besides.
     pub times: f64,
     luck: f64,
-    /// Where the rate that explains a time best has as much luck as this, of its density the square root counts.
-    half_from: f64,
 }
 
 impl Strays {
-    pub const USUAL: Strays = Strays { share: 0.07, times: 4.0, luck: 0.0, half_from: f64::INFINITY };
-    /// Where a queue overflows. A tracked mobile link has little luck: where all its transfers counted half, its mean was read 9 % too high.
-    pub const OVERFLOWING: Strays = Strays { half_from: 0.03, ..Strays::USUAL };
+    pub const USUAL: Strays = Strays { share: 0.07, times: 4.0, luck: 0.0 };
     /// Where packets are lost at random: by which packets of a transfer, and how they are repaired (a timeout now and then, which the
     /// model has none of), a quarter of the times are off by a quarter, over 45 sessions that the engine played.
-    pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25, half_from: 0.1 };
-
-    pub fn whole(self) -> Strays {
-        Strays { half_from: f64::INFINITY, ..self }
-    }
+    pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25 };
 }
 
 /// A transfer against the grid.
@@ -61,7 +49,6 @@ pub(crate) struct Emission {
     seen: f64,
     at: Vec<At>,
     pauses: f64,
-    count_half: bool,
     /// Logarithm of what all rates have in common.
     pub common: f64,
 }
@@ -103,10 +90,6 @@ impl Emission {
         let scale = transfer.took_s - known_rtt(transfer);
         let shown = seen.max(0.05 * scale);
         let common = told.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let off = |rate: &usize| (takes[*rate] - seen).abs();
-        let nearest = (0..takes.len()).min_by(|a, b| off(a).total_cmp(&off(b))).expect("a grid");
-        let count_half = luck[nearest] >= strays.half_from;
-        let power = if count_half { 0.5 } else { 1.0 };
         let mean_pause = 0.1 + 0.3 * transfer.took_s;
         let at = (0..takes.len())
             .map(|rate| {
@@ -132,32 +115,22 @@ impl Emission {
                     before: first_byte / (first_byte + time),
                     slope,
                     noise: own,
-                    told: libm::exp(power * (told[rate] - common)).max(LEAST),
+                    told: libm::exp(told[rate] - common).max(LEAST),
                 }
             })
             .collect();
-        Emission { first_byte, seen, at, pauses: noise.pauses, count_half, common: power * common }
+        Emission { first_byte, seen, at, pauses: noise.pauses, common }
     }
 
     #[inline]
     pub fn at(&self, rate: usize) -> f64 {
-        self.counting(self.at[rate].likely) * self.at[rate].told
+        self.at[rate].likely * self.at[rate].told
     }
 
     /// Over the moment of one change from `from` to `to`.
     #[inline]
     pub fn changing(&self, from: usize, to: usize) -> f64 {
-        0.5 * (self.at[from].told + self.at[to].told) * self.counting(self.in_time(from, to))
-    }
-
-    /// Of its density the square root counts.
-    pub fn counts_half(&self) -> bool {
-        self.count_half
-    }
-
-    #[inline]
-    fn counting(&self, density: f64) -> f64 {
-        if self.count_half { libm::sqrt(density) } else { density }
+        0.5 * (self.at[from].told + self.at[to].told) * self.in_time(from, to)
     }
 
     #[inline]

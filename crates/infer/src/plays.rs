@@ -2,7 +2,8 @@
 //!
 //! It is played at as many rates as its times are curved between: an interval of rates is halved until the play in its middle is what
 //! its ends say. What is left of the difference, where packets are lost, is the luck of a play: at which packet a queue overflows, a
-//! rate a little higher decides anew. A transfer is played only at rates at which it may have taken the time that it took.
+//! rate a little higher decides anew. A transfer is played only at rates at which it may have taken the time that it took; between two
+//! rates that are both too quick for it, or both too slow, its time is on a line.
 
 use crate::chain::Grain;
 use crate::connection::{Connection, Link, Served};
@@ -14,8 +15,7 @@ use crate::readings::Reading;
 pub(crate) struct Played<'a> {
     what: What<'a>,
     at: Vec<Play>,
-    /// Of each transfer the least rate at which it is surely too quick, and its time then.
-    quick: Vec<(f64, f64)>,
+    shared: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -37,23 +37,26 @@ struct Play {
     again: Vec<f64>,
     /// What each transfer's time differs by from play to play, as a share.
     luck: Vec<f64>,
-    /// It was played: at this rate the transfer may have taken the time that it took.
-    is_played: Vec<bool>,
+    /// At this rate the transfer may have taken the time that it took: it was played.
+    is_near: Vec<bool>,
 }
 
 pub(crate) struct Table {
     pub takes: Vec<Vec<f64>>,
     pub again: Vec<Vec<f64>>,
     pub luck: Vec<Vec<f64>>,
+    /// Share of the variance of luck that all transfers of a play have in common.
+    pub shared: f64,
 }
 
 /// Plays of random losses, where courses are drawn; of longer sessions one is enough, since the rates beside it are others.
 const NOISY_PLAYS: u64 = 2;
 const LONG: f64 = 40_000.0;
-/// A transfer is not played at rates at which it would take more than so many times as long as it did, and so much, nor above one at which
-/// it took so many times less: whatever its time is off by, such rates are out of the question. The first ones say how the sender began.
+/// A transfer is not played at rates at which it would take more than so many times as long as it did, and so much, whatever its time is
+/// off by; nor, where nothing is lost at random, between rates at which it takes so many times more or less. The first ones say how the
+/// sender began.
 const TOO_SLOW: f64 = 1.5;
-const TOO_QUICK: f64 = 3.0;
+const FAR: f64 = 1.1;
 const AND_S: f64 = 0.15;
 const FIRST: usize = 2;
 /// What a transfer's time is off by at least where packets are played: the model of the connection against the engine (0 to 0.7 % where
@@ -95,19 +98,20 @@ impl Spacing {
 impl<'a> Played<'a> {
     /// At rates from `low` to `high`, of which the session shows those up to `shown`.
     pub fn new(what: What<'a>, [low, shown, high]: [f64; 3]) -> Played<'a> {
-        let What { transfers, deployed, reading, grain, .. } = what;
+        let What { deployed, reading, grain, .. } = what;
         let spacing = Spacing::of(&reading, deployed, grain);
-        let mut played = Played { what, at: vec![], quick: vec![(f64::INFINITY, 0.0); transfers.len()] };
+        let mut played = Played { what, at: vec![], shared: 0.0 };
         let farther = if reading.loss > 0.0 && played.is_long() { UNSEEN_LONG } else { UNSEEN };
         let unseen = Spacing { most: farther * spacing.most, least: farther * spacing.least, ..spacing };
-        let first = played.play(low);
+        let first = played.play(low, None, None);
         played.at.push(first);
         for (to, spacing) in [(shown, spacing), (high, unseen)] {
-            let last = played.play(to);
+            let last = played.play(to, played.at.last(), None);
             played.between(&last, &spacing);
             played.at.push(last);
         }
         if !(reading.is_plain() && deployed.is_window_based()) {
+            played.shared = played.shared_luck();
             played.keep_luck();
             played.blur_losses();
         }
@@ -124,7 +128,7 @@ impl<'a> Played<'a> {
         if width <= spacing.least {
             return;
         }
-        let middle = self.play(libm::sqrt(from.rate * to.rate));
+        let middle = self.play(libm::sqrt(from.rate * to.rate), Some(&from), Some(to));
         let is_straight = width <= spacing.most && deviation(middle.off(&from, to).collect()) <= spacing.off;
         if !is_straight {
             self.between(&middle, spacing);
@@ -135,13 +139,16 @@ impl<'a> Played<'a> {
         }
     }
 
-    fn play(&mut self, rate: f64) -> Play {
+    /// At a rate between those of two plays, or above that of one.
+    fn play(&self, rate: f64, below: Option<&Play>, above: Option<&Play>) -> Play {
         let What { transfers, deployed, rtt, reading, .. } = self.what;
-        let is_played = |(index, transfer): (usize, &Transfer)| {
-            let most_s = TOO_SLOW * transfer.took_s + AND_S;
-            index < FIRST || (alone_s(transfer, deployed, rate) <= most_s && rate <= self.quick[index].0)
+        let may_have_been = |(index, transfer): (usize, &Transfer)| {
+            let is_slow = alone_s(transfer, deployed, rate) > TOO_SLOW * transfer.took_s + AND_S;
+            !is_slow && (reading.loss > 0.0 || !self.is_far(index, below, above))
         };
-        let is_played: Vec<bool> = transfers.iter().enumerate().map(is_played).collect();
+        let is_near: Vec<bool> = transfers.iter().enumerate().map(may_have_been).collect();
+        let is_played: Vec<bool> =
+            is_near.iter().enumerate().map(|(index, is_near)| index < FIRST || *is_near).collect();
         let served: Vec<Vec<Served>> = (0..self.plays())
             .map(|play| {
                 let link = Link::new(rate, rtt).queueing(reading.queue).losing(reading.loss, play);
@@ -159,17 +166,26 @@ impl<'a> Played<'a> {
                 let one: Vec<Served> = served.iter().map(|play| play[place]).collect();
                 place += 1;
                 play.take(index, &one, rtt);
-                if reading.loss == 0.0 && TOO_QUICK * play.takes[index] + AND_S < transfer.took_s {
-                    let quick = &mut self.quick[index];
-                    *quick = if rate < quick.0 { (rate, play.takes[index]) } else { *quick };
-                }
             } else {
-                let quick = self.quick[index];
-                play.takes[index] = if rate > quick.0 { quick.1 } else { alone_s(transfer, deployed, rate) };
+                play.leave(index, below.zip(above), alone_s(transfer, deployed, rate));
             }
         }
-        play.is_played = is_played;
+        play.is_near = is_near;
         play
+    }
+
+    /// At all rates between those of two plays, or above that of one, a transfer takes another time than it did. Over a faster link whose
+    /// queue overflows it may take longer, over one that loses nothing it does not.
+    fn is_far(&self, index: usize, below: Option<&Play>, above: Option<&Play>) -> bool {
+        let What { transfers, rtt, reading, .. } = self.what;
+        let (took_s, takes) = (transfers[index].took_s, |play: &Play| play.takes[index] + rtt);
+        let is_quick = |play: &Play| FAR * takes(play) + AND_S < took_s;
+        let is_slow = |play: &Play| takes(play) > FAR * took_s + AND_S;
+        match (below, above) {
+            (Some(below), Some(above)) => is_quick(below) && is_quick(above) || is_slow(below) && is_slow(above),
+            (Some(below), None) => reading.is_plain() && is_quick(below),
+            _ => false,
+        }
     }
 
     fn plays(&self) -> u64 {
@@ -179,6 +195,21 @@ impl<'a> Played<'a> {
     fn is_long(&self) -> bool {
         let packets: f64 = self.what.transfers.iter().map(|transfer| transfer.bytes / self.what.deployed.mss).sum();
         packets >= LONG
+    }
+
+    /// A play that is late in one transfer is late in the next: the variance of the transfers' mean against that of each, without what the
+    /// mean of as many independent ones has.
+    fn shared_luck(&self) -> f64 {
+        let of = |three: &[Play]| {
+            let near = (0..three[1].takes.len()).filter(|index| three.iter().all(|play| play.is_near[*index]));
+            let off: Vec<f64> = near.map(|index| three[1].off_at(index, &three[0], &three[2])).collect();
+            let count = off.len() as f64;
+            let mean = off.iter().sum::<f64>() / count;
+            let square = off.iter().map(|x| x * x).sum::<f64>() / count;
+            if count > 1.0 { (mean * mean - (square - mean * mean) / (count - 1.0), square) } else { (0.0, 0.0) }
+        };
+        let (shared, all) = self.at.windows(3).map(of).fold((0.0, 1e-12), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        (shared / all).clamp(0.0, 1.0)
     }
 
     /// Where a play at a rate is the only one, the rates beside it tell its luck: of three that vary alike, one is off from what the
@@ -194,13 +225,17 @@ impl<'a> Played<'a> {
             self.at.windows(3).map(near).collect()
         };
         let before = usize::from(plays == 1);
+        let mean = |known: &mut dyn Iterator<Item = f64>| {
+            let (sum, count) = known.filter(|x| x.is_finite()).fold((0.0, 0.0), |sum, x| (sum.0 + x * x, sum.1 + 1.0));
+            if count > 0.0 { sum / count } else { 0.0 }
+        };
         for (index, play) in self.at.iter_mut().enumerate() {
             let middle = index.saturating_sub(before).min(seen.len() - 1);
             let around = &seen[middle.saturating_sub(1)..(middle + 2).min(seen.len())];
             for (transfer, luck) in play.luck.iter_mut().enumerate() {
-                let sum: f64 = around.iter().map(|one| one[transfer] * one[transfer]).sum();
+                let variance = mean(&mut around.iter().map(|one| one[transfer]));
                 let model = if is_noisy && play.again[transfer] >= 1.0 { REPAIRED } else { MODEL };
-                *luck = libm::sqrt(more * more * sum / around.len() as f64 + model * model).min(MOST_LUCK);
+                *luck = libm::sqrt(more * more * variance + model * model).min(MOST_LUCK);
             }
         }
     }
@@ -237,7 +272,7 @@ impl<'a> Played<'a> {
     pub fn on(&self, rates: &[f64]) -> Table {
         let transfers = self.at[0].takes.len();
         let empty = || vec![Vec::with_capacity(rates.len()); transfers];
-        let mut table = Table { takes: empty(), again: empty(), luck: empty() };
+        let mut table = Table { takes: empty(), again: empty(), luck: empty(), shared: self.shared };
         for &rate in rates {
             let above = self.at.partition_point(|play| play.rate < rate).clamp(1, self.at.len() - 1);
             let (low, high) = (&self.at[above - 1], &self.at[above]);
@@ -261,7 +296,19 @@ fn share(rate: f64, low: f64, high: f64) -> f64 {
 impl Play {
     fn at(rate: f64, transfers: usize) -> Play {
         let none = vec![0.0; transfers];
-        Play { rate, takes: none.clone(), again: none.clone(), luck: none, is_played: vec![false; transfers] }
+        Play { rate, takes: none.clone(), again: none.clone(), luck: none, is_near: vec![false; transfers] }
+    }
+
+    /// A transfer that is not played: on the line between two plays, else by the time of its bytes.
+    fn leave(&mut self, index: usize, around: Option<(&Play, &Play)>, alone_s: f64) {
+        let Some((below, above)) = around else {
+            self.takes[index] = alone_s;
+            return;
+        };
+        let share = share(self.rate, below.rate, above.rate);
+        let between = |low: f64, high: f64| low + share * (high - low);
+        self.takes[index] = between(below.takes[index], above.takes[index]);
+        self.again[index] = between(below.again[index], above.again[index]);
     }
 
     /// A transfer as it was served in some plays.
@@ -280,16 +327,16 @@ impl Play {
     /// By how much a transfer's time differs from what two rates around it say, as a share.
     fn off_at(&self, index: usize, low: &Play, high: &Play) -> f64 {
         let said = low.takes[index] + share(self.rate, low.rate, high.rate) * (high.takes[index] - low.takes[index]);
-        (self.takes[index] / said.max(1e-9) - 1.0).abs()
+        self.takes[index] / said.max(1e-9) - 1.0
     }
 
     fn off(&self, low: &Play, high: &Play) -> impl Iterator<Item = f64> {
-        (0..self.takes.len()).filter(|index| self.is_played[*index]).map(|index| self.off_at(index, low, high))
+        (0..self.takes.len()).filter(|index| self.is_near[*index]).map(|index| self.off_at(index, low, high).abs())
     }
 
     fn luck_between(&self, low: &Play, high: &Play) -> Vec<f64> {
-        let are_played = |index: usize| [low, self, high].iter().all(|play| play.is_played[index]);
-        let luck = |index: usize| if are_played(index) { self.off_at(index, low, high) / 1.22 } else { 0.0 };
+        let are_played = |index: usize| [low, self, high].iter().all(|play| play.is_near[index]);
+        let luck = |index: usize| if are_played(index) { self.off_at(index, low, high) / 1.22 } else { f64::NAN };
         (0..self.takes.len()).map(luck).collect()
     }
 }

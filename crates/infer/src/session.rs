@@ -9,13 +9,14 @@ use crate::counts::Expected;
 use crate::deployed::{Deployed, neighbour};
 use crate::draws::{Candidate, Drawn, Shown, draws, log_sum, noise_of, shares};
 use crate::emission::Noise;
-use crate::explain::{Case, Explained, Tables};
+use crate::explain::{Case, Explained, Tables, model_off};
 use crate::filter::Course;
 use crate::log::Transfer;
 use crate::neighbour::Shared;
 use crate::readings::{Reading, readings, unseen_noise};
 use crate::round_trips::{Known, Point, TEMPERED_RTT, likeliest};
 use crate::waits;
+use std::cell::RefCell;
 
 /// A path that the log allows.
 #[derive(Clone, Debug)]
@@ -62,9 +63,11 @@ const MOST_PACKETS: f64 = 8_000.0;
 const FEWEST_TRIED: usize = 8;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
 /// a power, as for models known to be wrong in small ways (Miller and Dunson, "Robust Bayesian inference via coarsening", 2019).
-const TEMPERED: f64 = 0.35;
-/// A reading that is less likely than this, over the likeliest, is given up.
+pub(crate) const TEMPERED: f64 = 0.35;
+/// A reading that is less likely than this, over the likeliest, is given up: at first, and after a look at more of a long session, when it
+/// would have no draw of a hundred.
 const GIVEN_UP: f64 = 2e-3;
+const SIFTED: f64 = 5e-3;
 /// Under one base RTT a reading is given up only if it is less likely than this.
 const DOUBTED: f64 = 2e-5;
 /// Candidates that are explained, to stand for all: where nothing is lost, and where each packet is looked at, of a reading that has all;
@@ -74,10 +77,9 @@ const KEPT_PACKETS: f64 = 5.0;
 const UNTOLD: f64 = 1.6;
 /// Of sessions of more packets fewer are: what a longer session says leaves less open.
 const SHORT: f64 = 20_000.0;
-/// So many times that is long, and so many times as many packets are looked at next; the share of a reading of which one candidate is
-/// explained.
+/// So many times that is long: a part of it is looked at next. The share of a reading of which one candidate is explained.
 const LONG: f64 = 2.0;
-const MORE: f64 = 3.0;
+const PART: f64 = 0.2;
 const LEAST_SHARE: f64 = 1e-9;
 /// Where the log does not count losses: the loss over the one that would hold the window, and the link over what the session shows of it.
 const UNSEEN_AROUND: [f64; 3] = [0.6, 1.0, 1.6];
@@ -93,7 +95,12 @@ struct Session<'a> {
     neighbour: Deployed,
     settings: &'a Settings,
     known_rtt: Known,
+    /// A link on which nobody else is and nothing is lost, explained by so many transfers: all readings with a neighbour begin with it.
+    alone: RefCell<Option<(usize, Candidates)>>,
 }
+
+/// Some candidates by their places, explained.
+type Candidates = Vec<(usize, Explained)>;
 
 #[derive(Clone)]
 struct Weighed {
@@ -113,11 +120,12 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         neighbour: neighbour(),
         settings,
         known_rtt: Known::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
+        alone: RefCell::new(None),
     };
     let all = readings(transfers, settings.retransmitted);
     let likely = session.sifted(likely_ones(session.weighed(&all), GIVEN_UP));
     let of_reading = shares(likely.iter().map(|weighed| weighed.score));
-    let explained = |(weighed, share)| session.explained(transfers, weighed, share);
+    let explained = |(weighed, share)| session.explained(transfers, weighed, share, &Grain::FINE);
     let (mut found, scores): (Vec<Drawn>, Vec<f64>) = likely.into_iter().zip(of_reading).map(explained).unzip();
     let shares = shares(scores.iter().copied());
     found.iter_mut().zip(&shares).for_each(|(drawn, share)| drawn.share = *share);
@@ -144,7 +152,8 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
 impl Session<'_> {
     /// Each reading, on the first transfers and a rough grid.
     fn weighed(&self, readings: &[Reading]) -> Vec<Weighed> {
-        let tried = if self.deployed.is_window_based() { TRIED } else { TRIED_PACKETS };
+        let is_told = self.known_rtt.is_told() && readings.len() > 1;
+        let tried = if self.deployed.is_window_based() && !is_told { TRIED } else { TRIED_PACKETS };
         let plain = self.points(Reading::PLAIN, None, tried);
         if let [reading] = *readings {
             return vec![Weighed { reading, points: plain, score: 0.0, factors: vec![1.0], shown: None }];
@@ -153,7 +162,7 @@ impl Session<'_> {
         let first_bytes = self.transfers.iter().filter_map(|t| t.first_byte_s);
         let earliest = first_bytes.clone().fold(f64::INFINITY, f64::min);
         let late: Vec<f64> = first_bytes.map(|s| s - earliest).collect();
-        let plain = self.points(Reading::PLAIN, Some(base), TRIED_PACKETS);
+        let plain = if is_told { plain } else { self.points(Reading::PLAIN, Some(base), TRIED_PACKETS) };
         let alone = |reading: Reading, points: Vec<Point>| {
             let score = libm::log(reading.believed) + evidence_of(&points) + waits::evidence(&late, None);
             Weighed { reading, points, score, factors: vec![1.0], shown: None }
@@ -256,18 +265,15 @@ impl Session<'_> {
         }
     }
 
-    /// Of a long session, the readings that its first packets leave, and then more of them: a reading that is explained has all packets
-    /// played at all rates.
+    /// Of a long session, the readings that a part of it leaves: a reading that is explained has all packets played.
     fn sifted(&self, mut likely: Vec<Weighed>) -> Vec<Weighed> {
-        let mut first = SHORT;
-        while likely.len() > 1 && self.packets() >= LONG * first {
-            let transfers = self.tried(usize::MAX, first);
-            let score = |weighed: &Weighed| self.explained(transfers, weighed.clone(), LEAST_SHARE).1;
+        if likely.len() > 1 && self.packets() >= LONG * SHORT {
+            let transfers = self.tried(usize::MAX, (PART * self.packets()).max(SHORT));
+            let score = |weighed: &Weighed| self.explained(transfers, weighed.clone(), LEAST_SHARE, &Grain::ROUGH).1;
             let scores: Vec<f64> = likely.iter().map(score).collect();
             let best = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let mut scores = scores.into_iter();
-            likely.retain(|_| scores.next().is_some_and(|score| score >= best + libm::log(GIVEN_UP)));
-            first *= MORE;
+            likely.retain(|_| scores.next().is_some_and(|score| score >= best + libm::log(SIFTED)));
         }
         likely
     }
@@ -276,34 +282,41 @@ impl Session<'_> {
         self.transfers.iter().map(|transfer| transfer.bytes / self.deployed.mss).sum()
     }
 
-    /// Transfers on a fine grid, under the likeliest candidates of a reading with this share; and the reading's score then.
-    fn explained(&self, transfers: &[Transfer], weighed: Weighed, share: f64) -> (Drawn, f64) {
+    /// Transfers under the likeliest candidates of a reading with this share; and the reading's score then.
+    fn explained(&self, transfers: &[Transfer], weighed: Weighed, share: f64, grain: &Grain) -> (Drawn, f64) {
         let Weighed { reading, points, score, factors, shown } = weighed;
         let of_link = if reading.has_neighbour { Reading::PLAIN } else { reading };
         let candidates = Candidate::all(&points, TEMPERED_RTT);
-        let is_cheap = of_link.is_plain() && self.deployed.is_window_based();
-        let packets = self.packets();
-        let kept = if is_cheap { KEPT } else { KEPT_PACKETS * share * libm::sqrt(SHORT / packets.max(SHORT)) }
-            * if self.known_rtt.is_nothing() { UNTOLD } else { 1.0 };
-        let mut explained: Vec<(usize, Explained)> = vec![];
-        let mut tables: Vec<(f64, Tables)> = vec![];
-        for index in Candidate::typical(&candidates, libm::ceil(kept) as usize) {
-            let one = &candidates[index];
-            let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
-                let case = self.case(transfers, one.rtt, of_link);
-                tables.push((one.rtt, Tables::new(case, &Grain::FINE)));
-                tables.len() - 1
-            });
-            explained.push((index, tables[known].1.explained(&one.noise)));
-        }
+        let kept = if of_link.is_plain() && self.deployed.is_window_based() { KEPT } else { KEPT_PACKETS * share };
+        let untold = if self.known_rtt.is_nothing() { UNTOLD } else { 1.0 };
+        let kept = (kept * untold * libm::sqrt(SHORT / self.packets().max(SHORT))).max(1.0) as usize;
+        let explain = || {
+            let mut tables: Vec<(f64, Tables)> = vec![];
+            let mut explain = |index: usize| {
+                let one = &candidates[index];
+                let known = tables.iter().position(|known| known.0 == one.rtt).unwrap_or_else(|| {
+                    tables.push((one.rtt, Tables::new(self.case(transfers, one.rtt, of_link), grain)));
+                    tables.len() - 1
+                });
+                (index, tables[known].1.explained(&one.noise))
+            };
+            Candidate::typical(&candidates, kept).into_iter().map(&mut explain).collect()
+        };
+        let explained: Candidates = if reading.has_neighbour {
+            let mut alone = self.alone.borrow_mut();
+            alone.take_if(|known| known.0 != transfers.len());
+            alone.get_or_insert_with(|| (transfers.len(), explain())).1.clone()
+        } else {
+            explain()
+        };
         let again = self.settings.retransmitted;
         let likeliest = |one: &&(usize, Explained)| candidates[one.0].share;
         let (first, whole) =
             explained.iter().max_by(|a, b| likeliest(a).total_cmp(&likeliest(b))).expect("one at least");
         let (losses, more) = noise_of(transfers, self.deployed, &reading, (whole, shown), again);
         let score = score + TEMPERED * (whole.evidence - candidates[*first].evidence + more);
-        let is_exact = self.deployed.is_window_based();
-        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, shown, is_exact }, score)
+        let model = model_off(&reading, self.deployed);
+        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, shown, model }, score)
     }
 
     /// Where a log counts no retransmissions, and tells no window, a path that loses at random explains it, too, if such a loss holds a
@@ -319,7 +332,14 @@ impl Session<'_> {
         let reading = unseen_noise(rate * likeliest.candidates[0].rtt, likeliest.candidates[0].rtt)?;
         let losses = UNSEEN_AROUND.map(|off| (reading.loss * off, 1.0 / UNSEEN_AROUND.len() as f64)).to_vec();
         let share = reading.believed;
-        Some(Drawn { reading, share, losses, factors: UNSEEN_FACTORS.to_vec(), is_exact: false, ..likeliest.clone() })
+        Some(Drawn {
+            reading,
+            share,
+            losses,
+            factors: UNSEEN_FACTORS.to_vec(),
+            model: model_off(&reading, self.deployed),
+            ..likeliest.clone()
+        })
     }
 
     fn case<'a>(&'a self, transfers: &'a [Transfer], rtt: f64, reading: Reading) -> Case<'a> {

@@ -88,7 +88,7 @@ const STACKS: Words<Habits, 5> = [
     ),
 ];
 
-const CLIENTS: Words<Habits, 3> = [
+const CLIENTS: Words<Habits, 4> = [
     ("rfc", "an ACK for every second packet (RFC 9000 §13.2.2), windows that double up to 16 and 24 MiB", |_| {}),
     ("chromium", "Chromium 156: windows of 6 and 15 MiB, after a hundred packets an ACK for every tenth", |c| {
         // Measured on the wire, headless, July 2026; the bounds of the windows and the quarter of a round trip are those of its source
@@ -106,7 +106,20 @@ const CLIENTS: Words<Habits, 3> = [
             (c.flow.connection, c.flow.max_connection) = (1 << 40, 1 << 40);
         },
     ),
+    (
+        "ngtcp2",
+        "ngtcp2's client: windows of 6 and 15 MiB that double up to 16 and 24, one ACK for all that has come when it reads",
+        |c| {
+            // `gtlsclient --help` of 0.12.1 (--max-stream-data-bidi-local, --max-data, --max-stream-window, --max-window);
+            // examples/client.cc, Client::on_read: it reads until nothing is left, then writes.
+            (c.flow.stream, c.flow.connection) = (6 << 20, 15 << 20);
+            c.peer_wakes_in = WAKE;
+        },
+    ),
 ];
+
+/// From 10 to 200 us a client of ngtcp2's sends as many ACKs.
+const WAKE: Duration = Duration::from_micros(50);
 
 /// quinn and ngtcp2 find 1452 bytes on a path of 1500 (IPv6); the buffer is that of Linux's TCP. Nobody closes an idle connection: the
 /// players that model such servers say so themselves.
@@ -135,7 +148,7 @@ struct Field {
     write: fn(&Config) -> Value,
 }
 
-const QUIC: [Field; 14] = [
+const QUIC: [Field; 15] = [
     Field {
         spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
         read: |t, key, c| c.datagram_bytes = t.get(key),
@@ -202,6 +215,18 @@ const QUIC: [Field; 14] = [
         read: |t, key, c| c.marking = if t.get(key) { Ecn::Ect0 } else { Ecn::NotEct },
         // Said only where it is on: a resolved scenario forbids no control its marks.
         write: |c| json!((c.marking != Ecn::NotEct).then_some(true)),
+    },
+    Field {
+        spec: ParamSpec::new(
+            "wakes_in",
+            Kind::PositiveTime,
+            "The server reads all that comes within this time before it sends, as a program does that is woken by a socket.",
+        )
+        .otherwise("it answers each datagram")
+        .example("\"50 us\"")
+        .since("0.3"),
+        read: |t, key, c| set(t.optional(key), &mut c.wakes_in),
+        write: |c| json!((!c.wakes_in.is_zero()).then(|| c.wakes_in.to_string())),
     },
     Field {
         spec: ParamSpec::new(

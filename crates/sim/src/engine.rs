@@ -105,25 +105,26 @@ impl EventQueue {
 /// owners, so a draw goes to the left.
 #[derive(Debug)]
 struct Tournament {
-    /// Node 1 has the winner, node n's children are 2n and 2n + 1; the second half are the leaves. Node 0 is not used.
-    nodes: Vec<Entry>,
+    /// Node 1 has the winner, node n's children are 2n and 2n + 1; the second half are the leaves. Node n is n % 2 of pair n / 2, so
+    /// that who meets in a match lies side by side and is found at once. Node 0 is not used.
+    pairs: Vec<[Entry; 2]>,
     used: usize,
 }
 
 impl Default for Tournament {
     fn default() -> Tournament {
-        Tournament { nodes: vec![Entry::NEVER; 2], used: 0 }
+        Tournament { pairs: vec![[Entry::NEVER; 2]], used: 0 }
     }
 }
 
 impl Tournament {
     #[inline]
     fn winner(&self) -> Entry {
-        self.nodes[1]
+        self.pairs[0][1]
     }
 
     fn add_leaf(&mut self) -> u32 {
-        if self.used == self.nodes.len() / 2 {
+        if self.used == self.pairs.len() {
             self.grow();
         }
         self.used += 1;
@@ -132,26 +133,29 @@ impl Tournament {
 
     /// Twice as many leaves: the old ones become the left half.
     fn grow(&mut self) {
-        let leaves = self.nodes.len() / 2;
-        let before = std::mem::replace(&mut self.nodes, vec![Entry::NEVER; 4 * leaves]);
+        let leaves = self.pairs.len();
+        let before = std::mem::replace(&mut self.pairs, vec![[Entry::NEVER; 2]; 2 * leaves]);
         for leaf in 0..leaves {
-            self.set(leaf as u32, before[leaves + leaf]);
+            let node = leaves + leaf;
+            self.set(leaf as u32, before[node / 2][node % 2]);
         }
     }
 
     /// Sets a leaf, and plays the matches on its way up until one ends as it did before.
     #[inline]
     fn set(&mut self, leaf: u32, entry: Entry) {
-        let mut node = self.nodes.len() / 2 + leaf as usize;
-        self.nodes[node] = entry;
+        let mut node = self.pairs.len() + leaf as usize;
+        let mut pair = &mut self.pairs[node / 2];
+        pair[node % 2] = entry;
         while node > 1 {
-            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
+            let [left, right] = *pair;
             let winner = if right.time < left.time { right } else { left };
             node /= 2;
-            if self.nodes[node] == winner {
+            pair = &mut self.pairs[node / 2];
+            if pair[node % 2] == winner {
                 break;
             }
-            self.nodes[node] = winner;
+            pair[node % 2] = winner;
         }
     }
 }

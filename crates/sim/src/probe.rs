@@ -102,6 +102,9 @@ impl Probe {
         let now = net.now;
         for (i, link) in net.links.iter_mut().enumerate() {
             link.handle_timeout(now);
+            if self.links.len() > i && self.links[i].is_none() {
+                continue; // nobody asks for it
+            }
             let stats = link.stats(now);
             if self.links.len() == i {
                 let columns = if stats.classes[0].is_some() { CLASSES_COLUMNS } else { LINK_COLUMNS };

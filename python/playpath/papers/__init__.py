@@ -37,15 +37,17 @@ def reproduce(
     seeds: int | None = None,
     quick: bool = False,
     jobs: int | None = None,
+    figures: bool = False,
 ) -> StudyResult:
-    """Run a paper's whole grid and judge its claims, as `playpath reproduce` does in the simulator.
+    """Play what a paper's claims look at, and judge them, as `playpath reproduce` does in the simulator.
 
     Args:
         name: One of `NAMES`.
         folder: Keeps finished cells in a folder of the study's name; a second call goes on from there.
         seeds, jobs: By default the study's seeds, and all cores.
         quick: Short media and three seeds: to see that all works.
+        figures: Also play what only figures and the ranking of today's senders show (`StudyResult.scenes`).
     """
     if name not in NAMES:
         raise unknown_name("study", name, NAMES)
-    return run_study(study(name), Options(Path(folder) / name, seeds, quick, jobs))
+    return run_study(study(name), Options(Path(folder) / name, seeds, quick, jobs, figures=figures))

@@ -86,7 +86,7 @@ def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
 
 def _today(result: StudyResult) -> str:
     scenes, today = result.scenes, result.study.today
-    if today is None:
+    if today is None or not result.is_whole:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
     figure = figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
@@ -101,6 +101,9 @@ def _today(result: StudyResult) -> str:
 
 
 def _figures(result: StudyResult) -> str:
+    if not result.is_whole:
+        says = "The figures, and which sender is best today, need more sessions than the claims: add --figures."
+        return html.section("Figures", f"<p class='note'>{says}</p>")
     note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as the paper has."
     return html.section(
         "Figures", "".join(_figure(result, result.ran, spec) for spec in result.study.figures), note=note

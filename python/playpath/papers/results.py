@@ -16,13 +16,17 @@ from playpath.papers.sensitivity import Sensitivity
 
 
 def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None) -> Path:
-    """Write `table.parquet`, `table.csv`, `claims.json`, `today.json`, `report.html`; returns the report's path.
+    """Write `table.parquet`, `table.csv`, `claims.json`, `report.html`, and `today.json` if today's senders were played.
 
-    With `swept` also `sensitivity.parquet`, `.csv` and `.json`, with `joint` also `joint.json`.
+    Returns the report's path. With `swept` also `sensitivity.parquet`, `.csv` and `.json`, with `joint` also `joint.json`.
     """
     _save_table(result.ran, folder / "table")
     _save_json(result.to_dict(), folder / "claims.json")
-    _save_json([scene.to_dict() for scene in result.scenes], folder / "today.json")
+    today = folder / "today.json"
+    if result.is_whole:
+        _save_json([scene.to_dict() for scene in result.scenes], today)
+    else:
+        today.unlink(missing_ok=True)  # of another run
     if swept is not None:
         _save_table(swept.ran, folder / "sensitivity")
         _save_json(swept.to_dict(), folder / "sensitivity.json")

@@ -77,6 +77,8 @@ class Options:
     """Where the sessions run."""
     settings: Settings = field(default_factory=dict)
     """Unstated parameters at values other than the study's."""
+    figures: bool = False
+    """Also play what no claim looks at: the other points of the figures, and today's senders."""
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
     meanwhile: Callable[[], None] = lambda: None
@@ -103,6 +105,8 @@ class StudyResult:
     """Of the media's length that was played."""
     settings: Settings = field(default_factory=dict)
     """Unstated parameters at values other than the study's."""
+    is_whole: bool = True
+    """All cases are in the table, not only those that claims look at."""
 
     def __repr__(self) -> str:
         verdicts = [result.verdict for result in self.claims]
@@ -120,8 +124,8 @@ class StudyResult:
 
     @cached_property
     def scenes(self) -> list[Scene]:
-        """Which sender is best today, scene by scene."""
-        return rank_scenes(self.study, self.table)
+        """Which sender is best today, scene by scene; nothing if only the claims' cases were played."""
+        return rank_scenes(self.study, self.table) if self.is_whole else []
 
     @property
     def interrupted(self) -> bool:
@@ -152,11 +156,13 @@ class StudyResult:
 def run_study(study: Study, options: Options) -> StudyResult:
     """Run what the store lacks, and judge the claims."""
     count = options.seeds_of(study.seeds)
-    ran = run_cases(study, study.cases_at(options.share, options.settings), count, options)
+    cases = study.cases_at(options.share, options.settings)
+    wanted = cases if options.figures else [case for case in cases if is_judged(study.claims, case)]
+    ran = run_cases(study, wanted, count, options)
     claims = [] if ran.interrupted else [evaluate(claim, ran.table) for claim in study.claims]
     if study.guards and holding(claims):
         ran, claims = _without_guards(study, ran, claims, count, options)
-    return StudyResult(study, ran, claims, count, options.share, options.settings)
+    return StudyResult(study, ran, claims, count, options.share, options.settings, is_whole=options.figures)
 
 
 def _without_guards(

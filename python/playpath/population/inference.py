@@ -173,7 +173,7 @@ def infer(
         _drop_column(folder / "users.csv", _TRAFFIC)
     write_text(folder / "population.toml", _population(tally, asked, folder))
     done.notes = [*faults.notes(), *_notes(tally, done, asked)]
-    write_text(folder / "report.html", inferred_page(folder.resolve().name, tally.shown, done.sessions, done.notes))
+    write_text(folder / "report.html", inferred_page(_title(folder), tally.shown, done.sessions, done.notes))
     return done
 
 
@@ -359,6 +359,12 @@ start = "{_NEVER}"
 """
 
 
+def _title(folder: Path) -> str:
+    """The folder's name; of the one that `answer` makes its own, the name of what it is in."""
+    own = folder.resolve()
+    return own.parent.name if own.name == "paths" else own.name
+
+
 def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
     """A population of the draws that runs as it is."""
     sender = max(tally.senders, key=lambda name: tally.senders[name])
@@ -371,7 +377,7 @@ def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
 # Rows of one viewer count as one: an interval carries both what viewers differ by and what the log leaves open, and tells the share.
 # A queue is hardly seen in a log: users.csv has draws from what is believed of any. The film and the player are in no log: they are
 # assumptions, and yours to set.
-name = {json.dumps(f"paths of {folder.resolve().name}")}
+name = {json.dumps(f"paths of {_title(folder)}")}
 description = "Paths inferred from logs, as draws"
 
 [video]

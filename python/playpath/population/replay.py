@@ -22,6 +22,8 @@ _HELD = 75.0
 """Nor is one of whose transfers so many percent fit no rate, and fewer than so many percent lie in the replay's 90 % intervals (of 23 times
 of a valid session, 17 or fewer do in one of forty). On a link whose rate changes every second many times fit no rate, and are given back.
 """
+_HALF = 0.5
+"""From this probability on a session is taken to be beside a neighbour."""
 _MOST = 0.2
 """Share of sessions that may fail."""
 _FEW = 3
@@ -96,8 +98,10 @@ def judge(folder: Path) -> Replay:
         raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
     rows = list(csv.DictReader(read_text(file).splitlines()))
     ratios = [float(row["replay_time_ratio"]) for row in rows]
-    slower = [float(row["replay_time_ratio_p05"]) > 1 + _OFF for row in rows]
-    faster = [float(row["replay_time_ratio_p95"]) < 1 - _OFF for row in rows]
+    # Beside a neighbour the link is the one that gives the session's time back, and who gets how much of it is luck: the time says nothing.
+    alone = [float(row["neighbour_probability"]) <= _HALF for row in rows]
+    slower = [own and float(row["replay_time_ratio_p05"]) > 1 + _OFF for own, row in zip(alone, rows, strict=True)]
+    faster = [own and float(row["replay_time_ratio_p95"]) < 1 - _OFF for own, row in zip(alone, rows, strict=True)]
     odd = [
         float(row["unexplained_percent"]) > _UNEXPLAINED and float(row["replay_held_percent"]) < _HELD for row in rows
     ]

@@ -239,8 +239,8 @@ def load(
         known = isinstance(source, Scenario) or folder is not None
         if not known and (other := shipped.mistaken(shipped.document(text), Path(base), called, "scenario")):
             raise other from None
-        # A line is of the file; what is wrong in an option has none.
-        if str(error).startswith("line ") and called:
+        # A line, and what is missing, is of the file; what is wrong in an option has none.
+        if str(error).startswith(("line ", "the scenario ")) and called:
             raise InputError(f"{source}: {error}") from None
         raise
     code = own_code(resolved)

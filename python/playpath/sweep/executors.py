@@ -69,6 +69,12 @@ def _local(jobs: int) -> Place:
 class _Workers(ProcessPoolExecutor):
     """Processes that inherit a blocked Ctrl-C, and are started whole: the driver decides, none complains."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # All start at the first call, before the pool's own thread does: a worker that a later call starts while that
+        # thread finds another one dead gets pipes that are closed already, and Python holds no lock over the two.
+        self._safe_to_dynamically_spawn_children = False
+
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand over a call; the first one starts the workers."""
         with hold_ctrl_c(), _without_script():

@@ -9,10 +9,11 @@
 //! 2. A loss that comes with a queue (an eighth of the RTT, or half of the largest one lately) is CUBIC's. Any other of a viewer changes
 //!    nothing, unless more than `tolerance` of all packets get lost: then it is CUBIC's, but no window falls below what the flow gets in
 //!    a `min_rtt`. No other cut of a viewer who has no time falls below P, and while it is short each takes a `weight`th of what CUBIC
-//!    takes. After a timeout of a viewer's flow slow start is a first one.
+//!    takes; twice that where it plays and adapts. After a timeout of a viewer's flow slow start is a first one.
 //! 3. The backlog of a player that has one rate is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a
 //!    round gives back half the excess.
-//! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose.
+//! 4. With u < 1 pacing is at most `ease / (1 - u)` times the best rate that the player can choose. A window that carries more does not
+//!    grow: nothing tries what it could carry (QUIC lets a paced window grow, RFC 9002 §7.8, TCP does not).
 //!
 //! A player that adapts answers a smaller share with a worse rate, so it has time (u < 1) only while the flow gets `enough` times its
 //! best rate. Where the flow gets that, u is at most `haste`. No level is calm that does not last until a share is won back (`reserve`).
@@ -42,7 +43,7 @@ use playpath_units::{Duration, Rate};
 pub static ENTRY: Entry = Entry {
     name: "slack",
     aliases: &[],
-    summary: "CUBIC that yields while the viewer has time and counts for three while it is short; losses without a queue do not count",
+    summary: "CUBIC that yields while the viewer has time and counts for several while it is short; losses without a queue do not count",
     reference: "docs/models/cc-slack.md",
     params: &[ALLOWANCE, CALM, ALARM, ENOUGH, HASTE, TOLERANCE, FLOOR, BETA, PACE, EASE, WEIGHT],
     in_kernel: Some(InKernel::ours(&law::LAW)),
@@ -100,10 +101,10 @@ const EASE: ParamSpec =
 
 const WEIGHT: ParamSpec = ParamSpec::number(
     "weight",
-    3.0,
+    4.0,
     (1.0, 100.0),
     "CUBIC flows",
-    "what a viewer counts for while it is short: a cut takes so much less of the window",
+    "what a viewer counts for while it is short, half as many where it plays and can choose a worse rate: a cut takes so much less of the window",
 )
 .since("0.3");
 
@@ -114,10 +115,14 @@ const START_PACE: f64 = 2.0;
 const PLAIN_PACE: f64 = 1.0;
 /// RFC 9438 §4.1.2: C, in packets / s³.
 const CUBIC_C: f64 = 0.4;
+/// So many times fewer CUBICs count for a viewer that adapts.
+const ADAPTS: f64 = 2.0;
 /// A flow that comes and is as strong takes half.
 const NEWCOMER: f64 = 2.0;
 /// Seconds: more than any buffer holds.
 const MOST_RESERVE: f64 = 3600.0;
+/// Most of 1 / (1 - u) that the pace follows: beyond, the last digits of the level would rule, and no path is so fast.
+const MOST_HASTE: f64 = 64.0;
 /// Share of its pace that a flow gets whom nobody holds back.
 const KEPT: f64 = 0.9;
 const GIVE_BACK: f64 = 0.5;
@@ -135,6 +140,8 @@ pub struct Slack {
     allowance: f64,
     /// The last round had more than that.
     is_over_allowance: bool,
+    /// The media's pace lets less out than the window would: what the window could carry is not tried.
+    is_paced_below_window: bool,
     /// The last episode changed nothing, so there is nothing to undo.
     has_ignored: bool,
     pacing_bits_per_sec: Option<f64>,
@@ -171,6 +178,7 @@ impl Slack {
             is_short: false,
             allowance: f64::INFINITY,
             is_over_allowance: false,
+            is_paced_below_window: false,
             has_ignored: false,
             pacing_bits_per_sec: None,
             settings: Settings {
@@ -224,13 +232,13 @@ impl Slack {
     /// so that its rate grows against the other's by the ratio of these. Between two of them lies the time in which CUBIC regains what a
     /// cut takes (RFC 9438 §4.2, §4.3) of the window that carries enough.
     fn reserve(&self, view: &View, top: Rate) -> Duration {
-        let Settings { enough, beta, weight, .. } = self.settings;
+        let Settings { enough, beta, .. } = self.settings;
         let (srtt, rate) = (view.srtt.as_secs_f64(), self.path.mean_rate());
         let needed = enough * top.as_bits_per_sec() as f64 / (8.0 * f64::from(view.mss));
         let window = needed * srtt;
         let of_reno = window * srtt * (1.0 + beta) / 3.0;
         let between = libm::cbrt(window * (1.0 - beta) / CUBIC_C).min(of_reno);
-        let gain = (1.0 - (1.0 - beta) / weight) / beta - 1.0;
+        let gain = (1.0 - (1.0 - beta) / self.weight()) / beta - 1.0;
         let cuts = ((needed / rate).max(NEWCOMER) - 1.0) / gain;
         Duration::from_secs_f64((2.0 * (path::MEAN_ROUNDS * srtt + between * cuts)).min(MOST_RESERVE))
     }
@@ -242,6 +250,12 @@ impl Slack {
             let needs = if playout.has_choice() { 1.0 } else { self.settings.enough };
             urgency >= 1.0 && (!playout.has_begun() || self.gets(view, top) < needs)
         })
+    }
+
+    /// CUBICs that the viewer counts for while it is short. One that plays and can choose a worse rate has another way out.
+    fn weight(&self) -> f64 {
+        let adapts = self.playout.is_some_and(|playout| playout.has_begun() && playout.has_choice());
+        if adapts { (self.settings.weight / ADAPTS).max(1.0) } else { self.settings.weight }
     }
 
     /// Rule 3. A player that adapts would answer a smaller share with a worse rate: it yields by its pace alone.
@@ -274,10 +288,15 @@ impl Slack {
         self.cubic.on_window_change(view, &WindowChange { cwnd, ssthresh: self.ssthresh().min(cwnd) });
     }
 
-    /// Rule 2: CUBIC's reduction, not below the floor.
+    /// Rule 2: CUBIC's reduction, not below the floor. It takes a packet at least: one that takes less from a short queue is none, and
+    /// the next round loses again.
     fn reduce(&mut self, view: &View, event: &CongestionEvent, floor: f64) {
+        let most = self.cwnd().min(f64::from(event.flight_size)) - 1.0;
         self.cubic.on_congestion(view, event);
         self.has_ignored = false;
+        if self.is_short {
+            self.lower_to(view, most.max(MIN_CWND));
+        }
         if self.cwnd() < floor {
             self.cubic.on_window_change(view, &WindowChange { cwnd: floor, ssthresh: floor });
         }
@@ -302,12 +321,15 @@ impl Slack {
         let set = if self.is_short { self.settings.pace } else { self.settings.pace.min(PLAIN_PACE) };
         let in_slow_start = self.cwnd() < self.ssthresh();
         let pace = if in_slow_start { set.max(START_PACE) } else { set };
-        let of_window = pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
+        let window = self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
         let of_media = match self.told() {
-            Some((_, top)) if urgency < 1.0 => self.settings.ease * top.as_bits_per_sec() as f64 / (1.0 - urgency),
+            Some((_, top)) if urgency < 1.0 => {
+                self.settings.ease * top.as_bits_per_sec() as f64 * (1.0 / (1.0 - urgency)).min(MOST_HASTE)
+            }
             _ => f64::INFINITY,
         };
-        let rate = if self.settings.pace > 0.0 { of_window } else { f64::INFINITY }.min(of_media);
+        self.is_paced_below_window = of_media < window;
+        let rate = if self.settings.pace > 0.0 { pace * window } else { f64::INFINITY }.min(of_media);
         self.pacing_bits_per_sec = rate.is_finite().then_some(rate);
     }
 }
@@ -355,7 +377,7 @@ impl CongestionControl for Slack {
         self.is_yielding = urgency < 1.0;
         self.allowance = self.allowance_at(urgency);
         self.is_short = self.is_short(view, urgency);
-        let weight = if self.is_short { self.settings.weight } else { 1.0 };
+        let weight = if self.is_short { self.weight() } else { 1.0 };
         self.cubic.set_beta(1.0 - (1.0 - self.settings.beta) / weight);
         if let Some(round) = self.path.take(view, event) {
             self.end_round(view, round);
@@ -365,7 +387,8 @@ impl CongestionControl for Slack {
         if start == Start::Ends {
             self.set_window(view, self.cwnd());
         }
-        let may_grow = event.may_grow && start != Start::Waits && !self.is_over_allowance;
+        let is_held = self.is_over_allowance || self.is_paced_below_window;
+        let may_grow = event.may_grow && start != Start::Waits && !is_held;
         self.cubic.on_ack(view, &Ack { may_grow, ..*event });
         self.set_pacing_rate(view, urgency);
     }

@@ -238,7 +238,7 @@ impl<C: CongestionControl> Flow<C> {
             (None, None) => Duration::ZERO,
         };
         self.next_send_time = now.max(self.next_send_time) + spacing;
-        self.cc.on_packet_sent(&PacketSent { payload_bytes: MSS, is_retransmission, prior_in_flight });
+        self.cc.on_packet_sent(&PacketSent { now, payload_bytes: MSS, is_retransmission, prior_in_flight });
         self.check_app_limited(now);
     }
 

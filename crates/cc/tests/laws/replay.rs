@@ -152,7 +152,7 @@ impl Replay {
     fn tell_of_packets(&mut self, view: &View, ack: &Ack) {
         if ack.prior_in_flight > 0 {
             let prior_in_flight = ack.prior_in_flight - 1;
-            let sent = PacketSent { payload_bytes: view.mss, is_retransmission: false, prior_in_flight };
+            let sent = PacketSent { now: view.now, payload_bytes: view.mss, is_retransmission: false, prior_in_flight };
             self.cc.on_packet_sent(&sent);
         }
         if ack.newly_lost > 0 {

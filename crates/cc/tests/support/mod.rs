@@ -172,7 +172,12 @@ impl Sender {
             let packet = self.through_link(self.app_limit.is_some_and(|limit| limit < window));
             self.flight.push_back(packet);
             self.next_number += 1;
-            self.cc.on_packet_sent(&PacketSent { payload_bytes: MSS, is_retransmission: false, prior_in_flight });
+            self.cc.on_packet_sent(&PacketSent {
+                now: self.now,
+                payload_bytes: MSS,
+                is_retransmission: false,
+                prior_in_flight,
+            });
         }
     }
 

@@ -1,7 +1,9 @@
-//! Rounds in which nothing happens: the window keeps the link busy, the queue holds it, and each packet that leaves lets in another.
+//! Rounds in which nothing happens: each packet that arrives lets in another, and either the window keeps the link busy and the queue holds
+//! it, or the window leaves the link idle and nothing waits.
 //!
-//! After so many packets everything that is on its way is as it was, so many packets' time later. So the sender hears of a round trip at a
-//! time, and what is out is moved. Slow start, losses and their repair are played packet by packet, and so is who is paced.
+//! On a busy link everything that is on its way is after so many packets as it was, so many packets' time later; on an idle one after a
+//! window, a round trip later. So the sender hears of a round trip at a time, and what is out is moved. Slow start, losses and their repair
+//! are played packet by packet, and so is who is paced.
 
 use super::flow::{Flow, Sent};
 use super::link::{Fifo, Link};
@@ -10,6 +12,10 @@ use playpath_cc::{Ack, RateSample};
 
 /// Fewer packets than this are sent one by one.
 const FEWEST: u64 = 8;
+/// On an idle link the window is the sender's rate, and a control that grows towards a target hears of a round trip in so many parts: of one
+/// it would grow by 3 to 5 % too much, of so many by less than 1 %.
+const PARTS: u64 = 8;
+const AT_THE_END: f64 = 3.0;
 
 impl Connection<'_> {
     /// Send up to `left` packets of a transfer in whole rounds from `now` on: how many, and when it is then.
@@ -17,12 +23,14 @@ impl Connection<'_> {
         if left < FEWEST || !self.flow.is_full() {
             return None;
         }
-        let (service, most) = self.link.steadily(self.flow.deployed.mss + self.flow.deployed.header)?;
-        let left = left.min(most);
-        if left < FEWEST || !self.flow.is_steady(service) {
+        let (service, lasts_s) = self.link.steadily(now, self.flow.deployed.mss + self.flow.deployed.header)?;
+        let is_busy = self.flow.is_steady(service)?;
+        let round_s = self.link.rtt_s + service;
+        if !is_busy && self.link.fifo.free_at > now + (AT_THE_END + 1.5) * service {
             return None;
         }
-        let held = self.link.holds(self.link.rtt_s / service);
+        let left = if is_busy { left.min((lasts_s / service) as u64) } else { left };
+        let held = if is_busy { self.link.holds(self.link.rtt_s / service) } else { self.link.rtt_s / service };
         let (mut sent, mut at) = (0, now);
         while sent < left {
             let window = libm::floor(self.flow.control.cwnd());
@@ -31,11 +39,24 @@ impl Connection<'_> {
             }
             let round = (window as u64).min(left - sent);
             let clear = self.link.spared(round);
-            sent += clear;
-            at += clear as f64 * service;
-            if clear > 0 {
-                self.flow.hear_of(clear as u32, at, service);
+            // On an idle link a part of a window is no shift of what is out, and what the window grew by leaves at once.
+            let is_shifted = clear == window as u64
+                && window <= f64::from(self.flow.out_packets) + AT_THE_END
+                && at + 2.0 * round_s <= now + lasts_s;
+            if clear == 0 || !is_busy && !is_shifted {
+                break;
             }
+            self.link.leave(clear);
+            sent += clear;
+            let (takes, most) =
+                if is_busy { (clear as f64 * service, clear) } else { (round_s, clear.div_ceil(PARTS)) };
+            let mut heard = 0;
+            while heard < clear {
+                let packets = most.min(clear - heard);
+                heard += packets;
+                self.flow.hear_of(packets as u32, at + takes * heard as f64 / clear as f64, service);
+            }
+            at += takes;
             if clear < round {
                 break;
             }
@@ -59,24 +80,27 @@ impl Flow<'_> {
             && f64::from(self.out_packets) >= libm::floor(self.control.cwnd())
     }
 
-    /// All of it leaves the link one behind the other, a round trip of it or more, and nothing is paced.
-    fn is_steady(&self, service: f64) -> bool {
-        let (Some(first), Some(last)) = (self.out.front(), self.out.back()) else { return false };
+    /// Nothing is paced, and all of it leaves the link one behind the other, a round trip of it or more (true); or none waits for another
+    /// (false).
+    fn is_steady(&self, service: f64) -> Option<bool> {
         let count = f64::from(self.out_packets);
-        self.pacing_rate().is_none_or(|rate| rate * service >= 8.0 * self.deployed.mss)
-            && count * service >= self.rtt_s + 2.0 * service
-            && last.acked_at - first.acked_at <= (count - 0.5) * service
+        let spread = self.out.back()?.acked_at - self.out.front()?.acked_at;
+        let is_paced = self.pacing_rate().is_some_and(|rate| rate * service < 8.0 * self.deployed.mss);
+        let is_busy = count * service >= self.rtt_s + 2.0 * service;
+        let most = if is_busy { (count - 0.5) * service } else { self.rtt_s };
+        (!is_paced && spread <= most).then_some(is_busy)
     }
 
     /// The ACKs of so many packets, the last of them at `now`.
     fn hear_of(&mut self, packets: u32, now: f64, service: f64) {
         let (mss, out) = (self.deployed.mss as u32, self.out_packets);
-        let rtt = f64::from(out) * service;
+        let rtt = (f64::from(out) * service).max(self.rtt_s + service);
         self.srtt += (rtt - self.srtt) * f64::from(packets.min(8)) / 8.0;
-        let rate = RateSample::new(packets, length(f64::from(packets) * service), mss);
+        let rate =
+            (!self.is_deaf_to_rates).then(|| RateSample::new(packets, length(f64::from(packets) * service), mss));
         let ack = Ack {
             rtt: Some(length(rtt)),
-            rate: Some(rate),
+            rate,
             prior_in_flight: out,
             may_grow: true,
             round_start: true,
@@ -108,18 +132,18 @@ impl Sent {
 }
 
 impl Link<'_> {
-    /// Seconds that a packet of so many bytes takes, and how many packets behind those in the queue take as long; none where somebody else
+    /// Seconds that a packet of so many bytes takes, and for how many seconds behind those in the queue it does; none where somebody else
     /// is in the queue.
-    fn steadily(&self, bytes: f64) -> Option<(f64, u64)> {
+    fn steadily(&self, now: f64, bytes: f64) -> Option<(f64, f64)> {
         if self.neighbour.is_some() {
             return None;
         }
         let Fifo { course, free_at, lag, .. } = &self.fifo;
-        let Some(course) = course else { return Some((self.service(bytes), u64::MAX)) };
-        let next = course.partition_point(|piece| piece.0 <= free_at - lag);
+        let Some(course) = course else { return Some((self.service(bytes), f64::INFINITY)) };
+        let begin = free_at.max(now);
+        let next = course.partition_point(|piece| piece.0 <= begin - lag);
         let service = 8.0 * bytes / course[next.saturating_sub(1)].1;
-        let until = course.get(next).map_or(f64::INFINITY, |piece| piece.0 + lag);
-        Some((service, ((until - free_at) / service) as u64))
+        Some((service, course.get(next).map_or(f64::INFINITY, |piece| piece.0 + lag - begin)))
     }
 
     /// Packets that may be out, of which `path` are on their way outside the queue.
@@ -127,9 +151,16 @@ impl Link<'_> {
         self.fifo.limit.map_or(f64::INFINITY, |limit| limit as f64 + path)
     }
 
-    /// Of the next `packets`, those before the first that is lost at random; it is remembered.
+    /// Of the next `packets`, those before the first that is lost at random.
     fn spared(&mut self, packets: u64) -> u64 {
         self.loss.as_mut().map_or(packets, |loss| loss.spared(packets))
+    }
+
+    /// So many of those go.
+    fn leave(&mut self, packets: u64) {
+        if let Some(loss) = self.loss.as_mut() {
+            loss.spared -= packets;
+        }
     }
 
     /// All that is in the queue is there so much later.

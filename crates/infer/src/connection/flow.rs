@@ -32,7 +32,7 @@ pub(super) struct Flow<'a> {
     pub most_out: u32,
     has_started: bool,
     /// Nothing is measured for a control whose window grows by ACKs alone, and it is not told what is sent.
-    is_deaf_to_rates: bool,
+    pub(super) is_deaf_to_rates: bool,
     /// Rates are the application's until so many packets are delivered: in the first round trip of a transfer, and while its end is
     /// repaired.
     app_limited_until: u64,
@@ -100,7 +100,7 @@ pub(super) struct Group {
 
 /// A paced sender's packets are followed together, this part of its window or so many at most.
 const WINDOW_PART: f64 = 16.0;
-const MOST_TOGETHER: f64 = 8.0;
+const MOST_TOGETHER: f64 = 16.0;
 
 impl<'a> Flow<'a> {
     pub fn new(deployed: &'a Deployed, rtt_s: f64) -> Flow<'a> {
@@ -176,7 +176,8 @@ impl<'a> Flow<'a> {
 
     /// So many new packets are followed together.
     pub fn together(&self) -> u64 {
-        if self.is_deaf_to_rates || self.recovery.is_some() {
+        let is_reduced = self.recovery.is_some_and(|recovery| recovery.allowed.is_some());
+        if self.is_deaf_to_rates || is_reduced {
             return 1;
         }
         let cwnd = libm::floor(self.control.cwnd());
@@ -193,7 +194,7 @@ impl<'a> Flow<'a> {
         let prior_in_flight = self.out_packets + packets - 1;
         if !self.is_deaf_to_rates {
             let payload_bytes = payload_bytes as u32;
-            let sent = PacketSent { payload_bytes, is_retransmission: is_again, prior_in_flight };
+            let sent = PacketSent { now: time(now), payload_bytes, is_retransmission: is_again, prior_in_flight };
             self.control.on_packet_sent(&sent);
         }
         self.due -= u64::from(is_again);

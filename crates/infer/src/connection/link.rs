@@ -27,6 +27,8 @@ pub(super) struct Loss {
     draws: Stream,
     /// Where it is known how many of a transfer are lost: of so many packets so many.
     of_transfer: Option<(f64, f64)>,
+    /// Of the next packets, so many are known not to be lost, and whether the one behind them is known to be.
+    pub(super) spared: u64,
     is_next: bool,
 }
 
@@ -68,7 +70,7 @@ impl<'a> Link<'a> {
     /// The link loses this share of the packets at random; `seed` says which.
     pub fn losing(mut self, share: f64, seed: u64) -> Link<'a> {
         let draws = || RootSeed(seed).stream("losses");
-        self.loss = (share > 0.0).then(|| Loss { share, draws: draws(), of_transfer: None, is_next: false });
+        self.loss = (share > 0.0).then(|| Loss { share, draws: draws(), of_transfer: None, spared: 0, is_next: false });
         self
     }
 
@@ -122,27 +124,32 @@ pub(crate) fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
 impl Loss {
     /// Of the next `packets`, those before the first that is lost.
     pub(super) fn spared(&mut self, packets: u64) -> u64 {
-        if self.is_next {
-            return 0;
+        let is_rest_spared = !self.is_next && self.of_transfer.is_some_and(|(_, lost)| lost <= 0.0);
+        if is_rest_spared {
+            self.spared = self.spared.max(packets);
         }
-        if let Some((left, _)) = self.of_transfer.as_mut().filter(|of_transfer| of_transfer.1 <= 0.0) {
-            *left -= packets as f64;
-            return packets;
+        while self.spared < packets && !self.is_next {
+            self.is_next = self.draw();
+            self.spared += u64::from(!self.is_next);
         }
-        let spared = (0..packets).find(|_| self.strikes(false));
-        self.is_next = spared.is_some();
-        spared.unwrap_or(packets)
+        self.spared.min(packets)
     }
 
-    fn strikes(&mut self, is_again: bool) -> bool {
-        if self.is_next && !is_again {
-            self.is_next = false;
-            return true;
+    pub(super) fn strikes(&mut self, is_again: bool) -> bool {
+        match (is_again, self.of_transfer) {
+            (true, None) => self.draws.chance(self.share),
+            (true, Some(_)) => false,
+            _ if self.spared > 0 => {
+                self.spared -= 1;
+                false
+            }
+            _ => std::mem::take(&mut self.is_next) || self.draw(),
         }
+    }
+
+    /// Whether a packet that is new is lost.
+    fn draw(&mut self) -> bool {
         let Some((packets, lost)) = self.of_transfer.as_mut() else { return self.draws.chance(self.share) };
-        if is_again {
-            return false;
-        }
         let strikes = self.draws.chance(*lost / packets.max(1.0));
         *packets -= 1.0;
         *lost -= f64::from(u8::from(strikes));

@@ -139,3 +139,40 @@ fn rates_are_the_application_s_while_a_transfer_s_end_is_repaired_so_that_bbr_st
     let again: Vec<f64> = (0..20).map(|_| connection.serve(&transfer(1300), 2.0).again / 1300.0).collect();
     assert!(again[10..].iter().all(|share| *share > 0.4), "{again:?}");
 }
+
+#[test]
+fn a_window_that_leaves_the_link_idle_goes_round_by_round() {
+    // NewReno avoids congestion from 20 packets on: 20, 21, 22 … packets, a round trip each; in 30 of them 30 × 20 + 30 × 29 / 2 = 1035.
+    let deployed = Deployed::linux("newreno").unwrap();
+    let socket = Socket { cwnd: Some(20.0), ssthresh: Some(20.0), ..Socket::default() };
+    let mut connection = Connection::new(&deployed, Link::new(INSTANT, RTT_S));
+    let took = connection.serve(&Transfer { socket: Some(socket), ..transfer(1035) }, 0.0).took_s;
+    assert!((took / RTT_S - 30.0).abs() < 1.01, "{} round trips", took / RTT_S);
+}
+
+#[test]
+fn what_is_known_not_to_be_lost_is_the_seed_s_as_what_is_sent_one_by_one() {
+    // Of 200 packets 5: in whichever steps they are looked at, as many are lost, and the same ones.
+    let lost = |step: u64| {
+        let mut link = Link::new(INSTANT, RTT_S).losing(0.02, 7);
+        link.expect(200.0, Some(5.0));
+        let loss = link.loss.as_mut().unwrap();
+        let mut found = vec![];
+        let mut at = 0;
+        while at < 200 {
+            let spared = if step > 0 { loss.spared(step.min(200 - at)) } else { 0 };
+            loss.spared -= spared;
+            at += spared;
+            if at < 200 && spared < step.max(1) {
+                if loss.strikes(false) {
+                    found.push(at);
+                }
+                at += 1;
+            }
+        }
+        found
+    };
+    assert_eq!(lost(0).len(), 5);
+    assert_eq!(lost(0), lost(1));
+    assert_eq!(lost(0), lost(16));
+}

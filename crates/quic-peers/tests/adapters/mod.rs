@@ -38,7 +38,7 @@ fn mean(cell: &Cell, play: Play) -> Option<Outcome> {
 }
 
 fn cell(control: &'static str) -> Cell {
-    Cell { control, rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0 }
+    Cell { control, rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0, jitter: Duration::ZERO }
 }
 
 /// quinn paces by 5/4 of the window, noq by what it is told.
@@ -157,7 +157,8 @@ fn over_two_paths_ours_and_noq_agree_with_cubic() {
 #[test]
 #[should_panic(expected = "too many gaps in stream buffer")]
 fn noq_s_receiver_gives_up_over_a_thousand_gaps() {
-    let cell = Cell { control: "cubic", rtt: Duration::from_millis(150), loss: 0.0, queue: 2.0 };
+    let cell =
+        Cell { control: "cubic", rtt: Duration::from_millis(150), loss: 0.0, queue: 2.0, jitter: Duration::ZERO };
     play_over(Noq::with(cubic(), 0, 2), &[cell; 2], 0, Duration::from_secs(12));
 }
 
@@ -216,7 +217,8 @@ fn the_table() {
 #[test]
 #[ignore = "an experiment of its own: a minute"]
 fn noq_s_bbr3_loses_what_its_law_loses() {
-    let cell = Cell { control: "bbr3", rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0 };
+    let cell =
+        Cell { control: "bbr3", rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0, jitter: Duration::ZERO };
     let length = Duration::from_secs(20);
     let law = || {
         let entry = find("bbr3").unwrap();

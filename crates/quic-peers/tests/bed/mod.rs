@@ -22,6 +22,8 @@ pub struct Cell {
     pub loss: f64,
     /// In bandwidth-delay products.
     pub queue: f64,
+    /// Up to so much earlier or later, each way; nothing overtakes.
+    pub jitter: Duration,
 }
 
 pub const RATE: Rate = Rate::from_bits_per_sec(20_000_000);
@@ -72,6 +74,7 @@ pub trait Ends {
 struct Wire<D> {
     queue_bytes: u64,
     delay: Duration,
+    jitter: Duration,
     free_at: Time,
     loss: f64,
     random: Stream,
@@ -85,6 +88,7 @@ impl<D> Wire<D> {
         Wire {
             queue_bytes,
             delay: cell.rtt / 2,
+            jitter: cell.jitter,
             free_at: Time::ZERO,
             loss,
             random,
@@ -100,7 +104,12 @@ impl<D> Wire<D> {
             return;
         }
         self.free_at = start + RATE.time_to_send(bytes);
-        let arrives = self.free_at + self.delay;
+        let mut arrives = self.free_at + self.delay;
+        if !self.jitter.is_zero() {
+            let drawn = (self.jitter * 2).mul_f64(self.random.uniform());
+            let before = self.transit.back().map_or(Time::ZERO, |back| back.0);
+            arrives = (arrives + drawn - self.jitter).max(before);
+        }
         if measures {
             self.waits.0 += arrives.saturating_since(now).as_millis_f64();
             self.waits.1 += 1;

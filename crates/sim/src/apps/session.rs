@@ -27,6 +27,8 @@ pub struct VideoSession {
     stop_at: Time,
     player: Box<dyn Player>,
     sender: Arc<SenderSpec>,
+    /// Its transport's connections have streams side by side.
+    has_streams: bool,
     routes: Routes,
     /// When a path is found broken, and which, in order; those that are over are gone.
     handovers: Vec<(Time, usize)>,
@@ -159,6 +161,7 @@ impl VideoSession {
             start_at: config.start_at,
             stop_at: config.stop_at.unwrap_or(Time::MAX),
             player,
+            has_streams: config.sender.transport.has_streams(),
             sender: config.sender,
             routes: config.routes,
             may_break: config.may_break,
@@ -372,7 +375,7 @@ impl VideoSession {
             is_known: false,
             opened_on: self.path,
             asked: Vec::new(),
-            http: Http::new(self.sender.transport.has_streams()),
+            http: Http::new(self.has_streams),
             socket: SocketBuffer::default(),
         }
     }
@@ -495,9 +498,13 @@ impl VideoSession {
             };
             let lowat = self.sender.notsent_lowat;
             read.has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
-            let waiting = net.flows[*flow as usize].end(End::Client).readable();
+            // What is read without a limit is read whole, unless it came in streams.
+            let is_whole = limit == u64::MAX && !self.has_streams;
+            let waiting = if is_whole { 0 } else { net.flows[*flow as usize].end(End::Client).readable() };
             read.has_left |= waiting > 0;
-            if let Some(unread) = http.unread() {
+            if socket.has_held(waiting)
+                && let Some(unread) = http.unread()
+            {
                 let player = &self.player;
                 let (takes, holds) = (|| player.app_parameters(now).playout_buffer_bytes, || player.buffer_bytes(now));
                 socket.note(waiting, unread, takes, holds);

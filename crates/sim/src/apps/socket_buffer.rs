@@ -12,6 +12,12 @@ pub struct SocketBuffer {
 }
 
 impl SocketBuffer {
+    /// Bytes wait, or did: else there is nothing to note.
+    #[inline]
+    pub fn has_held(&self, waiting: u64) -> bool {
+        waiting.max(self.most) > 0
+    }
+
     /// So many bytes wait, and so many are still to be read in all. The player's buffer `takes` and `holds` so much; the second is
     /// asked for only while it could matter.
     #[inline]

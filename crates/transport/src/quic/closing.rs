@@ -5,6 +5,7 @@
 
 use super::lane::{Lane, Standing};
 use super::packet::{Datagram, Frame, Space};
+use super::sending::Contents;
 use super::{Connection, Event, Reason};
 use playpath_units::{Duration, Time};
 
@@ -73,18 +74,19 @@ impl Connection {
     }
 
     /// The idle timer starts anew (§10.1).
+    #[inline(always)]
     pub(super) fn restart_idle(&mut self, now: Time) {
         self.idle_at = self.idle_time().map_or(Time::MAX, |time| now + time);
     }
     /// The smaller of both ends' timeouts, and at least three PTO.
+    #[inline(always)]
     fn idle_time(&self) -> Option<Duration> {
-        let own = self.config.idle_timeout;
-        let peer = self.handshake.peer().map_or(0, |peer| peer.max_idle_timeout_ms);
-        let least = match (own.is_zero(), peer) {
-            (true, 0) => return None,
-            (true, peer) => Duration::from_millis(peer),
-            (false, 0) => own,
-            (false, peer) => own.min(Duration::from_millis(peer)),
+        let (own, peer) = (self.config.idle_timeout, self.handshake.peer_idle());
+        let least = match (own.is_zero(), peer.is_zero()) {
+            (true, true) => return None,
+            (true, false) => peer,
+            (false, true) => own,
+            (false, false) => own.min(peer),
         };
         Some(least.max(self.pto() * 3))
     }
@@ -115,7 +117,7 @@ impl Connection {
         self.start_packet(kind, &mut out.packet);
         out.packet.frames.push(Frame::Close { code });
         out.packet.bytes += Frame::Close { code }.bytes(false);
-        self.record(now, &out.packet, 0, false);
+        self.record(now, &out.packet, Contents::of(&out.packet), false);
         self.address(out);
         true
     }

@@ -37,6 +37,9 @@ pub struct Config {
     pub initial_window: f64,
     /// A datagram that would fill the window to the byte waits (quinn); RFC 9002 §7 lets it go.
     pub stays_below_window: bool,
+    /// From a datagram's arrival to what it makes leave: a program wakes, and reads all that has come before it sends. Zero: each is answered.
+    pub wakes_in: Duration,
+    pub peer_wakes_in: Duration,
 }
 
 /// When the receiver acknowledges (RFC 9000 §13.2).
@@ -192,6 +195,8 @@ impl Default for Config {
             marking: Ecn::NotEct,
             initial_window: 10.0,
             stays_below_window: false,
+            wakes_in: Duration::ZERO,
+            peer_wakes_in: Duration::ZERO,
         }
     }
 }

@@ -16,6 +16,7 @@ use super::packet::{Kind, Space, TransportParameters};
 use super::ranges::RangeSet;
 use super::send_buffer::SendBuffer;
 use super::streams::Violation;
+use playpath_units::Duration;
 
 /// Bytes of CRYPTO beyond those in order that are kept (RFC 9000 §7.5).
 const CRYPTO_BUFFER: u64 = 65_536;
@@ -61,6 +62,10 @@ pub(crate) struct Handshake {
     held: Option<TransportParameters>,
     pub crypto: [Crypto; 3],
     peer: Option<TransportParameters>,
+    /// Of what the peer said, what each packet needs; before that the defaults (RFC 9000 §18.2).
+    peer_delay: Duration,
+    peer_idle: Duration,
+    peer_exponent: u8,
     is_client: bool,
     /// Somebody else speaks TLS, and says when there are keys.
     is_external: bool,
@@ -69,6 +74,8 @@ pub(crate) struct Handshake {
     has_early_keys: bool,
     is_complete: bool,
     is_confirmed: bool,
+    /// It is confirmed, and the keys of its spaces are gone.
+    is_over: bool,
     pub done_due: bool,
 }
 
@@ -83,8 +90,12 @@ impl Handshake {
             has_early_keys: is_client && tls.resumption == Resumption::EarlyData,
             held: None,
             peer: None,
+            peer_delay: Duration::from_millis(25),
+            peer_idle: Duration::ZERO,
+            peer_exponent: 3,
             is_complete: false,
             is_confirmed: false,
+            is_over: false,
             done_due: false,
         };
         if is_client {
@@ -101,6 +112,7 @@ impl Handshake {
     pub fn install(&mut self, space: Space, sends: bool, receives: bool) {
         let keys = &mut self.keys[space as usize];
         *keys = Keys { sends: keys.sends || sends, receives: keys.receives || receives };
+        self.note_end();
     }
     /// There are keys of 0-RTT packets, or no more.
     pub fn set_early_keys(&mut self, has_keys: bool) {
@@ -109,6 +121,7 @@ impl Handshake {
     /// TLS is done, on the server's side (RFC 9001 §4.1.2).
     pub fn complete(&mut self) {
         (self.is_complete, self.is_confirmed, self.done_due) = (true, true, true);
+        self.note_end();
     }
 
     /// The header that a packet of `space` gets, if there are keys for it.
@@ -131,21 +144,45 @@ impl Handshake {
     pub fn discard(&mut self, space: Space) {
         self.keys[space as usize] = Keys::default();
         self.crypto[space as usize] = Crypto::default();
+        self.note_end();
     }
     pub fn has(&self, space: Space) -> bool {
         self.keys[space as usize].sends
     }
     /// It is confirmed, and the keys of its spaces are gone: only the data's has anything any more.
     pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+    fn note_end(&mut self) {
         let has_keys = |keys: &Keys| keys.sends | keys.receives;
-        self.is_confirmed & !has_keys(&self.keys[0]) & !has_keys(&self.keys[1])
+        self.is_over = self.is_confirmed & !has_keys(&self.keys[0]) & !has_keys(&self.keys[1]);
     }
     pub fn peer(&self) -> Option<&TransportParameters> {
         self.peer.as_ref()
     }
+    /// The peer's `max_ack_delay`.
+    pub fn peer_delay(&self) -> Duration {
+        self.peer_delay
+    }
+    /// Its `max_idle_timeout`; zero: none.
+    pub fn peer_idle(&self) -> Duration {
+        self.peer_idle
+    }
+    /// Its `ack_delay_exponent`.
+    pub fn peer_exponent(&self) -> u8 {
+        self.peer_exponent
+    }
+    fn know(&mut self, peer: Option<TransportParameters>) {
+        self.peer = peer;
+        if let Some(peer) = peer {
+            self.peer_delay = Duration::from_millis(peer.max_ack_delay_ms);
+            self.peer_idle = Duration::from_millis(peer.max_idle_timeout_ms);
+            self.peer_exponent = peer.ack_delay_exponent.min(20);
+        }
+    }
     /// The peer's limits: of the connection before (0-RTT), or as TLS told them outside.
     pub fn remember(&mut self, parameters: TransportParameters) {
-        self.peer = Some(parameters);
+        self.know(Some(parameters));
     }
     pub fn is_complete(&self) -> bool {
         self.is_complete
@@ -155,6 +192,7 @@ impl Handshake {
     }
     pub fn confirm(&mut self) {
         self.is_confirmed = true;
+        self.note_end();
     }
 
     /// A CRYPTO frame arrived, with the transport parameters if its packet had any.
@@ -195,7 +233,8 @@ impl Handshake {
         self.crypto[1].out.write(u64::from(self.tls.server_flight()));
         self.keys[1] = Keys { sends: true, receives: true };
         self.keys[2].sends = true;
-        self.peer = self.held.take();
+        let held = self.held.take();
+        self.know(held);
         self.has_early_keys = self.tls.resumption == Resumption::EarlyData;
         Progress { has_parameters: self.peer.is_some(), ..Progress::default() }
     }
@@ -205,7 +244,8 @@ impl Handshake {
         self.keys[2] = Keys { sends: true, receives: true };
         let is_rejected = self.has_early_keys && !self.held.is_some_and(|held| held.accepts_early_data);
         self.has_early_keys = false;
-        self.peer = self.held.take().or(self.peer);
+        let peer = self.held.take().or(self.peer);
+        self.know(peer);
         self.is_complete = true;
         Progress { has_parameters: true, is_complete: true, is_rejected }
     }

@@ -88,6 +88,7 @@ impl Lane {
         if !self.is_in_use() {
             return Time::MAX;
         }
+        // Of most packets' lanes the last space alone is looked at.
         let acks = match &self.spaces {
             _ if !sends => Time::MAX,
             [.., data] if is_over => data.arrivals.deadline(),

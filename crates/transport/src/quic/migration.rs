@@ -12,6 +12,7 @@
 
 use super::lane::Standing;
 use super::packet::{Address, Datagram, Frame, Kind, Space};
+use super::sending::Contents;
 use super::{Connection, Event, Reason};
 use crate::mptcp::keys::{first, hmac};
 use playpath_units::{Duration, Time};
@@ -135,8 +136,12 @@ impl Route {
         self.secret = Some(secret);
     }
     /// A challenge or the end of a validation is due then.
+    #[inline(always)]
     pub fn deadline(&self) -> Time {
-        let Some(validation) = &self.validation else { return Time::MAX };
+        self.validation.as_ref().map_or(Time::MAX, |validation| self.deadline_of(validation))
+    }
+    #[cold]
+    fn deadline_of(&self, validation: &Validation) -> Time {
         let may_challenge = validation.sent < MAX_CHALLENGES && self.allowance() >= LEAST_DATAGRAM;
         if may_challenge { validation.next_at.min(validation.until) } else { validation.until }
     }
@@ -263,7 +268,7 @@ impl Connection {
         let padded = u64::from(self.config.initial_bytes).min(allowed) as u32;
         packet.padding = padded.saturating_sub(packet.bytes);
         packet.bytes += packet.padding;
-        self.record(now, packet, 0, false);
+        self.record(now, packet, Contents::of(packet), false);
         self.address(out);
         out.to = to;
     }

@@ -108,6 +108,8 @@ pub struct Connection {
     is_quiet: bool,
     /// Nothing more leaves for now.
     is_spent: bool,
+    /// Nor will a poll find or change anything until more has come than stream data.
+    is_settled: bool,
     idle_at: Time,
     /// The path at hand: the only one, or the one of several that is looked at.
     lane: Box<Lane>,
@@ -150,6 +152,7 @@ impl Connection {
             events: VecDeque::new(),
             is_quiet: false,
             is_spent: false,
+            is_settled: false,
             lost: None,
             announcements: Announcements::default(),
             config,
@@ -207,7 +210,9 @@ impl Connection {
     #[inline]
     pub fn read(&mut self, now: Time, id: u64, most: u64) -> u64 {
         let Connection { streams, lane, multi, .. } = self;
-        streams.read(now, id, most, || Connection::longest_rtt(lane, multi.as_deref()), &self.config)
+        let bytes = streams.read(now, id, most, || Connection::longest_rtt(lane, multi.as_deref()), &self.config);
+        self.is_settled &= !self.streams.has_frames();
+        bytes
     }
     /// What the application knows of the video, for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
@@ -220,6 +225,10 @@ impl Connection {
     /// Streams that open or have bytes are no events: who drives it looks at [`unread`](Self::unread).
     pub fn quiet(self) -> Connection {
         Connection { is_quiet: true, ..self }
+    }
+    #[inline]
+    pub(crate) fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
     /// What happened since the last call.
     pub fn poll_event(&mut self) -> Option<Event> {
@@ -237,7 +246,8 @@ impl Connection {
             None => deadline(&self.lane),
             Some(_) => self.lanes().map(deadline).min().unwrap_or(Time::MAX),
         };
-        due.min(self.idle_at).min(self.reminds_at())
+        let reminds_at = if self.streams.is_told_blocked() { self.reminds_at() } else { Time::MAX };
+        due.min(self.idle_at).min(reminds_at)
     }
 
     pub fn config(&self) -> &Config {

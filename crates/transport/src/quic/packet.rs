@@ -349,6 +349,7 @@ impl Packet {
         self.frames.as_slice().iter().any(Frame::is_ack_eliciting)
     }
     /// Payload of the streams.
+    #[inline]
     pub fn stream_bytes(&self) -> u32 {
         self.frames.as_slice().iter().map(Frame::stream_bytes).sum()
     }

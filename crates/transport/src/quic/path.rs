@@ -88,8 +88,9 @@ pub(crate) struct Path {
     control: Box<dyn CongestionControl>,
     datagram_bytes: u32,
     stays_below_window: bool,
-    /// As of the last event that the control was told.
+    /// As of the last event that the control was told; and the bytes in flight at which a full datagram may leave by it.
     window: u64,
+    leaves_room: u64,
     bytes_in_flight: u64,
     packets_out: u32,
     // Delivery rate.
@@ -130,6 +131,7 @@ impl Path {
             datagram_bytes: config.datagram_bytes,
             stays_below_window: config.stays_below_window,
             window: 0,
+            leaves_room: 0,
             bytes_in_flight: 0,
             packets_out: 0,
             sent: 0,
@@ -197,13 +199,13 @@ impl Path {
     }
     fn note_window(&mut self) {
         self.window = (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64;
+        // The window is never below two datagrams.
+        self.leaves_room = self.window - u64::from(self.datagram_bytes) - u64::from(self.stays_below_window);
     }
     /// A full datagram may leave by the window.
     #[inline]
     pub fn has_room(&self) -> bool {
-        // With nothing in flight it may: the window is never below two.
-        let least_left = u64::from(self.stays_below_window);
-        self.packets_out == 0 || self.bytes_in_flight + u64::from(self.datagram_bytes) + least_left <= self.window
+        self.packets_out == 0 || self.bytes_in_flight <= self.leaves_room
     }
     #[inline(always)]
     pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
@@ -380,7 +382,7 @@ impl Path {
             tx_in_flight: self.packets_out,
             is_app_limited: self.is_app_limited(),
         };
-        self.control.on_packet_sent(&PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight });
+        self.control.on_packet_sent(&PacketSent { now, payload_bytes: bytes, is_retransmission, prior_in_flight });
         stamp
     }
 
@@ -408,6 +410,7 @@ impl Path {
         Delivery { prior_in_flight: self.packets_out, ..Delivery::default() }
     }
 
+    #[inline(always)]
     pub fn on_acked(&mut self, delivery: &mut Delivery, sent: &Sent) {
         if !sent.is_in_flight {
             return;
@@ -499,6 +502,7 @@ impl Path {
     }
 
     /// All packets of the ACK are known, and its round trip: samples, before losses are looked for.
+    #[inline(always)]
     pub fn deliver(&mut self, now: Time, delivery: &mut Delivery) {
         if delivery.packets == 0 {
             return;
@@ -512,6 +516,7 @@ impl Path {
     }
 
     /// The ACK's end: the control hears of it.
+    #[inline(always)]
     pub fn finish_ack(&mut self, now: Time, delivery: &Delivery, newly_lost: u32) {
         self.undo_if_spurious(now);
         if delivery.packets == 0 {
@@ -542,6 +547,7 @@ impl Path {
         }
     }
 
+    #[inline]
     fn undo_if_spurious(&mut self, now: Time) {
         if self.recovery.last.is_some_and(|episode| episode.lost > 0 && episode.spurious >= episode.lost) {
             self.undo(now);
@@ -586,6 +592,9 @@ impl Path {
 
     /// §6.1.1.
     pub fn packet_threshold(&self, config: &LossConfig) -> u64 {
+        if config.most_by_flight <= config.packet_threshold {
+            return config.packet_threshold;
+        }
         let by_flight = self.bytes_in_flight / u64::from(self.datagram_bytes) / 2;
         config.packet_threshold.max(by_flight.min(config.most_by_flight))
     }
@@ -638,7 +647,6 @@ impl Pacer {
             return;
         };
         if before == now {
-            self.tokens = self.tokens.min(burst as f64);
             return;
         }
         let new = rate.as_bits_per_sec() as f64 / 8.0 * now.saturating_since(before).as_secs_f64();
@@ -648,8 +656,12 @@ impl Pacer {
     /// A datagram may leave then; see [`Pacing::in_trains`].
     #[inline(always)]
     fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
-        self.fill(now, rate, burst);
+        self.tokens = self.tokens.min(burst as f64);
         self.next = now;
+        // In trains it fills when it is empty alone, with all that came meanwhile: twice its bytes may leave at once.
+        if !in_trains || self.tokens < f64::from(bytes) {
+            self.fill(now, rate, burst);
+        }
         if self.tokens < f64::from(bytes) {
             let awaited = if in_trains { burst.max(u64::from(bytes)) } else { u64::from(bytes) };
             let missing = awaited as f64 - self.tokens;

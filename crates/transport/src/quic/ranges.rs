@@ -22,7 +22,7 @@ pub struct RangeSet {
 
 impl RangeSet {
     /// Add `range`; `false`: there is no room for one more hole, nothing was added.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, range: Range<u64>) -> bool {
         // In order: the common case.
         if self.last.start <= range.start && range.start <= self.last.end {

@@ -51,28 +51,48 @@ impl Connection {
         true
     }
 
+    /// A packet beside others, or while the handshake lasts.
     #[inline(never)]
     pub(super) fn handle_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
-        self.open_packet(now, packet, frames, arrival);
-    }
-
-    // Inlined where datagrams have one packet.
-
-    #[inline(always)]
-    fn open_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
-        let is_small = packet.kind == Kind::Initial && !self.is_client && arrival.bytes < MIN_INITIAL;
-        if is_small || !self.handshake.receives(packet.kind) {
-            self.lane.stats.packets_dropped += 1;
-            return;
-        }
-        if let Err(violation) = self.take_packet(now, packet, frames, arrival) {
+        self.is_settled = false;
+        if let Err(violation) = self.take_early(now, packet, frames, arrival) {
             self.close_for(now, violation.code(), Reason::Violation(violation));
         }
     }
 
+    // Inlined where a datagram has one packet, of data.
+
     #[inline(always)]
-    fn take_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> Result<(), Violation> {
-        let space = packet.kind.space();
+    fn open_packet(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
+        if packet.kind != Kind::OneRtt || !self.handshake.is_over() || !self.handshake.receives(Kind::OneRtt) {
+            return self.handle_packet(now, packet, frames, arrival);
+        }
+        let was_settled = std::mem::take(&mut self.is_settled);
+        if let Err(violation) = self.take_packet(now, (Kind::OneRtt, was_settled), packet, frames, arrival) {
+            self.close_for(now, violation.code(), Reason::Violation(violation));
+        }
+    }
+
+    fn take_early(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> Result<(), Violation> {
+        let is_small = packet.kind == Kind::Initial && !self.is_client && arrival.bytes < MIN_INITIAL;
+        if is_small || !self.handshake.receives(packet.kind) {
+            self.lane.stats.packets_dropped += 1;
+            return Ok(());
+        }
+        self.take_packet(now, (packet.kind, false), packet, frames, arrival)
+    }
+
+    /// `was_settled`: before the packet came.
+    #[inline(always)]
+    fn take_packet(
+        &mut self,
+        now: Time,
+        (kind, was_settled): (Kind, bool),
+        packet: &Packet,
+        frames: &[Frame],
+        arrival: Arrival,
+    ) -> Result<(), Violation> {
+        let space = kind.space();
         let is_highest =
             self.lane.spaces[space as usize].arrivals.largest().is_none_or(|largest| packet.number > largest);
         if !self.numbers(space).arrivals.take(now, packet.number, arrival.ecn) {
@@ -83,43 +103,49 @@ impl Connection {
             self.has_sent_since_arrival = false;
             self.restart_idle(now);
         }
-        if packet.kind == Kind::Handshake && !self.is_client {
+        if kind == Kind::Handshake && !self.is_client {
             self.lane.route.validate(); // §8.1: only who got our Initial has these keys
             self.discard(Space::Initial); // RFC 9001 §4.9.1
         }
         if let Some(ack) = packet.ack() {
-            if packet.kind == Kind::ZeroRtt {
+            if kind == Kind::ZeroRtt {
                 return Err(Violation::Protocol);
             }
             self.on_ack(now, space, ack)?;
         }
         let mut is_eliciting = false;
+        let mut is_data_alone = !packet.has_ack;
         for frame in frames {
             is_eliciting |= frame.is_ack_eliciting();
             match *frame {
-                Frame::Stream { id, offset, len, fin } if packet.kind == Kind::OneRtt => {
+                Frame::Stream { id, offset, len, fin } if kind == Kind::OneRtt => {
                     self.on_stream(now, (id, offset, len, fin))?;
                 }
-                _ => self.on_frame(now, packet, frame, arrival)?,
+                _ => {
+                    is_data_alone = false;
+                    self.on_frame(now, packet, frame, arrival)?;
+                }
             }
         }
         // Its own frames may have ended its space.
-        if is_eliciting && self.handshake.receives(packet.kind) {
-            self.owe_ack(now, packet, arrival.ecn);
+        if is_eliciting && self.handshake.receives(kind) {
+            self.owe_ack(now, space, packet.number, arrival.ecn);
         }
+        self.is_settled = was_settled && is_data_alone && !self.lane.spaces[space as usize].arrivals.is_due(now);
         let is_elsewhere = !self.is_client && arrival.from != self.lane.route.remote;
         let is_probing = || !packet.has_ack && frames.iter().all(Frame::is_probing);
         if is_elsewhere && is_highest && !is_probing() && self.handshake.is_confirmed() && self.state == State::Open {
+            self.is_settled = false;
             self.follow_peer(now, arrival.from, arrival.bytes);
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn owe_ack(&mut self, now: Time, packet: &Packet, ecn: Ecn) {
-        let (space, min_rtt) = (packet.kind.space(), self.lane.path.rtt.min());
+    fn owe_ack(&mut self, now: Time, space: Space, number: u64, ecn: Ecn) {
+        let min_rtt = self.lane.path.rtt.min();
         let arrivals = &mut self.lane.spaces[space as usize].arrivals;
-        arrivals.on_eliciting(now, packet.number, ecn, min_rtt, (space, &self.config.ack));
+        arrivals.on_eliciting(now, number, ecn, min_rtt, (space, &self.config.ack));
     }
 
     #[inline(always)]

@@ -52,18 +52,34 @@ impl Connection {
     }
 
     pub(super) fn peer_delay(&self) -> Duration {
-        self.handshake.peer().map_or(Duration::from_millis(25), |peer| Duration::from_millis(peer.max_ack_delay_ms))
+        self.handshake.peer_delay()
     }
 
     #[inline(never)]
     pub(super) fn on_ack(&mut self, now: Time, space: Space, ack: &Ack) -> Result<(), Violation> {
+        match space {
+            Space::Data => self.take_ack(now, Space::Data, ack),
+            Space::Initial | Space::Handshake => self.take_early_ack(now, space, ack),
+        }
+    }
+    #[inline(never)]
+    fn take_early_ack(&mut self, now: Time, space: Space, ack: &Ack) -> Result<(), Violation> {
+        self.take_ack(now, space, ack)
+    }
+
+    // Inlined where the space is known.
+
+    #[inline(always)]
+    fn take_ack(&mut self, now: Time, space: Space, ack: &Ack) -> Result<(), Violation> {
         if ack.largest >= self.numbers(space).board.next_number() {
             return Err(Violation::Protocol); // §21.4: it was never sent
         }
         let is_larger = self.numbers(space).board.on_largest(ack.largest);
         let mut delivery = self.lane.path.begin_ack();
         let found = self.take_acked(space, ack, &mut delivery);
-        self.take_late(space, ack);
+        if !self.numbers(space).board.given_up.is_empty() {
+            self.take_late(space, ack);
+        }
         if !found.any {
             return Ok(());
         }
@@ -71,10 +87,12 @@ impl Connection {
             self.sample_rtt(now, space, ack, &mut delivery);
         }
         self.lane.path.deliver(now, &mut delivery);
+        self.numbers(space).board.trim_settled();
         if is_larger {
             self.check_ecn(now, space, ack, found.marked, &mut delivery);
         }
-        let lost = self.detect_losses(now, space, delivery.prior_in_flight(), true);
+        let has_no_gap = self.numbers(space).board.has_no_gap();
+        let lost = if has_no_gap { 0 } else { self.detect_losses(now, space, delivery.prior_in_flight(), true) };
         self.lane.path.finish_ack(now, &delivery, lost);
         self.numbers(space).board.trim();
         if !self.numbers(space).board.given_up.is_empty() {
@@ -90,6 +108,7 @@ impl Connection {
         Ok(())
     }
 
+    #[inline(always)]
     fn take_acked(&mut self, space: Space, ack: &Ack, delivery: &mut Delivery) -> Found {
         let mut found = Found::default();
         let Connection { handshake, streams, announcements, lane, .. } = self;
@@ -140,7 +159,7 @@ impl Connection {
     /// §5.1, §5.3: of the largest, less the delay that the peer tells, bounded by its `max_ack_delay` once the handshake is confirmed.
     fn sample_rtt(&mut self, now: Time, space: Space, ack: &Ack, delivery: &mut Delivery) {
         let sample = now.saturating_since(self.lane.spaces[space as usize].board.largest_acked_sent_at());
-        let exponent = self.handshake.peer().map_or(3, |peer| peer.ack_delay_exponent.min(20));
+        let exponent = self.handshake.peer_exponent();
         let told = match space {
             Space::Initial | Space::Handshake => Duration::ZERO,
             Space::Data => Duration::from_micros((ack.delay << exponent).min(1 << 32)),
@@ -174,6 +193,7 @@ impl Connection {
     }
 
     /// §6.1, by an ACK or by a timer; returns how many in-flight packets are given up.
+    #[inline(never)]
     fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32, by_ack: bool) -> u32 {
         let counts = by_ack || self.config.loss.counts_timed;
         let delay = self.lane.path.rtt.loss_delay(&self.config.loss);
@@ -406,8 +426,22 @@ impl Connection {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn settle_frame(
+    handshake: &mut Handshake,
+    streams: &mut Streams,
+    announcements: &mut Announcements,
+    space: Space,
+    frame: &Frame,
+) {
+    match *frame {
+        Frame::Stream { id, offset, len, fin } => streams.on_data_acked(id, offset..offset + u64::from(len), fin),
+        _ => settle_other(handshake, streams, announcements, space, frame),
+    }
+}
+
+#[inline(never)]
+fn settle_other(
     handshake: &mut Handshake,
     streams: &mut Streams,
     announcements: &mut Announcements,
@@ -419,7 +453,8 @@ fn settle_frame(
             handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
         }
         Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => announcements.withdraw(*frame),
-        _ => streams.on_frame_acked(frame),
+        Frame::ResetStream { id, .. } => streams.on_reset_acked(id),
+        _ => {}
     }
 }
 

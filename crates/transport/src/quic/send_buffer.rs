@@ -41,6 +41,11 @@ impl SendBuffer {
         self.written - self.next
     }
 
+    /// Something waits that may go whatever the limits.
+    #[inline(always)]
+    pub fn has_any(&self) -> bool {
+        self.next < self.written || self.has_lost()
+    }
     /// What goes next: lost bytes first, then new ones below `limit`; the frame's start and the most that may follow it.
     #[inline(always)]
     pub fn peek(&self, limit: u64) -> Option<Range<u64>> {

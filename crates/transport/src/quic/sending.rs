@@ -30,12 +30,26 @@ enum May {
     },
 }
 
+/// What is in a packet.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Contents {
+    is_eliciting: bool,
+    stream_bytes: u32,
+    /// Bytes of streams, or of the handshake in packets of its own, that were sent before.
+    resent: u32,
+}
+
+impl Contents {
+    pub fn of(packet: &Packet) -> Contents {
+        Contents { is_eliciting: packet.is_ack_eliciting(), stream_bytes: packet.stream_bytes(), resent: 0 }
+    }
+}
+
 /// A packet in the making, in its place: what is not used of it is not touched.
 struct Draft<'p> {
     packet: &'p mut Packet,
     room: u32,
-    /// Bytes of streams, or of the handshake in packets of its own, that were sent before.
-    resent: u32,
+    contents: Contents,
 }
 
 impl Draft<'_> {
@@ -47,8 +61,11 @@ impl Draft<'_> {
         self.room -= bytes;
         self.packet.bytes += bytes;
         self.packet.frames.push(frame);
+        self.contents.is_eliciting |= frame.is_ack_eliciting();
+        let stream_bytes = frame.stream_bytes();
+        self.contents.stream_bytes += stream_bytes;
         if is_again {
-            self.resent += frame.stream_bytes();
+            self.contents.resent += stream_bytes;
         }
     }
     fn fits(&self, frame: Frame) -> bool {
@@ -75,6 +92,7 @@ impl Connection {
         self.is_spent = !is_sent || self.finds_itself_spent(now);
         if self.is_spent {
             self.set_loss_timer(now);
+            self.is_settled = self.settles();
         }
         is_sent
     }
@@ -83,17 +101,36 @@ impl Connection {
     pub fn is_spent(&self) -> bool {
         self.is_spent
     }
+    /// A poll would find nothing, and change nothing.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+    pub(crate) fn unsettle(&mut self) {
+        self.is_settled = false;
+    }
+
+    /// After a poll that found nothing, or has shown that the next one does: nothing waits, not for time either.
+    #[inline(always)]
+    fn settles(&self) -> bool {
+        self.is_plain() && self.lane.spaces[Space::Data as usize].probes == 0 && !self.has_data()
+    }
+
+    /// One path, on which nothing but data is on.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.state == State::Open
+            && self.multi.is_none()
+            && self.handshake.is_over()
+            && !self.lane.route.owes_frames()
+            && self.allowed_by(&self.lane).is_some()
+    }
 
     /// After a datagram: what a poll that gives nothing would find and note, in the two commonest cases.
     #[inline(always)]
     fn finds_itself_spent(&mut self, now: Time) -> bool {
         let data = &self.lane.spaces[Space::Data as usize];
-        let is_plain = self.state == State::Open
-            && self.multi.is_none()
-            && self.handshake.is_over()
-            && !self.lane.route.owes_frames()
-            && self.allowed_by(&self.lane).is_some();
-        if !is_plain || data.probes > 0 || data.arrivals.is_due(now) {
+        if !self.is_plain() || data.probes > 0 || data.arrivals.is_due(now) {
             return false;
         }
         let has_room = self.lane.path.has_room();
@@ -122,6 +159,9 @@ impl Connection {
     #[inline(always)]
     pub(super) fn allowed_by(&self, lane: &Lane) -> Option<u32> {
         let allowance = lane.route.allowance();
+        if allowance == u64::MAX {
+            return Some(self.config.datagram_bytes);
+        }
         let least =
             if self.handshake.has(Space::Initial) { u64::from(self.config.initial_bytes) } else { LEAST_DATAGRAM };
         (allowance >= least).then(|| allowance.min(u64::from(self.config.datagram_bytes)) as u32)
@@ -134,10 +174,13 @@ impl Connection {
         if !self.handshake.is_over() {
             return self.coalesce(now, size, may_send, out);
         }
-        let Some(resent) = self.draft(now, Kind::OneRtt, size, may_send, &mut out.packet) else { return false };
+        let contents = self.draft(now, Kind::OneRtt, size, may_send, &mut out.packet);
+        let Some(contents) = contents else { return false };
         out.coalesced.clear();
-        self.widen(&mut out.packet);
-        self.note_sent(now, &out.packet, resent, true);
+        if contents.stream_bytes < 4 {
+            self.widen(&mut out.packet);
+        }
+        self.note_sent(now, (Space::Data, &out.packet), contents, true);
         self.address(out);
         true
     }
@@ -152,7 +195,7 @@ impl Connection {
     #[cold]
     fn coalesce(&mut self, now: Time, size: u32, may_send: May, out: &mut Datagram) -> bool {
         out.coalesced.clear();
-        let (mut resent, mut count, mut room) = ([0; 3], 0, size);
+        let (mut contents, mut count, mut room) = ([Contents::default(); 3], 0, size);
         let mut needs_padding = false;
         for space in Space::ALL {
             let Some(kind) = self.handshake.sends(space) else { continue };
@@ -160,26 +203,26 @@ impl Connection {
                 0 => self.draft_one(now, kind, room, may_send, &mut out.packet),
                 _ => self.draft_further(now, kind, room, may_send, &mut out.coalesced),
             };
-            let Some(again) = draft else { continue };
+            let Some(drafted) = draft else { continue };
             let packet = out.coalesced.last().unwrap_or(&out.packet);
             room -= packet.bytes;
             needs_padding |= space == Space::Initial && (self.is_client || packet.is_ack_eliciting());
             let is_last = space == Space::Data || room < LEAST_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
-            resent[count] = again;
+            contents[count] = drafted;
             count += 1;
             if is_last {
                 break;
             }
         }
         if count > 0 {
-            self.seal(now, out, resent, needs_padding.then_some(size));
+            self.seal(now, out, contents, needs_padding.then_some(size));
         }
         count > 0
     }
 
     /// As [`draft`](Self::draft), while the handshake lasts.
     #[cold]
-    fn draft_one(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<u32> {
+    fn draft_one(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<Contents> {
         self.draft(now, kind, room, may_send, packet)
     }
     /// A packet behind others, as only the handshake has them.
@@ -191,11 +234,11 @@ impl Connection {
         room: u32,
         may_send: May,
         packets: &mut Vec<Packet>,
-    ) -> Option<u32> {
+    ) -> Option<Contents> {
         let mut packet = Packet::default();
-        let resent = self.draft_one(now, kind, room, may_send, &mut packet)?;
+        let contents = self.draft_one(now, kind, room, may_send, &mut packet)?;
         packets.push(packet);
-        Some(resent)
+        Some(contents)
     }
 
     /// Do window and pacing let a full datagram go?
@@ -226,13 +269,18 @@ impl Connection {
     #[inline(always)]
     fn has_data(&self) -> bool {
         let has_frames = if self.multi.is_some() { self.lane.queue.has_frames() } else { self.streams.has_frames() };
-        let has_news = self.handshake.done_due || self.announcements.is_due();
-        has_frames || has_news || self.has_crypto(Space::Data)
+        has_frames || self.has_news() || self.has_crypto(Space::Data)
+    }
+
+    /// Of the handshake or of connection ids.
+    #[inline(always)]
+    fn has_news(&self) -> bool {
+        self.handshake.done_due || self.announcements.is_due()
     }
 
     #[inline(always)]
     fn has_crypto(&self, space: Space) -> bool {
-        self.handshake.crypto[space as usize].out.peek(u64::MAX).is_some()
+        self.handshake.crypto[space as usize].out.has_any()
     }
 
     pub(super) fn cids(&self) -> (u32, u32) {
@@ -253,7 +301,7 @@ impl Connection {
 
     /// Fills `packet` with what a space has to send in `room` bytes. `None`: nothing; `true`: something that was sent before.
     #[inline(always)]
-    fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<u32> {
+    fn draft(&mut self, now: Time, kind: Kind, room: u32, may_send: May, packet: &mut Packet) -> Option<Contents> {
         let space = kind.space();
         let arrivals = &self.lane.spaces[space as usize].arrivals;
         let is_ack_due = arrivals.is_due(now) && kind != Kind::ZeroRtt;
@@ -279,11 +327,11 @@ impl Connection {
         room: u32,
         (probes, has_data): (bool, bool),
         packet: &mut Packet,
-    ) -> Option<u32> {
+    ) -> Option<Contents> {
         let space = kind.space();
         self.start_packet(kind, packet);
         let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
-        let mut draft = Draft { packet, room, resent: 0 };
+        let mut draft = Draft { packet, room, contents: Contents::default() };
         if kind != Kind::ZeroRtt && self.lane.spaces[space as usize].arrivals.is_pending() {
             self.add_ack(now, space, &mut draft);
         }
@@ -292,12 +340,12 @@ impl Connection {
                 self.queue_probe(space);
             }
             self.add_frames(space, &mut draft);
-            if probes && !draft.packet.is_ack_eliciting() && draft.fits(Frame::Ping) {
+            if probes && !draft.contents.is_eliciting && draft.fits(Frame::Ping) {
                 draft.push(Frame::Ping);
             }
         }
         let is_empty = !draft.packet.has_ack && draft.packet.frames.is_empty();
-        (!is_empty).then_some(draft.resent)
+        (!is_empty).then_some(draft.contents)
     }
 
     fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft<'_>) {
@@ -326,13 +374,8 @@ impl Connection {
         if space != Space::Data {
             return;
         }
-        if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
-            self.handshake.done_due = false;
-            draft.push(Frame::HandshakeDone);
-        }
-        while let Some(frame) = self.announcements.next().filter(|frame| draft.fits(*frame)) {
-            self.announcements.on_sent();
-            draft.push(frame);
+        if self.has_news() {
+            self.add_news(draft);
         }
         while !draft.packet.frames.is_full() && draft.room >= LEAST_ROOM {
             let next = match self.multi {
@@ -341,6 +384,18 @@ impl Connection {
             };
             let Some(next) = next else { break };
             draft.put(next);
+        }
+    }
+
+    #[cold]
+    fn add_news(&mut self, draft: &mut Draft<'_>) {
+        if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
+            self.handshake.done_due = false;
+            draft.push(Frame::HandshakeDone);
+        }
+        while let Some(frame) = self.announcements.next().filter(|frame| draft.fits(*frame)) {
+            self.announcements.on_sent();
+            draft.push(frame);
         }
     }
 
@@ -358,7 +413,7 @@ impl Connection {
             let is_end = end == out.written() && space != Space::Data;
             let is_again = out.on_sent(range.start..end);
             // With stream data, which are what counts as sent again, only tickets travel.
-            draft.resent += if is_again && space != Space::Data { len as u32 } else { 0 };
+            draft.contents.resent += if is_again && space != Space::Data { len as u32 } else { 0 };
             if is_end && (self.is_client == (space == Space::Initial)) {
                 draft.packet.parameters = Some(Box::new(self.config.parameters()));
             }
@@ -366,7 +421,7 @@ impl Connection {
         }
     }
 
-    fn seal(&mut self, now: Time, out: &mut Datagram, resent: [u32; 3], padded_to: Option<u32>) {
+    fn seal(&mut self, now: Time, out: &mut Datagram, contents: [Contents; 3], padded_to: Option<u32>) {
         if let Some(size) = padded_to {
             let bytes = out.payload_bytes();
             let last = out.coalesced.last_mut().unwrap_or(&mut out.packet);
@@ -376,23 +431,22 @@ impl Connection {
         } else {
             self.widen(&mut out.packet);
         }
-        self.record(now, &out.packet, resent[0], true);
-        for (packet, &resent) in out.coalesced.iter().zip(&resent[1..]) {
-            self.record(now, packet, resent, true);
+        self.record(now, &out.packet, contents[0], true);
+        for (packet, &contents) in out.coalesced.iter().zip(&contents[1..]) {
+            self.record(now, packet, contents, true);
         }
         self.address(out);
     }
 
     /// As [`note_sent`](Self::note_sent), of a packet that is not the only one or no data.
-    pub(super) fn record(&mut self, now: Time, packet: &Packet, resent: u32, counts: bool) {
-        self.note_sent(now, packet, resent, counts);
+    pub(super) fn record(&mut self, now: Time, packet: &Packet, contents: Contents, counts: bool) {
+        self.note_sent(now, (packet.kind.space(), packet), contents, counts);
     }
 
-    /// A packet leaves: what must be known of it later. `resent`: bytes in it that were sent before. `counts`: the control hears of it.
+    /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
     #[inline(always)]
-    fn note_sent(&mut self, now: Time, packet: &Packet, resent: u32, counts: bool) {
-        let space = packet.kind.space();
-        let is_eliciting = packet.is_ack_eliciting();
+    fn note_sent(&mut self, now: Time, (space, packet): (Space, &Packet), contents: Contents, counts: bool) {
+        let Contents { is_eliciting, stream_bytes, resent } = contents;
         let is_in_flight = counts && (is_eliciting || packet.padding > 0);
         let stamp = if is_in_flight {
             self.lane.path.on_sent(now, packet.bytes, resent > 0, &self.config.pacing)
@@ -404,7 +458,6 @@ impl Connection {
             self.lane.path.ecn.on_sent();
             self.numbers(space).marked += 1;
         }
-        let stream_bytes = packet.stream_bytes();
         if stream_bytes > 0 {
             self.lane.stats.data_packets_sent += 1;
             self.lane.stats.data_bytes_sent += u64::from(stream_bytes);

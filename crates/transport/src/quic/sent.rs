@@ -95,12 +95,22 @@ impl Packets {
     #[inline(always)]
     fn push(&mut self, mut sent: Sent, frames: &[Frame]) {
         sent.frames = frames.len() as u8;
-        if let [first, others @ ..] = frames {
-            sent.frame = *first;
-            sent.others = self.others_before.wrapping_add(self.others.len() as u32);
-            others.iter().for_each(|frame| self.others.push_back(*frame));
+        match frames {
+            [] => {}
+            [first] => sent.frame = *first,
+            [first, others @ ..] => {
+                sent.frame = *first;
+                sent.others = self.push_others(others);
+            }
         }
         self.queue.push_back(sent);
+    }
+    /// Where they begin.
+    #[cold]
+    fn push_others(&mut self, others: &[Frame]) -> u32 {
+        let place = self.others_before.wrapping_add(self.others.len() as u32);
+        self.others.extend(others);
+        place
     }
     fn pop_front(&mut self) {
         let others = self.queue.front().map_or(0, |sent| u32::from(sent.frames.saturating_sub(1)));
@@ -282,7 +292,7 @@ impl Scoreboard {
     }
 
     /// An ACK names `low..=high`: each packet of them that is outstanding, and each of its frames.
-    #[inline]
+    #[inline(always)]
     pub fn acknowledge(&mut self, low: u64, high: u64, mut each: impl FnMut(&Sent), mut settle: impl FnMut(&Frame)) {
         let (first, end) = (low.max(self.base), (high + 1).min(self.next));
         if first >= end {
@@ -318,6 +328,16 @@ impl Scoreboard {
         true
     }
 
+    /// After [`trim_settled`](Self::trim_settled): no packet below the largest acknowledged is out, so none can be lost.
+    #[inline]
+    pub fn has_no_gap(&mut self) -> bool {
+        let has_none = self.largest_acked.is_some_and(|largest| largest < self.base);
+        if has_none {
+            self.loss_time = Time::MAX;
+        }
+        has_none
+    }
+
     /// The next packet that is lost by now, from the oldest (§6.1); sets [`loss_time`](Self::loss_time). Call until `None`.
     pub fn next_lost(&mut self, now: Time, delay: Duration, threshold: u64) -> Option<Sent> {
         self.loss_time = Time::MAX;
@@ -350,7 +370,17 @@ impl Scoreboard {
         None
     }
 
+    /// Forget what is acknowledged at the front.
+    #[inline]
+    pub fn trim_settled(&mut self) {
+        while self.packets.queue.front().is_some_and(|front| front.fate == Fate::Settled) {
+            self.packets.pop_front();
+            self.base += 1;
+        }
+    }
+
     /// Forget what is settled.
+    #[inline]
     pub fn trim(&mut self) {
         let is_all_silent = self.eliciting_in_flight == 0;
         while let Some(front) = self.packets.queue.front() {

@@ -1,6 +1,7 @@
-//! One end of a connection, whatever the transport. An enum of two: TCP over one path, which crowds consist of, is in its place and called
+//! One end of a connection, whatever the transport. TCP over one path, which crowds consist of, is in its place; it and QUIC are called
 //! directly, every other transport behind its verbs.
 
+use super::quic::QuicEnd;
 use super::{Drawn, Multipath, Packet, Parcels, PathInfo, Streams, Totals, Transport};
 use crate::quic::qlog::Qlog;
 use crate::{Connection, Events};
@@ -10,6 +11,7 @@ use playpath_units::Time;
 #[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
 pub enum Endpoint {
     Tcp(Connection),
+    Quic(Box<QuicEnd>),
     Other(Box<dyn Transport>),
 }
 
@@ -27,6 +29,7 @@ macro_rules! forward {
             fn $verb(&mut self $(, $name: $kind)*) $(-> $answer)? {
                 match self {
                     Endpoint::Tcp(tcp) => Transport::$verb(tcp $(, $name)*),
+                    Endpoint::Quic(quic) => Transport::$verb(&mut **quic $(, $name)*),
                     Endpoint::Other(end) => end.$verb($($name),*),
                 }
             })*
@@ -34,6 +37,7 @@ macro_rules! forward {
             fn $getter(&self $(, $arg: $of)*) -> $value {
                 match self {
                     Endpoint::Tcp(tcp) => Transport::$getter(tcp $(, $arg)*),
+                    Endpoint::Quic(quic) => Transport::$getter(&**quic $(, $arg)*),
                     Endpoint::Other(end) => end.$getter($($arg),*),
                 }
             })*

@@ -36,13 +36,16 @@ pub struct QuicEnd {
     /// Streams whose buffer took less than was written, until there is room again.
     cut: Vec<u64>,
     qlog: Option<Box<Qlog>>,
+    /// Until then it reads; see [`Config::wakes_in`].
+    reads_until: Time,
 }
 
 /// Client and server of a new connection, over several paths by multipath. The client is without ECT(1): its requests are no scalable sender's.
 pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
-    let client = match server.marking {
-        Ecn::Ect1 => Arc::new(Config { marking: Ecn::Ect0, ..**server }),
-        _ => server.clone(),
+    let marking = if server.marking == Ecn::Ect1 { Ecn::Ect0 } else { server.marking };
+    let client = match (marking, server.peer_wakes_in) {
+        own if own == (server.marking, server.wakes_in) => server.clone(),
+        (marking, wakes_in) => Arc::new(Config { marking, wakes_in, ..**server }),
     };
     let client_cc = |_| Opening::client_control(server.initial_window);
     let server_cc = |path| (opening.control)(server.initial_window, path);
@@ -60,13 +63,14 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
         }
     }
     let end = |connection: Connection| {
-        Endpoint::of(QuicEnd {
+        Endpoint::Quic(Box::new(QuicEnd {
             connection: connection.quiet(),
             has_own: false,
             is_announced: false,
             cut: Vec::new(),
             qlog: None,
-        })
+            reads_until: Time::MAX,
+        }))
     };
     let [client, server] = ends.map(end);
     (client, server)
@@ -77,63 +81,8 @@ impl QuicEnd {
         self.is_announced = true;
         events.with(crate::Event::Connected)
     }
-    fn look(&mut self, now: Time) {
-        self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.connection));
-    }
-}
-
-impl Transport for QuicEnd {
-    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
-        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
-        if let Some(datagram) = datagram {
-            datagram.ecn = packet.ecn;
-            // A NAT's ports are far from those that the client has chosen.
-            datagram.from.port = datagram.from.port.wrapping_add(100 * packet.binding);
-            if let Some(log) = &mut self.qlog {
-                let received = |packet: &_| log.received(now, datagram.path_id, packet, packet.frames.as_slice());
-                datagram.packets().for_each(received);
-            }
-            self.connection.handle_datagram(now, datagram);
-            self.look(now);
-        }
-    }
-    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels) {
-        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
-        if let Some(datagram) = datagram {
-            self.connection.handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
-            self.look(now);
-        }
-    }
-    fn handle_timeout(&mut self, now: Time) {
-        self.connection.handle_timeout(now);
-        self.look(now);
-    }
-    fn log(&mut self, log: Qlog) {
-        self.connection.log_lost();
-        self.qlog = Some(Box::new(log));
-    }
-    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
-        let datagram = parcels.next_datagram();
-        if !self.connection.poll_transmit_into(now, datagram) {
-            return false;
-        }
-        self.qlog.iter_mut().for_each(|log| log.sent(now, datagram));
-        let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
-        let data_bytes = datagram.stream_bytes();
-        // Field by field: most of a packet is the place of a segment, which is not written.
-        (out.path, out.binding) = (datagram.link_path(), 0);
-        (out.wire_bytes, out.data_bytes, out.ecn) = (wire_bytes, data_bytes, ecn);
-        out.payload = Payload::Parcel(parcels.take());
-        true
-    }
-    fn may_have_more(&self) -> bool {
-        !self.connection.is_spent()
-    }
-    fn poll_timeout(&self) -> Time {
-        self.connection.poll_timeout()
-    }
     /// As applications over TCP are told it.
-    fn take_events(&mut self) -> Events {
+    fn collect_events(&mut self) -> Events {
         let mut events = Events::NONE;
         if !self.is_announced && self.connection.sends_early_data() {
             events = self.tell_connected(events);
@@ -154,35 +103,119 @@ impl Transport for QuicEnd {
         self.cut.retain(|&stream| self.connection.send_space(stream) == 0);
         if self.cut.len() < cut { events.with(crate::Event::Writable) } else { events }
     }
+    /// What the connection is about to be told, or asked for, may give it something to send.
+    fn wake(&mut self) -> &mut Connection {
+        self.connection.unsettle();
+        &mut self.connection
+    }
+    fn look(&mut self, now: Time) {
+        self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.connection));
+    }
+}
+
+impl Transport for QuicEnd {
+    fn handle_packet(&mut self, now: Time, packet: &Packet, parcels: &mut Parcels) {
+        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
+        if let Some(datagram) = datagram {
+            datagram.ecn = packet.ecn;
+            // A NAT's ports are far from those that the client has chosen.
+            datagram.from.port = datagram.from.port.wrapping_add(100 * packet.binding);
+            if let Some(log) = &mut self.qlog {
+                let received = |packet: &_| log.received(now, datagram.path_id, packet, packet.frames.as_slice());
+                datagram.packets().for_each(received);
+            }
+            self.connection.handle_datagram(now, datagram);
+            let wakes_in = self.connection.config().wakes_in;
+            if !wakes_in.is_zero() {
+                self.reads_until = self.reads_until.min(now + wakes_in);
+            }
+            self.look(now);
+        }
+    }
+    fn handle_too_big(&mut self, now: Time, packet: &Packet, mtu: u32, parcels: &mut Parcels) {
+        let datagram = packet.payload.parcel().and_then(|place| parcels.datagram_mut(place));
+        if let Some(datagram) = datagram {
+            self.wake().handle_too_big(datagram, mtu.saturating_sub(IP_AND_UDP));
+            self.look(now);
+        }
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        if self.reads_until <= now {
+            self.reads_until = Time::MAX;
+        }
+        self.wake().handle_timeout(now);
+        self.look(now);
+    }
+    fn log(&mut self, log: Qlog) {
+        self.connection.log_lost();
+        self.qlog = Some(Box::new(log));
+    }
+    fn poll_transmit(&mut self, now: Time, out: &mut Packet, parcels: &mut Parcels) -> bool {
+        if self.reads_until < Time::MAX {
+            return false;
+        }
+        let datagram = parcels.next_datagram();
+        if !self.connection.poll_transmit_into(now, datagram) {
+            return false;
+        }
+        self.qlog.iter_mut().for_each(|log| log.sent(now, datagram));
+        let (wire_bytes, ecn) = (datagram.wire_bytes(), datagram.ecn);
+        let data_bytes = datagram.stream_bytes();
+        // Field by field: most of a packet is the place of a segment, which is not written.
+        (out.path, out.binding) = (datagram.link_path(), 0);
+        (out.wire_bytes, out.data_bytes, out.ecn) = (wire_bytes, data_bytes, ecn);
+        out.payload = Payload::Parcel(parcels.take());
+        true
+    }
+    #[inline]
+    fn has_nothing(&self) -> bool {
+        self.connection.is_settled()
+    }
+    #[inline]
+    fn may_have_more(&self) -> bool {
+        !self.connection.is_spent()
+    }
+    #[inline]
+    fn poll_timeout(&self) -> Time {
+        if self.reads_until < Time::MAX { self.reads_until } else { self.connection.poll_timeout() }
+    }
+    #[inline]
+    fn take_events(&mut self) -> Events {
+        let is_quiet = self.is_announced && self.cut.is_empty() && !self.connection.has_events();
+        if is_quiet { Events::NONE } else { self.collect_events() }
+    }
     fn write(&mut self, bytes: u64) -> u64 {
         if !self.has_own {
-            self.has_own = self.connection.open() == Some(OWN_STREAM);
+            self.has_own = self.wake().open() == Some(OWN_STREAM);
         }
         Streams::write(self, OWN_STREAM, bytes)
     }
+    #[inline]
     fn readable(&self) -> u64 {
         self.connection.unread()
     }
+    #[inline]
     fn read(&mut self, now: Time, most: u64) -> u64 {
         self.connection.read(now, OWN_STREAM, most)
     }
     fn unsent_bytes(&self) -> u64 {
         self.connection.unsent()
     }
+    #[inline]
     fn has_packet_waiting(&self) -> bool {
         self.connection.unsent() >= u64::from(self.connection.config().datagram_bytes)
     }
     fn close(&mut self, now: Time) {
-        self.connection.close(now, NO_ERROR);
+        self.wake().close(now, NO_ERROR);
     }
     fn abort(&mut self, now: Time) {
-        self.connection.close(now, NO_ERROR);
+        self.wake().close(now, NO_ERROR);
     }
     fn migrate(&mut self, now: Time, path: usize) -> bool {
-        self.connection.migrate(now, Address { host: path as u16 + 1, port: MOVED_PORT })
+        self.wake().migrate(now, Address { host: path as u16 + 1, port: MOVED_PORT })
     }
     fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.connection.set_app_parameters(now, parameters);
+        self.wake().set_app_parameters(now, parameters);
     }
     fn survives_rebinding(&self) -> bool {
         true
@@ -231,23 +264,23 @@ impl Multipath for QuicEnd {
 
 impl Streams for QuicEnd {
     fn open(&mut self) -> Option<u64> {
-        self.connection.open()
+        self.wake().open()
     }
     fn write(&mut self, stream: u64, bytes: u64) -> u64 {
-        let taken = self.connection.write(stream, bytes);
+        let taken = self.wake().write(stream, bytes);
         if taken < bytes && !self.cut.contains(&stream) {
             self.cut.push(stream);
         }
         taken
     }
     fn finish(&mut self, stream: u64) {
-        self.connection.finish(stream);
+        self.wake().finish(stream);
     }
     fn stop(&mut self, stream: u64) {
-        self.connection.stop(stream);
+        self.wake().stop(stream);
     }
     fn set_priority(&mut self, stream: u64, priority: Priority) {
-        self.connection.set_priority(stream, priority);
+        self.wake().set_priority(stream, priority);
     }
     fn is_writable(&self, stream: u64) -> bool {
         self.connection.is_writable(stream)

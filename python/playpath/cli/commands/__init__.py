@@ -29,7 +29,7 @@ GROUPS = {
     "Keep": {
         "export": "Bundle an experiment into one archive.",
         "verify": "Play an archive again and compare.",
-        "reproduce": "Run a paper's whole grid and judge its claims.",
+        "reproduce": "Play what a paper's claims look at, and judge them.",
     },
     "Real networks": {
         "twin": "Run a scenario in both worlds, simulator and kernel.",

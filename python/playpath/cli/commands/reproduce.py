@@ -1,4 +1,4 @@
-"""`playpath reproduce`: a paper's grid, figures and claims, judged."""
+"""`playpath reproduce`: a paper's claims, judged, and its figures."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -66,7 +66,10 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="An unstated parameter at a value of your own; repeatable."),
     ] = None,
-    figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
+    figures: Annotated[
+        bool,
+        typer.Option("--figures", help="Also play what no claim looks at: draw every figure, rank today's senders."),
+    ] = False,
     world: Annotated[
         str,
         typer.Option(
@@ -76,9 +79,10 @@ def command(
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
+    """Play what a paper's claims look at, and judge them; resumable at any moment.
 
-    Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
+    Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts; with --figures
+    also its figures, in the report and as PNG, and who is best today. With `--world
     kernel` (root) a part of a study runs on real Linux TCP, with `--world wire` (root) over real packets of the simulator's
     own TCP and MPTCP, at reduced length, and lands beside the simulator's figures.
     """
@@ -88,7 +92,7 @@ def command(
     root = out or Path("out/reproduce")
     studies = NAMES if name == "all" else (name,)
     own = _settings(studies, settings or [], world)
-    how = Options(root, seeds, quick, jobs, world, own)
+    how = Options(root, seeds, quick, jobs, world, own, figures)
     with ExitStack() as held:
         for one in studies:  # all of them before the first runs
             question = {"study": one, "media_share": how.share, "settings": own}

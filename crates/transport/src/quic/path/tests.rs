@@ -39,3 +39,25 @@ fn the_window_may_have_to_stay_unfilled() {
         assert!(path.has_room(), "a byte remains");
     }
 }
+
+/// quinn-proto 0.11.19, `connection/pacing.rs`, `Pacer::delay`: while the bucket holds a datagram nothing flows into it. Ten at 10 per ms: of
+/// four that left at 0 and what waits at 1 ms, six go by what is left and ten by the millisecond; a leaky bucket has room for ten.
+#[test]
+fn a_bucket_of_trains_fills_only_when_it_is_empty() {
+    let at_once = |in_trains| {
+        let (rate, mut pacer) = (Rate::from_bits_per_sec(10_000 * 8_000), Pacer::default());
+        let mut leave = |now: Time, most: u32| {
+            let goes = |_: &u32| {
+                let goes = pacer.departs_at(now, 1000, rate, 10_000, in_trains) == now;
+                if goes {
+                    pacer.on_sent(1000);
+                }
+                goes
+            };
+            (0..most).take_while(goes).count()
+        };
+        assert_eq!(leave(Time::ZERO, 4), 4);
+        leave(Time::from_millis(1), 100)
+    };
+    assert_eq!((at_once(true), at_once(false)), (16, 10));
+}

@@ -7,6 +7,7 @@ use super::super::packet::Frame;
 use super::halves::{Pending, Stream};
 use super::{News, Streams, Violation};
 use playpath_units::{Duration, Time};
+use std::ops::Range;
 
 impl Streams {
     /// The stream that a frame of the peer names; opened if the peer may (§3.2, §4.6). `Ok(false)`: it is over.
@@ -152,19 +153,18 @@ impl Streams {
         self.may_open = self.may_open.max(max);
     }
 
-    pub fn on_frame_acked(&mut self, frame: &Frame) {
-        let id = match *frame {
-            Frame::Stream { id, .. } | Frame::ResetStream { id, .. } => id,
-            _ => return,
-        };
+    #[inline(always)]
+    pub fn on_data_acked(&mut self, id: u64, range: Range<u64>, fin: bool) {
         let Some(stream) = self.map.get_mut(id) else { return };
-        match *frame {
-            Frame::Stream { offset, len, fin, .. } => {
-                self.acked_bytes += stream.send.buffer.on_acked(offset..offset + u64::from(len));
-                stream.send.fin_acked |= fin;
-            }
-            _ => stream.send.fin_acked = true,
+        self.acked_bytes += stream.send.buffer.on_acked(range);
+        stream.send.fin_acked |= fin;
+        if stream.is_over() {
+            self.forget_if_over(id);
         }
+    }
+    pub fn on_reset_acked(&mut self, id: u64) {
+        let Some(stream) = self.map.get_mut(id) else { return };
+        stream.send.fin_acked = true;
         if stream.is_over() {
             self.forget_if_over(id);
         }

@@ -2,6 +2,7 @@
 //!
 //! Reference: RFC 9000 §3.1, §3.2 (states), §4.5 (final size), §19.8 (STREAM frames).
 
+use super::super::config::Config;
 use super::super::flow::Grant;
 use super::super::packet::Frame;
 use super::super::ranges::RangeSet;
@@ -52,6 +53,15 @@ impl Outgoing {
     #[inline(always)]
     pub fn is_fin_due(&self) -> bool {
         self.is_finished && !self.fin_sent && self.buffer.unsent() == 0
+    }
+
+    /// Bytes that its buffer takes.
+    #[inline]
+    pub fn space(&self, config: &Config) -> u64 {
+        if self.is_finished || self.reset.is_some() {
+            return 0;
+        }
+        config.send_buffer.saturating_sub(self.buffer.written() - self.buffer.acked_up_to())
     }
 
     /// There is data that may go; `may_send`: the connection's limit lets new data go.

@@ -4,7 +4,7 @@
 
 use super::super::packet::Frame;
 use super::Streams;
-use super::halves::{Outgoing, Pending, Stream};
+use super::halves::{Pending, Stream};
 use playpath_units::Priority;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -54,21 +54,14 @@ impl Streams {
         if self.has_frames_of_connection() {
             return Some(Chosen::of(self.next_of_connection()));
         }
-        let id = self.next_stream()?;
+        let id = match *self.ready {
+            [id] => id,
+            _ => self.most_urgent()?,
+        };
         self.next_of_stream(id, room)
     }
 
     /// The most urgent stream that sends; those without anything are ready no more.
-    #[inline(always)]
-    fn next_stream(&mut self) -> Option<u64> {
-        let [id] = *self.ready else { return self.most_urgent() };
-        let (sends, waits) = self.look_at(id)?;
-        if !waits {
-            self.ready.clear();
-        }
-        sends.then_some(id)
-    }
-
     #[inline(never)]
     fn most_urgent(&mut self) -> Option<u64> {
         let mut best: Option<(u8, bool, u64, u64)> = None;
@@ -101,14 +94,7 @@ impl Streams {
 
     /// The peer's limits hold up what a stream has: the peer is told, once for each limit (§4.1). Of a limit of zero, as there is before the
     /// peer's are known, nothing is said.
-    #[inline(always)]
     pub(super) fn note_blocked(&mut self, id: u64) {
-        let is_at_limit = |send: &Outgoing| self.sent >= self.limit || send.buffer.next() >= send.limit;
-        if self.map.get(id).is_some_and(|stream| is_at_limit(&stream.send)) {
-            self.note_blocked_at_limit(id);
-        }
-    }
-    fn note_blocked_at_limit(&mut self, id: u64) {
         let Some(send) = self.map.get_mut(id).map(|stream| &mut stream.send) else { return };
         let (next, is_held) = (send.buffer.next(), send.buffer.unsent() > 0 && send.reset.is_none());
         let (of, limit) = if next >= send.limit {
@@ -124,6 +110,10 @@ impl Streams {
         }
     }
 
+    /// The peer was told at some time that its limits hold something up.
+    pub fn is_told_blocked(&self) -> bool {
+        self.is_told_blocked
+    }
     /// The peer was told that its limits hold something up, and they still do.
     pub fn is_held_up(&self) -> bool {
         let is_told = |stream: &Stream| stream.send.blocked == Pending::Sent;
@@ -153,6 +143,7 @@ impl Streams {
         Frame::DataBlocked(self.limit)
     }
 
+    /// `None`: it sends nothing now. If it has nothing at all, either, and is the only one, none is ready any more.
     #[inline(always)]
     fn next_of_stream(&mut self, id: u64, room: u32) -> Option<Chosen> {
         let connection_room = self.limit - self.sent;
@@ -163,6 +154,12 @@ impl Streams {
             return Some(Chosen::of(frame));
         }
         let send = &mut stream.send;
+        if !send.sends_data(connection_room > 0) {
+            if send.buffer.unsent() == 0 {
+                self.ready.clear();
+            }
+            return None;
+        }
         let next = send.buffer.next();
         let range = send.buffer.peek(send.limit.min(next + connection_room)).unwrap_or(next..next);
         let (frame, taken, bytes) = send.frame(id, range, room)?;
@@ -170,7 +167,9 @@ impl Streams {
         send.served = self.turn;
         self.turn += 1;
         self.sent += send.buffer.next() - next;
-        self.note_blocked(id);
+        if self.sent >= self.limit || send.buffer.next() >= send.limit {
+            self.note_blocked(id);
+        }
         Some(Chosen { frame, bytes, is_again })
     }
 }

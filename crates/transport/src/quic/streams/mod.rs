@@ -127,7 +127,13 @@ impl Streams {
         }
     }
 
+    #[inline]
     fn wake(ready: &mut Vec<u64>, id: u64) {
+        if **ready != [id] {
+            Self::wake_among(ready, id);
+        }
+    }
+    fn wake_among(ready: &mut Vec<u64>, id: u64) {
         if let Err(place) = ready.binary_search(&id) {
             ready.insert(place, id);
         }
@@ -185,25 +191,24 @@ impl Streams {
     }
     /// Bytes that [`write`](Self::write) would take.
     pub fn send_space(&self, id: u64, config: &Config) -> u64 {
-        let Some(send) = self.map.get(id).map(|stream| &stream.send) else { return 0 };
-        if send.is_finished || send.reset.is_some() {
-            return 0;
-        }
-        config.send_buffer.saturating_sub(send.buffer.written() - send.buffer.acked_up_to())
+        self.map.get(id).map_or(0, |stream| stream.send.space(config))
     }
     /// Neither finished nor reset.
     pub fn is_writable(&self, id: u64) -> bool {
         self.map.get(id).is_some_and(|stream| !stream.send.is_finished && stream.send.reset.is_none())
     }
     pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
-        let taken = bytes.min(self.send_space(id, config));
+        self.is_write_cut = bytes > 0;
+        let Some(stream) = self.map.get_mut(id) else { return 0 };
+        let taken = bytes.min(stream.send.space(config));
         self.is_write_cut = taken < bytes;
-        if taken > 0
-            && let Some(stream) = self.map.get_mut(id)
-        {
+        if taken > 0 {
             stream.send.buffer.write(taken);
+            let is_at_limit = stream.send.buffer.next() >= stream.send.limit;
             Self::wake(&mut self.ready, id);
-            self.note_blocked(id);
+            if is_at_limit || self.sent >= self.limit {
+                self.note_blocked(id);
+            }
         }
         taken
     }

@@ -270,7 +270,7 @@ impl Sender {
             let number = self.counters.data_segments_sent;
             self.pacer.on_packet_sent(self.config.pacing_burst, at.now, len, rate, number, place.number == 1);
         }
-        let sent = PacketSent { payload_bytes: len, is_retransmission: !place.is_new, prior_in_flight };
+        let sent = PacketSent { now: at.now, payload_bytes: len, is_retransmission: !place.is_new, prior_in_flight };
         self.control.on_packet_sent(&sent);
         self.rearm();
     }

@@ -239,6 +239,23 @@ impl DashPlayer {
         self.run_if_possible(now);
     }
 
+    /// Enough of a response has come to look at it.
+    #[inline(never)] // one packet of ten: the others need not save what this uses
+    fn take_progress(&mut self, now: Time, index: usize, request: RequestId) {
+        self.advance(now);
+        let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+        self.tracks[index].progress(now, request, &at, &mut self.io);
+        self.take_pieces(now);
+        self.drive(now);
+    }
+
+    #[inline(never)]
+    fn take_whole(&mut self, now: Time, index: usize, request: RequestId) {
+        self.advance(now);
+        self.finish_request(now, index, request);
+        self.drive(now);
+    }
+
     /// Low latency: a piece of a segment may be there.
     fn take_pieces(&mut self, now: Time) {
         if self.config.live.is_some_and(|live| live.low_latency.is_some()) {
@@ -394,18 +411,9 @@ impl Player for DashPlayer {
             match self.tracks[index].receive(now, request, bytes) {
                 Arrival::Unknown => continue,
                 Arrival::Quiet => return false,
-                Arrival::Progress => {
-                    self.advance(now);
-                    let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
-                    self.tracks[index].progress(now, request, &at, &mut self.io);
-                    self.take_pieces(now);
-                }
-                Arrival::Complete => {
-                    self.advance(now);
-                    self.finish_request(now, index, request);
-                }
+                Arrival::Progress => self.take_progress(now, index, request),
+                Arrival::Complete => self.take_whole(now, index, request),
             }
-            self.drive(now);
             break;
         }
         true

@@ -217,9 +217,9 @@ impl Track {
         if transfer.is_error || !self.lines.has_one_request(transfer.slot) {
             return None;
         }
-        let so_far = transfer.download(now, false, self.known_level(at))?;
-        let progress = Progress { so_far, total_bytes: transfer.total, reports: transfer.reports };
         let (level, next) = (self.known_level(at), self.next_segment);
+        let so_far = transfer.download(now, false, level)?;
+        let progress = Progress { so_far, total_bytes: transfer.total, reports: transfer.reports };
         let context = at.context(&self.ladder, &self.downloads, next, self.current, level, Duration::ZERO);
         let abandonment = self.abr.abandon(&context, &progress)?;
         self.retry = Some((segment, abandonment));

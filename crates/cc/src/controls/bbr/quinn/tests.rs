@@ -15,14 +15,38 @@ fn take(control: &mut QuinnBbr, now: Time, prior: u64, acked: u32, newly_lost: u
     control.on_ack(&view, &event);
 }
 
-/// A packet for the gap between two ACKs, 10 ms: 100/s, of which nothing is forgotten. An ACK of the same moment says nothing.
+/// So many packets leave at `now`.
+fn send(control: &mut QuinnBbr, now: Time, packets: u32) {
+    let event = PacketSent { now, payload_bytes: 1452, is_retransmission: false, prior_in_flight: 0 };
+    (0..packets).for_each(|_| control.on_packet_sent(&event));
+}
+
+/// A packet for the gap between two ACKs, 10 ms: 100/s. For 2 ms it would be 500/s, but the last train, of two, left 10 ms after the one
+/// before: 200/s. Of eleven ten are one train and the last a train of the same moment, which bounds nothing: 500/s, of which nothing is
+/// forgotten. What comes within 0.1 ms says nothing.
 #[test]
 fn the_bandwidth_is_a_packet_for_the_smallest_gap() {
     let mut control = QuinnBbr::new();
-    for now in [0, 10, 10, 60, 110_000] {
-        take(&mut control, millis(now), 0, 2, 0, 20);
+    for (now, packets, bw) in
+        [(0, 2, 0.0), (10_000, 2, 0.0), (20_000, 0, 100.0), (22_000, 0, 200.0), (22_050, 0, 200.0), (60_000, 11, 200.0)]
+    {
+        take(&mut control, Time::from_micros(now), 0, 2, 0, 20);
+        send(&mut control, Time::from_micros(now), packets);
+        assert!((control.max_bw - bw).abs() < 1e-9, "{now}: {}", control.max_bw);
     }
-    assert!((control.max_bw - 100.0).abs() < 1e-9, "{}", control.max_bw);
+    take(&mut control, millis(62), 0, 2, 0, 20);
+    take(&mut control, millis(110_000), 0, 2, 0, 20);
+    assert!((control.max_bw - 500.0).abs() < 1e-9, "{}", control.max_bw);
+}
+
+/// Two packets every 10 ms from a sender of 100/s: the second ACK of the epoch brings 2 + 2 where 1 is due, so 3 are room.
+#[test]
+fn what_acks_bring_beyond_the_bandwidth_is_room() {
+    let mut aggregation = Aggregation::new();
+    for now in [0, 10] {
+        aggregation.on_ack(millis(now), 2.0, 100.0, 0);
+    }
+    assert_eq!(aggregation.height.get(), Some(3.0));
 }
 
 /// 240 kB, and PROBE_RTT from the first ACK on: three quarters of 1000/s x 100 ms, for 200 ms and until a round trip ends.
@@ -30,6 +54,7 @@ fn the_bandwidth_is_a_packet_for_the_smallest_gap() {
 fn begins_with_a_probe_of_the_round_trip() {
     let mut control = QuinnBbr::new();
     assert_eq!(control.cwnd(), 165.0);
+    send(&mut control, millis(0), 11);
     take(&mut control, millis(100), 0, 1, 0, 10);
     take(&mut control, millis(101), 0, 1, 0, 10);
     assert_eq!((control.mode, control.cwnd()), (Mode::ProbeRtt, 75.0));
