@@ -47,7 +47,7 @@ cli.main()
 def play(folder, log, cells=0, delay=0.0):
     """Play the study, or begin to: killed `delay` seconds after it has stored so many cells."""
     told = [sys.executable, "-c", TOLD, str(log), str(cells), str(delay)]
-    command = [*told, "reproduce", STUDY, "--quick", "--seeds", "1", "--json", "--out", str(folder)]
+    command = [*told, "reproduce", STUDY, "--quick", "--figures", "--seeds", "1", "--json", "--out", str(folder)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
