@@ -56,7 +56,7 @@ const LONG: f64 = 40_000.0;
 /// off by; nor, where nothing is lost at random, between rates at which it takes so many times more or less. The first ones say how the
 /// sender began.
 const TOO_SLOW: f64 = 1.5;
-const FAR: f64 = 1.1;
+const FAR: f64 = 1.2;
 const AND_S: f64 = 0.15;
 const FIRST: usize = 2;
 /// What a transfer's time is off by at least where packets are played: the model of the connection against the engine (0 to 0.7 % where
