@@ -94,6 +94,7 @@ struct slack_state {
 	bool is_paced_below_window; /* nothing tries what the window could carry */
 	bool has_ignored;
 	bool is_short; /* the viewer needs more than it gets */
+	u64 reserve_ns; /* how long a level must last to be calm */
 };
 
 LAW_INLINE void slack_init(struct slack_state *s, u32 initial_window)
@@ -222,23 +223,24 @@ LAW_INLINE u64 slack_weight(const struct slack_state *s, const u32 *param)
 }
 
 /* How long a level must last to be calm: twice the rounds until the mean rate shows that a CUBIC flow has taken the path, and the
- * cuts until `enough` is won back. Rates in packets a second / 2^10, ratios / 2^20. */
-LAW_INLINE u64 slack_reserve_ns(const struct slack_state *s, const u32 *param, const struct law_view *view)
+ * cuts until `enough`, thousandths of kbit/s as the parameters have them, is won back. Rates in packets a second / 2^10, ratios / 2^20. */
+LAW_CHECKED_ALONE int slack_reserve(struct slack_state *s LAW_GIVEN, const struct law_view *view LAW_GIVEN, u64 weight, u64 enough)
 {
-	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US), weight = slack_weight(s, param);
-	u64 needed = (LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS) << 7) / law_max(view->mss, 1);
+	u64 srtt = law_min(view->srtt_us, SLACK_MAX_RTT_US);
+	u64 needed = law_min((enough << 7) / law_max(view->mss, 1), 1ULL << 34);
 	u64 window, ratio, cuts;
 
+	s->reserve_ns = SLACK_MAX_NS;
 	if (!s->mean_rate || weight <= SLACK_WEIGHT_SCALE)
-		return SLACK_MAX_NS;
-	needed = law_min(needed, 1ULL << 34);
+		return 0;
 	window = law_min(needed * srtt / 1000000 << 6, LAW_MAX_WINDOW * Q16);
 	/* 2^32 / 10^6 = 4295 */
 	ratio = law_clamp((needed * 4295 << 10) / s->mean_rate, SLACK_NEWCOMER * SLACK_ONE_Q20, SLACK_ONE_Q20 << 10);
 	/* A cut of whom is short leaves 1 - 3 / (10 weight), the other's 7/10. */
 	cuts = law_min((ratio - SLACK_ONE_Q20) * 7 * weight / (3 * (weight - SLACK_WEIGHT_SCALE)), SLACK_MAX_EASE_Q20);
 	cuts = slack_between_cuts_us(window, srtt, s->cubic.zero) * cuts >> 20;
-	return law_min(2000 * (SLACK_MEAN_ROUNDS * srtt + law_min(cuts, SLACK_MAX_NS / 1000)), SLACK_MAX_NS);
+	s->reserve_ns = law_min(2000 * (SLACK_MEAN_ROUNDS * srtt + law_min(cuts, SLACK_MAX_NS / 1000)), SLACK_MAX_NS);
+	return 0;
 }
 
 /* 1 / (1 - u), where 1 - u is how far the level is from `alarm` to `calm`; 0 for u = 1. */
@@ -254,7 +256,7 @@ LAW_INLINE u64 slack_ease_of_level(const struct slack_playout *p, const u32 *par
 	return p->level_ns >= high ? SLACK_ONE_Q20 : law_min((span << 20) / (p->level_ns + span - high), SLACK_MAX_EASE_Q20);
 }
 
-LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, const struct law_view *view)
+LAW_INLINE u64 slack_ease_q20(struct slack_state *s, const u32 *param, const struct law_view *view)
 {
 	const struct slack_playout *p = &s->playout;
 	u64 of_haste = SLACK_HASTE_SCALE - LAW_PARAM(param, SLACK_HASTE);
@@ -266,7 +268,8 @@ LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, con
 	has_enough = slack_has_enough(s, param, view);
 	if (p->has_choice && !has_enough)
 		return 0;
-	reserve = slack_reserve_ns(s, param, view);
+	slack_reserve(s, view, slack_weight(s, param), LAW_PARAM(param, SLACK_ENOUGH) * LAW_PARAM(param, SLACK_TOP_KBPS));
+	reserve = s->reserve_ns;
 	ease = slack_ease_of_level(p, param, reserve);
 	if (!has_enough || p->level_ns < reserve || !of_haste)
 		return ease;
