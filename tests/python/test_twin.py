@@ -169,7 +169,7 @@ def test_a_damaged_session_is_run_again(tmp_path):
     next(tmp_path.glob("newreno-*/1/record.json")).write_text('{"scenario": ')
     again = FakeKernel(same)
     twin(SMALL, kernel=again, **options)
-    assert again.played == [("newreno", 1)]
+    assert (again.played, again.prepared) == ([("newreno", 1)], 1)
 
 
 def test_the_key_is_that_of_one_sender_and_any_number_of_seeds():

@@ -72,14 +72,13 @@ def twin(
     if not names:
         raise InputError(f"no sender of '{loaded.name}' runs in the {kernel.name} world: {'; '.join(reasons.values())}")
     tasks = [(seed, name) for seed in loaded.seeds for name in names]
-    if store is None or not all(
-        (session_folder(store, loaded, name, seed) / "record.json").is_file() for seed, name in tasks
-    ):
-        kernel.prepare(loaded, parallel)  # a busy machine is no hindrance where nothing is left to play
+    kept = {task: _kept(loaded, task[1], task[0], kernel, store) for task in tasks}
+    if None in kept.values():  # a busy machine is no hindrance where nothing is left to play
+        kernel.prepare(loaded, parallel)
     counted = _counting(len(tasks), progress)
 
     def play(task: tuple[int, str]) -> Session:
-        return _stored(loaded, task[1], task[0], kernel, store)
+        return kept[task] or _play(loaded, task[1], task[0], kernel, store)
 
     if parallel > 1:
         outcome = run_all(play, tasks, parallel, on_done=lambda task: counted(), on_interrupt=on_interrupt)
@@ -183,13 +182,15 @@ def _one_by_one(
     return sessions, False
 
 
-def _stored(scenario: Scenario, name: str, seed: int, world: World, store: str | Path | None) -> Session:
-    """From the store, or run now and put there."""
+def _kept(scenario: Scenario, name: str, seed: int, world: World, store: str | Path | None) -> Session | None:
+    return None if store is None else finished_session(session_folder(store, scenario, name, seed), world.name)
+
+
+def _play(scenario: Scenario, name: str, seed: int, world: World, store: str | Path | None) -> Session:
+    """Run now, and put into the store if there is one."""
     if store is None:
         return world.session(scenario, name, seed, trace=False)
-    folder = session_folder(store, scenario, name, seed)
-    found = finished_session(folder, world.name)
-    return found or play_and_keep(scenario, name, seed, world, folder, trace=False)
+    return play_and_keep(scenario, name, seed, world, session_folder(store, scenario, name, seed), trace=False)
 
 
 def _simulated(scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None) -> Any:

@@ -58,8 +58,8 @@ impl DataReceiver {
         }
     }
 
-    /// Data arrived over `path`: its subflow's threshold; and, asked for only where the window may follow by it, the longest round trip of all and
-    /// whether one has not brought data yet.
+    /// Data arrived over `path`: its subflow's threshold; and, asked for only where the window may follow by it, the longest round trip
+    /// of all and whether one has not brought data yet.
     #[inline(always)]
     pub fn tune(&mut self, now: Time, path: usize, threshold: u64, subflows: impl FnOnce() -> (Duration, bool)) {
         if let Some(tuning) = &mut self.tuning {
