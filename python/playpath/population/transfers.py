@@ -252,7 +252,7 @@ def _opened(file: Path) -> io.TextIOBase:
             begins = packed.read(6)
         if begins.startswith(_ZSTD):
             raise InputError(f"{file}: is packed by zstd, which is not read; allowed: plain text, gzip, bzip2, xz")
-        opened = next((opens for magic, opens in _PACKED.items() if begins.startswith(magic)), open)
+        opened: Callable[..., Any] = next((opens for magic, opens in _PACKED.items() if begins.startswith(magic)), open)
         stream = opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
         return stream  # type: ignore[no-any-return]
     except OSError as error:
