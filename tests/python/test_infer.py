@@ -11,6 +11,7 @@ import csv
 import gzip
 import lzma
 import os
+import signal
 import statistics
 import tempfile
 from collections.abc import Mapping
@@ -352,6 +353,17 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
         before = len(asked)
     for name in ("capacity.csv", "sessions.csv", "users.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_inference_that_is_ended_leaves_its_answers_and_no_half_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0, chunks=8)
+    monkeypatch.setattr(inference, "_write", lambda *_: signal.raise_signal(number))
+    with pytest.raises(SystemExit):
+        inference.infer([tmp_path / "viewer.csv"], tmp_path / "out", inference.Asked(("cubic",)), jobs=1)
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["answers.part"]
 
 
 def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:

@@ -19,6 +19,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import check_writable, replaced, text_cell, write_text
 from playpath.base.parallel import check_jobs
+from playpath.base.signals import exit_on_signals
 from playpath.population import known_from
 from playpath.population.answered import Answered
 from playpath.population.log_doubts import Doubts
@@ -157,6 +158,7 @@ def infer(
     done = Inferred(folder)
     answered = Answered(folder / "answers.part")
     with ExitStack() as stack:
+        stack.enter_context(exit_on_signals())
         stack.enter_context(answered)
         tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
         stream = sessions(files, kind, how, names, faults)
