@@ -162,6 +162,18 @@ def test_a_question_with_a_hole_is_one_line(archive, tmp_path, key):
     one_line(changed(archive, tmp_path / "bad.zip", {"question.json": json.dumps(question).encode()}))
 
 
+@pytest.mark.parametrize(("file", "change"), [("question.json", "name"), ("archive.json", "world")])
+def test_a_scenario_without_a_name_and_an_unknown_world_are_no_fault_of_playpath(archive, tmp_path, file, change):
+    if change == "name":
+        question = json.loads(held(archive, file))
+        del question["scenario"]["name"]
+        bad = changed(archive, tmp_path / "bad.zip", {file: json.dumps(question).encode()})
+        done = playpath_command("verify", bad, cwd=tmp_path)
+        assert (done.status, "fails now (question.json is damaged: KeyError)" in done.out) == (1, True), done.err
+    else:
+        assert 'unknown world "[]"' in one_line(changed(archive, tmp_path / "bad.zip", {}, {"world": []}))
+
+
 @pytest.mark.parametrize("key", ["manifest", "world", "notes", "interrupted", "failed", "stopping"])
 def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, key):
     bad = changed(archive, tmp_path / "bad.zip", {"results/comparison.json": answer(archive, **{key: 7})})

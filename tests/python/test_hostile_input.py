@@ -75,6 +75,16 @@ def test_wrong_options_are_one_line(cli, small):
     cli("compare", "no\nsuch\nfile").assert_refused()
 
 
+def test_figures_beyond_use_and_names_that_no_file_can_have_are_one_line(cli, small, tmp_path):
+    for price in ("nan", "inf", "1e308", "-1"):
+        cli("compare", small, "--price-per-gb", price, "--json").assert_refused()
+    for width in ("0", "-5", "nan", "1e300"):
+        cli("convert", "--generate", "lte", "--bin", width, "--to", "csv").assert_refused()
+    for name in ("", ".", "..", "x" * 300):
+        cli("init", name, "--defaults").assert_refused()
+        cli("compare", small, "--out", "x" * 300).assert_refused()
+
+
 def test_what_never_ends_is_not_read(cli, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "sparse").open("wb").truncate(10**12)

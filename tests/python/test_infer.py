@@ -6,21 +6,27 @@ was made; the figures are asked of each half.
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
+import lzma
 import os
+import signal
 import statistics
 import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from calibration import drawn, ranks
+from conftest import playpath_command
 from known_truth import CONSTANT, NEIGHBOUR, beacons, scenario
 from typer.testing import CliRunner
 
+from playpath.base.errors import InputError
 from playpath.cli import app
 from playpath.population import inference
 from playpath.population.log_groups import GroupColumns
@@ -81,6 +87,89 @@ def test_addresses_are_hashed_unless_they_are_to_be_kept(tmp_path: Path) -> None
     assert kept["session"] == "10.1.2.3"
     assert len(hashed["session"]) == 16
     assert not any("10.1.2.3" in file.read_text() for file in (tmp_path / "hashed").rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("packs", [gzip, bz2, lzma])
+def test_a_packed_log_is_read_whatever_it_is_called_and_a_damaged_one_is_one_line(
+    tmp_path: Path, packs: ModuleType
+) -> None:
+    log, out = tmp_path / "log.1", tmp_path / "out"
+    write_log(log, 6.0)
+    packed = packs.compress(log.read_bytes())
+    log.write_bytes(packed)
+    infer(log, "--sender", "cubic", "--out", out)
+    kept = (out / "sessions.csv").read_bytes()
+    middle = len(packed) // 2
+    for damaged in (packed[:middle], packed[:middle] + bytes([packed[middle] ^ 255]) + packed[middle + 1 :]):
+        log.write_bytes(damaged)
+        assert refused(log, out) == f"error: {log}: is damaged or ends too early"
+        assert (out / "sessions.csv").read_bytes() == kept  # the last inference stays
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x28\xb5\x2f\xfd and more", "is packed by zstd, which is not read; allowed: plain text, gzip, bzip2, xz"),
+        (b"session,start_time,bytes,duration_s\n" + b"x" * 200_000 + b",1,1,1\n", "is damaged or ends too early"),
+        (b"session,start_time,bytes,duration_s\na,1700000000,1000000,1\n", "no session has 3 transfers or more"),
+    ],
+)
+def test_a_log_that_cannot_be_used_leaves_nothing_and_takes_nothing_away(
+    tmp_path: Path, content: bytes, words: str
+) -> None:
+    log, out = tmp_path / "log.csv", tmp_path / "out"
+    log.write_bytes(content)
+    assert words in refused(log, out)
+    assert not out.exists() or not list(out.iterdir())
+
+
+def refused(log: Path, out: Path) -> str:
+    """What a wrong log is told, up to the reader's own words."""
+    done = playpath_command("population", "infer", str(log), "--sender", "cubic", "--out", str(out))
+    done.assert_refused()
+    return done.err.split(" (")[0].strip()
+
+
+def test_viewers_whose_addresses_differ_by_colons_stay_apart(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    write_log(log, 6.0)
+    head, *lines = log.read_text().splitlines()
+    both = [line.replace("10.1.2.3", viewer) for line in lines for viewer in ("2001:db8::1:2", "2001:db8:1::2")]
+    log.write_text("\n".join([head, *both]) + "\n")
+    infer(log, "--sender", "cubic", "--keep-names", "--out", tmp_path / "out")
+    found = rows(tmp_path / "out" / "sessions.csv")
+    assert [row["transfers"] for row in found] == ["30", "30"]
+    assert all(row["session"].startswith("2001_db8_1_2_") for row in found)
+
+
+def test_times_may_count_from_the_begin_of_a_session_and_impossible_ones_are_left_out(tmp_path: Path) -> None:
+    write_log(tmp_path / "=1+1.csv", 6.0)
+    text = (tmp_path / "=1+1.csv").read_text().replace("10.1.2.3,17000000", "").replace("start_time", "start_s")
+    text = text.replace("session,", "") + "0001-01-01T00:00:00,1000,1,50,400\n9999-12-31T23:59:59,1000,1,50,400\n"
+    (tmp_path / "=1+1.csv").write_text(text)
+    said = infer(tmp_path / "=1+1.csv", "--sender", "cubic", "--out", tmp_path / "out")
+    assert "2 rows could not be read" in said
+    for table in ("capacity", "sessions"):
+        assert {row["session"] for row in rows(tmp_path / "out" / f"{table}.csv")} == {"'=1+1"}
+    assert rows(tmp_path / "out" / "users.csv")[0]["name"] == "'=1+1 draw 1"
+
+
+@pytest.mark.parametrize("text", ["", "session\na\n", f"{','.join(inference.SESSIONS)}\n", "\0"])
+def test_a_damaged_table_of_sessions_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "sessions.csv").write_text(text)
+    with pytest.raises(
+        InputError, match=r"sessions.csv: is damaged; playpath population infer LOG… --out .* writes it again"
+    ):
+        judge(tmp_path)
+
+
+def test_what_an_answer_cannot_ask_is_refused_before_anything_is_inferred(tmp_path: Path) -> None:
+    asked = ("population", "answer", "viewers", "--sender", "cubic", "--out", str(tmp_path / "out"), "--try")
+    for more, words in ((["bbr/quic"], "write bbr"), (["bbr", "--set", "player.segmnt=1 s"], 'did you mean "segment"')):
+        done = playpath_command(*asked, *more)
+        done.assert_refused()
+        assert words in done.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_never_filled_its_path_says_at_least(tmp_path: Path) -> None:
@@ -264,6 +353,17 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
         before = len(asked)
     for name in ("capacity.csv", "sessions.csv", "users.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_an_inference_that_is_ended_leaves_its_answers_and_no_half_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0, chunks=8)
+    monkeypatch.setattr(inference, "_write", lambda *_: signal.raise_signal(number))
+    with pytest.raises(SystemExit):
+        inference.infer([tmp_path / "viewer.csv"], tmp_path / "out", inference.Asked(("cubic",)), jobs=1)
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["answers.part"]
 
 
 def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:

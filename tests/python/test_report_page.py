@@ -77,6 +77,13 @@ def test_a_difference_that_only_awaits_runs_is_marked_so():
     assert "<abbr title='proven'>" not in page
 
 
+def test_fewer_runs_than_an_interval_takes_are_shown_by_their_mean_and_said_so():
+    page = comparison_page(playpath.compare(SMALL, cc=["cubic", "newreno"], seeds=2))
+    assert "The mean of the runs: fewer than 6 have no interval." in page
+    assert "medians" not in page
+    assert page.count("means; dots below: single seeds") == 2
+
+
 def test_the_policy_names_style_and_script_and_nothing_else(comparison):
     page = comparison_page(comparison)
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)

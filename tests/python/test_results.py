@@ -95,6 +95,20 @@ def test_wrong_python_input():
         playpath.load(SMALL, set={"player.bufer": "1 s"})
 
 
+def test_unknown_names_are_told_with_the_nearest_and_numbers_of_numpy_are_numbers(comparison):
+    for asked in (
+        lambda: comparison.summary("cubik", "stall_time_s"),
+        lambda: comparison.summary("cubic", "stall_time"),
+    ):
+        with pytest.raises(playpath.InputError, match="did you mean"):
+            asked()
+    with pytest.raises(playpath.InputError, match="nobody"):
+        playpath.load(SMALL, cc=[])
+    with pytest.raises(playpath.InputError, match=r'set\["path.loss"\]: nan is no finite number'):
+        playpath.load(SMALL, set={"path.loss": float("nan")})
+    assert playpath.load(SMALL, seeds=np.int64(2)).seeds == [1, 2]
+
+
 def test_plots_draw_on_the_axes_given(comparison):
     figure = Figure()
     axes = figure.subplots(1, 2)

@@ -90,10 +90,10 @@ def test_one_viewer_without_throughput_does_not_spoil_the_table(tmp_path):
 
 def test_no_cell_of_a_log_becomes_a_formula(tmp_path):
     log = tmp_path / "log.csv"
-    names = ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "a=b"]
+    names = ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "＝1+1", "－2+3", "a=b"]
     log.write_text("session,mtp,country\n" + "".join(f'"{name}",3000,"=x"\n' for name in names))
     table = list(csv.DictReader(read_logs([log], keep="country", keep_names=True).to_csv().splitlines()))
-    assert [row["name"] for row in table] == ["'=1+1", "'+cmd|x", "'-2+3", "'@SUM(A1)", "a=b"]
+    assert [row["name"] for row in table] == ["'=1+1", "'+cmd|x", "'-2+3", "'@SUM(A1)", "'＝1+1", "'－2+3", "a=b"]
     assert {row["country"] for row in table} == {"'=x"}
     assert _csv(pl.DataFrame({"sender": ["=1+1"], "cc": ["-"]})) == b"sender,cc\n'=1+1,-\n"
 

@@ -7,6 +7,7 @@ The extension module `playpath._engine` speaks JSON, so that nothing per packet 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
@@ -118,13 +119,21 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
         base_dir: Folder that relative file names in the scenario start from.
         overrides: `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
     """
+    for key, value in overrides.get("set", {}).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f'set["{key}"]: {value} is no finite number')
     try:
         resolved: ResolvedDocument = json.loads(
-            _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str))
+            _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=_plain))
         )
     except InputError as error:
         raise InputError(in_python(_of_setting(str(error), overrides.get("set", {})))) from None
     return resolved
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON does not know: a number of numpy as Python's own, anything else as a text."""
+    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _of_setting(message: str, settings: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ _MOST_BYTES = 200_000_000
 
 def check_writable(folder: Path, option: str = "--out") -> None:
     """Make sure that `folder`, given by `option`, can be made and written to, without making it."""
+    _check_name(folder, option)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{option} {folder}: exists and is not a folder")
     parent = folder
@@ -40,11 +41,23 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 
 def check_file(path: Path, option: str) -> None:
     """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made."""
+    _check_name(path, option)
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder; give a file")
     if _is_special(path):
         raise InputError(f"{option} {path}: is a device, a pipe or a socket; give a file")
     check_writable(path.parent, option)
+
+
+def _check_name(path: Path, option: str) -> None:
+    """A name may be too long for the file system, or lie where nobody may look."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        name = str(path) if len(str(path)) < 80 else f"{str(path)[:77]}…"
+        raise InputError(f"{option} {name}: {(error.strerror or str(error)).lower()}; give another name") from None
 
 
 @contextmanager
@@ -75,13 +88,17 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
         temporary.write_bytes(content.getbuffer())
 
 
+_BEGIN_FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
+
+
 def text_cell(text: str) -> str:
-    """A text as a cell of CSV that a spreadsheet takes for a text: others write what logs hold, and `=`, `+`, `-`, `@` begin formulas.
+    """A text as a cell of CSV that a spreadsheet takes for a text: others write what logs hold, and `=`, `+`, `-`, `@` begin formulas,
+    their full-width forms, too (OWASP, CSV Injection).
 
     >>> text_cell("=1+1"), text_cell("-"), text_cell("-5"), text_cell("a=b")
     ("'=1+1", '-', '-5', 'a=b')
     """
-    if text[:1] not in ("=", "+", "-", "@", "\t", "\r") or text == "-":  # logs write "-" for "not known"
+    if not text.startswith(_BEGIN_FORMULAS) or text == "-":  # logs write "-" for "not known"
         return text
     try:
         float(text)

@@ -24,6 +24,7 @@ class Answered:
         self._places: dict[str, int] = {}
 
     def __enter__(self) -> Answered:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self._path.open("a+b")
         self._file.seek(0)
         end = 0
@@ -37,7 +38,7 @@ class Answered:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
-        if error is None:
+        if error is None or not self._path.stat().st_size:
             self._path.unlink(missing_ok=True)
 
     def of(self, asked: str) -> dict[str, Any] | None:

@@ -17,8 +17,9 @@ from typing import IO, Any
 
 from playpath.base import engine
 from playpath.base.errors import InputError
-from playpath.base.files import check_writable, replaced, write_text
+from playpath.base.files import check_writable, replaced, text_cell, write_text
 from playpath.base.parallel import check_jobs
+from playpath.base.signals import exit_on_signals
 from playpath.population import known_from
 from playpath.population.answered import Answered
 from playpath.population.log_doubts import Doubts
@@ -155,9 +156,9 @@ def infer(
     names = Names.of_run(keep_names)
     tally = _Tally()
     done = Inferred(folder)
-    (folder / "draws").mkdir(parents=True, exist_ok=True)
     answered = Answered(folder / "answers.part")
     with ExitStack() as stack:
+        stack.enter_context(exit_on_signals())
         stack.enter_context(answered)
         tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
         stream = sessions(files, kind, how, names, faults)
@@ -167,8 +168,8 @@ def infer(
             done.steps += len(answer["steps"])
             if progress is not None:
                 progress(done.sessions, 0)
-    if not done.sessions:
-        raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
+        if not done.sessions:  # the tables of an earlier inference stay
+            raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
     if not tally.shared:
         _drop_column(folder / "users.csv", _TRAFFIC)
     write_text(folder / "population.toml", _population(tally, asked, folder))
@@ -255,8 +256,9 @@ def _write(
     session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], tally: _Tally
 ) -> None:
     capacity, table, users = tables
+    name = text_cell(session.name)  # a file's name is anybody's
     for index, step in enumerate(answer["steps"]):
-        capacity.writerow([session.name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
+        capacity.writerow([name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
     rtts = sorted(1e3 * rtt for rtt in answer["rtt_s"])
     probability = answer["probability"]
     tally.senders[answer["sender"]] = tally.senders.get(answer["sender"], 0.0) + 1
@@ -278,7 +280,7 @@ def _write(
     tally.readings[_word(shared, "neighbour", True)] += 1
     table.writerow(
         [
-            session.name,
+            name,
             len(session.transfers),
             _digits(answer["lasts_s"]),
             _digits(mean / 1e6),
@@ -308,7 +310,7 @@ def _write(
         own = [_digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), f"{draw['queue']} packets"]
         tally.shared += draw["has_neighbour"]
         start = _START if draw["has_neighbour"] else _NEVER
-        users.writerow([f"{session.name} draw {index}", session.viewer, trace, *own, start, known])
+        users.writerow([f"{name} draw {index}", text_cell(session.viewer), trace, *own, start, known])
 
 
 def _word(probability: float, what: str, is_logged: bool) -> str:

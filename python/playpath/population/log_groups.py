@@ -7,7 +7,7 @@ A name is looked for among the columns of a row, then among what its request tel
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import MAXYEAR, UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -21,6 +21,8 @@ _OWN = ("name", "user", "weight", "samples", *COLUMNS, *WITHOUT_UNIT)
 _PAIR = re.compile(r'([A-Za-z@][\w.-]*)=(?:"([^"]*)"|([^,;&\s"]*))')
 _OF_TIME = ("day", "hour")
 _TIMES = ("time_iso8601", "time_local", "timestamp", "datetime", "date_time", "reqtimesec", "msec", "ts", "time")
+_FIRST_YEAR = 1970
+"""Times in this year, before it or in the last one have no number of seconds everywhere."""
 _PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
 """Times since 1970 as numbers: from this size on they count so many a second."""
 
@@ -120,7 +122,8 @@ def moment(value: Any) -> datetime | None:
 def _written(text: str) -> datetime | None:
     for read in (datetime.fromisoformat, lambda text: datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")):
         try:
-            return read(text)
+            found = read(text)
         except ValueError:
             continue
+        return found if _FIRST_YEAR < found.year < MAXYEAR else None
     return None

@@ -29,6 +29,7 @@ from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
+from playpath.population.transfers import ENDINGS
 
 _PERCENTILE = 0.9
 
@@ -92,7 +93,7 @@ def read_logs(
     notes: list[str] = []
     how = Reading(log_format, fields_of(fields), GroupColumns(keep))
     for file in files:
-        text = read_text(file)
+        text = read_text(file, remedy="unpack it first" if file.suffix in ENDINGS and file.is_file() else "")
         found = ("nginx" if log_format else _detect(text, file, how)) if kind == "auto" else kind
         try:
             read, skipped = _take(KINDS[found](text, how))

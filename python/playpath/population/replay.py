@@ -96,7 +96,14 @@ def judge(folder: Path) -> Replay:
     file = folder / "sessions.csv"
     if not file.is_file():
         raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
-    rows = list(csv.DictReader(read_text(file).splitlines()))
+    try:
+        return _judged(list(csv.DictReader(read_text(file).splitlines())))
+    except (KeyError, TypeError, ValueError, csv.Error):  # of no rows no median is a ValueError
+        raise InputError(f"{file}: is damaged; playpath population infer LOG… --out {folder} writes it again") from None
+
+
+def _judged(rows: Sequence[Mapping[str, str]]) -> Replay:
+    """What the rows of `sessions.csv` say together."""
     ratios = [float(row["replay_time_ratio"]) for row in rows]
     # Beside a neighbour the link is the one that gives the session's time back, and who gets how much of it is luck: the time says nothing.
     alone = [float(row["neighbour_probability"]) <= _HALF for row in rows]

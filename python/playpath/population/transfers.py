@@ -8,11 +8,13 @@ Rows that cannot be are counted by what is wrong with them (`Faults`) and report
 import bz2
 import csv
 import gzip
+import hashlib
 import io
 import itertools
 import json
 import lzma
 import re
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +27,15 @@ from playpath.population.log_lines import Reading, nginx_format, nginx_row
 from playpath.population.log_names import Names
 from playpath.population.log_rows import is_below_zero, named_row, number
 
-_PACKED: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+}
+"""How packed files begin, whatever they are called."""
+ENDINGS = (".gz", ".bz2", ".xz", ".zst")
+"""Of packed files."""
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _IDLE_S = 1800.0
 """A session in which nothing was asked for this long has ended."""
 _LONGEST_S = 600.0
@@ -46,6 +56,8 @@ EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_
 
 _STARTS = ("start_time", "start", "request_start", "requested_at", "reqtimesec", "start_s", "start_ms")
 _ENDS = ("end_time", "end", "msec", "time_iso8601", "time_local", "timestamp", "datetime", "ts", "time")
+_FROM_BEGIN = {"start_s": 1.0, "start_ms": 1e-3}
+"""Columns that may count from a session's begin."""
 _FIRST_BYTES = {"first_byte_ms": 1e-3, "ttfb_ms": 1e-3, "ttfb": 1e-3, "first_byte_s": 1.0, "time_to_first_byte": 1.0}
 _SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
     "cwnd": (("cwnd", 1.0), ("snd_cwnd", 1.0), ("tcpi_snd_cwnd", 1.0), ("tcpinfo_snd_cwnd", 1.0)),
@@ -102,13 +114,16 @@ class _Row:
     again: float | None = None
 
 
+Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
+
+
 def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
     active: dict[str, list[_Row]] = {}
     latest: dict[str, float] = {}
     newest = -float("inf")
     swept = newest
     for row in _rows(file, kind, how, faults):
-        name = stem(file) if row.session is None else _in_file_name(names.of(row.session))
+        name = stem(file) if row.session is None else in_file_name(names.of(row.session))
         end = row.at + row.took
         if name in active and _is_back(active[name][-1], row):
             faults.counts[
@@ -132,14 +147,17 @@ def _is_back(before: _Row, row: _Row) -> bool:
     return row.at < before.at - _BACK_S and row.at + row.took < before.at + before.took - _BACK_S
 
 
-def _in_file_name(name: str) -> str:
-    """A session's name as a part of a file's: its draws are files."""
-    return re.sub(r"[^\w.-]+", "_", name)[:80]
+def in_file_name(name: str) -> str:
+    """A session's name as a part of a file's: its draws are files. Where that takes something away a part of its hash keeps it apart from
+    others: two IPv6 addresses may differ by colons alone.
+    """
+    safe = re.sub(r"[^\w.-]+", "_", name)[:80]
+    return safe if safe == name else f"{safe}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def stem(file: Path) -> str:
     """A file's name without its endings of packing and of format."""
-    return Path(file.stem).stem if file.suffix in _PACKED else file.stem
+    return Path(file.stem).stem if file.suffix in ENDINGS else file.stem
 
 
 def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
@@ -204,7 +222,7 @@ def _is_counter(figures: list[float]) -> bool:
 
 def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]:
     with _opened(file) as lines:
-        for columns, read in _columns(lines, kind, how, file):
+        for columns, read in _whole(_columns(lines, kind, how, file), file):
             row = None if columns is None else read(columns)
             if row is None and columns is not None and is_below_zero(columns, how.fields, ("trans_time", *_STARTS)):
                 faults.counts["rows have a time or a size below zero and are left out"] += 1
@@ -218,18 +236,27 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
                 yield row
 
 
+def _whole(columns: Columns, file: Path) -> Columns:
+    """Without the errors of the readers, which do not name the file."""
+    try:
+        yield from columns
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, csv.Error) as error:
+        raise InputError(f"{file}: is damaged or ends too early ({str(error).rstrip('.').lower()})") from None
+
+
 def _opened(file: Path) -> io.TextIOBase:
     try:
         if file.exists() and not file.is_file():
             raise InputError(f"{file}: is {'a folder' if file.is_dir() else 'a device, a pipe or a socket'}")
-        opened = _PACKED.get(file.suffix, open)
+        with file.open("rb") as packed:
+            begins = packed.read(6)
+        if begins.startswith(_ZSTD):
+            raise InputError(f"{file}: is packed by zstd, which is not read; allowed: plain text, gzip, bzip2, xz")
+        opened: Callable[..., Any] = next((opens for magic, opens in _PACKED.items() if begins.startswith(magic)), open)
         stream = opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
         return stream  # type: ignore[no-any-return]
     except OSError as error:
         raise InputError(f"{file}: {(error.strerror or str(error)).lower()}") from None
-
-
-Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
 
 
 def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Columns:
@@ -317,23 +344,32 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     if named.size is None or named.seconds is None:
         return None
     columns = named.columns
-    start = next((when for name in _STARTS if (when := moment(columns.get(name))) is not None), None)
-    end = None
-    if start is None:
-        both = f"{columns['date']} {columns['time']}" if {"date", "time"} <= columns.keys() else None
-        end = moment(both) or next((when for name in _ENDS if (when := moment(columns.get(name))) is not None), None)
-    if start is None and end is None:
+    at = _asked_at(columns, named.seconds)
+    if at is None:
         return None
-    at = start.timestamp() if start is not None else end.timestamp() - named.seconds  # type: ignore[union-attr]
-    first_byte = next(
-        (value * unit for name, unit in _FIRST_BYTES.items() if (value := number(columns.get(name))) is not None), None
-    )
+    first_byte = _in_seconds(columns, _FIRST_BYTES)
     fields = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
     socket = _positive(fields)
     if named.rtt_ms:
         socket["min_rtt_s"] = named.rtt_ms / 1e3
     sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
     return _Row(named.session, at, named.seconds, named.size, first_byte, socket, sent, again)
+
+
+def _asked_at(columns: Mapping[str, Any], took: float) -> float | None:
+    """When a transfer was asked for, which a log tells itself or by its end."""
+    start = next((when for name in _STARTS if (when := moment(columns.get(name))) is not None), None)
+    if start is not None:
+        return start.timestamp()
+    both = f"{columns['date']} {columns['time']}" if {"date", "time"} <= columns.keys() else None
+    end = moment(both) or next((when for name in _ENDS if (when := moment(columns.get(name))) is not None), None)
+    return _in_seconds(columns, _FROM_BEGIN) if end is None else end.timestamp() - took
+
+
+def _in_seconds(columns: Mapping[str, Any], units: Mapping[str, float]) -> float | None:
+    return next(
+        (value * unit for name, unit in units.items() if (value := number(columns.get(name))) is not None), None
+    )
 
 
 def _figure(columns: Mapping[str, Any], names: Iterable[str]) -> float | None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from playpath.base.errors import unknown_name
 from playpath.base.frames import pl
 from playpath.base.manifest import Manifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value
@@ -100,7 +101,11 @@ class Comparison(Tabular):
         return [name for name in self.table.columns if name not in _KEYS]
 
     def values(self, sender: str, name: str) -> list[float | None]:
-        """A metric of a sender, one value for each seed that it played, in the order of `seeds`."""
+        """A metric of a sender, one value for each seed that it played, in the order of `seeds`. InputError: an unknown name."""
+        if sender not in self._columns:
+            raise unknown_name("sender", sender, self._columns)
+        if name not in self._columns[sender]:
+            raise unknown_name("metric", name, self._columns[sender])
         return self._columns[sender][name]
 
     @cached_property

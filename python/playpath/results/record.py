@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from playpath.base import engine
-from playpath.base.errors import InputError
+from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import write_frame, write_text
 from playpath.base.frames import pl
 from playpath.base.manifest import RunManifest
@@ -80,7 +80,9 @@ class Session(Tabular):
         return pl.DataFrame(rows, schema={"metric": pl.String, "value": pl.Float64, "unit": pl.String})
 
     def frame(self, name: str) -> pl.DataFrame:
-        """A time series as a frame, for example `session.frame("player")`."""
+        """A time series as a frame, for example `session.frame("player")`. InputError: there is none of this name."""
+        if name not in self.series:
+            raise unknown_name("time series", name, self.series)
         return pl.DataFrame(dict(self.series[name]))
 
     def _repr_html_(self) -> str:

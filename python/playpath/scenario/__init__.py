@@ -420,6 +420,8 @@ def _choices(given: Any, key: str) -> list[str]:
         given = split_outside(given)
     if isinstance(given, Mapping) or not isinstance(given, Sequence):
         raise InputError(f"`{key}` = {given}: must be a list of names, as in `playpath list {key}`")
+    if not given and key == "cc":  # the engine would take its default for the file's senders
+        raise InputError("cc: names nobody; give a list of names, as in `playpath list cc`, or leave it out")
     return [parse_choice(choice) for choice in given]
 
 

@@ -1,6 +1,5 @@
 """`playpath compare`: rank senders on a scenario."""
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -27,6 +26,8 @@ from playpath.scenario import load
 from playpath.show import console
 
 INTERRUPTED = 130
+_HIGHEST_PRICE = 1e9
+"""Of 10^9 bytes, in any currency."""
 _MOST_CAUSES = 3
 """From the best on; the last is shown in any case."""
 
@@ -77,8 +78,8 @@ def command(
     if resume and not keeps:
         raise InputError("--resume: only with --world kernel and a folder of results (--out)")
     bound = options.until_decided(until_decided, most)
-    if price_per_gb is not None and not math.isfinite(price_per_gb):
-        raise InputError(f"--price-per-gb {price_per_gb}: give a number, for example 0.02")
+    if price_per_gb is not None and not price_per_gb <= _HIGHEST_PRICE:
+        raise InputError(f"--price-per-gb {price_per_gb}: give a number up to {_HIGHEST_PRICE:.0e}, for example 0.02")
     if latex is not None:
         check_file(latex, "--latex")
     if sensitive:

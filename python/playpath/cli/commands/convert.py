@@ -14,6 +14,9 @@ from playpath.cli.commands import options
 from playpath.scenario import traces
 from playpath.show import console
 
+_FINEST_MS, _COARSEST_MS = 1, 3_600_000
+"""Of --bin: an hour at most."""
+
 
 def command(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A trace; none with --generate.")] = None,
@@ -45,6 +48,8 @@ def command(
     """
     if (file is None) == (generate is None):
         raise InputError("give either a trace file or --generate KIND")
+    if not _FINEST_MS <= bin_ms <= _COARSEST_MS:
+        raise InputError(f"--bin {bin_ms}: give milliseconds from {_FINEST_MS} to {_COARSEST_MS}")
     if out is not None:
         check_writable(out.parent)
     target = to or (traces.format_of(out) if out else None)

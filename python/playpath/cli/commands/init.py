@@ -87,6 +87,8 @@ def command(
 
 
 def _target(file: Path) -> Path:
+    if file.name in ("", ".."):
+        raise InputError(f"FILE {file}: is a folder; give a file")
     target = file if file.suffix == ".toml" else file.with_name(f"{file.name}.toml")
     if os.path.lexists(target):
         raise _kept(target)

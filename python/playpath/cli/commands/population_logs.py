@@ -20,7 +20,8 @@ from playpath.show import console
 Logs = Annotated[
     list[Path],
     typer.Argument(
-        metavar="LOG…", help="Chunk logs, access logs or beacons; .gz, .bz2, .xz, too. `viewers` is an example."
+        metavar="LOG…",
+        help="Chunk logs, access logs or beacons; packed by gzip, bzip2 or xz, too. `viewers` is an example.",
     ),
 ]
 Deployed = Annotated[
@@ -148,9 +149,8 @@ def answer(
     from playpath.population.replay import judge
 
     folder = out / "paths"
-    # Over which transport, the population's senders say.
-    controls = [name.partition("/")[0] for name in (*_senders(sender)[:1], *_senders(tried))]
-    _check(controls)
+    controls = _controls(_senders(sender), _senders(tried))
+    _check(controls, setting)
     files = [shipped.find_log(file) for file in files]
     asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, seed=seed)
     question = json_text.dumps([_fingerprint(files), asdict(asked), kind, log_format, fields, keep_names])
@@ -191,10 +191,23 @@ def answer(
     )
 
 
-def _check(controls: list[str]) -> None:
-    """Before hours of inference, not after."""
+def _controls(deployed: tuple[str, ...], tried: tuple[str, ...]) -> list[str]:
+    """Congestion controls alone: over which transport they run, the population's senders say."""
+    _, over, transport = (deployed[:1] or ("",))[0].partition("/")
+    for name in tried:
+        if "/" in name and name.partition("/")[1:] != (over, transport):
+            raise InputError(
+                f"--try {name}: is compared over the transport of the deployed sender; write {name.partition('/')[0]}"
+            )
+    return [name.partition("/")[0] for name in (*deployed[:1], *tried)]
+
+
+def _check(controls: list[str], setting: list[str] | None) -> None:
+    """Before hours of inference, not after; of paths and traffic only the inferred population knows the names."""
+    settings = options.settings(setting)
+    known = {key: value for key, value in settings.items() if key.partition(".")[0] not in ("path", "traffic")}
     try:
-        load("adaptive", cc=controls)
+        load("adaptive", cc=controls, set=known)
     except InputError as error:
         raise InputError(re.sub("^cc: ", "--sender, --try: ", str(error))) from None
 

@@ -10,10 +10,8 @@ from typing import TypedDict
 
 import polars as pl
 
-from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import replaced, text_cell
-from playpath.base.manifest import package_version
 from playpath.base.worlds import DEFAULT
 from playpath.results.archive.question import Question, Result
 
@@ -40,8 +38,6 @@ class Manifest(TypedDict):
     format: int
     kind: str
     name: str
-    playpath_version: str
-    engine_version: str
     made_with: dict[str, str]
     world: str
     seeds: list[int]
@@ -57,8 +53,6 @@ def export(folder: Path, result: Result, question: Question, target: Path) -> No
         "format": FORMAT,
         "kind": question.kind,
         "name": str(question.scenario.get("name", "")),
-        "playpath_version": package_version(),
-        "engine_version": engine.version(),
         "made_with": {key: value for key, value in result.to_dict()["manifest"].items() if key.endswith("_version")},
         "world": getattr(result, "world", DEFAULT),
         "seeds": sorted({int(seed) for seed in result.table["seed"].to_list()}),

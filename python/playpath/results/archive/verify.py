@@ -16,7 +16,7 @@ from playpath.base.errors import InputError, PlaypathError, RunError
 from playpath.base.manifest import package_version
 from playpath.base.metrics import format_value, metric
 from playpath.base.parallel import check_jobs, run_all
-from playpath.base.worlds import DEFAULT, is_exact
+from playpath.base.worlds import DEFAULT, is_exact, named
 from playpath.population import PopulationResult
 from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest
 from playpath.results.archive.question import Question, Result
@@ -90,7 +90,8 @@ def verify(
         manifest: As `unpack` returned it.
         load: Reads a folder of results.
     """
-    if not is_exact(world := str(manifest.get("world", DEFAULT))):
+    named(world := str(manifest.get("world", DEFAULT)))
+    if not is_exact(world):
         raise RunError(f"it was measured in real time (world {world}), which cannot be played again bit for bit")
     note = other_version(manifest)
     try:
@@ -173,8 +174,10 @@ def _again(cell: Cell, *, is_whole: bool) -> _Again:
             )
             return _Again(session.digest, session.metrics, session=session)
         metrics, digest = engine.run_metrics(variant.text, variant.sender, cell.seed)
-    except (InputError, RunError) as error:
+    except PlaypathError as error:
         return _Again(None, {}, str(error))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return _Again(None, {}, f"{QUESTION} is damaged: {type(error).__name__}")
     return _Again(digest, metrics)
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from playpath.base.manifest import again
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
 from playpath.judge.ranking import Difference, is_clear
+from playpath.judge.stats import FEWEST_FOR_INTERVAL
 from playpath.results.comparison import Comparison, format_summary
 from playpath.results.packets import Window
 from playpath.results.paths import subflows
@@ -60,15 +61,20 @@ def _head(result: Comparison) -> str:
 def _ranking(result: Comparison) -> str:
     names = [n for n in result.shown_criteria if n not in _NETWORK] or result.shown_criteria
     network = [n for n in _NETWORK[:-1] if n in result.metric_names and n not in names]
-    shown = [*names, *network]
-    head = [_what(result), "against the best", *(_column_head(n) for n in shown)]
+    columns = [*names, *network]
+    head = [_what(result), "against the best", *(_column_head(n) for n in columns)]
     rows = [
-        [_sender(result, s), escape(against_best(result, s)), *(_mean(result, s, n) for n in shown)]
+        [_sender(result, s), escape(against_best(result, s)), *(_mean(result, s, n) for n in columns)]
         for s in result.ranking
     ]
+    shown = (
+        "The median run, and below it its 95 % interval; the mean where it lies outside."
+        if _has_intervals(result)
+        else f"The mean of the runs: fewer than {FEWEST_FOR_INTERVAL} have no interval."
+    )
     note = (
-        "Best first. The median run, and below it its 95 % interval; the mean where it lies outside. Criteria from left to right, "
-        "most important first; the next one counts only between senders that are alike in the one before."
+        f"Best first. {shown} Criteria from left to right, most important first; the next one counts only between senders that are "
+        "alike in the one before."
     )
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
 
@@ -112,11 +118,20 @@ def against_best(result: Comparison, sender: str) -> str:
     return f"{word}: {metric(found.metric).label} {_signed(found)}{more}"
 
 
+def _has_intervals(result: Comparison) -> bool:
+    return len(result.seeds) >= FEWEST_FOR_INTERVAL
+
+
+def _marked(result: Comparison) -> str:
+    """What the marks of a figure stand for."""
+    return "medians; whiskers: their 95 % intervals" if _has_intervals(result) else "means"
+
+
 def _viewer_figures(result: Comparison) -> str:
     names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
     if not names:
         return ""
-    note = "Bars: medians; whiskers: their 95 % intervals; dots below: single seeds."
+    note = f"Bars: {_marked(result)}; dots below: single seeds."
     parts = [values_figure(result, name, "bar") for name in names]
     return html.section("What the viewer sees", html.figures(parts), note=note, anchor="viewer")
 
@@ -135,9 +150,9 @@ def _differences(result: Comparison) -> str:
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
-        f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Marker: "
-        "median, filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs "
-        "are missing for a proof; whiskers: its 95 % interval. Grey band: too small to notice."
+        f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Markers: {_marked(result)}; "
+        "filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs are missing "
+        "for a proof. Grey band: too small to notice."
     )
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
@@ -167,7 +182,7 @@ def _paths(result: Comparison, window: Window | None) -> str:
 
 def _network_figures(result: Comparison) -> str:
     parts = [values_figure(result, name, "dot") for name in _NETWORK if name in result.metric_names]
-    note = "Discs: medians; whiskers: their 95 % intervals; dots below: single seeds. The axes need not begin at zero."
+    note = f"Discs: {_marked(result)}; dots below: single seeds. The axes need not begin at zero."
     return html.section("What it costs the network", html.figures(parts), note=note, anchor="network") if parts else ""
 
 
