@@ -270,6 +270,7 @@ def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:
     """What `infer` says of sessions that are given back, but for these columns."""
     usual = dict.fromkeys(inference.SESSIONS, "0") | {"replay_time_ratio": "1", "replay_held_percent": "95"}
     usual |= {"replay_time_ratio_p05": "0.9", "replay_time_ratio_p95": "1.1", "rate_p95_over_p05": "1.5", "rival": ""}
+    usual |= {"rate_mbps": "5", "rival_rate_mbps": "5"}
     with (folder / "sessions.csv").open("w", newline="") as file:
         table = csv.DictWriter(file, inference.SESSIONS)
         table.writeheader()
@@ -290,6 +291,37 @@ def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:
 def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[float, ...], is_likelier: bool) -> None:
     write_sessions(tmp_path, *({"rival": "bbr", "rival_likelier_by": one} for one in by))
     assert judge(tmp_path).likelier == ("bbr" if is_likelier else "")
+
+
+@pytest.mark.parametrize(
+    ("rates", "noise", "is_reproduced"),
+    [
+        (
+            (5.2, 4.8, 5.1, 5.0, 5.3, 4.9, 5.0, 5.1),
+            0.0,
+            True,
+        ),  # a DSL line under BBR, which CUBIC would have filled as well
+        ((5.2, 4.8, 5.1, 5.0, 5.3, 4.9, 5.0, 7.1), 0.0, True),
+        ((5.2, 8.8, 9.1, 5.0, 5.3, 4.9, 5.0, 5.1), 0.0, False),
+        (
+            (5.0,) * 8,
+            1.0,
+            False,
+        ),  # the same rates, but what was lost is noise under the one and a full queue under the other
+    ],
+)
+def test_a_rival_that_reads_the_same_paths_leaves_the_verdict(
+    tmp_path: Path, rates: tuple[float, ...], noise: float, is_reproduced: bool
+) -> None:
+    rows = [
+        {"rival": "cubic", "rival_likelier_by": 6.0, "rival_rate_mbps": rate, "rival_loss_probability": noise}
+        for rate in rates
+    ]
+    write_sessions(tmp_path, *rows)
+    found = judge(tmp_path)
+    assert found.likelier == "cubic"
+    assert found.is_reproduced is is_reproduced
+    assert any("cubic explains" in line for line in found.lines())
 
 
 @pytest.mark.parametrize(

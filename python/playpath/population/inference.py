@@ -8,7 +8,7 @@ import csv
 import json
 import statistics
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -47,6 +47,9 @@ SESSIONS = (
     "sender_probability",
     "rival",
     "rival_likelier_by",
+    "rival_rate_mbps",
+    "rival_loss_probability",
+    "rival_neighbour_probability",
     "unexplained_percent",
     "noise_ms",
     "noise_percent",
@@ -67,6 +70,8 @@ _CHECKED = 8
 _RIVALS = {"bbr": "cubic", "bbr3": "cubic"}
 _USUAL_RIVAL = "bbr"
 """The sender that the named one would be mistaken for with most consequence: one that losses hold back, one that they do not."""
+_RIVAL_DRAWS = 20
+"""Draws of a session's path under the rival: enough to say whether it reads another path."""
 _OPEN = (0.1, 0.9)
 """A reading whose probability is between these is open."""
 _TRAFFIC = "traffic.0.start"
@@ -245,8 +250,8 @@ def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -
     if is_checked:
         control, slash, transport = asked.senders[0].partition("/")
         rival = _RIVALS.get(control, _USUAL_RIVAL) + slash + transport
-        other = engine.infer({**question, "senders": [rival], "draws": 1, "kept": 1})
-        found["rival"] = (rival, other["evidence"][0] - found["evidence"][0])
+        other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1})
+        found["rival"] = (rival, other["evidence"][0] - found["evidence"][0], *_path(other))
     answered.add(key, found)
     return found
 
@@ -268,12 +273,9 @@ def _write(
     if len(tally.shown) < _SHOWN:
         got = [(one["at_s"] + one["took_s"] / 2, 8 * one["bytes"] / one["took_s"]) for one in session.transfers]
         tally.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
-    mean = sum(step[0] for step in answer["steps"]) / len(answer["steps"])
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
-    rival, by = answer.get("rival", ("", 0.0))
-    noisy, shared = (
-        sum(one["probability"] for one in answer["readings"] if one[what]) for what in ("loss", "has_neighbour")
-    )
+    rival, *of_rival = answer.get("rival", ("", 0.0, 0.0, 0.0, 0.0))
+    mean_mbps, noisy, shared = _path(answer)
     tally.readings[_word(noisy, "noise", session.retransmitted is not None)] += 1
     tally.readings[_word(shared, "neighbour", True)] += 1
     table.writerow(
@@ -281,7 +283,7 @@ def _write(
             session.name,
             len(session.transfers),
             _digits(answer["lasts_s"]),
-            _digits(mean / 1e6),
+            _digits(mean_mbps),
             *(_digits(rtts[int(share * (len(rtts) - 1))]) for share in (0.05, 0.5, 0.95)),
             again,
             _digits(100 * sum(one["loss"] * one["probability"] for one in answer["readings"])),
@@ -290,7 +292,7 @@ def _write(
             answer["sender"],
             _digits(probability),
             rival,
-            _digits(by),
+            *map(_digits, of_rival),
             _digits(100 * answer["unexplained"]),
             _digits(1e3 * answer["noise"][0]),
             _digits(100 * answer["noise"][1]),
@@ -309,6 +311,15 @@ def _write(
         tally.shared += draw["has_neighbour"]
         start = _START if draw["has_neighbour"] else _NEVER
         users.writerow([f"{session.name} draw {index}", session.viewer, trace, *own, start, known])
+
+
+def _path(answer: Mapping[str, Any]) -> tuple[float, float, float]:
+    """What a path is to a sender: its mean rate in Mbit/s, and how probably it loses at random, and has a neighbour."""
+    steps = answer["steps"]
+    noisy, shared = (
+        sum(one["probability"] for one in answer["readings"] if one[what]) for what in ("loss", "has_neighbour")
+    )
+    return 1e-6 * sum(step[0] for step in steps) / len(steps), noisy, shared
 
 
 def _word(probability: float, what: str, is_logged: bool) -> str:
