@@ -45,11 +45,6 @@ SESSIONS = (
     "neighbour_probability",
     "sender",
     "sender_probability",
-    "rival",
-    "rival_likelier_by",
-    "rival_rate_mbps",
-    "rival_loss_probability",
-    "rival_neighbour_probability",
     "unexplained_percent",
     "noise_ms",
     "noise_percent",
@@ -59,6 +54,8 @@ SESSIONS = (
     "replay_time_ratio",
     "replay_time_ratio_p95",
 )
+RIVALS = ("session", "rival", "likelier_by", "rate_mbps", "loss_probability", "neighbour_probability")
+"""Columns: of a sender that was tried beside the named one, logarithm of how much likelier the session is under it, and its path then."""
 _FEWEST = 3
 """Transfers of a session: fewer tell nothing of a course."""
 _MISFIT = 0.1
@@ -66,10 +63,12 @@ _MISFIT = 0.1
 _SHOWN = 6
 """Sessions whose log is drawn against the path in the report."""
 _CHECKED = 8
-"""Sessions in which a rival is tried, too, where the deployed sender is named."""
-_RIVALS = {"bbr": "cubic", "bbr3": "cubic"}
-_USUAL_RIVAL = "bbr"
-"""The sender that the named one would be mistaken for with most consequence: one that losses hold back, one that they do not."""
+"""Sessions in which rivals are tried, too, where the deployed sender is named."""
+_RIVALS = {"bbr": ("cubic", "newreno"), "bbr3": ("cubic", "newreno")}
+_USUAL_RIVALS = ("bbr", "bbr3")
+"""The senders that the named one would be mistaken for with most consequence: for one that losses hold back those that they do not. Both,
+since a NewReno taken for BBR is no CUBIC: in three mobile logs of three CUBIC explained it no better than BBR, and NewReno far better.
+"""
 _RIVAL_DRAWS = 20
 """Draws of a session's path under the rival: enough to say whether it reads another path."""
 _OPEN = (0.1, 0.9)
@@ -187,6 +186,7 @@ def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "sessions.csv", SESSIONS
     drawn = ("trace", "rtt_ms", "loss_percent", "path.0.queue", _TRAFFIC, known_from.COLUMN)
     yield "users.csv", ("name", VIEWER, *drawn)
+    yield "rivals.csv", RIVALS
 
 
 class _Table:
@@ -249,9 +249,10 @@ def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -
     found = engine.infer(question)
     if is_checked:
         control, slash, transport = asked.senders[0].partition("/")
-        rival = _RIVALS.get(control, _USUAL_RIVAL) + slash + transport
-        other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1})
-        found["rival"] = (rival, other["evidence"][0] - found["evidence"][0], *_path(other))
+        found["rivals"] = []
+        for rival in (name + slash + transport for name in _RIVALS.get(control, _USUAL_RIVALS)):
+            other = engine.infer({**question, "senders": [rival], "draws": _RIVAL_DRAWS, "kept": 1})
+            found["rivals"].append((rival, other["evidence"][0] - found["evidence"][0], *_path(other)))
     answered.add(key, found)
     return found
 
@@ -259,7 +260,7 @@ def _ask(session: Session, asked: Asked, is_checked: bool, answered: Answered) -
 def _write(
     session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], tally: _Tally
 ) -> None:
-    capacity, table, users = tables
+    capacity, table, users, rivals = tables
     for index, step in enumerate(answer["steps"]):
         capacity.writerow([session.name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
     rtts = sorted(1e3 * rtt for rtt in answer["rtt_s"])
@@ -274,7 +275,6 @@ def _write(
         got = [(one["at_s"] + one["took_s"] / 2, 8 * one["bytes"] / one["took_s"]) for one in session.transfers]
         tally.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
-    rival, *of_rival = answer.get("rival", ("", 0.0, 0.0, 0.0, 0.0))
     mean_mbps, noisy, shared = _path(answer)
     tally.readings[_word(noisy, "noise", session.retransmitted is not None)] += 1
     tally.readings[_word(shared, "neighbour", True)] += 1
@@ -291,8 +291,6 @@ def _write(
             _digits(shared),
             answer["sender"],
             _digits(probability),
-            rival,
-            *map(_digits, of_rival),
             _digits(100 * answer["unexplained"]),
             _digits(1e3 * answer["noise"][0]),
             _digits(100 * answer["noise"][1]),
@@ -301,6 +299,7 @@ def _write(
             *(_digits(ratio) for ratio in answer["replay"]["ratio"]),
         ]
     )
+    rivals.writerows([session.name, name, *map(_digits, rest)] for name, *rest in answer.get("rivals", ()))
     for index, draw in enumerate(answer["draws"], 1):
         file = folder / "draws" / f"{session.name}.{index}.csv"
         write_text(file, _trace(draw, answer["lasts_s"]))

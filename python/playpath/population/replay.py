@@ -15,6 +15,8 @@ from pathlib import Path
 from playpath.base.errors import InputError
 from playpath.base.files import read_text
 
+_Row = Mapping[str, str]
+
 _OFF = 0.1
 """A session whose transfers take longer or shorter by this share in nineteen of twenty replays is not reproduced."""
 _UNEXPLAINED = 20.0
@@ -30,7 +32,7 @@ _FEW = 3
 """From so many sessions on one may fail, however few they are."""
 _LIKELIER = 5.0
 """Logarithm of the likelihood ratio, over all sessions in which a rival was tried, from which the rival was deployed."""
-_BEYOND = 1.4
+_BEYOND = 1.0
 """And so many standard errors beyond nothing: valid sessions differ by e³ and more in which sender explains them better."""
 _MOST_LIKELIER = 10.0
 """What one session counts for at most: one that fits neither sender decides nothing for the others."""
@@ -98,10 +100,7 @@ class Replay:
 
 def judge(folder: Path) -> Replay:
     """Judge what `infer` wrote."""
-    file = folder / "sessions.csv"
-    if not file.is_file():
-        raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
-    rows = list(csv.DictReader(read_text(file).splitlines()))
+    rows = _table(folder, "sessions.csv")
     ratios = [float(row["replay_time_ratio"]) for row in rows]
     # Beside a neighbour the link is the one that gives the session's time back, and who gets how much of it is luck: the time says nothing.
     alone = [float(row["neighbour_probability"]) <= _HALF for row in rows]
@@ -110,7 +109,7 @@ def judge(folder: Path) -> Replay:
     odd = [
         float(row["unexplained_percent"]) > _UNEXPLAINED and float(row["replay_held_percent"]) < _HELD for row in rows
     ]
-    tried = [row for row in rows if row["rival"]]
+    likelier, has_other_paths = _likelier(_table(folder, "rivals.csv"), {row["session"]: row for row in rows})
     return Replay(
         sessions=len(rows),
         slower=sum(slower),
@@ -120,9 +119,16 @@ def judge(folder: Path) -> Replay:
         ratio=statistics.median(ratios),
         held=statistics.median(float(row["replay_held_percent"]) / 100 for row in rows),
         width=statistics.median(float(row["rate_p95_over_p05"]) for row in rows),
-        likelier=_likelier(tried),
-        has_other_paths=sum(map(_has_other_path, tried)) > _may_fail(len(tried)),
+        likelier=likelier,
+        has_other_paths=has_other_paths,
     )
+
+
+def _table(folder: Path, name: str) -> list[_Row]:
+    file = folder / name
+    if not file.is_file():
+        raise InputError(f"{folder}: has no {name}; playpath population infer LOG… --out {folder} writes it")
+    return list(csv.DictReader(read_text(file).splitlines()))
 
 
 def _may_fail(sessions: int) -> float:
@@ -130,18 +136,22 @@ def _may_fail(sessions: int) -> float:
     return max(1 if sessions >= _FEW else 0, _MOST * sessions)
 
 
-def _likelier(tried: Sequence[Mapping[str, str]]) -> str:
-    """The rival, if it explains the sessions together far better, by more than they differ."""
-    by = [max(-_MOST_LIKELIER, min(_MOST_LIKELIER, float(row["rival_likelier_by"]))) for row in tried]
-    error = statistics.stdev(by) * math.sqrt(len(by)) if len(by) > 1 else 0.0
-    if sum(by) < max(_LIKELIER, _BEYOND * error):
-        return ""
-    return tried[0]["rival"]
+def _likelier(tried: Sequence[_Row], own: Mapping[str, _Row]) -> tuple[str, bool]:
+    """The likeliest rival, if it explains the sessions together far better, by more than they differ; and whether by other paths."""
+    by: dict[str, list[float]] = {}
+    for row in tried:
+        likelier_by = max(-_MOST_LIKELIER, min(_MOST_LIKELIER, float(row["likelier_by"])))
+        by.setdefault(row["rival"], []).append(likelier_by)
+    name = max(by, key=lambda rival: sum(by[rival]), default="")
+    found = by.get(name, [])
+    error = statistics.stdev(found) * math.sqrt(len(found)) if len(found) > 1 else 0.0
+    if sum(found) < max(_LIKELIER, _BEYOND * error):
+        return "", False
+    others = sum(_is_other(row, own[row["session"]]) for row in tried if row["rival"] == name)
+    return name, others > _may_fail(len(found))
 
 
-def _has_other_path(row: Mapping[str, str]) -> bool:
-    rate, rival = float(row["rate_mbps"]), float(row["rival_rate_mbps"])
-    off = (
-        abs(float(row[what]) - float(row[f"rival_{what}"])) for what in ("loss_probability", "neighbour_probability")
-    )
-    return abs(math.log(rival / rate)) > _OFF or max(off) > _OTHER
+def _is_other(path: _Row, named: _Row) -> bool:
+    rates = float(path["rate_mbps"]) / float(named["rate_mbps"])
+    off = (abs(float(path[what]) - float(named[what])) for what in ("loss_probability", "neighbour_probability"))
+    return abs(math.log(rates)) > _OFF or max(off) > _OTHER
