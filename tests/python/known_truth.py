@@ -236,11 +236,10 @@ def replays(first: int, last: int, users: int = 6) -> None:
             for named in (deployed, "bbr" if deployed in ("cubic", "newreno") else "cubic"):
                 infer([log], folder / named, Asked((named,)))
                 found = judge(folder / named)
-                with (folder / named / "sessions.csv").open(newline="") as file:
-                    by = [float(row["rival_likelier_by"]) for row in csv.DictReader(file) if row["rival"]]
                 word = "given back" if found.is_reproduced else "refused"
+                paths = "other" if found.has_other_paths else "the same"
                 words.append(
-                    f"{named}: {word} ({found.failed} of {users} off, {found.likelier or 'none'} likelier, {sorted(by)})"
+                    f"{named}: {word} ({found.failed} of {users} off, {found.likelier or 'none'} likelier, {paths} paths)"
                 )
         print(f"| {kind} | {deployed} | {' | '.join(words)} |", flush=True)
 

@@ -14,7 +14,7 @@ import os
 import signal
 import statistics
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -337,7 +337,7 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
 
     def counted(question: object) -> object:
         asked.append(question)
-        if len(asked) == 4:  # two for each session: the sender that is named, and its rival
+        if len(asked) == 6:  # three for each session: the sender that is named, and its rivals
             raise KeyboardInterrupt
         return play(question)
 
@@ -346,12 +346,12 @@ def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypat
         inference.infer(logs, tmp_path / "cut", inference.Asked(("cubic",)), jobs=1)
     assert not (tmp_path / "cut" / "sessions.csv").exists()
     before = len(asked)
-    for out, most in (("cut", 6), ("whole", 8)):  # what was through is not asked again
+    for out, most in (("cut", 9), ("whole", 12)):  # what was through is not asked again
         inference.infer(logs, tmp_path / out, inference.Asked(("cubic",)), jobs=1, keep_names=True)
         assert not (tmp_path / out / "answers.part").exists()
         assert len(asked) - before <= most
         before = len(asked)
-    for name in ("capacity.csv", "sessions.csv", "users.csv"):
+    for name in ("capacity.csv", "sessions.csv", "users.csv", "rivals.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
@@ -366,14 +366,26 @@ def test_an_inference_that_is_ended_leaves_its_answers_and_no_half_tables(
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["answers.part"]
 
 
-def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:
-    """What `infer` says of sessions that are given back, but for these columns."""
+def write_sessions(
+    folder: Path, *shown: Mapping[str, float | str], rivals: Sequence[Mapping[str, float | str]] = ()
+) -> None:
+    """What `infer` says of sessions that are given back, but for these columns, and of rivals, the n-th of which is tried in the n-th."""
     usual = dict.fromkeys(inference.SESSIONS, "0") | {"replay_time_ratio": "1", "replay_held_percent": "95"}
-    usual |= {"replay_time_ratio_p05": "0.9", "replay_time_ratio_p95": "1.1", "rate_p95_over_p05": "1.5", "rival": ""}
-    with (folder / "sessions.csv").open("w", newline="") as file:
-        table = csv.DictWriter(file, inference.SESSIONS)
-        table.writeheader()
-        table.writerows({**usual, **row} for row in shown)
+    usual |= {
+        "replay_time_ratio_p05": "0.9",
+        "replay_time_ratio_p95": "1.1",
+        "rate_p95_over_p05": "1.5",
+        "rate_mbps": "5",
+    }
+    usual_rival = dict.fromkeys(inference.RIVALS, "0") | {"rate_mbps": "5"}
+    for name, columns, rows in (
+        ("sessions", inference.SESSIONS, [usual | {"session": str(index)} | row for index, row in enumerate(shown)]),
+        ("rivals", inference.RIVALS, [usual_rival | {"session": str(index)} | row for index, row in enumerate(rivals)]),
+    ):
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            table = csv.DictWriter(file, columns)
+            table.writeheader()
+            table.writerows(rows)
 
 
 @pytest.mark.parametrize(
@@ -388,8 +400,36 @@ def write_sessions(folder: Path, *shown: Mapping[str, float | str]) -> None:
     ],
 )
 def test_a_rival_is_told_by_all_sessions_together(tmp_path: Path, by: tuple[float, ...], is_likelier: bool) -> None:
-    write_sessions(tmp_path, *({"rival": "bbr", "rival_likelier_by": one} for one in by))
+    write_sessions(tmp_path, *[{}] * len(by), rivals=[{"rival": "bbr", "likelier_by": one} for one in by])
     assert judge(tmp_path).likelier == ("bbr" if is_likelier else "")
+
+
+@pytest.mark.parametrize(
+    ("rates", "noise", "is_reproduced"),
+    [
+        (
+            (5.2, 4.8, 5.1, 5.0, 5.3, 4.9, 5.0, 5.1),
+            0.0,
+            True,
+        ),  # a DSL line under BBR, which CUBIC would have filled as well
+        ((5.2, 4.8, 5.1, 5.0, 5.3, 4.9, 5.0, 7.1), 0.0, True),
+        ((5.2, 8.8, 9.1, 5.0, 5.3, 4.9, 5.0, 5.1), 0.0, False),
+        (
+            (5.0,) * 8,
+            1.0,
+            False,
+        ),  # the same rates, but what was lost is noise under the one and a full queue under the other
+    ],
+)
+def test_a_rival_that_reads_the_same_paths_leaves_the_verdict(
+    tmp_path: Path, rates: tuple[float, ...], noise: float, is_reproduced: bool
+) -> None:
+    rivals = [{"rival": "cubic", "likelier_by": 6.0, "rate_mbps": rate, "loss_probability": noise} for rate in rates]
+    write_sessions(tmp_path, *[{}] * len(rates), rivals=rivals)
+    found = judge(tmp_path)
+    assert found.likelier == "cubic"
+    assert found.is_reproduced is is_reproduced
+    assert any("cubic explains" in line for line in found.lines())
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,22 @@ impl Strays {
     pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25 };
 }
 
+/// What the log tells of a transfer besides its time.
+pub(crate) struct Told {
+    /// Logarithm of how likely it is at the likeliest rate.
+    common: f64,
+    /// At each rate, how likely over that.
+    at: Vec<f64>,
+}
+
+impl Told {
+    /// `logs`: of how likely it is at each rate.
+    pub fn new(logs: &[f64]) -> Told {
+        let common = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Told { common, at: logs.iter().map(|log| libm::exp(log - common).max(LEAST)).collect() }
+    }
+}
+
 /// A transfer against the grid.
 pub(crate) struct Emission {
     /// First byte at, seconds after the request.
@@ -74,13 +90,12 @@ struct At {
 }
 
 impl Emission {
-    /// `takes`: times that the connection needs at the grid's rates, without `first_byte`, and `luck` the share they vary by; `told`:
-    /// logarithm of how likely the rest is at each rate.
+    /// `takes`: times that the connection needs at the grid's rates, without `first_byte`, and `luck` the share they vary by.
     pub fn new(
         transfer: &Transfer,
         first_byte: f64,
         (takes, luck): (&[f64], &[f64]),
-        told: &[f64],
+        told: &Told,
         widths: &[f64],
         noise: &Noise,
         strays: &Strays,
@@ -89,7 +104,6 @@ impl Emission {
         // The noise is a share of what the log says, whatever the path under trial is: else what it is too wide by would speak for one.
         let scale = transfer.took_s - known_rtt(transfer);
         let shown = seen.max(0.05 * scale);
-        let common = told.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mean_pause = 0.1 + 0.3 * transfer.took_s;
         let at = (0..takes.len())
             .map(|rate| {
@@ -115,11 +129,11 @@ impl Emission {
                     before: first_byte / (first_byte + time),
                     slope,
                     noise: own,
-                    told: libm::exp(told[rate] - common).max(LEAST),
+                    told: told.at[rate],
                 }
             })
             .collect();
-        Emission { first_byte, seen, at, pauses: noise.pauses, common }
+        Emission { first_byte, seen, at, pauses: noise.pauses, common: told.common }
     }
 
     #[inline]

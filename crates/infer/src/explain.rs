@@ -8,7 +8,7 @@ use crate::connection::by_noise;
 use crate::counts::Expected;
 use crate::deployed::Deployed;
 use crate::draws::shares;
-use crate::emission::{Emission, Noise, Strays};
+use crate::emission::{Emission, Noise, Strays, Told};
 use crate::filter::{Filtered, Step, forward};
 use crate::log::Transfer;
 use crate::plays::{Played, Table, What, gap};
@@ -77,8 +77,8 @@ pub(crate) struct Tables<'a> {
     is_rough: bool,
     chain: Rc<Chain>,
     table: Table,
-    /// Logarithm of how likely the packets sent again are, of each transfer at each rate.
-    counted: Vec<Vec<f64>>,
+    /// How likely the packets sent again are, of each transfer.
+    told: Vec<Told>,
     /// Packets that overflow the queue, of each transfer at each rate.
     overflows: Rc<Vec<Vec<f64>>>,
 }
@@ -91,9 +91,9 @@ impl<'a> Tables<'a> {
         let played = Played::new(What { transfers, deployed, rtt, reading, grain }, range(shown, case.beliefs));
         let table = played.on(&chain.rates);
         let mut tables =
-            Tables { case, is_rough: grain.is_rough, chain, table, counted: vec![], overflows: Rc::new(vec![]) };
+            Tables { case, is_rough: grain.is_rough, chain, table, told: vec![], overflows: Rc::new(vec![]) };
         tables.overflows = Rc::new((0..transfers.len()).map(|index| tables.overflow(index)).collect());
-        tables.counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
+        let counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
             let expected = tables.expected();
             let all = SPREADS.map(|spread| tables.counts(&expected, spread));
             let evidence =
@@ -102,6 +102,7 @@ impl<'a> Tables<'a> {
         } else {
             vec![vec![0.0; tables.chain.rates.len()]; case.transfers.len()]
         };
+        tables.told = counted.iter().map(|logs| Told::new(logs)).collect();
         tables
     }
 
@@ -154,7 +155,7 @@ impl<'a> Tables<'a> {
 
     /// Where all transfers of a session are off by so many deviations of the luck that they share.
     fn steps(&self, noise: &Noise, luck: f64) -> Vec<Step> {
-        let Tables { case, chain, table, counted, .. } = self;
+        let Tables { case, chain, table, told, .. } = self;
         let first_byte = case.rtt + noise.think_s;
         let (model, alone) = (self.model_off(), libm::sqrt(1.0 - table.shared));
         let strays = self.strays();
@@ -167,7 +168,7 @@ impl<'a> Tables<'a> {
             let takes: Vec<f64> = takes.iter().zip(lucks).map(late).collect();
             let lucks: Vec<f64> = lucks.iter().map(|luck| luck * alone).collect();
             let emission =
-                Emission::new(transfer, first_byte, (&takes, &lucks), &counted[index], &chain.widths, noise, &strays);
+                Emission::new(transfer, first_byte, (&takes, &lucks), &told[index], &chain.widths, noise, &strays);
             Step { gap: gap(case.transfers, index), at: transfer.at_s, took: transfer.took_s, emission }
         };
         (0..case.transfers.len()).map(step).collect()

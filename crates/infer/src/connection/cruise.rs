@@ -76,8 +76,8 @@ impl Flow<'_> {
         self.deployed.is_window_based()
             && !self.is_repairing()
             && self.recovery.is_none()
+            && self.control.cwnd() < f64::from(self.out_packets) + 1.0
             && self.control.cwnd() >= self.control.ssthresh()
-            && f64::from(self.out_packets) >= libm::floor(self.control.cwnd())
     }
 
     /// Nothing is paced, and all of it leaves the link one behind the other, a round trip of it or more (true); or none waits for another

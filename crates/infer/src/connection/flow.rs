@@ -327,7 +327,7 @@ impl<'a> Flow<'a> {
             ..RateSample::new(delivered, length(interval), mss)
         });
         let cwnd = self.control.cwnd();
-        let may_grow = self.recovery.is_none() && f64::from(self.most_out) >= libm::floor(cwnd)
+        let may_grow = self.recovery.is_none() && cwnd < f64::from(self.most_out) + 1.0
             || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
         Ack { rtt: Some(length(rtt)), rate, prior_in_flight, may_grow, round_start, ..Ack::new(sent.packets, mss) }
     }
@@ -377,7 +377,6 @@ impl<'a> Flow<'a> {
         let out = self.out_packets;
         View {
             srtt: length(self.srtt),
-            rttvar: length(self.srtt / 10.0),
             min_rtt: length(self.min_rtt),
             in_flight: out,
             flight_size: out,

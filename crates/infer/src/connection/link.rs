@@ -43,6 +43,7 @@ impl<'a> Link<'a> {
     pub fn new(bits_per_s: f64, rtt_s: f64) -> Link<'a> {
         let fifo = Fifo {
             bytes_per_s: bits_per_s / 8.0,
+            before: (0.0, 0.0),
             course: None,
             piece: 0,
             lag: 0.0,
@@ -160,6 +161,8 @@ impl Loss {
 pub(super) struct Fifo<'a> {
     /// Bytes on the wire per second; on a course the greatest.
     bytes_per_s: f64,
+    /// Bytes of the packet before and the seconds that they take: most packets are full.
+    before: (f64, f64),
     pub(super) course: Option<&'a [(f64, f64)]>,
     /// Of the course, where the packet before began: the next begins there or little later.
     piece: usize,
@@ -183,7 +186,12 @@ impl Fifo<'_> {
         }
         let start = self.free_at.max(now);
         self.free_at = match self.course {
-            None => start + bytes / self.bytes_per_s,
+            None => {
+                if bytes != self.before.0 {
+                    self.before = (bytes, bytes / self.bytes_per_s);
+                }
+                start + self.before.1
+            }
             Some(course) => {
                 self.piece = piece_at(course, self.piece, start - self.lag);
                 served(&course[self.piece..], start - self.lag, bytes) + self.lag
