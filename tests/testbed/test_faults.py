@@ -110,6 +110,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.parametrize("realtime", [True, False])
+def test_the_programs_of_a_run_wait_for_no_other_ones(realtime: bool) -> None:
+    with Testbed(network([FAST]), realtime=realtime) as bed:
+        bed.start_server()
+        nginx = namespaces.processes_in(bed.server)
+        policies = {os.sched_getscheduler(pid) for pid in nginx}
+        assert policies == {os.SCHED_FIFO if realtime else os.SCHED_OTHER}
+        beside = bed.start("beside", "client", ["sleep", "60"])
+        assert os.sched_getscheduler(beside.process.pid) == os.SCHED_OTHER
+
+
 def test_logs_that_a_full_disk_does_not_take_fail_the_run(small_disk: Path) -> None:
     (small_disk / "filling").write_bytes(bytes(16 * 1024))
     logs = small_disk / "logs"

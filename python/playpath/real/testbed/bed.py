@@ -87,8 +87,8 @@ class Testbed:
         mss: Payload bytes of a full segment.
         tolerance: The 99th percentile of the emulator's lateness above which its report calls the run invalid; by
             default what each path bears (docs/models/emulator.md).
-        realtime: Run the emulator before other processes (SCHED_FIFO). Off above 200 Mbit/s: there it would starve
-            the receiver.
+        realtime: Run the emulator, and behind it our own server and player and nginx, before other processes
+            (SCHED_FIFO). Off above 200 Mbit/s: there the emulator would starve the receiver.
         capture: File for the packets at the server's ends of the paths (pcapng, headers only).
         sample_s: Interval of the links' time series in the report; none by default.
 
@@ -247,8 +247,15 @@ class Testbed:
             if signalling.reports:
                 options += ["--reports", str(self.folder / REPORTS)]
             control = [] if bridge_to is None else [bridge_to.name]
-            self.start("agent", "server", [controls.loader(), "agent", *control, *options])
-        server = WebServer(self.server, self.folder, bridge=self.bridge, signalling=signalling, mptcp_under=mptcp_under)
+            self.start("agent", "server", [controls.loader(), "agent", *control, *options], realtime=True)
+        server = WebServer(
+            self.server,
+            self.folder,
+            bridge=self.bridge,
+            signalling=signalling,
+            mptcp_under=mptcp_under,
+            realtime=self._realtime,
+        )
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)
@@ -317,12 +324,15 @@ class Testbed:
         *,
         stdin: int | None = subprocess.DEVNULL,
         is_pillar: bool = False,
+        realtime: bool = False,
     ) -> Child:
         """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed.
 
-        `is_pillar`: the run stands on it; `check` fails when it has ended.
+        `is_pillar`: the run stands on it; `check` fails when it has ended. `realtime`: it runs before other processes, where the test
+        bed's emulator does.
         """
-        child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder, stdin=stdin)
+        inside = namespaces.inside(self._state.namespace(side), command)
+        child = Child(name, inside, self.folder, stdin=stdin, realtime=realtime and self._realtime)
         self._adopt(child)
         if is_pillar:
             self._pillars.append(child)

@@ -123,7 +123,7 @@ class CrossTraffic:
     def serve(self, settings: str) -> None:
         """Start the servers; returns when they listen."""
         self._server = self._bed.start(
-            "origin", "server", [program(), "serve", settings], stdin=subprocess.PIPE, is_pillar=True
+            "origin", "server", [program(), "serve", settings], stdin=subprocess.PIPE, is_pillar=True, realtime=True
         )
         deadline = time.monotonic() + _PATIENCE_S
         while b"\n" not in self._server.output.read_bytes():
@@ -136,7 +136,12 @@ class CrossTraffic:
         """Start the clients; each source waits for its time."""
         if self._sources:
             self._clients = self._bed.start(
-                "traffic", "client", [program(), "traffic", settings], stdin=subprocess.PIPE, is_pillar=True
+                "traffic",
+                "client",
+                [program(), "traffic", settings],
+                stdin=subprocess.PIPE,
+                is_pillar=True,
+                realtime=True,
             )
 
     def stop(self) -> list[Got]:

@@ -121,6 +121,7 @@ class WebServer:
         bridge: Path | None = None,
         signalling: Signalling = _SILENCE,
         mptcp_under: str | None = None,
+        realtime: bool = False,
     ) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         if not os.access(program, os.X_OK):
@@ -144,7 +145,7 @@ class WebServer:
             )
         )
         command = [*over_mptcp(mptcp_under is not None), program, "-c", str(config), "-p", str(folder)]
-        self.child = Child("nginx", namespaces.inside(namespace, command), folder)
+        self.child = Child("nginx", namespaces.inside(namespace, command), folder, realtime=realtime)
         self._mptcp_under = mptcp_under
 
     def wait_until_ready(self, patience: float = 5.0) -> None:

@@ -55,7 +55,7 @@ class OwnServer:
         files = ["--access-log", str(self.access_log), "--record", str(self._record)]
         mtu = str(bed.mss + IP_AND_TCP_HEADER)
         command = [program(), str(self.www), "--port", str(PORT), "--mtu", mtu]
-        self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True)
+        self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True, realtime=True)
         self.child.wait_until_ready()
 
     def startup_report(self) -> JsonObject:

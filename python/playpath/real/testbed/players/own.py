@@ -28,7 +28,7 @@ class Own:
 
     def play(self, scene: Scene, url: str) -> Played:
         """Play what the plan describes, from a file of zeros."""
-        child = scene.bed.start("player", "client", [program(), "play", url])
+        child = scene.bed.start("player", "client", [program(), "play", url], realtime=True)
         watch = Watch(scene.bed, child, scene.until_s + _GRACE_S)
         while child.process.poll() is None:
             watch.check()
