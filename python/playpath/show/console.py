@@ -58,13 +58,13 @@ def message(text: str) -> None:
         err.print(plain(text), soft_wrap=True)
 
 
-def warn(texts: Iterable[str]) -> None:
+def warn(texts: Iterable[str], kind: str = "warning") -> None:
     """A line on stderr for each, and one for all that are more than anybody reads."""
     shown = list(texts)
     for text in shown[:_MOST_WARNINGS]:
-        err.print(f"[yellow]warning:[/yellow] {plain(text)}", soft_wrap=True)
+        err.print(f"[yellow]{kind}:[/yellow] {plain(text)}", soft_wrap=True)
     if len(shown) > _MOST_WARNINGS:
-        err.print(f"[yellow]warning:[/yellow] and {len(shown) - _MOST_WARNINGS} more", soft_wrap=True)
+        err.print(f"[yellow]{kind}:[/yellow] and {len(shown) - _MOST_WARNINGS} more", soft_wrap=True)
 
 
 @contextmanager

@@ -266,5 +266,4 @@ def import_logs(
     console.message(
         f'next: write [population] users = "{out.name}" into a scenario; playpath population compare SCENARIO{group}'
     )
-    for note in found.notes:
-        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)
+    console.warn(found.notes, "note")

@@ -102,9 +102,7 @@ def print_sweep(result: SweepResult) -> None:
         _print_decisions(result)
     if result.errors.height:
         first = result.errors["error"][0]
-        console.err.print(
-            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {console.plain(first)}"
-        )
+        console.warn([f"{result.errors.height} cells failed, the first with: {first}"])
 
 
 def _new_table(result: SweepResult, heads: Iterable[str], left: Sequence[str] | None = None) -> Table:
