@@ -80,14 +80,14 @@ impl Player for Complete {
 
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         let (id, object, body_bytes) = (REQUEST, ObjectRef::FILE, self.media.total_bytes());
-        self.log.push(now, EventKind::Connected(connection));
+        self.log.push(now, EventKind::Connected { connection });
         self.log.push(now, EventKind::RequestSent { request: id, object, body_bytes });
         self.actions.push_back(Action::Request(Request::of_file(connection, id, body_bytes)));
     }
 
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) -> bool {
         if self.received == 0 {
-            self.log.push(now, EventKind::FirstByte(request));
+            self.log.push(now, EventKind::FirstByte { request });
         }
         self.received += bytes;
         if self.received == self.media.total_bytes() {

@@ -5,7 +5,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use playpath_record::event_to_json;
 use playpath_shell::timespec;
 use playpath_units::{Duration, Time};
 use playpath_video::p1203::{P1203Settings, p1203_input};
@@ -112,7 +111,7 @@ impl<'a> Playback<'a> {
         let [time_s, level, bytes] = &self.samples;
         let elapsed = self.clock.now().saturating_since(self.span.start);
         json!({
-            "events": self.player.events().iter().map(event_to_json).collect::<Vec<_>>(),
+            "events": self.player.events(),
             "p1203": p1203_input(self.player.events(), &P1203Settings::default()),
             "start_s": self.span.start.as_secs_f64(),
             "elapsed_s": elapsed.as_secs_f64(),

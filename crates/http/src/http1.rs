@@ -1,6 +1,6 @@
 //! HTTP/1.1 over one connection, by its bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
 
-use crate::Received;
+use crate::{Ordered, Received};
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Request, RequestId};
@@ -42,9 +42,12 @@ struct Response {
     taken: u64,
 }
 
-impl Http1 {
-    /// The client asks: bytes that it writes.
-    pub fn send(&mut self, request: Request) -> u64 {
+impl Ordered for Http1 {
+    fn has_priorities(&self) -> bool {
+        false
+    }
+
+    fn send(&mut self, request: Request) -> u64 {
         self.awaited.push_back(Awaited {
             id: request.id,
             header_left: u64::from(request.response_header_bytes),
@@ -60,24 +63,21 @@ impl Http1 {
 
     /// The response is read and ignored. What the server has not yet written of it, it still writes: the model of a client
     /// that keeps its connection; a client that resets it closes it, too.
-    pub fn abandon(&mut self, id: RequestId) {
+    fn abandon(&mut self, id: RequestId) -> u64 {
         self.awaited.iter_mut().filter(|awaited| awaited.id == id).for_each(|awaited| awaited.is_abandoned = true);
+        0
     }
 
-    /// No response is awaited.
-    pub fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.awaited.is_empty()
     }
 
-    /// `bytes` were read at the server. Returns the requests that are complete with them, to be answered by
-    /// [`respond`](Self::respond).
-    pub fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
+    fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
         self.arrived_bytes += bytes;
         std::iter::from_fn(|| self.next_request()).collect()
     }
 
-    /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+    fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
         if let Some(awaited) = self.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
             (awaited.cmsd, awaited.header_left) = (cmsd, awaited.header_left + cmsd_bytes);
@@ -94,38 +94,24 @@ impl Http1 {
         });
     }
 
-    fn next_request(&mut self) -> Option<Request> {
-        let needed = u64::from(self.arriving.front()?.request_header_bytes);
-        if self.arrived_bytes < needed {
-            return None;
-        }
-        self.arrived_bytes -= needed;
-        self.arriving.pop_front()
-    }
-
-    /// Bytes that the server wants to write now. Followed by [`wrote`](Self::wrote).
-    pub fn poll_write(&mut self, now: Time) -> u64 {
+    fn poll_write(&mut self, now: Time) -> u64 {
         while self.responding.front().is_some_and(|response| response.taken == response.header + response.body) {
             self.responding.pop_front();
         }
         self.responding.front_mut().map_or(0, |response| response.written(now) - response.taken)
     }
 
-    /// The socket has taken so many of them.
-    pub fn wrote(&mut self, bytes: u64) {
+    fn wrote(&mut self, bytes: u64) {
         if let Some(response) = self.responding.front_mut() {
             response.taken += bytes;
         }
     }
 
-    /// When the server has more to write though nothing arrives.
-    #[inline]
-    pub fn next_write(&self, now: Time) -> Time {
+    fn next_write(&self, now: Time) -> Time {
         self.responding.front().map_or(Time::MAX, |response| response.next_write(now))
     }
 
-    /// Bytes that the client reads if it is willing to read `limit` of a body.
-    pub fn read_limit(&self, limit: u64) -> u64 {
+    fn read_limit(&self, limit: u64) -> u64 {
         match self.awaited.front() {
             Some(awaited) if awaited.is_abandoned => u64::MAX,
             Some(awaited) => limit.saturating_add(awaited.header_left),
@@ -133,14 +119,11 @@ impl Http1 {
         }
     }
 
-    /// Bytes of responses that the client has not read, wherever they are.
-    #[inline]
-    pub fn unread(&self) -> u64 {
-        self.unread
+    fn unread(&self) -> Option<u64> {
+        Some(self.unread)
     }
 
-    /// `bytes` were read at the client: `take` gets what of it is wanted.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) {
+    fn handle_at_client(&mut self, mut bytes: u64, take: &mut dyn FnMut(RequestId, Received)) -> u64 {
         while bytes > 0 {
             let Some(awaited) = self.awaited.front_mut() else {
                 unreachable!("{bytes} bytes without a request");
@@ -163,6 +146,18 @@ impl Http1 {
                 take(id, Received::Body(body));
             }
         }
+        0
+    }
+}
+
+impl Http1 {
+    fn next_request(&mut self) -> Option<Request> {
+        let needed = u64::from(self.arriving.front()?.request_header_bytes);
+        if self.arrived_bytes < needed {
+            return None;
+        }
+        self.arrived_bytes -= needed;
+        self.arriving.pop_front()
     }
 }
 

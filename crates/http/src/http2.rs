@@ -17,7 +17,7 @@ mod server;
 
 pub use server::Server;
 
-use crate::Received;
+use crate::{Ordered, Received};
 use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Request, RequestId};
@@ -111,37 +111,31 @@ impl Default for Http2Connection {
     }
 }
 
-impl Http2Connection {
-    /// The connection is established: bytes that the client writes.
-    pub fn begin(&self) -> u64 {
-        CLIENT_PREFACE
+impl Ordered for Http2Connection {
+    fn has_priorities(&self) -> bool {
+        true
     }
 
-    /// The client asks: bytes that it writes.
-    pub fn send(&mut self, request: Request) -> u64 {
+    fn send(&mut self, request: Request) -> u64 {
         self.awaited.insert(request.id, 0);
-        self.say(ClientFrame::Request(request))
+        self.queue(ClientFrame::Request(request))
     }
 
-    /// The client does not want a response any more: bytes that it writes.
-    pub fn abandon(&mut self, stream: RequestId) -> u64 {
-        if self.awaited.remove(&stream).is_some() { self.say(ClientFrame::Reset(stream)) } else { 0 }
+    fn abandon(&mut self, stream: RequestId) -> u64 {
+        if self.awaited.remove(&stream).is_some() { self.queue(ClientFrame::Reset(stream)) } else { 0 }
     }
 
-    /// No response is awaited.
-    pub fn is_idle(&self) -> bool {
+    fn is_idle(&self) -> bool {
         self.awaited.is_empty()
     }
 
-    /// `bytes` were read at the server. Returns the requests that are complete with them, to be answered by
-    /// [`respond`](Self::respond).
-    pub fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
+    fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
         self.up_read += bytes;
         let mut requests = Vec::new();
-        while self.up.front().is_some_and(|said| said.bytes() <= self.up_read) {
-            let Some(said) = self.up.pop_front() else { break };
-            self.up_read -= said.bytes();
-            match said {
+        while self.up.front().is_some_and(|frame| frame.bytes() <= self.up_read) {
+            let Some(frame) = self.up.pop_front() else { break };
+            self.up_read -= frame.bytes();
+            match frame {
                 ClientFrame::Preface => self.server.push_control(Frame::control(FRAME_HEADER)),
                 ClientFrame::Acknowledgement => {}
                 ClientFrame::Request(request) => requests.push(request),
@@ -152,15 +146,14 @@ impl Http2Connection {
         requests
     }
 
-    /// The server answers, and tells of itself in the header.
-    pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
+    fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         let cmsd_bytes = cmsd.map_or(0, |cmsd| cmsd.header_bytes());
         self.server.handle_request(now, request, cmsd_bytes);
         self.cmsd.extend(cmsd.map(|cmsd| (request.id, cmsd)));
     }
 
-    /// Bytes that the server wants to write now: the rest of a frame. Followed by [`wrote`](Self::wrote).
-    pub fn poll_write(&mut self, now: Time) -> u64 {
+    /// The rest of a frame.
+    fn poll_write(&mut self, now: Time) -> u64 {
         if self.unwritten == 0
             && let Some(frame) = self.server.next_frame(now)
         {
@@ -170,18 +163,23 @@ impl Http2Connection {
         self.unwritten
     }
 
-    /// The socket has taken so many of them.
-    pub fn wrote(&mut self, bytes: u64) {
+    fn wrote(&mut self, bytes: u64) {
         self.unwritten -= bytes;
     }
 
-    /// When the server has more to write though nothing arrives.
-    pub fn next_write(&self, now: Time) -> Time {
+    fn next_write(&self, now: Time) -> Time {
         self.server.next_write(now)
     }
 
-    /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client writes.
-    pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Received)) -> u64 {
+    fn read_limit(&self, _: u64) -> u64 {
+        u64::MAX
+    }
+
+    fn unread(&self) -> Option<u64> {
+        None
+    }
+
+    fn handle_at_client(&mut self, mut bytes: u64, take: &mut dyn FnMut(RequestId, Received)) -> u64 {
         let mut answer = 0;
         while bytes > 0 {
             let frame = *self.down.front().expect("bytes are of frames");
@@ -208,7 +206,7 @@ impl Http2Connection {
                         .for_each(|cmsd| take(stream, Received::ServerData(cmsd)));
                 }
                 None if is_whole && !std::mem::replace(&mut self.has_settings, true) => {
-                    answer += self.say(ClientFrame::Acknowledgement);
+                    answer += self.queue(ClientFrame::Acknowledgement);
                 }
                 None => {}
             }
@@ -218,6 +216,13 @@ impl Http2Connection {
         }
         answer
     }
+}
+
+impl Http2Connection {
+    /// The connection is established: bytes that the client writes.
+    pub fn begin(&self) -> u64 {
+        CLIENT_PREFACE
+    }
 
     /// Windows are opened again when half of them was read; that of a stream only while more may come.
     fn consume(&mut self, stream: RequestId, body: u64, is_end: bool) -> u64 {
@@ -225,20 +230,20 @@ impl Http2Connection {
         let mut answer = 0;
         if self.consumed > CONNECTION_WINDOW / 2 {
             let bytes = std::mem::take(&mut self.consumed);
-            answer += self.say(ClientFrame::WindowUpdate { stream: None, bytes });
+            answer += self.queue(ClientFrame::WindowUpdate { stream: None, bytes });
         }
         let Some(consumed) = self.awaited.get_mut(&stream) else { return answer };
         *consumed += body;
         if *consumed > STREAM_WINDOW / 2 && !is_end {
             let bytes = std::mem::take(consumed);
-            answer += self.say(ClientFrame::WindowUpdate { stream: Some(stream), bytes });
+            answer += self.queue(ClientFrame::WindowUpdate { stream: Some(stream), bytes });
         }
         answer
     }
 
-    fn say(&mut self, said: ClientFrame) -> u64 {
-        let bytes = said.bytes();
-        self.up.push_back(said);
+    fn queue(&mut self, frame: ClientFrame) -> u64 {
+        let bytes = frame.bytes();
+        self.up.push_back(frame);
         bytes
     }
 }

@@ -17,7 +17,7 @@ pub use asked::{DELIVERY, delivery_line, read_delivery};
 pub use carrier::Carrier;
 pub use head::{Broken, Head, MOST_HEAD_BYTES};
 pub use request::{Asked, Range};
-pub use version::Http;
+pub use version::{Http, Ordered};
 
 use playpath_video::cmsd::Cmsd;
 

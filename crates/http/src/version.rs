@@ -12,14 +12,15 @@ use playpath_video::{Request, RequestId};
 pub struct Http(Version);
 
 enum Version {
-    Ordered(Ordered),
+    /// The version is that of its first request.
+    Ordered(Box<dyn Ordered>),
     Streams(Http3),
 }
 
 impl Http {
     /// On streams of the transport, or on one ordered stream.
     pub fn new(has_streams: bool) -> Http {
-        Http(if has_streams { Version::Streams(Http3::default()) } else { Version::Ordered(Ordered::new()) })
+        Http(if has_streams { Version::Streams(Http3::default()) } else { Version::Ordered(Box::<Http1>::default()) })
     }
 
     /// No response is awaited.
@@ -50,7 +51,13 @@ impl Http {
                 true
             }
             Version::Ordered(http) => {
-                let bytes = http.send(request);
+                let mut bytes = 0;
+                if request.priority.is_some() && !http.has_priorities() {
+                    let http2 = Box::<Http2Connection>::default();
+                    bytes = http2.begin();
+                    *http = http2;
+                }
+                bytes += http.send(request);
                 if bytes > 0 {
                     carrier.write_at_client(bytes);
                 }
@@ -118,13 +125,13 @@ impl Http {
 
     /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
     /// `true`: something was read.
-    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, take: impl FnMut(RequestId, Received)) -> bool {
+    pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
         let http = match &mut self.0 {
             Version::Streams(http3) => return http3.read(carrier, limit, take),
             Version::Ordered(http) => http,
         };
         let bytes = carrier.read_at_client(http.read_limit(limit));
-        let answer = if bytes > 0 { http.handle_at_client(bytes, take) } else { 0 };
+        let answer = if bytes > 0 { http.handle_at_client(bytes, &mut take) } else { 0 };
         if answer > 0 {
             carrier.write_at_client(answer);
         }
@@ -135,115 +142,48 @@ impl Http {
     #[inline]
     pub fn unread(&self) -> Option<u64> {
         match &self.0 {
-            Version::Ordered(Ordered::One(http1)) => Some(http1.unread()),
-            Version::Ordered(Ordered::Two(_)) => None,
+            Version::Ordered(http) => http.unread(),
             Version::Streams(http3) => Some(http3.unread()),
         }
     }
 }
 
-/// Both ends of a connection of one ordered stream. The version is that of its first request.
-enum Ordered {
-    One(Http1),
-    Two(Box<Http2Connection>),
-}
-
-impl Ordered {
-    fn new() -> Ordered {
-        Ordered::One(Http1::default())
-    }
+/// Both ends of a connection of one ordered stream, whose owner carries the bytes.
+pub trait Ordered: Send {
+    /// It has streams side by side and shares the connection by their priorities.
+    fn has_priorities(&self) -> bool;
 
     /// The client asks: bytes that it writes.
-    fn send(&mut self, request: Request) -> u64 {
-        match self {
-            Ordered::One(http1) if request.priority.is_none() => http1.send(request),
-            Ordered::Two(http2) => http2.send(request),
-            Ordered::One(_) => {
-                let mut http2 = Box::<Http2Connection>::default();
-                let bytes = http2.begin() + http2.send(request);
-                *self = Ordered::Two(http2);
-                bytes
-            }
-        }
-    }
+    fn send(&mut self, request: Request) -> u64;
 
     /// The client does not want a response any more: bytes that it writes.
-    fn abandon(&mut self, id: RequestId) -> u64 {
-        match self {
-            Ordered::One(http1) => {
-                http1.abandon(id);
-                0
-            }
-            Ordered::Two(http2) => http2.abandon(id),
-        }
-    }
+    fn abandon(&mut self, id: RequestId) -> u64;
 
     /// No response is awaited.
-    fn is_idle(&self) -> bool {
-        match self {
-            Ordered::One(http1) => http1.is_idle(),
-            Ordered::Two(http2) => http2.is_idle(),
-        }
-    }
+    fn is_idle(&self) -> bool;
 
     /// `bytes` were read at the server. Returns the requests that are complete with them, to be answered by
     /// [`respond`](Self::respond).
-    fn handle_at_server(&mut self, bytes: u64) -> Vec<Request> {
-        match self {
-            Ordered::One(http1) => http1.handle_at_server(bytes),
-            Ordered::Two(http2) => http2.handle_at_server(bytes),
-        }
-    }
+    fn handle_at_server(&mut self, bytes: u64) -> Vec<Request>;
 
     /// The server answers, and tells of itself in the header.
-    fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
-        match self {
-            Ordered::One(http1) => http1.respond(now, request, cmsd),
-            Ordered::Two(http2) => http2.respond(now, request, cmsd),
-        }
-    }
+    fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>);
 
     /// Bytes that the server wants to write now. Followed by [`wrote`](Self::wrote).
-    fn poll_write(&mut self, now: Time) -> u64 {
-        match self {
-            Ordered::One(http1) => http1.poll_write(now),
-            Ordered::Two(http2) => http2.poll_write(now),
-        }
-    }
+    fn poll_write(&mut self, now: Time) -> u64;
 
     /// The socket has taken so many of them.
-    fn wrote(&mut self, bytes: u64) {
-        match self {
-            Ordered::One(http1) => http1.wrote(bytes),
-            Ordered::Two(http2) => http2.wrote(bytes),
-        }
-    }
+    fn wrote(&mut self, bytes: u64);
 
     /// When the server has more to write though nothing arrives.
-    fn next_write(&self, now: Time) -> Time {
-        match self {
-            Ordered::One(http1) => http1.next_write(now),
-            Ordered::Two(http2) => http2.next_write(now),
-        }
-    }
+    fn next_write(&self, now: Time) -> Time;
 
     /// Bytes that the client reads if it is willing to read `limit` of a body; of streams side by side it reads all.
-    fn read_limit(&self, limit: u64) -> u64 {
-        match self {
-            Ordered::One(http1) => http1.read_limit(limit),
-            Ordered::Two(_) => u64::MAX,
-        }
-    }
+    fn read_limit(&self, limit: u64) -> u64;
 
-    /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client
-    /// writes.
-    fn handle_at_client(&mut self, bytes: u64, take: impl FnMut(RequestId, Received)) -> u64 {
-        match self {
-            Ordered::One(http1) => {
-                http1.handle_at_client(bytes, take);
-                0
-            }
-            Ordered::Two(http2) => http2.handle_at_client(bytes, take),
-        }
-    }
+    /// Bytes of responses that the client has not read, wherever they are; `None`: not known.
+    fn unread(&self) -> Option<u64>;
+
+    /// `bytes` were read at the client: `take` gets what of it is wanted. Returns the bytes that the client writes.
+    fn handle_at_client(&mut self, bytes: u64, take: &mut dyn FnMut(RequestId, Received)) -> u64;
 }

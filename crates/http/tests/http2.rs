@@ -1,7 +1,7 @@
 //! HTTP/2 by hand and at random: which frame comes next, what windows hold back, what a reset costs, and that every byte comes once.
 
-use playpath_http::Received;
 use playpath_http::http2::{CONNECTION_WINDOW, FRAME_HEADER, Frame, Http2Connection, MAX_FRAME, STREAM_WINDOW, Server};
+use playpath_http::{Ordered, Received};
 use playpath_units::Time;
 use playpath_video::{ConnectionId, Delivery, Request, RequestId};
 use proptest::prelude::*;
@@ -182,7 +182,7 @@ impl Wire {
         let bytes = most.min(self.to_client);
         self.to_client -= bytes;
         let bodies = &mut self.bodies;
-        self.to_server += self.connection.handle_at_client(bytes, |id, came| match came {
+        self.to_server += self.connection.handle_at_client(bytes, &mut |id, came| match came {
             Received::Body(body) => *bodies.entry(id).or_default() += body,
             Received::ServerData(shown) => panic!("nobody told {shown:?}"),
         });

@@ -6,7 +6,6 @@ mod fairness;
 mod frames;
 mod measurements;
 mod p1203;
-mod playback_log;
 mod qoe;
 mod record;
 mod reference;
@@ -16,7 +15,6 @@ mod schema;
 pub use build::{Packets, Transport, record_of_json};
 pub use fairness::jain_index;
 pub use measurements::{Flow, MeasuredSession, Measurements, PathCounts, Subflow, predicts_underflow};
-pub use playback_log::to_json as event_to_json;
 pub use record::{
     ClassRecord, FlowRecord, FrameRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord,
     SwitchEvent, WindowEvent,

@@ -1,13 +1,15 @@
 //! What a world measures of a run: counts and logs, no figure that follows from others. The simulator fills it; the kernel world
 //! sends it as JSON, in which times are seconds (`start_s`) and sums of round-trip times milliseconds (`rtt_sum_ms`).
 
-use crate::playback_log;
 use crate::record::{LinkRecord, Series, SwitchEvent, WindowEvent};
 use crate::schema;
 use playpath_units::{Duration, Time};
 use playpath_video::PlaybackEvent;
+use playpath_video::number::{MaybeNumber, Number};
 use schemars::JsonSchema;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Everything of a run.
@@ -25,14 +27,12 @@ pub struct Measurements {
     /// Which of `links` is the first path's `down` link, what a scenario with one path calls the bottleneck.
     pub bottleneck: usize,
     /// Over which time goodput and throughput of the run are taken.
-    #[serde(rename = "active_s", deserialize_with = "duration")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "active_s", with = "Number")]
     pub active: Duration,
     /// What the main session's player has read, where it counts itself; else the sum over its flows.
     pub read_bytes: Option<u64>,
     /// The main session was not played to its end: cut at this time.
-    #[serde(rename = "cut_at_s", deserialize_with = "maybe_time")]
-    #[schemars(with = "Option<f64>")]
+    #[serde(rename = "cut_at_s", with = "MaybeNumber")]
     pub cut_at: Option<Time>,
     /// What only the world itself can know.
     pub warnings: Vec<String>,
@@ -57,11 +57,10 @@ pub struct MeasuredSession {
     /// Name; "video" is the main one.
     pub name: String,
     /// When the viewer pressed play.
-    #[serde(rename = "start_s", deserialize_with = "time")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "start_s", with = "Number")]
     pub start: Time,
     /// Its playback log, closed; empty where nobody watches (a plain download).
-    #[serde(deserialize_with = "playback_log::read")]
+    #[serde(deserialize_with = "playback_log")]
     #[schemars(schema_with = "schema::events")]
     pub events: Vec<PlaybackEvent>,
     /// Figures of the player's own, by the metric's name.
@@ -79,12 +78,10 @@ pub struct Flow {
     /// It carries the main session, or there is none: it counts for the run's metrics.
     pub is_measured: bool,
     /// When it opened.
-    #[serde(rename = "start_s", deserialize_with = "time")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "start_s", with = "Number")]
     pub start: Time,
     /// When it ended, or the run.
-    #[serde(rename = "end_s", deserialize_with = "time")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "end_s", with = "Number")]
     pub end: Time,
     /// It was open until the end of the run.
     pub is_open: bool,
@@ -201,16 +198,19 @@ fn underflow_predicted<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>
     Ok(Some(sides.iter().filter(is_dry).count() as u64))
 }
 
-fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Time, D::Error> {
-    f64::deserialize(from).map(Time::from_secs_f64)
-}
-
-fn maybe_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Time>, D::Error> {
-    Ok(Option::<f64>::deserialize(from)?.map(Time::from_secs_f64))
-}
-
-fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-    f64::deserialize(from).map(Duration::from_secs_f64)
+/// The entries of a log; one of an unknown kind is left out.
+fn playback_log<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PlaybackEvent>, D::Error> {
+    let entries = Vec::<Value>::deserialize(from)?;
+    let read = |entry: &Value| match PlaybackEvent::deserialize(entry) {
+        Ok(event) => Some(Ok(event)),
+        Err(error) => {
+            let kind = &entry["event"];
+            let unknown = format!("unknown variant `{}`", kind.as_str().unwrap_or_default());
+            let is_known = !error.to_string().starts_with(&unknown);
+            is_known.then(|| Err(D::Error::custom(format!("event {kind}: {error}"))))
+        }
+    };
+    entries.iter().filter_map(read).collect()
 }
 
 fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {

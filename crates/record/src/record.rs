@@ -1,9 +1,9 @@
 //! What a run leaves: metrics, flows, links, sessions, events, warnings, and time series. The same in every world.
 
-use crate::playback_log;
 use crate::schema;
 use playpath_units::Time;
 use playpath_video::PlaybackEvent;
+use playpath_video::number::Number;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -203,8 +203,7 @@ pub struct Series {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SwitchEvent {
     /// When the first packet after it was given out.
-    #[serde(rename = "time_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "time_s", with = "Number")]
     pub at: Time,
     /// The path left.
     pub from: String,
@@ -215,8 +214,7 @@ pub struct SwitchEvent {
     /// The path left had no room.
     pub is_forced: bool,
     /// When the last packet before it was given out.
-    #[serde(rename = "last_before_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "last_before_s", with = "Number")]
     pub last_before: Time,
     /// Place in the stream of the first byte after it.
     pub data_offset: u64,
@@ -228,8 +226,7 @@ pub struct SwitchEvent {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WindowEvent {
     /// When.
-    #[serde(rename = "time_s", serialize_with = "seconds")]
-    #[schemars(with = "f64")]
+    #[serde(rename = "time_s", with = "Number")]
     pub at: Time,
     /// Number of the subflow's path, 0 for plain TCP.
     pub path: u8,
@@ -262,7 +259,7 @@ impl Record {
             "sessions": self.sessions,
             "flows": self.flows,
             "links": self.links,
-            "events": self.events.iter().map(playback_log::to_json).collect::<Vec<_>>(),
+            "events": self.events,
             "warnings": self.warnings,
             "manifest": manifest,
         })
@@ -275,8 +272,4 @@ fn to_map(metrics: &Metrics) -> Map<String, Value> {
 
 fn by_name<S: Serializer>(metrics: &Metrics, serializer: S) -> Result<S::Ok, S::Error> {
     to_map(metrics).serialize(serializer)
-}
-
-fn seconds<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.as_secs_f64())
 }

@@ -1,9 +1,10 @@
 //! JSON Schema of a record as `playpath` writes it: the record's own part from its types, the metrics from the registry.
 
 use crate::measurements::Measurements;
-use crate::playback_log::{EVENTS, Event};
 use crate::record::{Record, WindowEvent};
 use crate::registry::{self, Figure, Metric};
+use playpath_video::EventKind;
+use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema, schema_for};
 use serde_json::{Map, Value, json};
 
@@ -77,22 +78,11 @@ fn of(is_there: fn(&Metric) -> bool) -> Schema {
 
 /// Playback events with their fields. In the kernel world a player tells only what it knows, so no field but two must be there.
 pub fn events(_: &mut SchemaGenerator) -> Schema {
-    let event = |(name, doc, fields): &Event| {
-        let mut properties = Map::from_iter([
-            ("event".to_string(), json!({ "const": name })),
-            ("time_s".to_string(), json!({ "type": "number", "description": "Since the start of the run." })),
-        ]);
-        properties.extend(
-            fields
-                .iter()
-                .map(|(field, types, about)| (field.to_string(), json!({ "type": types, "description": about }))),
-        );
-        json!({
-            "type": "object",
-            "description": doc,
-            "properties": properties,
-            "required": ["event", "time_s"],
-        })
-    };
-    json_schema!({ "type": "array", "items": { "anyOf": EVENTS.iter().map(event).collect::<Vec<_>>() } })
+    let written = SchemaSettings::default().for_serialize().into_generator();
+    let mut kinds = written.into_root_schema_for::<EventKind>().to_value()["oneOf"].take();
+    for kind in kinds.as_array_mut().expect("a list of kinds") {
+        kind["properties"]["time_s"] = json!({ "type": "number", "description": "Since the start of the run." });
+        kind["required"] = json!(["event", "time_s"]);
+    }
+    json_schema!({ "type": "array", "items": { "anyOf": kinds } })
 }

@@ -9,8 +9,10 @@ use playpath_shell::clap;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::ServerPolicy;
 use serde_json::{Value, json};
+use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Serve a folder to stock clients with the simulator's own transports: TCP and MPTCP over a TUN device, with any congestion control
 /// and any scheduler and no kernel to patch, or QUIC with HTTP/3 on a UDP socket, without root. `playpath serve --demo` makes a film and
@@ -31,7 +33,7 @@ pub struct Arguments {
     /// address of its /31); may be repeated [default: 10.77.200.1]. For QUIC one of the machine's [default: 0.0.0.0, all].
     #[arg(long = "address", value_name = "ADDR")]
     pub addresses: Vec<IpAddr>,
-    /// Where requests are answered [default: 8080; QUIC: 4433].
+    /// Port on which requests are answered [default: 8080; QUIC: 4433].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
     /// TCP: speak TLS (HTTP/1.1 by ALPN), as QUIC always does.
@@ -43,13 +45,13 @@ pub struct Arguments {
     /// Its key, in PEM form.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub key: Option<PathBuf>,
-    /// TCP: tell clients with every answer that HTTP/3 is served on this UDP port (Alt-Svc), by another `serve`.
+    /// TCP: announce in every answer that another `serve` speaks HTTP/3 on this UDP port (Alt-Svc).
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub alt_svc: Option<u16>,
     /// With TLS, the name in the address and in the certificate that is made.
     #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate")]
     pub name: String,
-    /// QUIC: every client proves its address first (Retry), not only while many knock at a time.
+    /// QUIC: validate the address of every client (Retry), not only while many connect at a time.
     #[arg(long)]
     pub retry: bool,
     /// Congestion control (`playpath list cc`), with its parameters.
@@ -64,7 +66,7 @@ pub struct Arguments {
     /// Plain TCP only.
     #[arg(long)]
     pub no_mptcp: bool,
-    /// With TLS HTTP/1.1 only.
+    /// With TLS, HTTP/1.1 only.
     #[arg(long)]
     pub no_http2: bool,
     /// Largest packet.
@@ -73,8 +75,8 @@ pub struct Arguments {
     /// Connections at a time.
     #[arg(long, default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub max_connections: u32,
-    /// A client that neither takes nor sends anything is let go after so long.
-    #[arg(long, default_value = "60 s", value_name = "TIME", value_parser = time)]
+    /// Close a connection whose client has neither acknowledged nor sent anything for so long.
+    #[arg(long, default_value = "60 s", value_name = "TIME", value_parser = within(Duration::from_secs(1), LONGEST_IDLE))]
     pub idle_timeout: Duration,
     /// A JSON line for each answer that has arrived: when, to whom, what, how much, how long.
     #[arg(long, value_name = "FILE")]
@@ -86,26 +88,26 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER")]
     pub qlog: Option<PathBuf>,
     /// Interval of those time series.
-    #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = interval)]
+    #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = within(Duration::from_millis(1), Duration::from_secs(60)))]
     pub sample: Duration,
     /// Size of the playout buffer for the congestion control, where the player does not send it.
     #[arg(long, value_name = "SIZE", requires = "video_rate")]
     pub playout_buffer: Option<Bytes>,
-    /// Mean rate of the video, likewise.
+    /// Mean rate of the video for the congestion control, where the player does not send it.
     #[arg(long, value_name = "RATE", requires = "playout_buffer")]
     pub video_rate: Option<Rate>,
-    /// Tell players of the server with each file, in the header CMSD-Dynamic: throughput (etp) and RTT.
+    /// Send players the server's throughput (etp) and RTT with each file, in the header CMSD-Dynamic.
     #[arg(long)]
     pub cmsd: bool,
-    /// And this as the highest rate that a session should choose (mb).
+    /// Also send this as the highest rate that a session should choose (mb).
     #[arg(long, value_name = "RATE", requires = "cmsd")]
     pub cmsd_mb: Option<Rate>,
     /// A JSON line for each report of a player (CMCD's event mode, POSTs of application/cmcd).
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
     /// Bytes of an upload held for each connection.
-    #[arg(long, default_value = "1 MiB", value_name = "SIZE", value_parser = size)]
-    pub receive_buffer: u64,
+    #[arg(long, default_value = "1 MiB", value_name = "SIZE", value_parser = within(Bytes(1 << 16), Bytes(1 << 26)))]
+    pub receive_buffer: Bytes,
 }
 
 /// What carries the answers.
@@ -223,7 +225,7 @@ impl Arguments {
             half_open: (self.max_connections as usize / 4).max(1),
             half_open_unproven: if self.retry { 0 } else { (self.max_connections as usize / 8).max(1) },
             idle_timeout: self.idle_timeout,
-            receive_buffer: self.receive_buffer,
+            receive_buffer: self.receive_buffer.0,
             ..Limits::default()
         }
     }
@@ -243,21 +245,15 @@ fn device_name(text: &str) -> Result<String, String> {
     Err("a device's name has 1 to 15 letters and digits".into())
 }
 
-fn interval(text: &str) -> Result<Duration, String> {
-    let (least, most) = (Duration::from_millis(1), Duration::from_secs(60));
-    let time: Duration = text.parse().map_err(|e| format!("{e}"))?;
-    if (least..=most).contains(&time) { Ok(time) } else { Err(format!("from {least} to {most}")) }
-}
-
 /// Timestamps turn within half an hour of silence: nobody may idle so long (RFC 7323 section 5.5).
-fn time(text: &str) -> Result<Duration, String> {
-    let (least, most) = (Duration::from_secs(1), Duration::from_secs(1200));
-    let time: Duration = text.parse().map_err(|e| format!("{e}"))?;
-    if (least..=most).contains(&time) { Ok(time) } else { Err(format!("from {least} to {most}")) }
-}
+const LONGEST_IDLE: Duration = Duration::from_secs(1200);
 
-fn size(text: &str) -> Result<u64, String> {
-    let (least, most) = (1 << 16, 1 << 26);
-    let Bytes(bytes) = text.parse().map_err(|e| format!("{e}"))?;
-    if (least..=most).contains(&bytes) { Ok(bytes) } else { Err(format!("from {} to {}", Bytes(least), Bytes(most))) }
+fn within<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr<Err: Display> + Display + PartialOrd + Copy + Send + Sync + 'static,
+{
+    move |text| {
+        let given: T = text.parse().map_err(|error: T::Err| error.to_string())?;
+        if (least..=most).contains(&given) { Ok(given) } else { Err(format!("from {least} to {most}")) }
+    }
 }

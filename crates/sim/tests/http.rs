@@ -34,7 +34,7 @@ fn longest(times: &[f64]) -> f64 {
 }
 
 fn connections(record: &Record) -> usize {
-    record.events.iter().filter(|event| matches!(event.kind, EventKind::Connected(_))).count()
+    record.events.iter().filter(|event| matches!(event.kind, EventKind::Connected { .. })).count()
 }
 
 const CHROMIUM: &str = "http = \"h2\"";

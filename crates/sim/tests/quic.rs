@@ -143,7 +143,7 @@ fn a_connection_takes_one_round_trip() {
     let text = "[video]\nrate = \"2 Mbit/s\"\nduration = \"4 s\"\n[[path]]\nrate = \"1 Gbit/s\"\nrtt = \"100 ms\"\n\
                 [[sender]]\ncc = \"cubic\"\ntransport = \"quic\"";
     let record = play(text, "cubic/quic", 1, Tracing::Off);
-    let connected = record.events.iter().find(|event| matches!(event.kind, EventKind::Connected(_))).unwrap();
+    let connected = record.events.iter().find(|event| matches!(event.kind, EventKind::Connected { .. })).unwrap();
     let after = connected.at.as_secs_f64();
     assert!((0.1..0.101).contains(&after), "{after}");
 }

@@ -24,7 +24,7 @@ fn film(text: &str, sender: &str, seed: u64) -> Record {
 }
 
 fn connected_at(record: &Record) -> f64 {
-    let connected = record.events.iter().find(|event| matches!(event.kind, EventKind::Connected(_)));
+    let connected = record.events.iter().find(|event| matches!(event.kind, EventKind::Connected { .. }));
     connected.expect("it connects").at.as_secs_f64()
 }
 

@@ -22,7 +22,7 @@ fn round_trips(sender: &str) -> (f64, f64) {
     let at = |wanted: fn(&EventKind) -> bool| {
         record.events.iter().find(|event| wanted(&event.kind)).unwrap().at.as_secs_f64() / 0.1
     };
-    (at(|kind| matches!(kind, EventKind::Connected(_))), at(|kind| matches!(kind, EventKind::FirstByte(_))))
+    (at(|kind| matches!(kind, EventKind::Connected { .. })), at(|kind| matches!(kind, EventKind::FirstByte { .. })))
 }
 
 /// TCP takes a round trip, TLS one more, QUIC does both in one; the response takes another. With 0-RTT data the request leaves with the first

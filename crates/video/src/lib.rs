@@ -13,6 +13,7 @@ pub mod ideal;
 pub mod ladder;
 pub mod manifest;
 pub mod media;
+pub mod number;
 pub mod origin;
 pub mod p1203;
 pub mod player;

@@ -9,13 +9,17 @@ use crate::Priority;
 use crate::cmsd::Cmsd;
 use crate::{Cmcd, PlaybackEvent};
 use playpath_units::{Duration, Rate, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// A request of this session; numbered from 0 in the order of sending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct RequestId(pub u32);
 
 /// A connection of this session; numbered from 0 in the order of opening.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct ConnectionId(pub u32);
 
 /// How the server writes the response into its socket.
@@ -86,7 +90,8 @@ fn nth_beat(from: Time, every: Duration, number: u64) -> Time {
     from + Duration::from_nanos(every.as_nanos().max(1).saturating_mul(number))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
     File,
     Manifest,
@@ -97,8 +102,10 @@ pub enum ObjectKind {
     Report,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectRef {
+    /// What is fetched: file, manifest, init, video, audio.
+    #[schemars(with = "String")]
     pub kind: ObjectKind,
     /// Segment number from 0; 0 where there are no segments.
     pub segment: u32,

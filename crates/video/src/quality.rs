@@ -9,17 +9,25 @@
 //! films. Tested by `tests/quality.rs`.
 
 use crate::ladder::Ladder;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Scores of a segment in one representation; `None`: not measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Scores of a segment in one representation; `None`, in JSON absent: not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scores {
     /// VMAF, 0 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     pub vmaf: Option<f64>,
     /// SSIMplus, 0 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     pub ssimplus: Option<f64>,
     /// SSIM, 0 to below 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     pub ssim: Option<f64>,
 }
 

@@ -98,7 +98,7 @@ impl Summary {
                         stall.length = frozen;
                     }
                 }
-                EventKind::LiveLatency(latency) => session.latencies.push(event.at, latency.as_secs_f64()),
+                EventKind::LiveLatency { latency } => session.latencies.push(event.at, latency.as_secs_f64()),
                 EventKind::SpeedChanged { ppm } => {
                     session.end_off_speed(off_speed_since.take(), event.at);
                     off_speed_since = (ppm != 1_000_000).then_some(event.at);
@@ -120,7 +120,7 @@ impl Summary {
         match *kind {
             EventKind::UnderflowStart { .. } => self.underflows += 1,
             EventKind::PicturesDiscarded { count, .. } => self.discarded += u64::from(count),
-            EventKind::Host(_) => {
+            EventKind::Host { .. } => {
                 self.failovers += u64::from(self.has_origin);
                 self.has_origin = true;
             }

@@ -234,7 +234,7 @@ fn stalled(events: &[PlaybackEvent]) -> Duration {
 
 fn abandoned(events: &[PlaybackEvent]) -> Vec<RequestId> {
     let of = |event: &PlaybackEvent| match event.kind {
-        EventKind::RequestAbandoned(request) => Some(request),
+        EventKind::RequestAbandoned { request } => Some(request),
         _ => None,
     };
     events.iter().filter_map(of).collect()

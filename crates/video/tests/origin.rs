@@ -107,13 +107,13 @@ fn errors_are_retried_as_the_client_does() {
 fn another_host_is_turned_to() {
     let origin = Origin { down: Some((Time::from_secs_f64(2.5), Time::from_secs(600))), hosts: 2, ..healthy() };
     let events = play(origin.clone(), Retries::DASH_JS);
-    let hosts = at(&events, |kind| matches!(kind, EventKind::Host(_)));
+    let hosts = at(&events, |kind| matches!(kind, EventKind::Host { .. }));
     assert_eq!(hosts, [0.0, 6.0032]);
     assert_eq!(downloads(&events)[3], 7.0032);
     let summary = Summary::of(&events);
     assert_eq!((summary.failed_requests, summary.failovers, end(&events).1), (4, 1, FinishReason::Played));
     let shaka = play(origin, Retries::SHAKA);
-    assert_eq!(at(&shaka, |kind| matches!(kind, EventKind::Host(_))), [0.0, 3.0008]);
+    assert_eq!(at(&shaka, |kind| matches!(kind, EventKind::Host { .. })), [0.0, 3.0008]);
     assert_eq!(downloads(&shaka)[3], 5.0008);
 }
 

@@ -120,12 +120,12 @@ fn segmented_session() {
     segment(&mut log, 1100, ObjectKind::Audio, 0, 0, 64, 4);
     log.push(at(2000), EventKind::PlaybackStarted);
     segment(&mut log, 2100, ObjectKind::Video, 1, 0, 700, 4);
-    log.push(at(2200), EventKind::LiveLatency(Duration::from_secs(3)));
+    log.push(at(2200), EventKind::LiveLatency { latency: Duration::from_secs(3) });
     segment(&mut log, 2300, ObjectKind::Video, 1, 2, 1850, 4);
     log.push(at(6000), EventKind::StallStart { since: at(6000), position: Duration::from_secs(4) });
     log.push(at(6500), EventKind::StallEnd { frozen: ms(500) });
     segment(&mut log, 7000, ObjectKind::Video, 2, 2, 1850, 2);
-    log.push(at(7000), EventKind::LiveLatency(Duration::from_secs(5)));
+    log.push(at(7000), EventKind::LiveLatency { latency: Duration::from_secs(5) });
     let totals = Totals {
         startup: Duration::from_secs(2),
         media_played: Duration::from_secs(10),

@@ -63,7 +63,7 @@ fn a_seek_out_of_the_buffer_drops_it_and_waits_for_the_first_segment() {
     let summary = Summary::of(&events);
     assert_eq!((summary.seeks, summary.seeking, summary.stalls.len()), (1, secs(1.0), 0));
     assert_eq!(summary.unseen_bytes, 687_500);
-    let abandoned = events.iter().filter(|event| matches!(event.kind, EventKind::RequestAbandoned(_)));
+    let abandoned = events.iter().filter(|event| matches!(event.kind, EventKind::RequestAbandoned { .. }));
     assert_eq!(abandoned.count(), 1);
 }
 

@@ -58,13 +58,13 @@ def message(text: str) -> None:
         err.print(plain(text), soft_wrap=True)
 
 
-def warn(texts: Iterable[str]) -> None:
+def warn(texts: Iterable[str], kind: str = "warning") -> None:
     """A line on stderr for each, and one for all that are more than anybody reads."""
     shown = list(texts)
     for text in shown[:_MOST_WARNINGS]:
-        err.print(f"[yellow]warning:[/yellow] {plain(text)}", soft_wrap=True)
+        err.print(f"[yellow]{kind}:[/yellow] {plain(text)}", soft_wrap=True)
     if len(shown) > _MOST_WARNINGS:
-        err.print(f"[yellow]warning:[/yellow] and {len(shown) - _MOST_WARNINGS} more", soft_wrap=True)
+        err.print(f"[yellow]{kind}:[/yellow] and {len(shown) - _MOST_WARNINGS} more", soft_wrap=True)
 
 
 @contextmanager
@@ -122,6 +122,24 @@ def print_comparison(result: Comparison) -> None:
         warn([text])
 
 
+def new_table(heads: Iterable[str], title: str | None = None, *, left: Sequence[str] | None = None) -> Table:
+    """A table without lines between its cells. `left`: the columns of words, all by default; those of figures are flush right.
+
+    The heads may be of several lines and have markup, so names in them are `plain` already.
+    """
+    table = Table(
+        title=title and plain(title),
+        title_justify="left",
+        title_style="dim",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+    )
+    for head in heads:
+        table.add_column(head, justify="left" if left is None or head in left else "right", overflow="fold")
+    return table
+
+
 def print_table(table: Table, *, below: str = "\n") -> None:
     """A table, below an empty line. Where not even its longest words fit, its lines are longer, and no word is cut."""
     out.print(below, end="")
@@ -131,9 +149,7 @@ def print_table(table: Table, *, below: str = "\n") -> None:
 
 def print_records(title: str, records: Sequence[Mapping[str, str]]) -> None:
     """A table of records with the same keys: a line each, or where that is too wide a column each, in as many tables as it takes."""
-    flat = Table(title=title, title_justify="left", box=None, header_style="bold")
-    for name in records[0]:
-        flat.add_column(name)
+    flat = new_table(records[0], title)
     for record in records:
         flat.add_row(*map(plain, record.values()))
     if fits(flat):
@@ -204,10 +220,8 @@ def _fitting(make: Callable[[bool], Table]) -> Table:
 
 
 def _new_table(title: str, result: Comparison) -> Table:
-    made = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False, header_style="bold")
-    made.add_column("#", justify="right")
-    made.add_column("choice" if result.scenario.choices else "sender", overflow="fold")
-    return made
+    who = "choice" if result.scenario.choices else "sender"
+    return new_table(("#", who), title, left=(who,))
 
 
 def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -> Table:
@@ -229,9 +243,7 @@ def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -
 
 def _failures(result: Comparison) -> Table:
     """The sessions that failed, with the reasons."""
-    table = Table(title="failed sessions", title_justify="left", title_style="dim", box=None, header_style="bold")
-    for title in ("sender", "seeds", "reason"):
-        table.add_column(title, overflow="fold")
+    table = new_table(("sender", "seeds", "reason"), "failed sessions")
     for sender, seeds, reason in result.failed_rows:
         table.add_row(plain(sender), seeds, f"[red]{plain(reason)}[/red]")
     return table
@@ -246,7 +258,7 @@ def _column_title(label: str) -> str:
 def _differences(result: Comparison) -> Table:
     """One row for each other sender: where it first differs from the best."""
     best = result.ranking[0]
-    table = _new_table(f"against {plain(best)}, paired by seed, at the first criterion that tells them apart", result)
+    table = _new_table(f"against {best}, paired by seed, at the first criterion that tells them apart", result)
     for title in ("criterion", "difference", "95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")

@@ -13,7 +13,6 @@
 mod trusting;
 
 use bytes::BytesMut;
-use playpath_record::event_to_json;
 use playpath_scenario::Scenario;
 use playpath_serve::h3::headers;
 use playpath_shell::{monotonic_nanos, timespec};
@@ -292,7 +291,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let is_cut = walker.play(until)?;
     let events = walker.player.events();
     let told = json!({
-        "events": events.iter().map(event_to_json).collect::<Vec<_>>(),
+        "events": events,
         "p1203": p1203_input(events, &P1203Settings::default()),
         "elapsed_s": walker.now().as_secs_f64(),
         "body_bytes": walker.body_bytes,

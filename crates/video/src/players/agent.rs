@@ -337,7 +337,7 @@ impl Player for AgentPlayer {
 
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         let body_bytes = self.total_bytes;
-        self.log.push(now, EventKind::Connected(connection));
+        self.log.push(now, EventKind::Connected { connection });
         self.log.push(now, EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes });
         self.actions.push_back(Action::Request(Request {
             request_header_bytes: self.config.request_header_bytes,
@@ -354,7 +354,7 @@ impl Player for AgentPlayer {
             return true;
         }
         if self.received == 0 && bytes > 0 {
-            self.log.push(now, EventKind::FirstByte(REQUEST));
+            self.log.push(now, EventKind::FirstByte { request: REQUEST });
         }
         self.received = self.received.saturating_add(bytes).min(self.total_bytes);
         self.judge_complete_packets(now);

@@ -111,8 +111,8 @@ fn millis(time: Duration) -> f64 {
 
 fn line(event: &PlaybackEvent) -> Option<String> {
     let what = match event.kind {
-        EventKind::SessionStarted { .. } | EventKind::Connected(_) | EventKind::RequestSent { .. } => return None,
-        EventKind::FirstByte(_) => "first-byte".into(),
+        EventKind::SessionStarted { .. } | EventKind::Connected { .. } | EventKind::RequestSent { .. } => return None,
+        EventKind::FirstByte { .. } => "first-byte".into(),
         EventKind::BufferFilled => "filled".into(),
         EventKind::PlaybackStarted => "play".into(),
         EventKind::UnderflowStart { position } => format!("underflow at {}", millis(position)),

@@ -145,16 +145,8 @@ def print_population(result: PopulationResult) -> None:
 
 def _shares(result: PopulationResult) -> Table:
     title = f"viewers, each once with {result.baseline} and once with the other sender"
-    table = Table(
-        title=console.plain(title),
-        title_justify="left",
-        title_style="dim",
-        box=None,
-        pad_edge=False,
-        header_style="bold",
-    )
-    for head in ("sender", "better\n%", "worse\n%", "net\npoints", "network\npoints", "retransmits\n×", ""):
-        table.add_column(head, justify="left" if head in ("sender", "") else "right", overflow="fold")
+    heads = ("sender", "better\n%", "worse\n%", "net\npoints", "network\npoints", "retransmits\n×", "")
+    table = console.new_table(heads, title, left=("sender", ""))
     for name, versus in result.against_baseline.items():
         table.add_row(console.plain(name), *_cells(versus))
     return table
@@ -162,10 +154,8 @@ def _shares(result: PopulationResult) -> Table:
 
 def _neighbours(result: PopulationResult) -> Table:
     title = f"their neighbours on the path, against what they get beside {result.baseline}"
-    table = Table(title=console.plain(title), title_justify="left", title_style="dim", box=None, pad_edge=False)
     shown = {key: head for key, head in _NEIGHBOURS.items() if any(key in v.neighbours for v in _others(result))}
-    for head in ("sender", *shown.values()):
-        table.add_column(head, justify="left" if head == "sender" else "right", header_style="bold")
+    table = console.new_table(("sender", *shown.values()), title, left=("sender",))
     for versus in _others(result):
         found = versus.neighbours
         table.add_row(
@@ -175,10 +165,9 @@ def _neighbours(result: PopulationResult) -> Table:
 
 
 def _by_group(result: PopulationResult, name: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(console.plain(name), header_style="bold", overflow="fold")
-    for head in ("users", *result.against_baseline):
-        table.add_column(console.plain(head), justify="right", header_style="bold", overflow="fold")
+    table = console.new_table(
+        map(console.plain, (name, "users", *result.against_baseline)), left=(console.plain(name),)
+    )
     found = [result.by_group(f"group.{name}", sender, result.baseline) for sender in result.against_baseline]
     for own in zip(*found, strict=True):
         label, units, *_ = own[0]
@@ -277,5 +266,4 @@ def import_logs(
     console.message(
         f'next: write [population] users = "{out.name}" into a scenario; playpath population compare SCENARIO{group}'
     )
-    for note in found.notes:
-        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)
+    console.warn(found.notes, "note")

@@ -98,7 +98,7 @@ def infer_paths(
         return
     console.out.print(console.plain(f"{out}: {done.sessions} sessions, {done.steps} steps of {step}"), soft_wrap=True)
     console.message(f"next: playpath population compare {out / 'population.toml'}")
-    _print_notes(done.notes)
+    console.warn(done.notes, "note")
 
 
 def replay(
@@ -167,7 +167,7 @@ def answer(
                 jobs=jobs,
                 progress=progress,
             )
-        _print_notes(done.notes)
+        console.warn(done.notes, "note")
         write_text(folder / "question.json", question)
     found = judge(folder)
     for line in found.lines():
@@ -175,11 +175,12 @@ def answer(
     if not found.is_reproduced:
         raise typer.Exit(1)
     if found.leaves_open:
-        console.err.print(
-            f"[yellow]warning:[/yellow] the paths are known to a factor of {found.width:.1f} only: if the answer is undecided, your logs "
-            "do not decide this; smallest RTT, congestion window (TCP_INFO) and the time of the first byte would, if they are not logged "
-            "yet, but not where random losses hold the deployed sender far below the link",
-            soft_wrap=True,
+        console.warn(
+            [
+                f"the paths are known to a factor of {found.width:.1f} only: if the answer is undecided, your logs do not decide this; "
+                "smallest RTT, congestion window (TCP_INFO) and the time of the first byte would, if they are not logged yet, but not "
+                "where random losses hold the deployed sender far below the link"
+            ]
         )
     compare(
         folder / "population.toml",
@@ -228,8 +229,3 @@ def _fingerprint(files: list[Path]) -> str:
 def _last(folder: Path) -> str:
     file = folder / "question.json"
     return file.read_text() if file.is_file() else ""
-
-
-def _print_notes(notes: list[str]) -> None:
-    for note in notes:
-        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Protocol, TypeVar
 
 import typer
-from rich.table import Table
 
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.metrics import format_value, metric
@@ -192,9 +191,7 @@ def _print_beside(result: SideBySide) -> None:
     rows = result.rows()
     labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in result.ran for end in _ENDS))]
     title = f"{result.study.title}: mean over {result.seeds} seed{'' if result.seeds == 1 else 's'} (range)"
-    table = Table(title=console.plain(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in (*labels, "metric", *result.ran):
-        table.add_column(column, overflow="fold")
+    table = console.new_table((*labels, "metric", *result.ran), title)
     for row in rows:
         cells = [_with_range(row, world) for world in result.ran]
         table.add_row(*(console.plain(str(row[name])) for name in labels), metric(row["metric"]).axis, *cells)
@@ -245,11 +242,7 @@ def print_study(ran: _Ran) -> None:
 
 
 def print_claims(result: StudyResult) -> None:
-    table = Table(
-        title=console.plain(result.study.title), title_justify="left", box=None, pad_edge=False, header_style="bold"
-    )
-    for title in ("claim", "verdict", "what decides", "figures", "the viewer sees"):
-        table.add_column(title, overflow="fold")
+    table = console.new_table(("claim", "verdict", "what decides", "figures", "the viewer sees"), result.study.title)
     for claim in result.claims:
         deciding = claim.deciding
         verdict = f"[{_STYLES[claim.verdict]}]{claim.verdict}[/]"

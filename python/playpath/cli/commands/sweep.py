@@ -1,6 +1,6 @@
 """`playpath sweep`: many cells, on one machine or a cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -102,19 +102,23 @@ def print_sweep(result: SweepResult) -> None:
         _print_decisions(result)
     if result.errors.height:
         first = result.errors["error"][0]
-        console.err.print(
-            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {console.plain(first)}"
-        )
+        console.warn([f"{result.errors.height} cells failed, the first with: {first}"])
+
+
+def _new_table(result: SweepResult, heads: Iterable[str], left: Sequence[str] | None = None) -> Table:
+    """A column for each key of the design, unbroken, and these."""
+    keys = [console.plain(key) for key in _short(result.keys)]
+    table = console.new_table((*keys, *heads), left=None if left is None else (*keys, *left))
+    for column in table.columns[: len(keys)]:
+        column.no_wrap = True
+    return table
 
 
 def _print_means(result: SweepResult) -> None:
     means = result.means()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in _short(result.keys):
-        table.add_column(console.plain(key), no_wrap=True)
     names = result.varied[:_MOST_MEANS]
-    for title in ("seeds", *(f"{metric(name).label}\n{metric(name).unit}" for name in names)):
-        table.add_column(title, justify="right")
+    figures = [f"{metric(name).label}\n{metric(name).unit}" for name in names]
+    table = _new_table(result, ("seeds", *figures), left=())
     for row in means.head(_MOST_ROWS).iter_rows(named=True):
         values = ("–" if row[name] is None else format_value(row[name]) for name in names)
         table.add_row(*(console.plain(str(row[key])) for key in result.keys), str(row["seeds"]), *values)
@@ -124,12 +128,8 @@ def _print_means(result: SweepResult) -> None:
 
 def _print_effects(result: SweepResult) -> None:
     """A row for each point and value, a column for each sender."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in _short(result.keys):
-        table.add_column(console.plain(key), no_wrap=True)
     senders = list(dict.fromkeys(choice.sender for choice in result.base.choices.values()))
-    for title in ("value", "against", *(f"for {sender}" for sender in senders)):
-        table.add_column(console.plain(title))
+    table = _new_table(result, ("value", "against", *(f"for {console.plain(sender)}" for sender in senders)))
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
         at_point: dict[tuple[str, str], dict[str, str]] = {}
         for e in result.effects[row["point"]]:
@@ -150,11 +150,7 @@ def _print_left(points: int) -> None:
 
 
 def _print_decisions(result: SweepResult) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in _short(result.keys):
-        table.add_column(console.plain(key), no_wrap=True)
-    for title in ("best", "decided", "seeds", "second", "criterion", "second\nminus best"):
-        table.add_column(title)
+    table = _new_table(result, ("best", "decided", "seeds", "second", "criterion", "second\nminus best"))
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
         gap = (
             "–"

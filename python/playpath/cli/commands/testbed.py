@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from playpath.cli.commands import options
 from playpath.show import console
@@ -60,17 +59,8 @@ def calibrate(
     if json:
         console.print_json([asdict(row) | {"problems": row.problems} for row in rows])
         return
-    table = Table(
-        "link",
-        "queue",
-        "payload share",
-        "delay error p50 / p99",
-        "late p50 / p99",
-        "hidden drops",
-        "CPU",
-        "beyond what is wanted",
-        box=None,
-    )
+    measured = ("payload share", "delay error p50 / p99", "late p50 / p99", "hidden drops", "CPU")
+    table = console.new_table(("link", "queue", *measured, "beyond what is wanted"))
     for row in rows:
         late = row.lateness_us
         table.add_row(

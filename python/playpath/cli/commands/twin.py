@@ -111,9 +111,8 @@ def print_twin(result: Twin) -> None:
 
 
 def _table(title: str, rows: Sequence[MetricTwin], world: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
-    for column in ("", "simulator", world, f"{world} - simulator", "95 % interval", "margin", "verdict"):
-        table.add_column(column, justify="left" if column in ("", "verdict") else "right", header_style="bold")
+    heads = ("", "simulator", world, f"{world} - simulator", "95 % interval", "margin", "verdict")
+    table = console.new_table(heads, title, left=("", "verdict"))
     for row in rows:
         interval = "–" if row.ci95 is None else f"{format_value(row.ci95[0])} to {format_value(row.ci95[1])}"
         share = (

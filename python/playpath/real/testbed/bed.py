@@ -193,7 +193,7 @@ class Testbed:
         self._adopt(self.emulator.child)
         self._pillars.append(self.emulator.child)
         self._stack.callback(self.end_links)
-        self.emulator.wait_until_ready()
+        self.emulator.child.wait_until_ready()
 
     def _emulator_config(self) -> dict[str, object]:
         return {

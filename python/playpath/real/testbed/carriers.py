@@ -6,7 +6,6 @@ starts, `open` when the server listens, `close` when the player has ended.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol, cast
 
 from playpath.real.testbed import controls, mptcp, namespaces
@@ -14,6 +13,7 @@ from playpath.real.testbed.bed import Testbed
 from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.real.testbed.sampling import Flow
 from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
+from playpath.real.testbed.server import Server
 from playpath.real.testbed.signalling import COLLECTOR_PORT, Signalling
 from playpath.results.measured import PathCounts, Subflow
 from playpath.scenario import resolved
@@ -31,19 +31,6 @@ class VideoAddress:
     """Server ports whose sockets carry the video, and what their flows are called."""
     key: str = ""
     """Of a server with TLS, the fingerprint of its public key, as Chromium takes it."""
-
-
-class Server(Protocol):
-    """What serves the player."""
-
-    port: int
-    www: Path
-    """What lies here is served."""
-    access_log: Path
-    """A JSON line for each answer: `time`, `peer`, `port`, `request`, `status`, `bytes`, `took`."""
-
-    def serve_zeros(self, name: str, size: int) -> None:
-        """A file of `size` zero bytes."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
@@ -61,7 +60,7 @@ def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Acc
     ]
 
 
-class Watched(TypedDict):
+class SessionReport(TypedDict):
     """A video session among the traffic, as its client saw it."""
 
     start_s: float
@@ -69,14 +68,14 @@ class Watched(TypedDict):
     series: dict[str, list[float]]
 
 
-class Got(TypedDict):
+class SourceReport(TypedDict):
     """What a source got; a source that has not begun has no times."""
 
     name: str
     read_bytes: int
     start_s: float | None
     end_s: float | None
-    session: Watched | None
+    session: SessionReport | None
     error: str | None
 
 
@@ -125,12 +124,7 @@ class CrossTraffic:
         self._server = self._bed.start(
             "origin", "server", [program(), "serve", settings], stdin=subprocess.PIPE, is_pillar=True, realtime=True
         )
-        deadline = time.monotonic() + _PATIENCE_S
-        while b"\n" not in self._server.output.read_bytes():
-            self._server.check()
-            if time.monotonic() > deadline:
-                raise TestbedError(f"the traffic's servers do not listen after {_PATIENCE_S:g} s")
-            time.sleep(0.01)
+        self._server.wait_until_ready(_PATIENCE_S)
 
     def start(self, settings: str) -> None:
         """Start the clients; each source waits for its time."""
@@ -144,7 +138,7 @@ class CrossTraffic:
                 realtime=True,
             )
 
-    def stop(self) -> list[Got]:
+    def stop(self) -> list[SourceReport]:
         """End the clients: what each source got, in the order of the scenario."""
         if self._clients is None:
             return []
@@ -157,7 +151,7 @@ class CrossTraffic:
             raise TestbedError(f"the cross traffic did not end within {_PATIENCE_S:g} s") from None
         if child.process.returncode != 0:
             raise TestbedError(child.words() or f"the cross traffic ended with status {child.process.returncode}")
-        results: list[Got] = json.loads(child.output.read_text())
+        results: list[SourceReport] = json.loads(child.output.read_text())
         for source in results:
             if source["error"]:
                 raise TestbedError(f"cross traffic {source['name']}: {source['error']}")

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,15 +116,6 @@ class Emulator:
         config_path = folder / "emulator.json"
         config_path.write_text(json.dumps(config))
         self.child = Child("emulator", [program(), str(config_path)], folder, stdin=subprocess.PIPE)
-
-    def wait_until_ready(self, patience: float = 5.0) -> None:
-        """Wait until its devices are there."""
-        deadline = time.monotonic() + patience
-        while b"\n" not in self.child.output.read_bytes():
-            self.child.check()
-            if time.monotonic() > deadline:
-                raise TestbedError(f"the emulator is not ready after {patience} s: {self.child.words()}")
-            time.sleep(0.01)
 
     def begin_at(self, start: float) -> None:
         """The run begins at this time of the monotonic clock: from then on traces, outages, losses and statistics count."""

@@ -127,7 +127,7 @@ class Child:
         while b"\n" not in self.output.read_bytes():
             self.check()
             if time.monotonic() > deadline:
-                raise TestbedError(f"{self.name} is not ready after {patience} s: {self.words()}")
+                raise TestbedError(f"{self.name} is not ready after {patience:g} s: {self.words()}")
             time.sleep(0.01)
 
     @property

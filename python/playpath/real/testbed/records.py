@@ -11,7 +11,7 @@ from typing import TypedDict, cast
 
 from playpath.base import engine
 from playpath.real.testbed.bed import IP_AND_TCP_HEADER
-from playpath.real.testbed.crosstraffic import Got
+from playpath.real.testbed.crosstraffic import SourceReport
 from playpath.real.testbed.emulator import WAYS, FlowReport, LinkReport, Report
 from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players import Played
@@ -39,7 +39,7 @@ class Measured:
     played: Played | None
     """None without a video."""
     sampled: list[Flow]
-    traffic: list[Got]
+    traffic: list[SourceReport]
     """As CrossTraffic.stop gives it."""
     start_s: float
     """The run's start on the monotonic clock."""
@@ -247,7 +247,7 @@ class _Flows:
             "min_rtt_ms": flow.last("min_rtt") / 1000,
         }
 
-    def _of_datagrams(self, source: Got) -> measured_types.Flow:
+    def _of_datagrams(self, source: SourceReport) -> measured_types.Flow:
         """A source of datagrams: what arrived is known, nothing is sent again."""
         counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0))
         start, end = source["start_s"], source["end_s"]

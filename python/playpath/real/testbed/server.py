@@ -6,6 +6,7 @@ import shutil
 import socket
 import time
 from pathlib import Path
+from typing import Protocol
 
 from playpath.real.testbed import namespaces
 from playpath.real.testbed.errors import MissingToolError, TestbedError
@@ -105,7 +106,22 @@ _COLLECTOR = """    server {{
 _SILENCE = Signalling()
 
 
-class WebServer:
+class Server(Protocol):
+    """What serves the player."""
+
+    port: int
+    www: Path
+    """What lies here is served."""
+    access_log: Path
+    """A JSON line for each answer: `time`, `peer`, `port`, `request`, `status`, `bytes`, `took`."""
+
+    def serve_zeros(self, name: str, size: int) -> None:
+        """A file of `size` zero bytes that takes no disk space."""
+        with (self.www / name).open("wb") as file:
+            file.truncate(size)
+
+
+class WebServer(Server):
     """nginx, started and answering.
 
     `bridge`: socket of the CMCD bridge that it asks before each response, about `signalling`. `mptcp_under`: its listener is of
@@ -165,11 +181,6 @@ class WebServer:
         except OSError:
             return False
         return True
-
-    def serve_zeros(self, name: str, size: int) -> None:
-        """A file of `size` zero bytes that takes no disk space."""
-        with (self.www / name).open("wb") as file:
-            file.truncate(size)
 
 
 def _asking(bridge: Path, signalling: Signalling) -> str:

@@ -4,7 +4,6 @@ import contextlib
 import socket
 import struct
 import threading
-import time
 from dataclasses import dataclass
 
 from playpath.real.testbed import namespaces
@@ -25,12 +24,9 @@ class BulkFlow:
     name: str
     cc: str
     port: int
-    start_s: float = 0.0
-    stop_s: float | None = None
-    received: int = 0
 
     def open(self, server: str, client: str, address: str) -> None:
-        """Prepare both ends; nothing is sent before `start_s`."""
+        """Let the server listen, connect to it and begin."""
         self._server, self._client, self._address = server, client, address
         self._stopping = threading.Event()
         self._connection: socket.socket | None = None
@@ -77,9 +73,6 @@ class BulkFlow:
                     connection.send(_CHUNK)
 
     def _receive(self) -> None:
-        if self._stopping.wait(self.start_s):
-            return
-        stop = None if self.stop_s is None else time.monotonic() + self.stop_s - self.start_s
         with contextlib.suppress(OSError):
             connection = namespaces.call_inside(
                 self._client, lambda: socket.create_connection((self._address, self.port), timeout=10)
@@ -87,9 +80,7 @@ class BulkFlow:
             self._connection = connection
             with connection:
                 connection.settimeout(0.1)
-                while not self._stopping.is_set() and (stop is None or time.monotonic() < stop):
+                while not self._stopping.is_set():
                     with contextlib.suppress(TimeoutError):
-                        read = len(connection.recv(1 << 18))
-                        if read == 0:
+                        if not connection.recv(1 << 18):
                             break
-                        self.received += read

@@ -19,7 +19,7 @@ from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.programs import JsonObject
 from playpath.real.testbed.sampling import INTERVAL, Flow
 from playpath.real.testbed.senders import Sending, of_the_client, translate
-from playpath.real.testbed.server import PORT
+from playpath.real.testbed.server import PORT, Server
 from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.results.measured import PathCounts, Sides, Subflow
 from playpath.scenario import resolved
@@ -42,8 +42,8 @@ def address_on(end: PathEnds) -> str:
     return ".".join([first, "78", *rest])
 
 
-class OwnServer:
-    """`playpath-serve`, started and ready; the attributes are those of `WebServer` that players use."""
+class OwnServer(Server):
+    """`playpath-serve`, started and ready."""
 
     port = PORT
 
@@ -62,11 +62,6 @@ class OwnServer:
         """What it reported of itself when it was ready."""
         ready: JsonObject = json.loads(self.child.output.read_text().splitlines()[0])
         return ready
-
-    def serve_zeros(self, name: str, size: int) -> None:
-        """A file of `size` zero bytes that takes no disk space."""
-        with (self.www / name).open("wb") as file:
-            file.truncate(size)
 
     def end(self) -> JsonObject:
         """End it and return what it recorded: `connections`, `start_ns`, `left_out`."""

@@ -294,7 +294,7 @@ impl DashPlayer {
 
     fn note_latency(&mut self, now: Time) {
         if self.config.live.is_some() {
-            self.io.log.push(now, EventKind::LiveLatency(self.latency(now)));
+            self.io.log.push(now, EventKind::LiveLatency { latency: self.latency(now) });
         }
     }
 
@@ -389,7 +389,7 @@ impl Player for DashPlayer {
         let media_duration = ladder.media_duration();
         self.io.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
         if self.config.origin.is_some() {
-            self.io.log.push(now, EventKind::Host(0));
+            self.io.log.push(now, EventKind::Host { host: 0 });
         }
         if !self.has_manifest {
             let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };

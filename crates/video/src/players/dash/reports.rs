@@ -108,6 +108,6 @@ pub(super) fn request(cmcd: Cmcd, connection: ConnectionId, id: RequestId, confi
 }
 
 fn first_byte(log: &[PlaybackEvent], of: RequestId) -> Option<Time> {
-    let is_it = |entry: &&PlaybackEvent| entry.kind == EventKind::FirstByte(of);
+    let is_it = |entry: &&PlaybackEvent| entry.kind == EventKind::FirstByte { request: of };
     log.iter().rev().find(is_it).map(|entry| entry.at)
 }

@@ -229,7 +229,7 @@ impl Track {
         } else {
             self.lines.finish_request(now, transfer.slot, io);
         }
-        io.log.push(now, EventKind::RequestAbandoned(transfer.request));
+        io.log.push(now, EventKind::RequestAbandoned { request: transfer.request });
         self.idle_since = self.transfers.is_empty().then_some(now);
         let given_up = Download { is_abandoned: true, ..so_far };
         self.last_arrival = now;
@@ -438,7 +438,7 @@ impl Track {
             if let (true, Reports::AfterFirstByte(every)) = (config.abandonment, self.abr.reports()) {
                 transfer.next_report = now + every;
             }
-            io.log.push(now, EventKind::FirstByte(transfer.request));
+            io.log.push(now, EventKind::FirstByte { request: transfer.request });
         }
     }
 

@@ -18,7 +18,7 @@ impl Player for ProgressivePlayer {
 
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         let body_bytes = self.media.total_bytes();
-        self.screen.log.push(now, EventKind::Connected(connection));
+        self.screen.log.push(now, EventKind::Connected { connection });
         let request = EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes };
         self.screen.log.push(now, request);
         self.actions.push_back(Action::Request(Request {
@@ -42,7 +42,7 @@ impl Player for ProgressivePlayer {
         }
         if self.phase != Phase::Ended {
             if self.reading.read == 0 && bytes > 0 {
-                self.screen.log.push(now, EventKind::FirstByte(REQUEST));
+                self.screen.log.push(now, EventKind::FirstByte { request: REQUEST });
             }
             self.reading.add(&self.media, bytes);
             self.advance(now);

@@ -139,7 +139,7 @@ class _Session(Following):
             if self._at > self._scene.until_s:
                 finished = finished or "stopped"
             if not finished:
-                self._check_alive("chromium")
+                self._child.check()
             time.sleep(_INTERVAL)
         return self._played(finished)
 

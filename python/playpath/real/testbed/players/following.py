@@ -1,6 +1,5 @@
 """What following a real player by the lines that it writes takes: its time, new lines, its log."""
 
-from playpath.real.testbed.errors import TestbedError
 from playpath.real.testbed.players.events import EventLog
 from playpath.real.testbed.players.scene import Scene, Watch
 from playpath.real.testbed.processes import Child
@@ -21,11 +20,6 @@ class Following:
         self._watch = Watch(scene.bed, child, scene.until_s + grace_s, silence_s)
         self._log = EventLog()
         self._read = 0
-
-    def _check_alive(self, program: str) -> None:
-        """Raise TestbedError if it has ended by itself."""
-        if self._child.process.poll() is not None:
-            raise TestbedError(f"{program} ended with status {self._child.process.returncode}: {self._child.words()}")
 
     def _fresh_lines(self) -> list[str]:
         """The whole lines that it wrote since the last call."""

@@ -13,9 +13,9 @@ from playpath.base.engine import number
 from playpath.base.errors import InputError
 from playpath.real.testbed import media
 from playpath.real.testbed.bed import Testbed
-from playpath.real.testbed.carriers import Server
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 from playpath.real.testbed.processes import Child
+from playpath.real.testbed.server import Server
 from playpath.results.recorded import EventRecord
 from playpath.scenario import resolved
 

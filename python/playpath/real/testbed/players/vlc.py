@@ -110,7 +110,7 @@ class _Session(Following):
         finished = "stopped"
         while True:
             self._watch.check()
-            self._check_alive("vlc")
+            self._child.check()
             state = self._poll()
             self._take_log()
             if self._begin is not None and state == "stopped":

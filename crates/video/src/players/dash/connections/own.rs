@@ -69,7 +69,7 @@ impl Pool {
         let Some(slot) = self.slots.iter_mut().find(|slot| slot.connection == Some(connection)) else { return false };
         slot.is_ready = true;
         slot.last_used = now;
-        io.log.push(now, EventKind::Connected(connection));
+        io.log.push(now, EventKind::Connected { connection });
         for request in slot.waiting.drain(..) {
             io.send(now, request);
         }

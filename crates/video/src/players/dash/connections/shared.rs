@@ -80,7 +80,7 @@ impl Io {
         let Some(line) = self.shared.lines.iter_mut().find(|line| line.connection == connection) else { return false };
         (line.is_ready, line.last_used) = (true, now);
         let host = line.host;
-        self.log.push(now, EventKind::Connected(connection));
+        self.log.push(now, EventKind::Connected { connection });
         self.serve_host(now, host);
         true
     }

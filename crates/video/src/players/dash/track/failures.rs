@@ -43,7 +43,7 @@ impl Track {
     fn turn_to(&mut self, host: u8, now: Time, io: &mut Io) {
         self.host = host;
         self.lines.turn_to(host, io);
-        io.log.push(now, EventKind::Host(host));
+        io.log.push(now, EventKind::Host { host });
     }
 
     /// No attempt is left.

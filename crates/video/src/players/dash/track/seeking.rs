@@ -35,7 +35,7 @@ impl Track {
 
     fn give_up_all(&mut self, now: Time, io: &mut Io) {
         for transfer in &self.transfers {
-            io.log.push(now, EventKind::RequestAbandoned(transfer.request));
+            io.log.push(now, EventKind::RequestAbandoned { request: transfer.request });
         }
         self.lines.abandon_all(self.transfers.iter().map(|transfer| transfer.request), io);
         self.idle_since = self.idle_since.or(Some(now));
