@@ -394,11 +394,17 @@ impl Network {
             log.record_ack(self.now, packet.path, &drawn, info);
         }
         self.links[link as usize].release(place);
-        self.drain(id, to);
+        self.drain_here(id, to);
     }
 
     /// Sends all that an endpoint wants to send, notes what its application must know, and re-arms its timer.
     fn drain(&mut self, id: FlowId, end: End) {
+        self.drain_here(id, end);
+    }
+
+    /// As [`drain`](Self::drain), where it is called: a packet that arrives is spared a call of some forty instructions.
+    #[inline(always)]
+    fn drain_here(&mut self, id: FlowId, end: End) {
         let flow = &mut self.flows[id as usize];
         let connection = &mut flow.ends[end as usize];
         if flow.is_bulk && end == End::Client {

@@ -113,7 +113,7 @@ impl MptcpConnection {
     }
 
     /// A mapping has come. Without the checksum that was agreed on the subflow counts as broken (§3.3). `false`: it is gone.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_mapping(&mut self, path: usize, received: Received) -> bool {
         if self.has_checksums && received.checksum.is_none() {
             self.drop_path(path);

@@ -103,13 +103,13 @@ impl Scheduler for Linux {
         }
         let linger = |s: &SubflowView| s.buffered_memory() as f64 / (self.average(s).as_bits_per_sec() as f64).max(1.0);
         // The smallest is chosen first; if its buffer is full, nothing is sent.
-        let Some(subflow) = pick(context.subflows, |_| true, linger).copied() else {
+        let Some(subflow) = pick(context.subflows, |_| true, linger) else {
             return Decision::wait("no usable subflow");
         };
         if !subflow.has_room(self.room()) {
             return Decision::wait("send buffer full");
         }
-        self.begin_burst(&subflow, context.window_left);
+        self.begin_burst(subflow, context.window_left);
         self.burst = self.burst.map(|(path, left)| (path, left.saturating_sub(bytes)));
         Decision::send(subflow.path, "shortest linger time")
     }

@@ -41,6 +41,8 @@ pub(crate) struct Receiver {
     advertised: u64,
     /// Width of the window as told last.
     told: u64,
+    /// It is still what would be told: nothing has come or was read since.
+    is_told: bool,
     buffer: u64,
     ack: AckPolicy,
     /// The window follows what arrives, as Linux's does.
@@ -88,6 +90,7 @@ impl Receiver {
             fin: NEVER,
             advertised: 0,
             told: 0,
+            is_told: false,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
             is_tuned: config.tunes_window,
@@ -116,7 +119,7 @@ impl Receiver {
 
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
-        self.advertised = self.first_window();
+        (self.advertised, self.is_told) = (self.first_window(), false);
     }
 
     pub fn first_window(&self) -> u64 {
@@ -275,6 +278,7 @@ impl Receiver {
             return Received::default();
         }
         self.data_segments += 1;
+        self.is_told = false;
         let start = self.offset(segment.seq);
         // Unwrapped by itself: a segment may claim bytes from before the stream.
         let mut end = self.offset(segment.seq.wrapping_add(segment.payload_len));
@@ -365,6 +369,7 @@ impl Receiver {
     pub fn follow(&mut self, copied: u64) {
         if self.is_tuned {
             let span = self.span();
+            self.is_told = false;
             self.tuning().grow(copied, span);
         }
     }
@@ -385,6 +390,7 @@ impl Receiver {
         // Linux looks at each segment that is taken, and what waits then does not count.
         let first = self.read + taken.min(self.mss.into());
         self.read += taken;
+        self.is_told = false;
         let span = self.span();
         if let Some(tuning) = self.tuning.as_mut().filter(|_| self.is_own_window) {
             tuning.on_read(first, self.reassembly.next().saturating_sub(first), span);
@@ -406,11 +412,12 @@ impl Receiver {
     /// Fill in the receiver's fields of an outgoing segment. Ends the wait of a delayed ACK.
     #[inline(always)]
     pub fn stamp(&mut self, segment: &mut Segment, may_sack: bool) {
-        let edge = self.right_edge();
-        self.advertised = edge;
+        if !self.is_told {
+            self.renew_window();
+        }
         let next = self.next();
         segment.ack = self.sequence(next);
-        segment.window = (edge - next.min(edge)).min(u64::from(u32::MAX)) as u32;
+        segment.window = self.told.min(u64::from(u32::MAX)) as u32;
         if let Some(timestamps) = &mut segment.timestamps {
             timestamps.echo = self.ts_recent;
         }
@@ -426,12 +433,20 @@ impl Receiver {
             }
             segment.sack = blocks;
         }
-        if self.tuned_window(|tuning| tuning.is_crowded(self.held())) == Some(true) {
+        self.last_ack_sent = next;
+        self.ack.on_ack_sent();
+    }
+
+    /// What the next ACK tells of the window.
+    #[inline(always)]
+    fn renew_window(&mut self) {
+        self.advertised = self.right_edge();
+        self.told = self.window();
+        let is_crowded = self.tuned_window(|tuning| tuning.is_crowded(self.held())) == Some(true);
+        if is_crowded {
             self.ack.on_crowded_buffer();
         }
-        self.last_ack_sent = next;
-        self.told = edge - next.min(edge);
-        self.ack.on_ack_sent();
+        self.is_told = !is_crowded;
     }
 
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
@@ -475,13 +490,10 @@ impl Receiver {
         if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
             return 2 * told <= capacity && could() >= (2 * told).max(1);
         }
-        let (could, step) = (could(), (self.buffer / 2).min(u64::from(self.mss)));
-        if could < told + step {
-            return false;
-        }
+        let step = (self.buffer / 2).min(u64::from(self.mss));
         match self.window_update {
-            WindowUpdate::Linux => 2 * told <= self.buffer && could >= 2 * told,
-            WindowUpdate::Rfc => could >= told + 2 * step,
+            WindowUpdate::Linux => 2 * told <= self.buffer && could() >= (2 * told).max(told + step),
+            WindowUpdate::Rfc => could() >= told + 2 * step,
         }
     }
 
