@@ -427,6 +427,10 @@ impl CongestionControl for Bbr3 {
             self.save_state_upon_loss(view);
             if self.recovery != Recovery::Fast {
                 self.recovery_round = self.round_count + 1;
+                if self.settings.law == LawOf::Ngtcp2 {
+                    // bbr_handle_recovery: what is in flight and what the ACK delivers.
+                    self.cwnd = f64::from(event.flight_size.saturating_sub(event.newly_lost)).max(1.0);
+                }
             }
             self.recovery = Recovery::Fast;
         }
