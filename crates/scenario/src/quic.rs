@@ -36,8 +36,9 @@ const STACKS: Words<Habits, 5> = [
             c.initial_window = 8.0;
             c.pacing.in_trains = true;
             c.pacing.own_rate = OwnRate::Ignored;
-            // connection/mod.rs: losses that prove spurious are not given back; poll_transmit sends while in flight + datagram < window.
-            (c.loss.undo, c.window_fit) = (false, WindowFit::Below);
+            // connection/mod.rs: losses that prove spurious are not given back; poll_transmit sends while in flight + datagram < window;
+            // on_ack_received tells of the packets acknowledged, then detects losses.
+            (c.loss.undo, c.window_fit, c.acks_first) = (false, WindowFit::Below, true);
             c.send_buffer = 10_000_000;
         },
     ),

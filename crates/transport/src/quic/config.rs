@@ -36,6 +36,8 @@ pub struct Config {
     /// Initial window in datagrams, for the control's maker.
     pub initial_window: f64,
     pub window_fit: WindowFit,
+    /// The control hears what an ACK acknowledges before losses are looked for (quinn); RFC 9002 (A.7): after.
+    pub acks_first: bool,
     /// From a datagram's arrival to what it makes leave: a program wakes, and reads all that has come before it sends. Zero: each is answered.
     pub wakes_in: Duration,
     pub peer_wakes_in: Duration,
@@ -206,6 +208,7 @@ impl Default for Config {
             marking: Ecn::NotEct,
             initial_window: 10.0,
             window_fit: WindowFit::Within,
+            acks_first: false,
             wakes_in: Duration::ZERO,
             peer_wakes_in: Duration::ZERO,
         }

@@ -91,9 +91,14 @@ impl Connection {
         if is_larger {
             self.check_ecn(now, space, ack, found.marked, &mut delivery);
         }
+        if self.config.acks_first {
+            self.lane.path.finish_ack(now, &delivery, 0);
+        }
         let has_no_gap = self.numbers(space).board.has_no_gap();
         let lost = if has_no_gap { 0 } else { self.detect_losses(now, space, delivery.prior_in_flight()) };
-        self.lane.path.finish_ack(now, &delivery, lost);
+        if !self.config.acks_first {
+            self.lane.path.finish_ack(now, &delivery, lost);
+        }
         self.numbers(space).board.trim();
         if !self.numbers(space).board.given_up.is_empty() {
             let horizon = self.horizon(now);
