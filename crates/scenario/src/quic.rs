@@ -8,7 +8,7 @@ use crate::transport::RESUMPTIONS;
 use crate::words::{Words, described, meaning, word_of};
 use playpath_cc::EcnUse;
 use playpath_transport::Ecn;
-use playpath_transport::quic::config::{Config, LaterAcks, OwnRate};
+use playpath_transport::quic::config::{Config, LaterAcks, OwnRate, WindowFit};
 use playpath_units::{Bytes, Duration, Kind, ParamSpec};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -36,8 +36,9 @@ const STACKS: Words<Habits, 5> = [
             c.initial_window = 8.0;
             c.pacing.in_trains = true;
             c.pacing.own_rate = OwnRate::Ignored;
-            // connection/mod.rs: losses that prove spurious are not given back; poll_transmit sends while in flight + datagram < window.
-            (c.loss.undo, c.stays_below_window) = (false, true);
+            // connection/mod.rs: losses that prove spurious are not given back; poll_transmit sends while in flight + datagram < window;
+            // on_ack_received tells of the packets acknowledged, then detects losses.
+            (c.loss.undo, c.window_fit, c.acks_first) = (false, WindowFit::Below, true);
             c.send_buffer = 10_000_000;
         },
     ),
@@ -68,8 +69,11 @@ const STACKS: Words<Habits, 5> = [
             // examples/server.cc, Handler::update_timer: libev's.
             c.pacing.in_debt = Some(Duration::from_millis(1));
             (c.pacing.min_burst, c.pacing.max_burst) = (45, 45);
-            // lib/ngtcp2_rtb.c: rtb_detect_lost_pkt (pkt_thres), ngtcp2_rtb_detect_lost_pkt (the timer's, which tells nobody how much).
-            (c.loss.most_by_flight, c.loss.counts_timed) = (256, false);
+            // conn_cwnd_is_zero.
+            c.window_fit = WindowFit::Beyond;
+            // lib/ngtcp2_rtb.c: rtb_detect_lost_pkt (pkt_thres), ngtcp2_rtb_recv_ack (rst->lost, after all losses of the ACK) and
+            // ngtcp2_rtb_detect_lost_pkt (the timer's, which tells nobody how much).
+            (c.loss.most_by_flight, c.loss.counts_at_once) = (256, false);
             // ngtcp2_bbr.c, bbr_set_send_quantum.
             c.pacing.own_rate = OwnRate::Bucket { interval: Duration::from_millis(1), least: 2 };
         },

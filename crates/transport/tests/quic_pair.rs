@@ -291,6 +291,23 @@ fn pacing_spreads_a_window() {
     }
 }
 
+/// Slow start loses one packet. The next is acknowledged at once, the two after it by the ACK that reveals the loss: quinn's window grows by
+/// two before it is halved, RFC 9002's does not.
+#[test]
+fn acks_may_count_before_losses() {
+    let entry = playpath_cc::find("newreno").unwrap();
+    let control = || (entry.build)(&entry.params_of(playpath_cc::Stack::Quinn), 10.0);
+    let threshold = |acks_first| {
+        let config = Config { acks_first, ..Config::default() };
+        let client = playpath_transport::quic::Connection::connect(Time::ZERO, config, control());
+        let server = playpath_transport::quic::Connection::listen(config, control());
+        let mut pair = Pair::new(client, server, wires(), |from_client, nth, _| from_client || nth != 20);
+        fetch(&mut pair, 100_000);
+        pair.server.control().ssthresh()
+    };
+    assert_eq!(threshold(true) - threshold(false), 1.0);
+}
+
 #[test]
 fn the_same_events_give_the_same_run() {
     let run = |seed| {

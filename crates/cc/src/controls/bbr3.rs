@@ -16,7 +16,8 @@
 //! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
 //! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`) and ngtcp2
 //!    1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. ngtcp2 also sees growth (§5.3.1.2)
-//!    in any sample, not only in a round trip's first.
+//!    in any sample, not only in a round trip's first; begins a recovery with what is in flight (`bbr_handle_recovery`); and probes after as
+//!    many round trips as its target has whole packets (`bbr_is_reno_coexistence_probe_time`).
 //! 10. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
@@ -427,6 +428,10 @@ impl CongestionControl for Bbr3 {
             self.save_state_upon_loss(view);
             if self.recovery != Recovery::Fast {
                 self.recovery_round = self.round_count + 1;
+                if self.settings.law == LawOf::Ngtcp2 {
+                    // bbr_handle_recovery: what is in flight and what the ACK delivers.
+                    self.cwnd = f64::from(event.flight_size.saturating_sub(event.newly_lost)).max(1.0);
+                }
             }
             self.recovery = Recovery::Fast;
         }

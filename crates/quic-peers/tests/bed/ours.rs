@@ -3,7 +3,7 @@
 use super::{DATAGRAM, Ends};
 use playpath_cc::CongestionControl;
 use playpath_transport::mptcp::scheduler;
-use playpath_transport::quic::config::{Config, FlowWindows, Pacing};
+use playpath_transport::quic::config::{Config, FlowWindows, Pacing, WindowFit};
 use playpath_transport::quic::packet::Datagram;
 use playpath_transport::quic::{Connection, Event};
 use playpath_units::{Duration, Time};
@@ -31,7 +31,7 @@ pub fn stock(name: &str) -> Box<dyn CongestionControl> {
 
 impl Ours {
     pub fn new(control: impl Fn() -> Box<dyn CongestionControl>) -> Ours {
-        Ours::of(control, 1, |config| (config.loss.undo, config.stays_below_window) = (false, true))
+        Ours::of(control, 1, |config| (config.loss.undo, config.window_fit) = (false, WindowFit::Below))
     }
     /// Several are used as the scheduler of Linux says.
     pub fn over(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize, pacing: Pacing) -> Ours {

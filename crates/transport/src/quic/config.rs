@@ -35,11 +35,23 @@ pub struct Config {
     pub marking: Ecn,
     /// Initial window in datagrams, for the control's maker.
     pub initial_window: f64,
-    /// A datagram that would fill the window to the byte waits (quinn); RFC 9002 §7 lets it go.
-    pub stays_below_window: bool,
+    pub window_fit: WindowFit,
+    /// The control hears what an ACK acknowledges before losses are looked for (quinn); RFC 9002 (A.7): after.
+    pub acks_first: bool,
     /// From a datagram's arrival to what it makes leave: a program wakes, and reads all that has come before it sends. Zero: each is answered.
     pub wakes_in: Duration,
     pub peer_wakes_in: Duration,
+}
+
+/// When the window lets a datagram go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowFit {
+    /// It fits into what is left (RFC 9002 §7).
+    Within,
+    /// And leaves a byte (quinn).
+    Below,
+    /// A byte is left (ngtcp2).
+    Beyond,
 }
 
 /// When the receiver acknowledges (RFC 9000 §13.2).
@@ -95,8 +107,9 @@ pub struct LossConfig {
     pub initial_rtt: Duration,
     /// kPersistentCongestionThreshold (§7.6.1).
     pub persistent_threshold: u64,
-    /// What a timer finds lost counts in no rate sample (ngtcp2).
-    pub counts_timed: bool,
+    /// Rate samples count a packet as soon as it is found lost. Without: when all that its ACK reveals is found, and what a timer finds never
+    /// (ngtcp2).
+    pub counts_at_once: bool,
     /// Give a reduction back when all its losses prove spurious.
     pub undo: bool,
 }
@@ -177,7 +190,7 @@ impl Default for Config {
                 granularity: Duration::from_millis(1),
                 initial_rtt: Duration::from_millis(333),
                 persistent_threshold: 3,
-                counts_timed: true,
+                counts_at_once: true,
                 undo: true,
             },
             pacing: Pacing {
@@ -194,7 +207,8 @@ impl Default for Config {
             },
             marking: Ecn::NotEct,
             initial_window: 10.0,
-            stays_below_window: false,
+            window_fit: WindowFit::Within,
+            acks_first: false,
             wakes_in: Duration::ZERO,
             peer_wakes_in: Duration::ZERO,
         }

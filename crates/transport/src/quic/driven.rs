@@ -168,7 +168,7 @@ impl Driven {
         }
         self.losses.count += 1;
         let bytes = out.sent.bytes();
-        self.path.on_lost(now, &out.sent, out.offset, true);
+        self.path.on_lost(now, &out.sent, out.offset);
         self.trim();
         Some(bytes)
     }

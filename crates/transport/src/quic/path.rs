@@ -15,7 +15,7 @@
 //!
 //! Units: bytes in flight, packets to the control. Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
 
-use super::config::{Config, LossConfig, OwnRate, Pacing};
+use super::config::{Config, LossConfig, OwnRate, Pacing, WindowFit};
 use super::ecn::Ecn;
 use super::rtt::Rtt;
 use super::sent::Sent;
@@ -110,7 +110,8 @@ pub(crate) struct Path {
     usage_end: u64,
     most_packets_out: u32,
     is_full: bool,
-    stays_below_window: bool,
+    window_fit: WindowFit,
+    counts_at_once: bool,
     emptied_at: Time,
     recovery: Recovery,
     pace: Pace,
@@ -133,7 +134,8 @@ impl Path {
             ecn: Ecn::new(config.marking),
             control,
             datagram_bytes: config.datagram_bytes,
-            stays_below_window: config.stays_below_window,
+            window_fit: config.window_fit,
+            counts_at_once: config.loss.counts_at_once,
             window: 0,
             leaves_room: 0,
             bytes_in_flight: 0,
@@ -204,7 +206,11 @@ impl Path {
     fn note_window(&mut self) {
         self.window = (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64;
         // The window is never below two datagrams.
-        self.leaves_room = self.window - u64::from(self.datagram_bytes) - u64::from(self.stays_below_window);
+        self.leaves_room = match self.window_fit {
+            WindowFit::Within => self.window - u64::from(self.datagram_bytes),
+            WindowFit::Below => self.window - u64::from(self.datagram_bytes) - 1,
+            WindowFit::Beyond => self.window - 1,
+        };
     }
     /// A full datagram may leave by the window.
     #[inline]
@@ -451,8 +457,8 @@ impl Path {
         self.packets_out -= packets;
     }
 
-    /// A packet is lost; `counts`: see [`LossConfig::counts_timed`].
-    pub fn on_lost(&mut self, now: Time, sent: &Sent, offset: u64, counts: bool) {
+    /// A packet is lost.
+    pub fn on_lost(&mut self, now: Time, sent: &Sent, offset: u64) {
         if !sent.is_in_flight {
             return;
         }
@@ -469,7 +475,7 @@ impl Path {
             lost_since_sent: (self.counted_lost as u32).wrapping_sub(sent.stamp.lost),
             is_app_limited: sent.stamp.is_app_limited,
         };
-        self.counted_lost -= u64::from(!counts);
+        self.counted_lost -= u64::from(!self.counts_at_once);
         self.tell(now, |control, view| control.on_packet_lost(view, &event));
         let is_of_last = |episode: &&mut Episode| episode.is_by_loss && sent.stamp.sent_at <= episode.began_at;
         if let Some(episode) = self.recovery.last.as_mut().filter(is_of_last) {
@@ -523,6 +529,9 @@ impl Path {
     #[inline(always)]
     pub fn finish_ack(&mut self, now: Time, delivery: &Delivery, newly_lost: u32) {
         self.undo_if_spurious(now);
+        if !self.counts_at_once {
+            self.counted_lost += u64::from(newly_lost);
+        }
         if delivery.packets == 0 {
             return;
         }

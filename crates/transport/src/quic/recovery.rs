@@ -91,9 +91,14 @@ impl Connection {
         if is_larger {
             self.check_ecn(now, space, ack, found.marked, &mut delivery);
         }
+        if self.config.acks_first {
+            self.lane.path.finish_ack(now, &delivery, 0);
+        }
         let has_no_gap = self.numbers(space).board.has_no_gap();
-        let lost = if has_no_gap { 0 } else { self.detect_losses(now, space, delivery.prior_in_flight(), true) };
-        self.lane.path.finish_ack(now, &delivery, lost);
+        let lost = if has_no_gap { 0 } else { self.detect_losses(now, space, delivery.prior_in_flight()) };
+        if !self.config.acks_first {
+            self.lane.path.finish_ack(now, &delivery, lost);
+        }
         self.numbers(space).board.trim();
         if !self.numbers(space).board.given_up.is_empty() {
             let horizon = self.horizon(now);
@@ -194,8 +199,7 @@ impl Connection {
 
     /// §6.1, by an ACK or by a timer; returns how many in-flight packets are given up.
     #[inline(never)]
-    fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32, by_ack: bool) -> u32 {
-        let counts = by_ack || self.config.loss.counts_timed;
+    fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32) -> u32 {
         let delay = self.lane.path.rtt.loss_delay(&self.config.loss);
         let threshold = self.lane.path.packet_threshold(&self.config.loss);
         let mut losses = Losses::default();
@@ -206,7 +210,7 @@ impl Connection {
                 continue;
             }
             let offset = first_offset(self.lane.spaces[space as usize].board.frames_of(&sent));
-            self.lane.path.on_lost(now, &sent, offset, counts);
+            self.lane.path.on_lost(now, &sent, offset);
             self.follow_run(space, &sent, &mut losses);
             if sent.is_in_flight {
                 losses.newest = sent.stamp.sent_at;
@@ -405,7 +409,7 @@ impl Connection {
         let by_time = Space::ALL.into_iter().find(|&space| self.lane.spaces[space as usize].board.loss_time() <= now);
         if let Some(space) = by_time {
             let prior = self.lane.path.packets_out();
-            self.detect_losses(now, space, prior, false);
+            self.detect_losses(now, space, prior);
             return;
         }
         let Some((_, space)) = self.next_pto(now) else { return };

@@ -269,7 +269,9 @@ impl CongestionControl for QuinnBbr {
     fn on_ack(&mut self, view: &View, event: &Ack) {
         let lost = self.lost_before + self.lost.saturating_sub(event.newly_lost);
         (self.lost, self.lost_before) = (0, event.newly_lost);
-        let (acked, is_app_limited) = (f64::from(event.delivered), !event.may_grow);
+        // `app_limited` of `poll_transmit`: nothing waits. A recovery, which `may_grow` heeds, is none.
+        let is_app_limited = event.rate.is_some_and(|rate| rate.is_app_limited);
+        let acked = f64::from(event.delivered);
         self.update_bw(view.now, is_app_limited);
         self.aggregation.on_ack(view.now, acked, self.max_bw, self.round_count);
         let is_expired = !is_app_limited

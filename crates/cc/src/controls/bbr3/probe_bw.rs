@@ -167,6 +167,8 @@ impl Bbr3 {
     /// §5.3.3.8.3.
     fn is_time_to_probe_bw(&self, view: &View) -> bool {
         let reno_rounds = self.target_inflight().min(Self::RENO_ROUNDS);
+        // ngtcp2's are whole packets.
+        let reno_rounds = if self.settings.law == LawOf::Ngtcp2 { reno_rounds.floor() } else { reno_rounds };
         view.now > self.probing.cycle_stamp + self.probing.wait
             || self.probing.rounds_since_probe_up as f64 >= reno_rounds
     }

@@ -490,6 +490,29 @@ fn ngtcp2_ends_a_probe_by_a_sample() {
     }
 }
 
+/// A product of 34.5 packets: ngtcp2 probes after 34 round trips, the draft after 35.
+#[test]
+fn ngtcp2_probes_after_as_many_round_trips_as_whole_packets() {
+    for (law, state) in [("ngtcp2", State::ProbeBwRefill), ("draft", State::ProbeBwCruise)] {
+        let mut control = Bbr3::new(&with_law(law), 100.0);
+        (control.bw, control.min_rtt.min_rtt) = (1000.0, Some(Duration::from_micros(34_500)));
+        (control.state, control.full_bw_reached) = (State::ProbeBwCruise, true);
+        control.probing.rounds_since_probe_up = 34;
+        control.update_probe_bw_cycle_phase(&view(0));
+        assert_eq!(control.state, state, "{law}");
+    }
+}
+
+/// Of 100 in flight an ACK delivers some and reveals three lost: ngtcp2 goes on from 97, and not from the window.
+#[test]
+fn ngtcp2_enters_recovery_with_what_is_in_flight() {
+    for (law, cwnd) in [("ngtcp2", 97.0), ("draft", 200.0)] {
+        let mut control = Bbr3::new(&with_law(law), 200.0);
+        control.on_congestion(&view(1000), &CongestionEvent { flight_size: 100, newly_lost: 3, ..loss(100) });
+        assert_eq!((control.cwnd, control.prior_cwnd), (cwnd, 200.0), "{law}");
+    }
+}
+
 /// noq's model runs with the rate of the ACK before.
 #[test]
 fn noq_takes_the_rate_before() {

@@ -39,6 +39,21 @@ fn the_bandwidth_is_a_packet_for_the_smallest_gap() {
     assert!((control.max_bw - 500.0).abs() < 1e-9, "{}", control.max_bw);
 }
 
+/// A window that a recovery keeps from growing teaches the bandwidth: 2 ms apart, 500/s. A sender without data does not.
+#[test]
+fn only_the_application_limits_what_is_learnt() {
+    for (is_app_limited, bw) in [(false, 500.0), (true, 0.0)] {
+        let mut control = QuinnBbr::new();
+        send(&mut control, millis(0), 11);
+        for now in [100, 102] {
+            let rate = RateSample { is_app_limited, ..RateSample::new(1, Duration::from_millis(100), 1452) };
+            let event = Ack { may_grow: false, rate: Some(rate), ..Ack::new(1, 1452) };
+            control.on_ack(&view(now), &event);
+        }
+        assert!((control.max_bw - bw).abs() < 1e-9, "{}", control.max_bw);
+    }
+}
+
 /// Two packets every 10 ms from a sender of 100/s: the second ACK of the epoch brings 2 + 2 where 1 is due, so 3 are room.
 #[test]
 fn what_acks_bring_beyond_the_bandwidth_is_room() {
