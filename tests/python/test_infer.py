@@ -157,8 +157,9 @@ def test_times_may_count_from_the_begin_of_a_session_and_impossible_ones_are_lef
 @pytest.mark.parametrize("text", ["", "session\na\n", f"{','.join(inference.SESSIONS)}\n", "\0"])
 def test_a_damaged_table_of_sessions_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "sessions.csv").write_text(text)
+    (tmp_path / "rivals.csv").write_text(f"{','.join(inference.RIVALS)}\n")
     with pytest.raises(
-        InputError, match=r"sessions.csv: is damaged; playpath population infer LOG… --out .* writes it again"
+        InputError, match=r"sessions.csv.* is damaged; playpath population infer LOG… --out .* writes (it|them) again"
     ):
         judge(tmp_path)
 
