@@ -687,7 +687,8 @@ impl Pacer {
     /// Without credit: see [`Pacing::in_debt`]. The tokens are what the burst that began at `filled_at` owes; timers go off in whole `unit`s, and
     /// by how much they were late comes off the next pauses.
     fn departs_in_debt(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, unit: Duration) -> Time {
-        let (began, sent) = (self.filled_at.unwrap_or(now), -self.tokens as u64);
+        // What left before the first pause owes from now on.
+        let (began, sent) = (*self.filled_at.get_or_insert(now), -self.tokens as u64);
         let owed = rate.time_to_send(sent);
         if began == now && sent > 0 && sent + u64::from(bytes) <= burst {
             self.next = now;

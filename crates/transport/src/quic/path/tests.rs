@@ -43,6 +43,17 @@ fn the_last_datagram_of_a_window() {
     }
 }
 
+/// 45 datagrams of 1000 bytes that left before anybody asked owe 36 ms at 10 Mbit/s, and then the next may leave: once it never might.
+#[test]
+fn a_debt_from_before_the_first_pause_is_paid_in_the_end() {
+    let (rate, mut pacer) = (Rate::from_bits_per_sec(10_000_000), Pacer::default());
+    pacer.on_sent(45_000);
+    let mut departs = |now| pacer.departs_in_debt(now, 1000, rate, 10_000, Duration::from_millis(1));
+    assert_eq!(departs(Time::ZERO), Time::from_millis(36));
+    assert_eq!(departs(Time::from_millis(10)), Time::from_millis(36));
+    assert_eq!(departs(Time::from_millis(36)), Time::from_millis(36));
+}
+
 /// quinn-proto 0.11.19, `connection/pacing.rs`, `Pacer::delay`: while the bucket holds a datagram nothing flows into it. Ten at 10 per ms: of
 /// four that left at 0 and what waits at 1 ms, six go by what is left and ten by the millisecond; a leaky bucket has room for ten.
 #[test]
