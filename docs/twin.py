@@ -32,6 +32,8 @@ STORE = ROOT / "out" / "twin"
 TOLERANCE = "20 ms"
 """Of the link's 99th percentile of lateness: small beside the round trips of the scenarios."""
 BULK_TOLERANCE = "1 ms"
+PARALLEL = 6
+"""Sessions at a time."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,6 @@ class Shown:
     video: bool = True
     world: str = "kernel"
     """What is set beside the simulator."""
-    parallel: int = 6
-    """Sessions at a time."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -203,7 +203,9 @@ def bulk_twin(cell: tuple[str, int, float], deadline: float) -> Twin:
     cc, rtt, loss = cell
     check_time(deadline)
     print(*cell, file=sys.stderr)
-    return twin(BULK.format(cc=cc, rtt=rtt, loss=loss), store=STORE / "bulk", parallel=6, tolerance=BULK_TOLERANCE)
+    return twin(
+        BULK.format(cc=cc, rtt=rtt, loss=loss), store=STORE / "bulk", parallel=PARALLEL, tolerance=BULK_TOLERANCE
+    )
 
 
 def scenario_twin(name: str, deadline: float) -> Twin:
@@ -215,7 +217,7 @@ def scenario_twin(name: str, deadline: float) -> Twin:
         print(name, seeds, file=sys.stderr)
         result = twin(
             ROOT / "scenarios" / f"{name}.toml", cc=cc, seeds=seeds, set=how.settings,
-            store=STORE / name, parallel=how.parallel, tolerance=TOLERANCE, world=how.world,
+            store=STORE / name, parallel=PARALLEL, tolerance=TOLERANCE, world=how.world,
         )  # fmt: skip
     return result
 
@@ -310,7 +312,7 @@ def command(name: str) -> str:
     words += [f"--cc {how.cc}"] if how.cc else []
     words += [f"--world {how.world}"] if how.world != "kernel" else []
     words += [f"--seeds {how.seeds}", *(f"--set '{key}=\"{value}\"'" for key, value in how.settings.items())]
-    return " ".join([*words, f"--parallel {how.parallel} --tolerance '{TOLERANCE}'"])
+    return " ".join([*words, f"--parallel {PARALLEL} --tolerance '{TOLERANCE}'"])
 
 
 def scenario_section(name: str, result: Twin) -> str:

@@ -159,7 +159,7 @@ def test_a_damaged_table_of_sessions_is_one_line(tmp_path: Path, text: str) -> N
     (tmp_path / "sessions.csv").write_text(text)
     (tmp_path / "rivals.csv").write_text(f"{','.join(inference.RIVALS)}\n")
     with pytest.raises(
-        InputError, match=r"sessions.csv.* is damaged; playpath population infer LOG… --out .* writes (it|them) again"
+        InputError, match=r"sessions.csv.* is damaged; playpath population infer LOG… --out .* writes them again"
     ):
         judge(tmp_path)
 

@@ -100,10 +100,10 @@ class Replay:
 
 def judge(folder: Path) -> Replay:
     """Judge what `infer` wrote."""
-    rows, rivals = (_table(folder, name) for name in ("sessions.csv", "rivals.csv"))
+    texts = [_text(folder, name) for name in ("sessions.csv", "rivals.csv")]
     try:
-        return _judged(rows, rivals)
-    except (KeyError, TypeError, ValueError, ArithmeticError):  # of no rows no median is a ValueError
+        return _judged(*(list(csv.DictReader(text.splitlines())) for text in texts))
+    except (KeyError, TypeError, ValueError, ArithmeticError, csv.Error):  # of no rows no median is a ValueError
         raise InputError(
             f"{folder}: sessions.csv or rivals.csv is damaged; playpath population infer LOG… --out {folder} writes them again"
         ) from None
@@ -134,14 +134,11 @@ def _judged(rows: Sequence[_Row], rivals: Sequence[_Row]) -> Replay:
     )
 
 
-def _table(folder: Path, name: str) -> list[_Row]:
+def _text(folder: Path, name: str) -> str:
     file = folder / name
     if not file.is_file():
         raise InputError(f"{folder}: has no {name}; playpath population infer LOG… --out {folder} writes it")
-    try:
-        return list(csv.DictReader(read_text(file).splitlines()))
-    except csv.Error:
-        raise InputError(f"{file}: is damaged; playpath population infer LOG… --out {folder} writes it again") from None
+    return read_text(file)
 
 
 def _may_fail(sessions: int) -> float:

@@ -60,7 +60,7 @@ def end(identity: Identity, patience: float = 2.0) -> None:
             time.sleep(0.01)
 
 
-def run_before_others(pid: int) -> None:
+def _run_before_others(pid: int) -> None:
     """Schedule a process, and what it starts from now on, before every ordinary one, where that is allowed.
 
     Behind the link emulator, which has a higher priority or SCHED_DEADLINE. On a busy machine an ordinary server or player waits for
@@ -98,7 +98,7 @@ class Child:
             self._close()
             raise TestbedError(f"cannot start {name}: {error}") from None
         if realtime:
-            run_before_others(self.process.pid)
+            _run_before_others(self.process.pid)
         found = identify(self.process.pid)
         self.identity = found if found is not None else Identity(self.process.pid, 0)
 
