@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from playpath.judge.stats import Summary
     from playpath.real.twin import Twin
 
+_LEAST_SPAN = 0.02
+"""Of the axis, as a share of what it shows."""
 SHIFT = 0.15
 """Of the two marks from the middle of their row, so that equal ones do not hide each other."""
 
@@ -47,6 +49,10 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     dress(ax)
     ax.tick_params(axis="y", length=0, pad=8)
     ax.locator_params(axis="x", nbins=6)
+    ax.ticklabel_format(axis="x", useOffset=False)
+    low, high = ax.get_xlim()
+    if high - low < (least := _LEAST_SPAN * abs(low + high) / 2):  # worlds that are equal but for rounding
+        ax.set_xlim((low + high - least) / 2, (low + high + least) / 2)
     if ax.get_xlim()[0] < 0 <= min((m.mean for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
         ax.set_xlim(left=0)
     return ax
