@@ -225,6 +225,12 @@ def test_wrong_options(cli, small):
     cli("compar", small).assert_refused("compare")
 
 
+@pytest.mark.parametrize("words", [("--out", ""), ("--out=",), ("--cc", "", "--json")])
+def test_an_empty_value_is_no_folder(cli, small, tmp_path, words):
+    cli("compare", small, *words).assert_refused("its value is empty")
+    assert [p.name for p in tmp_path.iterdir()] == ["small.toml"]
+
+
 def test_unwritable_folder_is_found_before_the_run(cli, small, tmp_path):
     (tmp_path / "file").write_text("")
     for target in ("file", "file/below", "/proc/nowhere"):

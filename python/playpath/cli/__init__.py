@@ -63,6 +63,7 @@ def main() -> None:
             from typer._completion_classes import completion_init
 
             completion_init()
+        _check_none_is_empty(sys.argv)
         status = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except _UsageError as error:
@@ -97,6 +98,14 @@ def _number_of_seeds(given: list[str]) -> str:
     option = "--until-decided"
     numbers = [after for before, after in pairwise(given) if before == option and after.isdecimal()]
     return f"{option} {numbers[0]}: takes no number; write {option} --most {numbers[0]}" if numbers else ""
+
+
+def _check_none_is_empty(given: list[str]) -> None:
+    """Refuse an option whose value is empty: a script's variable that was never set, and as a path the current folder."""
+    for before, after in pairwise([*given, "-"]):
+        option, equals, value = before.partition("=")
+        if option.startswith("--") and (not after or (equals and not value)):
+            raise InputError(f"{option}: its value is empty; write one, or leave {option} out")
 
 
 def _tell(text: str) -> None:
