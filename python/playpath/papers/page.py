@@ -1,6 +1,5 @@
 """The page of a study: the claims with their verdicts, every figure, and the parameters that the paper leaves unstated."""
 
-import json
 from collections import Counter
 from html import escape
 
@@ -186,4 +185,4 @@ def _best(found: Joint) -> str:
 
 def _manifest(result: StudyResult) -> str:
     stored = {k: v for k, v in result.to_dict().items() if k != "claims"}
-    return html.section("How to get this again", html.pre(json.dumps(stored, indent=1)))
+    return html.section("How to get this again", html.document(stored))

@@ -278,11 +278,8 @@ def _manifest(result: Comparison) -> str:
     stored["digest"] = result.digest
     body = (
         f"<p>{again(result.world)}</p>"
-        + html.details("Versions, seeds, digest", html.pre(json.dumps(stored, indent=1, ensure_ascii=False)))
-        + html.details(
-            "Resolved scenario, every default written out",
-            html.pre(json.dumps(scenario, indent=1, ensure_ascii=False)),
-        )
+        + html.details("Versions, seeds, digest", html.document(stored))
+        + html.details("Resolved scenario, every default written out", html.document(scenario))
     )
     return html.section("How to get this again", body, anchor="manifest")
 

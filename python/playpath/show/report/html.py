@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
+
+_LONG = 500
+"""Characters of a text in a document, beyond which it is cut: longer than any sentence, shorter than any trace."""
 
 
 class Section(str):
@@ -124,6 +128,22 @@ def prose(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def pre(text: str) -> str:
-    """Text as it is, which keys can scroll."""
-    return f"<pre tabindex='0'>{escape(text)}</pre>"
+def document(stored: object) -> str:
+    """What a result holds, as JSON that keys can scroll. Long texts are cut: a trace would fill fifty pages on paper.
+
+    >>> print(document(["0" * 600]))
+    <pre tabindex='0'>[
+     &quot;0000000000000000000000000000000000000000… (600 characters)&quot;
+    ]</pre>
+    """
+    return f"<pre tabindex='0'>{escape(json.dumps(_cut(stored), indent=1, ensure_ascii=False))}</pre>"
+
+
+def _cut(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _cut(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_cut(part) for part in value]
+    if isinstance(value, str) and len(value) > _LONG:
+        return f"{value[:40]}… ({len(value)} characters)"
+    return value

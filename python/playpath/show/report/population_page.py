@@ -1,6 +1,5 @@
 """The page of a population: the answer, whom it helps and harms, how viewers differ, where the answer turns, and the table."""
 
-import json
 from html import escape
 
 import numpy as np
@@ -287,5 +286,5 @@ def _mean_cell(result: PopulationResult, sender: str, name: str) -> str:
 def _manifest(result: PopulationResult) -> str:
     stored = {**result.manifest, "digest": result.digest}
     stored["scenario"] = "in population.json"
-    body = html.details("Population, versions, digest", html.pre(json.dumps(stored, indent=1, ensure_ascii=False)))
+    body = html.details("Population, versions, digest", html.document(stored))
     return html.section("How to get this again", body)

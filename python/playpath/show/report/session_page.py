@@ -1,6 +1,5 @@
 """The page of one traced session."""
 
-import json
 from html import escape
 
 from playpath.base.manifest import again
@@ -30,7 +29,7 @@ def session_page(session: Session, window: Window | None = None) -> str:
             else ""
         )
     )
-    manifest = html.details("Manifest", html.pre(json.dumps(session.manifest, indent=1, ensure_ascii=False)))
+    manifest = html.details("Manifest", html.document(session.manifest))
     sections = [
         header,
         sessions_section(

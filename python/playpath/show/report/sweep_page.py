@@ -1,7 +1,6 @@
 """The page of a sweep: who wins where, by how much, where it is undecided, and how the metrics respond."""
 
 import itertools
-import json
 from html import escape
 
 import polars as pl
@@ -298,9 +297,9 @@ def _errors(result: SweepResult) -> str:
 
 def _manifest(result: SweepResult) -> str:
     stored = result.to_dict()
-    text = json.dumps({**stored["manifest"], "digest": stored["digest"]}, indent=1, ensure_ascii=False)
+    manifest = {**stored["manifest"], "digest": stored["digest"]}
     sql = "select * from 'sweep.parquet' where sender = 'cubic'"
-    body = html.details("Design, scenario, versions, digest", html.pre(text)) + (
+    body = html.details("Design, scenario, versions, digest", html.document(manifest)) + (
         f'<p>All cells are one table: <code>duckdb -c "{escape(sql)}"</code></p>'
     )
     return html.section("How to get this again", body)

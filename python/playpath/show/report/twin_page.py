@@ -1,6 +1,5 @@
 """The page of a twin run: both worlds beside each other."""
 
-import json
 from collections.abc import Sequence
 from html import escape
 
@@ -133,5 +132,4 @@ def _row(found: MetricTwin) -> list[str]:
 
 
 def _manifest(result: Twin) -> str:
-    text = json.dumps(result.kernel.manifest, ensure_ascii=False, indent=1)
-    return html.section("What it depends on", html.details("Manifest", html.pre(text)))
+    return html.section("What it depends on", html.details("Manifest", html.document(result.kernel.manifest)))
