@@ -186,7 +186,7 @@ impl Connection {
         let features = self.sender.features();
         SynOptions {
             mss: (self.config().mss + if features.timestamps { 12 } else { 0 }).min(65535) as u16,
-            window_scale: Some(window_scale(self.config().receive_buffer)),
+            window_scale: Some(window_scale(self.config())),
             sack_permitted: features.sack,
         }
     }
@@ -392,8 +392,10 @@ impl Connection {
     }
 }
 
-/// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14).
-fn window_scale(buffer: u64) -> u8 {
+/// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14). Linux looks at its memory
+/// (`tcp_select_initial_window`), of which payload takes 160/256.
+pub(super) fn window_scale(config: &Config) -> u8 {
+    let buffer = if config.tunes_window { config.receive_buffer / 160 * 256 } else { config.receive_buffer };
     (0..14).find(|shift| buffer >> shift <= 65535).unwrap_or(14)
 }
 

@@ -16,7 +16,7 @@ mod reassembly;
 
 use crate::segment::{AccEcn, Ecn, Flags, SackBlocks, Segment, Timestamps};
 use crate::tcp::config::{Config, FlowControl, WindowUpdate};
-use crate::tcp::handshake::timestamp;
+use crate::tcp::handshake::{timestamp, window_scale};
 use ack_policy::AckPolicy;
 pub(crate) use autotuning::AutoTuning;
 use marks::Marks;
@@ -52,6 +52,8 @@ pub(crate) struct Receiver {
     /// The window is this endpoint's to tell, not of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
+    /// What the window scale can tell: Linux's windows are multiples of it.
+    grain: u64,
     mss: u32,
     /// Bytes that a subflow's option takes off a full segment, as Linux counts it (`advmss`).
     option_bytes: u8,
@@ -97,6 +99,7 @@ impl Receiver {
             tuning: None,
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
+            grain: 1 << window_scale(config),
             mss: config.mss,
             option_bytes: 0,
             ts_recent: 0,
@@ -466,34 +469,36 @@ impl Receiver {
 
     /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
     fn right_edge(&self) -> u64 {
-        let next = self.next();
-        if let Some(window) = self.tuned_window(|tuning| tuning.window(self.held(), self.mss)) {
-            return self.advertised.max(next + window);
+        if let Some(window) = self.linux_window() {
+            // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
+            return self.next() + window.max(self.window().next_multiple_of(self.grain));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
+    /// The window that Linux would choose now, whatever was told before: a multiple of the grain (`__tcp_select_window`).
+    fn linux_window(&self) -> Option<u64> {
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss)).map(|window| window.next_multiple_of(self.grain))
+    }
+
     /// A window as wide as the last one, at the present place.
     fn can_tell_as_much(&self) -> bool {
-        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map_or(self.is_above_open, |window| window >= self.told)
+        self.linux_window().map_or(self.is_above_open, |window| window >= self.told)
     }
 
     fn should_update_window(&self) -> bool {
         let told = self.window();
-        let could = || {
-            let edge = self.right_edge();
-            edge - self.next().min(edge)
-        };
         if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
-            return 2 * told <= capacity && could() >= (2 * told).max(1);
+            return 2 * told <= capacity && self.linux_window() >= Some((2 * told).max(1));
         }
+        let edge = self.right_edge();
+        let could = edge - self.next().min(edge);
         let step = (self.buffer / 2).min(u64::from(self.mss));
         match self.window_update {
-            WindowUpdate::Linux => 2 * told <= self.buffer && could() >= (2 * told).max(told + step),
-            WindowUpdate::Rfc => could() >= told + 2 * step,
+            WindowUpdate::Linux => 2 * told <= self.buffer && could >= (2 * told).max(told + step),
+            WindowUpdate::Rfc => could >= told + 2 * step,
         }
     }
 
