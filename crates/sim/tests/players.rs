@@ -521,6 +521,16 @@ fn a_constrained_agent_is_sent_at_the_media_rate() {
     assert!((startup - 3.0).abs() < 0.3 && (goodput - 60.0 / 63.0).abs() < 0.03, "{startup} s, {goodput} Mbit/s");
 }
 
+/// The server begins when it is connected itself, one and a half round trips after the start, and 5 % of the media with the header
+/// are there with its 31st write, 3 s later; half a round trip brings it.
+#[test]
+fn an_agent_writes_from_its_own_connection_on() {
+    let text = "[video]\nrate = \"1 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"agent\"\nxfactor = 1\n[[path]]\nrate = \"100 Mbit/s\"\n\
+        rtt = \"200 ms\"\n[[sender]]\ncc = \"cubic\"\n";
+    let startup = metric(&play_with(text, &[]), "startup_delay_s");
+    assert!((startup - 3.4).abs() < 0.01, "{startup} s");
+}
+
 // ---- several sessions ----
 
 /// Three viewers of the same video over one link that has room for all: each gets the same rung, and the record says so: a

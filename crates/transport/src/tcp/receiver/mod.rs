@@ -480,7 +480,8 @@ impl Receiver {
 
     /// The window that Linux would choose now, whatever was told before: a multiple of the grain (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
-        self.tuned_window(|tuning| tuning.window(self.held(), self.mss)).map(|window| window.next_multiple_of(self.grain))
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
+            .map(|window| window.next_multiple_of(self.grain))
     }
 
     /// A window as wide as the last one, at the present place.
