@@ -52,9 +52,9 @@ pub(crate) struct Receiver {
     /// The window is this endpoint's to tell, not of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
-    /// What the window scale can tell: Linux's windows are multiples of it.
-    grain: u64,
     mss: u32,
+    /// The window scale: Linux's windows are multiples of what it can tell.
+    scale: u8,
     /// Bytes that a subflow's option takes off a full segment, as Linux counts it (`advmss`).
     option_bytes: u8,
     /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
@@ -99,8 +99,8 @@ impl Receiver {
             tuning: None,
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
-            grain: 1 << window_scale(config),
             mss: config.mss,
+            scale: window_scale(config),
             option_bytes: 0,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
@@ -471,17 +471,17 @@ impl Receiver {
     fn right_edge(&self) -> u64 {
         if let Some(window) = self.linux_window() {
             // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
-            return self.next() + window.max(self.window().next_multiple_of(self.grain));
+            return self.next() + window.max(self.window().next_multiple_of(1 << self.scale));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
-    /// The window that Linux would choose now, whatever was told before: a multiple of the grain (`__tcp_select_window`).
+    /// The window that Linux would choose now, whatever was told before: a multiple of what the scale can tell (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
         self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map(|window| window.next_multiple_of(self.grain))
+            .map(|window| window.next_multiple_of(1 << self.scale))
     }
 
     /// A window as wide as the last one, at the present place.
