@@ -53,8 +53,6 @@ pub(crate) struct Receiver {
     is_own_window: bool,
     window_update: WindowUpdate,
     mss: u32,
-    /// The window scale: Linux's windows are multiples of what it can tell.
-    scale: u8,
     /// Bytes that a subflow's option takes off a full segment, as Linux counts it (`advmss`).
     option_bytes: u8,
     /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
@@ -100,7 +98,6 @@ impl Receiver {
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
-            scale: window_scale(config),
             option_bytes: 0,
             ts_recent: 0,
             ts_recent_at: Time::ZERO,
@@ -471,17 +468,22 @@ impl Receiver {
     fn right_edge(&self) -> u64 {
         if let Some(window) = self.linux_window() {
             // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
-            return self.next() + window.max(self.window().next_multiple_of(1 << self.scale));
+            return self.next() + window.max(self.window().next_multiple_of(self.grain()));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
+    /// What the window scale can tell: Linux's windows are multiples of it.
+    fn grain(&self) -> u64 {
+        1 << window_scale(self.buffer, self.is_tuned)
+    }
+
     /// The window that Linux would choose now, whatever was told before: a multiple of what the scale can tell (`__tcp_select_window`).
     fn linux_window(&self) -> Option<u64> {
         self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map(|window| window.next_multiple_of(1 << self.scale))
+            .map(|window| window.next_multiple_of(self.grain()))
     }
 
     /// A window as wide as the last one, at the present place.
