@@ -521,6 +521,16 @@ fn a_constrained_agent_is_sent_at_the_media_rate() {
     assert!((startup - 3.0).abs() < 0.3 && (goodput - 60.0 / 63.0).abs() < 0.03, "{startup} s, {goodput} Mbit/s");
 }
 
+/// The server begins when it is connected itself, one and a half round trips after the start, and 5 % of the media are there with its
+/// 30th write, 2.9 s later; half a round trip brings it. (From the client's connection on it would be 3.2 s.)
+#[test]
+fn an_agent_writes_from_its_own_connection_on() {
+    let text = "[video]\nrate = \"1 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"agent\"\nxfactor = 1\n[[path]]\nrate = \"100 Mbit/s\"\n\
+        rtt = \"200 ms\"\n[[sender]]\ncc = \"cubic\"\n";
+    let startup = metric(&play_with(text, &[]), "startup_delay_s");
+    assert!((startup - 3.3).abs() < 0.01, "{startup} s");
+}
+
 // ---- several sessions ----
 
 /// Three viewers of the same video over one link that has room for all: each gets the same rung, and the record says so: a

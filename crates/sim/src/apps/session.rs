@@ -70,6 +70,8 @@ struct HttpConnection {
     is_open: bool,
     /// The player was told that it is connected.
     is_known: bool,
+    /// The server's end is.
+    is_served: bool,
     /// The path that it began on: the first of its flow's routes.
     opened_on: usize,
     /// Where a connection may be replaced: what it was asked for, each with the bytes that are missing.
@@ -265,7 +267,10 @@ impl VideoSession {
             }
             (End::Client, What::Writable) => {}
             (End::Server, What::Readable) => self.receive_requests(net, index),
-            (End::Server, What::Connected) => self.serve(net, index, Network::write),
+            (End::Server, What::Connected) => {
+                self.connections[index].is_served = true;
+                self.receive_requests(net, index);
+            }
             (End::Server, What::Writable) => {
                 self.serve(net, index, Network::write_on_notice);
                 if self.is_all_read(net) && self.find_next_write(net.now) == self.next_write {
@@ -373,6 +378,7 @@ impl VideoSession {
             flow,
             is_open: true,
             is_known: false,
+            is_served: false,
             opened_on: self.path,
             asked: Vec::new(),
             http: Http::new(self.has_streams),
@@ -428,8 +434,8 @@ impl VideoSession {
             watch.set_media(self.media.clone(), u64::from(request.response_header_bytes));
         }
         let (http, mut port) = connection.port(net, &self.sender, Network::write);
-        if !http.send(&mut port, request) {
-            // Nothing to send: a server that writes of its own accord (the streaming agent's).
+        if !http.send(&mut port, request) && self.connections[index].is_served {
+            // Nothing to send: a server that writes of its own accord (the streaming agent's), once it is connected itself.
             self.receive_requests(net, index);
         }
     }

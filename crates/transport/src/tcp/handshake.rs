@@ -186,7 +186,7 @@ impl Connection {
         let features = self.sender.features();
         SynOptions {
             mss: (self.config().mss + if features.timestamps { 12 } else { 0 }).min(65535) as u16,
-            window_scale: Some(window_scale(self.config().receive_buffer)),
+            window_scale: Some(window_scale(self.config().receive_buffer, self.config().tunes_window)),
             sack_permitted: features.sack,
         }
     }
@@ -392,9 +392,11 @@ impl Connection {
     }
 }
 
-/// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14).
-fn window_scale(buffer: u64) -> u8 {
-    (0..14).find(|shift| buffer >> shift <= 65535).unwrap_or(14)
+/// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14). Linux looks at its memory
+/// (`tcp_select_initial_window`), of which payload takes 160/256.
+pub(super) fn window_scale(payload: u64, is_linux: bool) -> u8 {
+    let buffer = if is_linux { (payload / 160).saturating_mul(256) } else { payload };
+    (64 - buffer.leading_zeros()).saturating_sub(16).min(14) as u8
 }
 
 /// Timestamp clock: microseconds since the start, plus one so that zero never shows (RFC 7323 §3 leaves the unit open).

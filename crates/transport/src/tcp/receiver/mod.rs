@@ -16,7 +16,7 @@ mod reassembly;
 
 use crate::segment::{AccEcn, Ecn, Flags, SackBlocks, Segment, Timestamps};
 use crate::tcp::config::{Config, FlowControl, WindowUpdate};
-use crate::tcp::handshake::timestamp;
+use crate::tcp::handshake::{timestamp, window_scale};
 use ack_policy::AckPolicy;
 pub(crate) use autotuning::AutoTuning;
 use marks::Marks;
@@ -466,34 +466,42 @@ impl Receiver {
 
     /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
     fn right_edge(&self) -> u64 {
-        let next = self.next();
-        if let Some(window) = self.tuned_window(|tuning| tuning.window(self.held(), self.mss)) {
-            return self.advertised.max(next + window);
+        if let Some(window) = self.linux_window() {
+            // Linux keeps a window that would shrink and rounds it up as well (`tcp_select_window`): each ACK moves the edge a little.
+            return self.next() + window.max(self.window().next_multiple_of(self.grain()));
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
     }
 
+    /// What the window scale can tell: Linux's windows are multiples of it.
+    fn grain(&self) -> u64 {
+        1 << window_scale(self.buffer, self.is_tuned)
+    }
+
+    /// The window that Linux would choose now, whatever was told before: a multiple of what the scale can tell (`__tcp_select_window`).
+    fn linux_window(&self) -> Option<u64> {
+        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
+            .map(|window| window.next_multiple_of(self.grain()))
+    }
+
     /// A window as wide as the last one, at the present place.
     fn can_tell_as_much(&self) -> bool {
-        self.tuned_window(|tuning| tuning.window(self.held(), self.mss))
-            .map_or(self.is_above_open, |window| window >= self.told)
+        self.linux_window().map_or(self.is_above_open, |window| window >= self.told)
     }
 
     fn should_update_window(&self) -> bool {
         let told = self.window();
-        let could = || {
-            let edge = self.right_edge();
-            edge - self.next().min(edge)
-        };
         if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
-            return 2 * told <= capacity && could() >= (2 * told).max(1);
+            return 2 * told <= capacity && self.linux_window() >= Some((2 * told).max(1));
         }
+        let edge = self.right_edge();
+        let could = edge - self.next().min(edge);
         let step = (self.buffer / 2).min(u64::from(self.mss));
         match self.window_update {
-            WindowUpdate::Linux => 2 * told <= self.buffer && could() >= (2 * told).max(told + step),
-            WindowUpdate::Rfc => could() >= told + 2 * step,
+            WindowUpdate::Linux => 2 * told <= self.buffer && could >= (2 * told).max(told + step),
+            WindowUpdate::Rfc => could >= told + 2 * step,
         }
     }
 

@@ -77,3 +77,24 @@ fn what_waits_when_the_first_segment_is_taken_counts_for_the_next_round_trip() {
     // 38 segments waited, and one came: 39 · 1448 = 56 472, twice; the sender has sped up by 41 992 of 14 480, twice 327 537.
     assert_eq!(read(&mut receiver), 2 * 56_472 + 2 * 327_537);
 }
+
+/// Nobody reads, and less than a sixteenth of the buffer is free: Linux tells what is left of the window, rounded up to what its scale
+/// can tell (`tcp_select_window`). With a scale of 8, as for 10 MB of memory, 1448 bytes leave 1280 of window, so the edge moves by 168.
+#[test]
+fn a_window_that_would_shrink_is_rounded_up_to_its_scale() {
+    let mut receiver = Receiver::new(&Config::linux());
+    receiver.start(0);
+    let mut edges = Vec::new();
+    for place in 0..200 {
+        if receiver.window() < u64::from(MSS) {
+            break;
+        }
+        arrive(&mut receiver, 100, place, 60);
+        let mut ack = Segment::default();
+        receiver.stamp(&mut ack, true);
+        assert_eq!(ack.window % 256, 0);
+        edges.push(receiver.advertised);
+    }
+    let steps: Vec<u64> = edges.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(steps[steps.len() - 20..], [168; 20]);
+}
