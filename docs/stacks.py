@@ -129,7 +129,7 @@ class Server:
         command = self._ngtcp2(bed.folder, address, theirs) if theirs.program == "ngtcp2" else [
             str(STACK_SERVER), theirs.program, f"{address}:{PORT}", str(self.www / BULK), theirs.control, "samples",
         ]  # fmt: skip
-        self.child = bed.start("serve", "server", command, is_pillar=True)
+        self.child = bed.start("serve", "server", command, is_pillar=True, realtime=True)
         time.sleep(0.5)
         self.child.check()
 
