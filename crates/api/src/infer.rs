@@ -64,7 +64,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
     let replayed = replay(&asked.transfers, &senders[best], found, REPLAYED);
     let is_counted = |index: &usize| asked.held_out.is_empty() || is_out(*index);
     let held: Vec<bool> = (0..replayed.held.len()).filter(is_counted).map(|index| replayed.held[index]).collect();
-    let steps = steps::steps(&found.draws, found.lasts_s, asked.step_s);
+    let steps = steps::steps(&found.draws, found.lasts_s, asked.step_s, asked.retransmitted.is_some());
     let every = (found.draws.len() / asked.kept.max(1)).max(1);
     let kept = found.draws.iter().step_by(every).take(asked.kept);
     Ok(json!({

@@ -14,14 +14,22 @@ pub struct StepRate {
     pub p95: f64,
 }
 
-/// From 0 to `lasts_s` in steps of `step_s`.
-pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64) -> Vec<StepRate> {
+/// From 0 to `lasts_s` in steps of `step_s`. Where the log does not count losses, draws of a path that loses at random are in the
+/// quantiles only: how much faster than the session such a path is, nothing in the log says, and the mean would be that of the belief.
+pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64, is_loss_counted: bool) -> Vec<StepRate> {
     let count = libm::ceil(lasts_s / step_s).max(1.0) as usize;
     let mut all: Vec<Vec<(f64, f64)>> = vec![vec![]; count];
-    for Draw { course, .. } in draws {
-        all.iter_mut().zip(parts(course, lasts_s, step_s, count)).for_each(|(all, own)| all.extend(own));
+    let mut sums = vec![(0.0, 0.0); count];
+    for Draw { course, reading, .. } in draws {
+        for (index, own) in parts(course, lasts_s, step_s, count).into_iter().enumerate() {
+            if is_loss_counted || reading.loss == 0.0 {
+                let add = |sum: (f64, f64), part: &(f64, f64)| (sum.0 + part.0 * part.1, sum.1 + part.1);
+                sums[index] = own.iter().fold(sums[index], add);
+            }
+            all[index].extend(own);
+        }
     }
-    all.iter_mut().map(|part| summary(part)).collect()
+    all.iter_mut().zip(sums).map(|(part, (sum, seconds))| summary(part, sum / seconds)).collect()
 }
 
 /// In each of the first `count` steps, the rates of a course and how long each stays.
@@ -47,10 +55,9 @@ fn spread(parts: &mut [Vec<(f64, f64)>], from: f64, until: f64, rate: f64, step_
     }
 }
 
-fn summary(part: &mut [(f64, f64)]) -> StepRate {
+fn summary(part: &mut [(f64, f64)], mean: f64) -> StepRate {
     part.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = part.iter().map(|p| p.1).sum();
-    let mean = part.iter().map(|p| p.0 * p.1).sum::<f64>() / total;
     let at = |share: f64| {
         let mut left = share * total;
         part.iter()
@@ -62,4 +69,24 @@ fn summary(part: &mut [(f64, f64)]) -> StepRate {
             .map_or(f64::NAN, |p| p.0)
     };
     StepRate { mean, p05: at(0.05), p50: at(0.5), p95: at(0.95) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::readings::Reading;
+
+    #[test]
+    fn where_losses_are_not_counted_a_lossy_path_is_in_the_quantiles_and_not_in_the_mean() {
+        let draw = |rate: f64, loss: f64| {
+            let reading = Reading { loss, ..Reading::PLAIN };
+            Draw { course: vec![(0.0, rate)], rtt_s: 0.05, reading, phase: 0, queue: 130 }
+        };
+        let draws = [draw(4e6, 0.0), draw(6e6, 0.0), draw(50e6, 0.01)];
+        for (is_loss_counted, mean) in [(false, 5e6), (true, 20e6)] {
+            let [step] = steps(&draws, 5.0, 5.0, is_loss_counted)[..] else { panic!("one step") };
+            assert!((step.mean - mean).abs() < 1.0);
+            assert_eq!((step.p05, step.p95), (4e6, 50e6));
+        }
+    }
 }
