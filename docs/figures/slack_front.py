@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -34,7 +35,9 @@ SEARCHED, KEPT, LATER, LAST = range(0, 84, 2), range(1, 84, 2), range(84, 126), 
 """Nobody had seen the last ones when the law was done."""
 SEEDS = 2
 """Of each scene; what is compared are means over them."""
+CHANCE_SEEDS, CHOICES = 12, 1000
 Task = tuple[int, Row, int, Row | None]
+Values = Mapping[int, list[float]]
 RIVALS = ["cubic", "newreno", "westwood", "compound", "vegas", "ccplca", "bbr", "bbr3", "copa"]
 SENDERS: list[Row] = [{"name": name} for name in ("slack", *RIVALS, "sammy", "ledbatpp")]
 FRONT: list[Row] = [{"name": "slack", "weight": weight} for weight in (1, 2, 8)]
@@ -174,31 +177,39 @@ def search(store: Path) -> None:
 
 
 def chance(store: Path) -> None:
-    """In how many scenes a sender stalls noticeably longer than the best rival with other seeds, mean and range over all choices of
-    two of six seeds for it and two others for the rivals: of Slack, and of one who plays in each scene as the rival that is best there
-    over all six."""
-    seeds = range(1, 7)
-    played = play(store, SENDERS[: 1 + len(RIVALS)], KEPT, len(seeds))
-
-    def stalls(name: str, index: int, chosen: Iterable[int]) -> float:
-        return fmean(played.kept[json.dumps((index, {"name": name}, seed, None))]["stall_time_s"] for seed in chosen)
-
-    counts: dict[str, list[int]] = {
-        "the best rival of each scene": [],
-        **{name: [] for name in ("slack", "bbr", "bbr3")},
+    """Of how many of the scenes kept back a sender seems to miss the goals for stalls and starts, by the number of seeds that are played
+    of each, mean and 90 % of a thousand choices of so many seeds for it and so many others for the rivals: of some senders, and of one
+    who plays in each scene as the rival that is best there over all. And with all seeds in each mean."""
+    everyone = [sender["name"] for sender in SENDERS[: 1 + len(RIVALS)]]
+    kept = play(store, SENDERS[: 1 + len(RIVALS)], KEPT, CHANCE_SEEDS).kept
+    rows = {
+        (name, index): [kept[json.dumps((index, {"name": name}, 1 + seed, None))] for seed in range(CHANCE_SEEDS)]
+        for name, index in itertools.product(everyone, KEPT)
     }
-    for own in itertools.combinations(seeds, SEEDS):
-        for theirs in itertools.combinations(sorted({*seeds} - {*own}), SEEDS):
-            best = {index: min(stalls(name, index, theirs) for name in RIVALS) for index in KEPT}
-            for who, found in counts.items():
-                found.append(0)
-                for index in KEPT:
-                    name = (
-                        who if who in RIVALS or who == "slack" else min(RIVALS, key=lambda r: stalls(r, index, seeds))
-                    )
-                    found[-1] += stalls(name, index, own) > best[index] + STALL_S
-    for who, found in counts.items():
-        print(f"{who}: {fmean(found):.1f} ({min(found)} to {max(found)}) of {len(KEPT)}")
+    for goal, measure, may in (
+        ("stalls", _stall, lambda best: best + STALL_S),
+        ("starts", _start, lambda b: START * b),
+    ):
+        values = {key: [measure(row) for row in of] for key, of in rows.items()}
+        best = {index: min(RIVALS, key=lambda name: fmean(values[name, index])) for index in KEPT}
+        for who in ("the best rival of each scene", "slack", "bbr", "bbr3", "copa", "cubic"):
+            own = {index: values[who if who in everyone else best[index], index] for index in KEPT}
+            against = [{index: values[name, index] for index in KEPT} for name in RIVALS if name != who]
+            cells = [_missed_by_chance(own, against, may, count) for count in (2, 4, 6)]
+            print(
+                goal, who, *cells, [i for i in KEPT if fmean(own[i]) > may(min(fmean(rival[i]) for rival in against))]
+            )
+
+
+def _missed_by_chance(own: Values, against: list[Values], may: Callable[[float], float], count: int) -> str:
+    draw, missed = random.Random(SEED), []
+    for _ in range(CHOICES):
+        chosen = draw.sample(range(CHANCE_SEEDS), 2 * count)
+        mine, theirs = (itemgetter(*half) for half in (chosen[:count], chosen[count:]))
+        best = {index: min(fmean(theirs(rival[index])) for rival in against) for index in own}
+        missed.append(sum(fmean(mine(own[index])) > may(best[index]) for index in own))
+    missed.sort()
+    return f"| {fmean(missed):.1f} ({missed[CHOICES // 20]} to {missed[-CHOICES // 20]}) "
 
 
 def _rank(by: Mapping[str, Point], sender: Row) -> tuple[int, int]:
@@ -215,7 +226,7 @@ def point(own: list[Row], reference: list[Row]) -> Point:
     """Where a sender stands: means, of rates over bulk neighbours and of starts the geometric one."""
     rates = [math.log(row[RATE] / ref[RATE]) for row, ref in zip(own, reference, strict=True) if row["has_bulk"]]
     scores = [row["p1203_o35"] or 1.0 for row in own if row["adapts"]]
-    starts = [math.log(row["startup_delay_s"] or NEVER_S) for row in own]
+    starts = [math.log(_start(row)) for row in own]
     stall = fmean(row["stall_time_s"] for row in own)
     return Point(100 * math.exp(fmean(rates)), stall, fmean(scores), math.exp(fmean(starts)))
 
@@ -347,6 +358,10 @@ def _stall(row: Row) -> float:
     return float(row["stall_time_s"])
 
 
+def _start(row: Row) -> float:
+    return float(row["startup_delay_s"] or NEVER_S)
+
+
 def _mos(row: Row) -> float | None:
     return (row["p1203_o35"] or 1.0) if row["adapts"] else None
 
@@ -368,7 +383,7 @@ def _against(own: list[Row], against: Sequence[Sequence[Row]]) -> list[str]:
     stalls = starts = worse = adaptive = 0
     for row, others in zip(own, against, strict=True):
         stalls += row["stall_time_s"] > min(o["stall_time_s"] for o in others) + STALL_S
-        starts += (row["startup_delay_s"] or 0.0) > START * min(o["startup_delay_s"] or math.inf for o in others)
+        starts += _start(row) > START * min(_start(other) for other in others)
         if row["adapts"]:
             adaptive += 1
             worse += (row["p1203_o35"] or 1.0) < max(o["p1203_o35"] or 1.0 for o in others) - MOS

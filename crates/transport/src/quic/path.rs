@@ -55,7 +55,7 @@ pub(crate) struct Delivery {
     newest: Option<Stamp>,
     /// A packet that left after the recovery began is among them.
     ends_recovery: bool,
-    /// All left before: no growth (§7.3.2).
+    /// Not all of them left before it began.
     grows: bool,
     prior_in_flight: u32,
     rate: Option<RateSample>,
@@ -540,7 +540,9 @@ impl Path {
             let event = RecoveryExit { retransmitted: self.recovery.retransmitted, after_rto: false };
             self.tell(now, |control, view| control.on_recovery_exit(view, &event));
         }
-        let is_ruled = self.recovery.is_open && self.control.recovery_window() == RecoveryWindow::Transport;
+        // §7.3.2, B.5 are of the window that RFC 9002 itself has; a control that rules its own (§7) may grow it in a recovery.
+        let is_ruled =
+            (self.recovery.is_open || !delivery.grows) && self.control.recovery_window() == RecoveryWindow::Transport;
         let event = Ack {
             acked: delivery.packets,
             delivered: delivery.packets,
@@ -549,7 +551,7 @@ impl Path {
             rtt: delivery.rtt,
             rate: delivery.rate,
             prior_in_flight: delivery.prior_in_flight,
-            may_grow: delivery.grows && !is_ruled && self.is_used(),
+            may_grow: !is_ruled && self.is_used(),
             round_start: delivery.round_start,
             ecn_echo: delivery.ce_marked > 0,
             ce_marked: delivery.ce_marked,

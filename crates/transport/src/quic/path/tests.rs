@@ -75,3 +75,59 @@ fn a_bucket_of_trains_fills_only_when_it_is_empty() {
     };
     assert_eq!((at_once(true), at_once(false)), (16, 10));
 }
+
+/// A window that grows by each packet that may let it, and that nothing lowers.
+struct Growing(f64, RecoveryWindow);
+
+impl CongestionControl for Growing {
+    fn cwnd(&self) -> f64 {
+        self.0
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+    fn recovery_window(&self) -> RecoveryWindow {
+        self.1
+    }
+    fn on_ack(&mut self, _view: &View, event: &Ack) {
+        self.0 += f64::from(if event.may_grow { event.acked } else { 0 });
+    }
+    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {}
+    fn on_rto(&mut self, _view: &View, _event: &Rto) {}
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {}
+    fn on_window_change(&mut self, _view: &View, _change: &WindowChange) {}
+}
+
+/// Ten packets fill the window, the first is lost, the second is acknowledged in the recovery that it left before, one sent in the recovery
+/// ends it, and the third comes late. RFC 9002 §B.5 lets its own window grow by the one that ends it alone; a control that rules its own
+/// window may grow it by all three ([`RecoveryWindow::Controller`]), as over TCP.
+#[test]
+fn a_recovery_forbids_growth_only_to_the_window_of_rfc_9002() {
+    for (rules, grown) in [(RecoveryWindow::Transport, 1.0), (RecoveryWindow::Controller, 3.0)] {
+        let config = Config::default();
+        let mut path = Path::new(&config, Box::new(Growing(10.0, rules)));
+        let send = |path: &mut Path, at| {
+            let stamp = path.on_sent(Time::from_millis(at), 1200, false, &config.pacing);
+            Sent::eliciting(at, stamp, 1200, 1170)
+        };
+        let flight: Vec<Sent> = (0..10).map(|at| send(&mut path, at)).collect();
+        path.note_pause(true);
+        path.on_lost(Time::from_millis(100), &flight[0], 0);
+        let sign = Sign {
+            signal: CongestionSignal::Loss,
+            newest_sent_at: Time::ZERO,
+            oldest_sent_at: Time::ZERO,
+            newly_lost: 1,
+            prior_packets_out: 10,
+        };
+        path.on_congestion(Time::from_millis(100), sign);
+        let in_recovery = send(&mut path, 101);
+        for (at, sent) in [(102, &flight[1]), (202, &in_recovery), (203, &flight[2])] {
+            let mut delivery = path.begin_ack();
+            path.on_acked(&mut delivery, sent);
+            path.deliver(Time::from_millis(at), &mut delivery);
+            path.finish_ack(Time::from_millis(at), &delivery, 0);
+        }
+        assert_eq!(path.control.cwnd(), 10.0 + grown, "{rules:?}");
+    }
+}
