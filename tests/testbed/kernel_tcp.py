@@ -170,7 +170,7 @@ class Kernel:
             "net/ipv4/tcp_congestion_control": "reno",
             "net/ipv4/tcp_no_metrics_save": "1",
             "net/ipv4/tcp_wmem": "4096 4194304 4194304",
-            "net/ipv4/tcp_rmem": "4096 131072 6291456",
+            "net/ipv4/tcp_rmem": f"4096 131072 {6291456 * 256 // 160}",  # 6 MB of it for payload, as the scripts have
         }
         for name, value in (sysctls | setting.sysctls).items():
             Path("/proc/sys", name).write_text(value)
