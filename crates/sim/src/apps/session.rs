@@ -70,7 +70,7 @@ struct HttpConnection {
     is_open: bool,
     /// The player was told that it is connected.
     is_known: bool,
-    /// The server's end is.
+    /// The server's end is connected.
     is_served: bool,
     /// The path that it began on: the first of its flow's routes.
     opened_on: usize,
