@@ -16,13 +16,16 @@ pub struct StepRate {
 
 /// From 0 to `lasts_s` in steps of `step_s`. Where the log does not count losses, draws of a path that loses at random are in the
 /// quantiles only: how much faster than the session such a path is, nothing in the log says, and the mean would be that of the belief.
+/// Where all draws are of such paths, the mean is theirs.
 pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64, is_loss_counted: bool) -> Vec<StepRate> {
     let count = libm::ceil(lasts_s / step_s).max(1.0) as usize;
     let mut all: Vec<Vec<(f64, f64)>> = vec![vec![]; count];
     let mut sums = vec![(0.0, 0.0); count];
-    for Draw { course, reading, .. } in draws {
-        for (index, own) in parts(course, lasts_s, step_s, count).into_iter().enumerate() {
-            if is_loss_counted || reading.loss == 0.0 {
+    let loses_none = |draw: &Draw| draw.reading.loss == 0.0;
+    let takes_all = is_loss_counted || !draws.iter().any(loses_none);
+    for draw in draws {
+        for (index, own) in parts(&draw.course, lasts_s, step_s, count).into_iter().enumerate() {
+            if takes_all || loses_none(draw) {
                 let add = |sum: (f64, f64), part: &(f64, f64)| (sum.0 + part.0 * part.1, sum.1 + part.1);
                 sums[index] = own.iter().fold(sums[index], add);
             }
@@ -88,5 +91,7 @@ mod tests {
             assert!((step.mean - mean).abs() < 1.0);
             assert_eq!((step.p05, step.p95), (4e6, 50e6));
         }
+        let [step] = steps(&draws[2..], 5.0, 5.0, false)[..] else { panic!("one step") };
+        assert!((step.mean - 50e6).abs() < 1.0, "no draw loses none");
     }
 }
