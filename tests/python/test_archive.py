@@ -252,10 +252,10 @@ def hostile(archive: Path, target: Path, name: str, content: bytes = b"x", mode:
         ("results/../../outside", 0, "would leave the folder"),
         ("/tmp/outside", 0, "'/tmp/outside' would leave the folder"),
         ("C:\\outside", 0, "would leave the folder"),
-        ("link", stat.S_IFLNK | 0o777, "'link' is no plain file"),
-        ("pipe", stat.S_IFIFO | 0o644, "'pipe' is no plain file"),
-        ("results//x", 0, "'results//x' is no plain file"),
-        ("folder/", 0, "'folder/' is no plain file"),
+        ("link", stat.S_IFLNK | 0o777, "'link' is not a plain file"),
+        ("pipe", stat.S_IFIFO | 0o644, "'pipe' is not a plain file"),
+        ("results//x", 0, "'results//x' is not a plain file"),
+        ("folder/", 0, "'folder/' is not a plain file"),
         ("more.txt", 0, "'more.txt' is not listed"),
     ],
 )
@@ -314,4 +314,4 @@ def test_a_changed_or_missing_file_is_named(comparison, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])
 def test_what_is_no_archive_is_one_line(tmp_path, content):
     (tmp_path / "x.zip").write_bytes(content)
-    playpath_command("verify", "x.zip", cwd=tmp_path).assert_refused("x.zip: is no archive of playpath, or damaged")
+    playpath_command("verify", "x.zip", cwd=tmp_path).assert_refused("x.zip: is not a playpath archive, or damaged")

@@ -218,9 +218,9 @@ def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
         ({"path.queue": 3}, "must be a list of values"),
         ({"player.buffer": [f"{n} s" for n in range(1, 130)]}, "allowed: up to 120 at once"),
         ({"run.seeds": "1,2"}, "is one for all that is compared"),
-        (["path.queue"], "is no mapping of settings"),
-        ({3: "pie,red"}, "is no mapping of settings"),
-        ({"": "pie,red"}, "is no mapping of settings"),
+        (["path.queue"], "is not a mapping of settings"),
+        ({3: "pie,red"}, "is not a mapping of settings"),
+        ({"": "pie,red"}, "is not a mapping of settings"),
     ],
 )
 def test_what_is_wrong_is_one_line(vary, says):

@@ -533,7 +533,7 @@ def test_one_command_from_log_to_answer(tmp_path: Path) -> None:
     ]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    assert "2 of 2 sessions are given back" in done.output
+    assert "2 of 2 sessions are reproduced" in done.output
     assert (tmp_path / "out" / "answer" / "report.html").is_file()
     before = (tmp_path / "out" / "paths" / "capacity.csv").stat().st_mtime_ns
     assert CliRunner().invoke(app, arguments).exit_code == 0

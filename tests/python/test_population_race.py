@@ -35,7 +35,7 @@ def test_who_is_beaten_plays_no_more(raced):
     played = raced.table.group_by("sender").len()
     assert dict(played.iter_rows()) == {"cubic": 20, "bbr": 31, "bbr3": 31}
     assert raced.to_dict()["stopping"]["left"] == {"cubic": 20}
-    assert "beaten and gone: cubic after 20." in raced.fine_print
+    assert "eliminated: cubic after 20." in raced.fine_print
     assert "cubic" in population_page(raced)
 
 

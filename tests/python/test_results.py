@@ -104,7 +104,7 @@ def test_unknown_names_are_told_with_the_nearest_and_numbers_of_numpy_are_number
             asked()
     with pytest.raises(playpath.InputError, match="nobody"):
         playpath.load(SMALL, cc=[])
-    with pytest.raises(playpath.InputError, match=r'set\["path.loss"\]: nan is no finite number'):
+    with pytest.raises(playpath.InputError, match=r'set\["path.loss"\]: nan is not a finite number'):
         playpath.load(SMALL, set={"path.loss": float("nan")})
     assert playpath.load(SMALL, seeds=np.int64(2)).seeds == [1, 2]
 
