@@ -163,6 +163,7 @@ def test_a_sweep_over_traces_carries_them(tmp_path):
     assert done.out.startswith("same: 16 sessions played again")
 
 
+@pytest.mark.slow
 def test_a_sweep_of_another_version_passes_though_its_decisions_are_told_otherwise(tmp_path):
     (tmp_path / "link.mahi").write_text(mahi(2))
     (tmp_path / "small.toml").write_text(SCENARIO)
@@ -185,6 +186,7 @@ def test_a_sweep_of_another_version_passes_though_its_decisions_are_told_otherwi
         assert says in done.out + done.err
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
     text = SCENARIO.replace('trace = "link.mahi"', 'rate = "9 Mbit/s"')
     (tmp_path / "small.toml").write_text(text)

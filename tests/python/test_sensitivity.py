@@ -81,6 +81,7 @@ def test_what_turns_the_answer_comes_before_what_moves_it():
     assert calm.sentence.startswith("Small variations of rate change nothing that one would notice")
 
 
+@pytest.mark.slow
 def test_on_the_command_line(cli, small, tmp_path):
     done = cli("compare", small, "--seeds", 2, "--sensitivity", "--out", tmp_path / "out")
     assert done.status == 0, done.err
