@@ -202,6 +202,16 @@ def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
     done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
     assert done.status == 0, done.out + done.err
     assert done.out.startswith(f"same: {cells.height} sessions played again")
+    with zipfile.ZipFile(tmp_path / "result.playpath.zip") as archive:
+        question = json.loads(archive.read("question.json"))
+    del question["written"]["document"]["path"][0]["loss"]
+    forged = changed(
+        tmp_path / "result.playpath.zip",
+        tmp_path / "forged.zip",
+        {"question.json": json.dumps(question).encode()},
+    )
+    done = playpath_command("verify", forged, cwd=tmp_path)
+    assert done.status == 1 and "the scenario as it was written is not the one that was played" in done.out, done
 
 
 @pytest.mark.slow
