@@ -31,7 +31,7 @@ def _check_address_space() -> None:
     if allowed != resource.RLIM_INFINITY and allowed < _LEAST_ADDRESS_SPACE:
         sys.stderr.write(
             f"error: this shell allows {allowed / 1e9:.1f} GB of address space, playpath needs "
-            f"{_LEAST_ADDRESS_SPACE / 1e9:.1f} GB; `ulimit -v unlimited` takes the bound away\n"
+            f"{_LEAST_ADDRESS_SPACE / 1e9:.1f} GB; `ulimit -v unlimited` removes the limit\n"
         )
         sys.exit(1)
 

@@ -113,6 +113,7 @@ def test_a_kept_session_is_known_by_what_it_played():
     assert session_key(one, "pie") != session_key(other, "pie")
 
 
+@pytest.mark.slow
 def test_on_the_command_line(cli, small, tmp_path):
     table = tmp_path / "table.tex"
     options = ("--seeds", 2, "--price-per-gb", "0.02", "--latex", table)
@@ -146,6 +147,7 @@ def test_the_transport_of_one_session(cli, small):
     assert (wrong.status, "one session has one transport" in wrong.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_population_over_two_transports(cli, tmp_path):
     options = ("--cc", "cubic", "--transport", "tcp,quic", "--paths", 2, "--sessions", 1, "--out", tmp_path, "--json")
     played = cli("population", "compare", "home-users", *options)

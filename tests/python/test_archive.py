@@ -163,6 +163,7 @@ def test_a_sweep_over_traces_carries_them(tmp_path):
     assert done.out.startswith("same: 16 sessions played again")
 
 
+@pytest.mark.slow
 def test_a_sweep_of_another_version_passes_though_its_decisions_are_told_otherwise(tmp_path):
     (tmp_path / "link.mahi").write_text(mahi(2))
     (tmp_path / "small.toml").write_text(SCENARIO)
@@ -185,6 +186,7 @@ def test_a_sweep_of_another_version_passes_though_its_decisions_are_told_otherwi
         assert says in done.out + done.err
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
     text = SCENARIO.replace('trace = "link.mahi"', 'rate = "9 Mbit/s"')
     (tmp_path / "small.toml").write_text(text)
@@ -200,6 +202,16 @@ def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
     done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
     assert done.status == 0, done.out + done.err
     assert done.out.startswith(f"same: {cells.height} sessions played again")
+    with zipfile.ZipFile(tmp_path / "result.playpath.zip") as archive:
+        question = json.loads(archive.read("question.json"))
+    del question["written"]["document"]["path"][0]["loss"]
+    forged = changed(
+        tmp_path / "result.playpath.zip",
+        tmp_path / "forged.zip",
+        {"question.json": json.dumps(question).encode()},
+    )
+    done = playpath_command("verify", forged, cwd=tmp_path)
+    assert done.status == 1 and "the scenario as it was written is not the one that was played" in done.out, done
 
 
 @pytest.mark.slow
@@ -252,10 +264,10 @@ def hostile(archive: Path, target: Path, name: str, content: bytes = b"x", mode:
         ("results/../../outside", 0, "would leave the folder"),
         ("/tmp/outside", 0, "'/tmp/outside' would leave the folder"),
         ("C:\\outside", 0, "would leave the folder"),
-        ("link", stat.S_IFLNK | 0o777, "'link' is no plain file"),
-        ("pipe", stat.S_IFIFO | 0o644, "'pipe' is no plain file"),
-        ("results//x", 0, "'results//x' is no plain file"),
-        ("folder/", 0, "'folder/' is no plain file"),
+        ("link", stat.S_IFLNK | 0o777, "'link' is not a plain file"),
+        ("pipe", stat.S_IFIFO | 0o644, "'pipe' is not a plain file"),
+        ("results//x", 0, "'results//x' is not a plain file"),
+        ("folder/", 0, "'folder/' is not a plain file"),
         ("more.txt", 0, "'more.txt' is not listed"),
     ],
 )
@@ -314,4 +326,4 @@ def test_a_changed_or_missing_file_is_named(comparison, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])
 def test_what_is_no_archive_is_one_line(tmp_path, content):
     (tmp_path / "x.zip").write_bytes(content)
-    playpath_command("verify", "x.zip", cwd=tmp_path).assert_refused("x.zip: is no archive of playpath, or damaged")
+    playpath_command("verify", "x.zip", cwd=tmp_path).assert_refused("x.zip: is not a playpath archive, or damaged")

@@ -68,6 +68,7 @@ def test_time_series_by_the_nanosecond_are_refused_before():
         playpath.run(text, trace=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -84,6 +85,7 @@ def test_extreme_scenarios_end(text):
     assert playpath.run(text, set={"run.max_events": 20_000_000}).metrics
 
 
+@pytest.mark.slow
 def test_a_flow_chooses_among_very_many_paths():
     paths = "".join(path(name=f"p{i}") for i in range(5_000))
     chosen = playpath.run(paths + '[[traffic]]\nkind = "bulk"\npaths = ["p7", "p4999"]\n[run]\nduration = "1 s"\n')
@@ -178,6 +180,7 @@ def test_threads_have_parts_of_their_own():
 LONG = path(rate="1 Gbit/s") + '[[traffic]]\nkind = "bulk"\n[run]\nduration = "100000 s"\n'
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_one_long_session(tmp_path):
     (tmp_path / "long.toml").write_text(LONG)
     script = """
@@ -203,7 +206,7 @@ def test_too_small_an_address_space_is_told_at_once():
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         "error: this shell allows 0.6 GB of address space, playpath needs 1.5 GB; "
-        "`ulimit -v unlimited` takes the bound away\n"
+        "`ulimit -v unlimited` removes the limit\n"
     )
 
 

@@ -69,6 +69,7 @@ def test_what_is_saved_knows_its_choices(varied, tmp_path):
     assert again.to_dict() == varied.to_dict()
 
 
+@pytest.mark.slow
 def test_an_archive_of_choices_is_verified_and_a_forged_one_is_found(cli, small, tmp_path):
     vary = ["--cc", "cubic,bbr", "--vary", "path.queue=droptail,pie", "--seeds", 2]
     assert cli("compare", small, *vary, "--out", tmp_path / "results").status == 0
@@ -83,6 +84,7 @@ def test_an_archive_of_choices_is_verified_and_a_forged_one_is_found(cli, small,
     assert any("its choices are not those" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_more_seeds_are_the_same_question(cli, small, tmp_path):
     vary = ["--cc", "cubic", "--vary", "path.queue=droptail,pie", "--out", tmp_path / "out"]
     assert cli("compare", small, *vary, "--seeds", 1).status == 0
@@ -189,6 +191,7 @@ def test_what_is_drawn_or_an_axis_is_not_compared_as_well():
         load_design(design)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -218,9 +221,9 @@ def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
         ({"path.queue": 3}, "must be a list of values"),
         ({"player.buffer": [f"{n} s" for n in range(1, 130)]}, "allowed: up to 120 at once"),
         ({"run.seeds": "1,2"}, "is one for all that is compared"),
-        (["path.queue"], "is no mapping of settings"),
-        ({3: "pie,red"}, "is no mapping of settings"),
-        ({"": "pie,red"}, "is no mapping of settings"),
+        (["path.queue"], "is not a mapping of settings"),
+        ({3: "pie,red"}, "is not a mapping of settings"),
+        ({"": "pie,red"}, "is not a mapping of settings"),
     ],
 )
 def test_what_is_wrong_is_one_line(vary, says):

@@ -75,6 +75,7 @@ def test_a_file_is_left_to_the_shell(tmp_path):
     ).stdout  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_unknown_shell_is_one_line():
     done = subprocess.run([sys.executable, "-m", "playpath", "completions", "fsh"], capture_output=True, text=True)
     assert done.returncode == 2

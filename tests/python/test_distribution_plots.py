@@ -8,6 +8,7 @@ from playpath.base.errors import InputError
 from playpath.results.record import Session
 
 
+@pytest.mark.slow
 def test_a_distribution_function_ends_at_all_and_steps_at_the_values(comparison):
     drawn, ax = plots.figure()
     assert plots.cdf(comparison, "goodput_mbps", ax) is ax

@@ -61,6 +61,7 @@ def test_seeds_end_where_the_columns_do(cli, small):
     assert found.seeds == [LAST_SEED]
 
 
+@pytest.mark.slow
 def test_wrong_options_are_one_line(cli, small):
     done = cli("compare", small, "--tolerance", "1 ms")
     done.assert_refused()
@@ -75,6 +76,7 @@ def test_wrong_options_are_one_line(cli, small):
     cli("compare", "no\nsuch\nfile").assert_refused()
 
 
+@pytest.mark.slow
 def test_figures_beyond_use_and_names_that_no_file_can_have_are_one_line(cli, small, tmp_path):
     for price in ("nan", "inf", "1e308", "-1"):
         cli("compare", small, "--price-per-gb", price, "--json").assert_refused()
@@ -85,6 +87,7 @@ def test_figures_beyond_use_and_names_that_no_file_can_have_are_one_line(cli, sm
         cli("compare", small, "--out", "x" * 300).assert_refused()
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_not_read(cli, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "sparse").open("wb").truncate(10**12)
@@ -196,6 +199,7 @@ def test_ctrl_c_while_modules_load_is_no_traceback(modules, small, tmp_path):
     assert (done.returncode, "Traceback" in done.stderr) == (130, False), done.stderr
 
 
+@pytest.mark.slow
 def test_names_are_text_in_the_terminal(tmp_path):
     raw = playpath.load(SMALL).resolved
     names = ["[/b]", "[/nope]", "a\nb", "\x1b[2J", "$\\frac{$", "x\\"]

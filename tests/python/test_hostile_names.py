@@ -112,6 +112,7 @@ def test_names_of_a_sweep_are_text(screen, names, tmp_path):
     assert page.count("<script") == page.count("</script>")
 
 
+@pytest.mark.slow
 def test_numbers_of_logarithmic_axes_stay_powers():
     drawn, ax = figure()
     ax.set_xscale("log")

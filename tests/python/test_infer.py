@@ -166,7 +166,10 @@ def test_a_damaged_table_of_sessions_is_one_line(tmp_path: Path, text: str) -> N
 
 def test_what_an_answer_cannot_ask_is_refused_before_anything_is_inferred(tmp_path: Path) -> None:
     asked = ("population", "answer", "viewers", "--sender", "cubic", "--out", str(tmp_path / "out"), "--try")
-    for more, words in ((["bbr/quic"], "write bbr"), (["bbr", "--set", "player.segmnt=1 s"], 'did you mean "segment"')):
+    for more, words in (
+        (["bbr/quic"], "leave /quic out"),
+        (["bbr", "--set", "player.segmnt=1 s"], 'did you mean "segment"'),
+    ):
         done = playpath_command(*asked, *more)
         done.assert_refused()
         assert words in done.err
@@ -329,6 +332,7 @@ def test_paths_that_are_drawn_are_among_the_draws() -> None:
         assert 0 < sum(rank < 50 for rank in own) < 10, own
 
 
+@pytest.mark.slow
 def test_an_interrupted_inference_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         write_log(tmp_path / f"viewer{number}.csv", 4.0 + number, chunks=8)
@@ -503,6 +507,7 @@ def test_emulated_sessions_get_back_the_capacity_that_is_known(known: Path, half
     assert 0.85 <= share <= 0.95
 
 
+@pytest.mark.slow
 def test_the_replay_gives_a_plain_log_back_and_refuses_one_that_no_rule_explains(tmp_path: Path) -> None:
     """The second log's transfers take 0.3 s or 3 s in turn, with the same size and window: no path does that under CUBIC."""
     write_log(tmp_path / "good.csv", 6.0)
@@ -533,7 +538,7 @@ def test_one_command_from_log_to_answer(tmp_path: Path) -> None:
     ]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    assert "2 of 2 sessions are given back" in done.output
+    assert "2 of 2 sessions are reproduced" in done.output
     assert (tmp_path / "out" / "answer" / "report.html").is_file()
     before = (tmp_path / "out" / "paths" / "capacity.csv").stat().st_mtime_ns
     assert CliRunner().invoke(app, arguments).exit_code == 0

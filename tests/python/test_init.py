@@ -113,6 +113,7 @@ def test_without_a_terminal_flags_and_defaults_answer(folder):
     assert playpath.load(folder / "own.toml").senders == ["cubic", "bbr"]
 
 
+@pytest.mark.slow
 def test_a_path_like_a_shipped_one_comes_with_what_it_carries_and_begins_anywhere_in_its_trace(folder):
     """The 5 Mbit/s of other paths would stall with everybody on the cell's 4.51 Mbit/s."""
     assert init("own", "--like", "mobile").status == 0
@@ -284,6 +285,7 @@ def server():
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_a_real_download_gives_figures(server):
     found = link.measure(f"{server}/large")
     assert found.bytes == 1_000_000
@@ -291,6 +293,7 @@ def test_a_real_download_gives_figures(server):
     assert 0 < found.rtt_ms < 1000
 
 
+@pytest.mark.slow
 def test_a_download_that_tells_nothing_is_refused(server, monkeypatch):
     with pytest.raises(RunError, match=r"404"):
         link.measure(f"{server}/small")

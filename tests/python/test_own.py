@@ -80,6 +80,7 @@ class Here:
         return self.packets
 
 
+@pytest.mark.slow
 def test_a_class_plays_beside_the_built_in_ones():
     result = playpath.compare(TINY, controllers={"mine": Here, "small": functools.partial(Here, packets=4.0)})
     assert result.senders == ["newreno", "cubic", "mine", "small"]
@@ -172,6 +173,7 @@ def _python(folder, script):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_population_takes_it_from_the_command_line(folder):
     (folder / "people.toml").write_text(TINY_POPULATION)
     done = playpath_command("population", "compare", "people.toml", "--cc", "cubic,mine:Mine", "--json", cwd=folder)
@@ -217,6 +219,7 @@ def test_sources_are_read_by_many_threads():
         gc.set_threshold(*before)
 
 
+@pytest.mark.slow
 def test_parameters_of_a_class_are_tuned(folder):
     found = playpath.tune([TINY], ["mine:Mine.gain=1..6"], budget=4, seeds=2)
     assert found.sender.startswith("mine:Mine(gain=")
@@ -260,6 +263,7 @@ def test_an_error_in_own_code_names_sender_seed_and_line(folder):
     assert isinstance(found.value.__cause__, ValueError)
 
 
+@pytest.mark.slow
 def test_in_a_sweep_an_error_in_own_code_is_its_cells(folder):
     result = playpath.sweep(
         {"scenario": TINY, "cc": ["cubic", "mine:Late"], "seeds": 1, "axis": _AXIS}, store="s", jobs=1

@@ -284,6 +284,7 @@ def test_what_neighbours_pay_is_told(tmp_path):
     assert "Its neighbours " in population_page(found)
 
 
+@pytest.mark.slow
 def test_more_paths_than_there_are_settle_nothing(played):
     few = replace(played, population=replace(played.population, most_units=8, unit_word="links"))
     versus = replace(played.versus("bbr", "cubic"), more_paths=40)
@@ -331,6 +332,7 @@ def test_without_resuming_everything_is_played_again(played, tmp_path):
     assert again == [played.digest] * 2
 
 
+@pytest.mark.slow
 def test_a_saved_answer_loads_and_says_the_same(played, tmp_path):
     played.save(tmp_path)
     again = PopulationResult.load(tmp_path)
@@ -370,6 +372,7 @@ def test_links_are_added_in_an_order_that_is_drawn_and_none_is_played_twice(tmp_
     assert stored == found.table.height == 80
 
 
+@pytest.mark.slow
 def test_with_all_links_played_only_others_could_settle_it(links, tmp_path):
     file = links / "people.toml"
     file.write_text(scenario(rate='trace = "*.csv"', own="sessions = 1"))
@@ -429,6 +432,7 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     assert [row["value"] for row in groups["rows"]] == [100 * net.value for *_, net in nets]
 
 
+@pytest.mark.slow
 def test_one_user_alone_has_an_answer_and_a_page(tmp_path):
     (tmp_path / "users.csv").write_text("rate_mbps,place\n5,home\n")
     file = tmp_path / "one.toml"

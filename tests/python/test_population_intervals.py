@@ -37,6 +37,7 @@ def _coverage(units: int, estimate, values) -> float:
     return float(np.mean(hits))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("units", [20, 40, 100])
 @pytest.mark.parametrize(
     ("estimate", "values"),
@@ -52,6 +53,7 @@ def test_shares_and_net_benefit_cover_what_they_say(units, estimate, values):
     assert 0.935 <= _coverage(units, estimate, values) <= 0.97
 
 
+@pytest.mark.slow
 def test_two_equal_senders_are_told_apart_as_rarely_as_the_level_says():
     """Chance alone: each changed viewer is helped or harmed with equal probability."""
     random = np.random.default_rng(1)
@@ -118,6 +120,7 @@ def test_heavy_units_that_differ_from_light_ones_count_by_their_weight():
     assert "worse" not in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_of_a_complete_set_the_rest_is_known_the_better_the_more_of_it_was_drawn(weighted):
     """Sets of 100 units whose weighted mean is zero, each taken to its end in an order that is drawn, as if their sessions told all:
@@ -175,6 +178,7 @@ def test_senders_at_the_bound_of_alike_are_rarely_called_alike(harmed):
     assert max(wrong, *once.values()) / 1000 <= 0.04
 
 
+@pytest.mark.slow
 def test_equal_senders_are_called_alike_in_the_end():
     """Of whom one viewer in a hundred is served better and one worse, at random."""
     random = np.random.default_rng(14)
@@ -182,6 +186,7 @@ def test_equal_senders_are_called_alike_in_the_end():
     assert np.mean(["alike" in looks for looks in found]) > 0.85
 
 
+@pytest.mark.slow
 def test_a_clear_difference_needs_few_units():
     """A third helped, a tenth harmed: nearly always found, and mostly long before the last look."""
     random = np.random.default_rng(13)
@@ -210,6 +215,7 @@ def test_a_share_that_nobody_or_everybody_has_is_an_interval_still(share):
     assert abs(found.high - found.low) == pytest.approx(0.1611, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_mean_over_units_that_are_not_skewed_is_covered():
     random = np.random.default_rng(3)
     hits = []
@@ -232,6 +238,7 @@ def test_quantiles_are_of_viewers_and_bands_over_units():
     assert low[0] < 50 < high[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [0.1, 1.0])
 def test_over_draws_an_interval_holds_what_the_viewers_show_on_their_true_paths(between):
     """Of 12 viewers each path is known with a variance of 1 and drawn 4 times. The error of the mean is (1 + 1/4) / 12; without the doubt

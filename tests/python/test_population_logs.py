@@ -264,8 +264,8 @@ def test_where_columns_to_group_by_come_from(text, keep, row, tmp_path):
     ("keep", "words"),
     [
         ("contry", 'unknown column to keep "contry"; did you mean "country"?'),
-        ("rate_mbps", "`rate_mbps` is no column to group by"),
-        ("rtt", "`rtt` is no column to group by"),
+        ("rate_mbps", "`rate_mbps` cannot be a column to group by"),
+        ("rtt", "`rtt` cannot be a column to group by"),
         ("country, Country", "`country` is named twice"),
     ],
 )

@@ -35,10 +35,11 @@ def test_who_is_beaten_plays_no_more(raced):
     played = raced.table.group_by("sender").len()
     assert dict(played.iter_rows()) == {"cubic": 20, "bbr": 31, "bbr3": 31}
     assert raced.to_dict()["stopping"]["left"] == {"cubic": 20}
-    assert "beaten and gone: cubic after 20." in raced.fine_print
+    assert "eliminated: cubic after 20." in raced.fine_print
     assert "cubic" in population_page(raced)
 
 
+@pytest.mark.slow
 def test_every_session_of_a_race_over_drawn_paths_has_its_own(raced):
     assert raced.population.sessions == 1
     with pytest.raises(playpath.InputError, match="sessions 3: a race over paths that are drawn plays one on each"):
@@ -47,11 +48,13 @@ def test_every_session_of_a_race_over_drawn_paths_has_its_own(raced):
         population(CLEAR, store="unused", paths=40, until_decided=True)
 
 
+@pytest.mark.slow
 def test_a_race_is_kept(raced, tmp_path):
     raced.save(tmp_path)
     assert PopulationResult.load(tmp_path).to_dict() == raced.to_dict()
 
 
+@pytest.mark.slow
 def test_workers_that_do_not_wait_for_the_slowest_change_nothing(raced, tmp_path):
     with ThreadPoolExecutor(3) as pool:
         found = population(CLEAR, cc=SENDERS, store=tmp_path, until_decided=31, executor=pool, jobs=3)

@@ -110,6 +110,7 @@ def qlog(file):
     return head, events
 
 
+@pytest.mark.slow
 def test_a_trace_has_a_qlog_that_agrees_with_the_record(cli, tmp_path):
     scenario = ["wireless", "--cc", "cubic", "--set", "sender.transport=quic", *TWELVE_SECONDS]
     assert cli("run", *scenario, "--trace", str(tmp_path / "t"), "--json").status == 0
@@ -137,6 +138,7 @@ def test_a_trace_has_a_qlog_that_agrees_with_the_record(cli, tmp_path):
     assert min(data["min_rtt"] for data in lines if "min_rtt" in data) == pytest.approx(flow["min_rtt_ms"], abs=0.01)
 
 
+@pytest.mark.slow
 def test_over_several_paths_events_name_theirs_and_tcp_has_no_qlog(cli, tmp_path):
     short = ["--set", 'run.duration="5 s"', "--trace", str(tmp_path / "t")]
     assert cli("run", "wifi-to-lte", "--sender", "quic multipath", *short).status == 0
@@ -148,6 +150,7 @@ def test_over_several_paths_events_name_theirs_and_tcp_has_no_qlog(cli, tmp_path
     assert not list((tmp_path / "tcp").glob("*.sqlog"))
 
 
+@pytest.mark.slow
 def test_a_program_reads_all_that_has_come_before_it_sends(cli, tmp_path):
     """On a link with jitter some packets arrive together: ngtcp2's client has one ACK for them, where by the RFC it would acknowledge every
     second; and a server that wakes 50 us after an ACK sends nothing before."""

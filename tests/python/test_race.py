@@ -148,6 +148,7 @@ def test_where_it_is_asked_for_whom_all_play_to_the_end():
     assert result.is_settled
 
 
+@pytest.mark.slow
 def test_an_archive_of_a_race_is_verified(cli, small, tmp_path):
     found = cli("compare", small, "--seeds", 4, "--until-decided", "--most", 9, "--out", tmp_path / "race")
     assert found.status == 0, found.err

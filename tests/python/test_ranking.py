@@ -282,6 +282,7 @@ def test_a_session_that_never_started_is_worse_than_any_delay():
 VALUES = st.lists(st.floats(0, 100), min_size=3, max_size=3)
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=60)
 @given(st.dictionaries(st.sampled_from("abcdef"), st.tuples(VALUES, VALUES), min_size=1))
 def test_every_sender_is_ranked_once_and_judged_once(drawn):

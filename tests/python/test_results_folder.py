@@ -50,6 +50,7 @@ def test_the_same_question_again_replaces_its_answer(cli, small, tmp_path):
     assert not list(tmp_path.glob("o/timelines/*/flow.gone.parquet"))
 
 
+@pytest.mark.slow
 def test_a_default_folder_is_never_that_of_another_question(cli, small, tmp_path):
     assert cli("compare", small).status == 0
     before = contents(tmp_path / "out" / "small")
@@ -61,6 +62,7 @@ def test_a_default_folder_is_never_that_of_another_question(cli, small, tmp_path
     assert contents(tmp_path / "out" / "small") == before
 
 
+@pytest.mark.slow
 def test_sessions_sweeps_and_studies_are_kept_too(cli, small, tmp_path):
     assert cli("run", small, "--sender", "cubic", "--trace", "t").status == 0
     assert_refused(cli("run", small, "--sender", "newreno", "--trace", "t"), "differs in: sender")

@@ -140,6 +140,7 @@ def test_every_shipped_design_and_population_raises_no_doubt():
         assert doubts_of_design(load_design(file)) == [], file
 
 
+@pytest.mark.slow
 def test_tune_and_population_say_it_too(cli, tmp_path):
     text = PATH.format(rate="8 Mbit/s", buffer="1 s", queue="1 bdp")
     (tmp_path / "s.toml").write_text(text + '[run]\nduration = "1 s"\n')

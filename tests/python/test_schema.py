@@ -121,11 +121,13 @@ def without_nulls(value):
     return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", engine.DOCUMENTS)
 def test_schemas_are_schemas(document):
     jsonschema.Draft202012Validator.check_schema(SCHEMAS[document])
 
 
+@pytest.mark.slow
 def test_drawn_right_documents_are_taken_by_engine_and_schema():
     draw = random.Random(1)
     for _ in range(150):

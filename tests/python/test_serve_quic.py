@@ -88,6 +88,7 @@ def test_ngtcp2_gets_every_byte(site: Path, tmp_path: Path, cc: str) -> None:
 CHACHA20 = "--ciphers=NORMAL:-VERS-ALL:+VERS-TLS1.3:-CIPHER-ALL:+CHACHA20-POLY1305"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "server", "client"),
     [
@@ -163,6 +164,7 @@ def rebinding(port: int) -> Iterator[tuple[int, list[socket.socket]]]:
             one.close()
 
 
+@pytest.mark.slow
 def test_a_nat_gives_the_client_other_ports(site: Path, tmp_path: Path) -> None:
     """More ports than a session keeps, which once stood still at the seventeenth. gtlsclient's own `--nat-rebinding` never ends a
     download, not even from ngtcp2's server: it takes nothing from its old port.
@@ -222,6 +224,7 @@ def handshake_bytes(log: str) -> int:
     return sum(map(int, frames))
 
 
+@pytest.mark.slow
 def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
     needs("chromium")
     with serving(site) as said:

@@ -40,6 +40,7 @@ def test_a_line_of_error_waits_for_no_statistics():
     assert not imported & {"numpy", "polars", "scipy"}
 
 
+@pytest.mark.slow
 def test_sessions_wait_for_no_table():
     code = "import sys, playpath.cli.commands.compare; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -30,6 +30,7 @@ def test_interval_worked_by_hand():
     assert (summary.mean, summary.median, summary.minimum, summary.maximum, summary.n) == (3, 2.5, 1, 6, 4)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.001, 1e6) | st.floats(-1e6, -0.001), min_size=6, max_size=40))
 def test_sign_test_agrees_with_scipy(differences):
     found = paired(differences, [0.0] * len(differences))
@@ -37,6 +38,7 @@ def test_sign_test_agrees_with_scipy(differences):
     assert found.p == pytest.approx(scipy_stats.binomtest(above, len(differences)).pvalue)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(FINITE, FINITE) | st.just((1.0, 1.0)), min_size=6, max_size=40))
 def test_interval_and_p_are_one_procedure(pairs):
     found = paired([p[0] for p in pairs], [p[1] for p in pairs])
@@ -77,6 +79,7 @@ def test_unequal_lengths_are_refused():
         paired([1.0], [1.0, 2.0])
 
 
+@pytest.mark.slow
 @given(st.lists(FINITE, min_size=2, max_size=40))
 def test_mean_interval_agrees_with_scipy(values):
     if np.ptp(values) < 1e-6:

@@ -46,6 +46,7 @@ class Mine:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "compare", "sweep"])
 def test_what_a_plug_in_prints_is_no_part_of_the_answer(tmp_path, command):
     (tmp_path / "mine.py").write_text(TALKS)

@@ -14,6 +14,7 @@ from playpath.papers.runner import _on_grid
 from playpath.papers.two_worlds import run_beside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if study(name).beside is not None])
 def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path) -> None:
     whole = study(name)

@@ -168,6 +168,9 @@ impl RateSample {
 pub struct Ack {
     /// Packets newly acknowledged cumulatively (SND.UNA advance); 0 on a duplicate ACK with new SACK.
     pub acked: u32,
+    /// Packets by which a window's growth counts (RFC 5681 §3.1, RFC 3465): `acked`; after Linux's rule those that an ACK which
+    /// moves SND.UNA delivers, so that what was SACKed before does not count (`acked_sacked`).
+    pub counted: u32,
     /// Packets newly delivered: cumulatively acknowledged and not SACKed before, plus newly SACKed.
     pub delivered: u32,
     /// Bytes newly acknowledged cumulatively.
@@ -195,6 +198,7 @@ impl Ack {
     pub const fn new(acked: u32, mss: u32) -> Ack {
         Ack {
             acked,
+            counted: acked,
             delivered: acked,
             acked_bytes: acked * mss,
             newly_lost: 0,
@@ -263,8 +267,9 @@ pub struct RecoveryExit {
 #[derive(Clone, Copy, Debug)]
 pub struct Rto {
     pub flight_size: u32,
-    /// Consecutive expiries without progress: 1 is the first. RFC 5681 §3.1: ssthresh is not cut again on repeats.
-    pub consecutive: u32,
+    /// The threshold falls: not again on repeats without progress (RFC 5681 §3.1), nor where a reduction is under way if the sender
+    /// keeps that one (Linux).
+    pub reduces: bool,
 }
 
 /// The last episode proved spurious.

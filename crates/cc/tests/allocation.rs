@@ -13,7 +13,7 @@ fn no_control_allocates_after_it_is_built() {
         let count = allocation_counter::measure(|| {
             sender.run_until(Time::from_secs(20));
             let view = sender.view();
-            sender.cc.on_rto(&view, &Rto { flight_size: 10, consecutive: 1 });
+            sender.cc.on_rto(&view, &Rto { flight_size: 10, reduces: true });
             sender.cc.on_undo(&view, &Undo { was_rto: true });
             sender.run_until(Time::from_secs(30));
         });

@@ -220,11 +220,11 @@ fn a_timeout_collapses_the_window() {
         sender.run_until(Time::from_secs(2));
         let view = View { in_flight: 0, ..sender.view() };
         let flight_size = sender.in_flight();
-        sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 1 });
+        sender.cc.on_rto(&view, &Rto { flight_size, reduces: true });
         let ssthresh = sender.cc.ssthresh();
         assert!(sender.cc.cwnd() <= 4.0, "{}: {} after a timeout", entry.name, sender.cc.cwnd());
         // RFC 5681 §3.1: a repeated timeout does not cut ssthresh again.
-        sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 2 });
+        sender.cc.on_rto(&view, &Rto { flight_size, reduces: false });
         assert_eq!(sender.cc.ssthresh(), ssthresh, "{}", entry.name);
     }
 }
@@ -239,7 +239,7 @@ fn undo_restores() {
             let view = sender.view();
             let flight_size = sender.in_flight();
             if was_rto {
-                sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 1 });
+                sender.cc.on_rto(&view, &Rto { flight_size, reduces: true });
             } else {
                 sender.cc.on_congestion(&view, &CongestionEvent::loss(flight_size, sender.now));
             }
@@ -395,7 +395,7 @@ impl<'a> Chaos<'a> {
                 self.consecutive_rtos += 1;
                 self.view.in_recovery = true;
                 self.view.in_flight = 0;
-                self.cc.on_rto(&self.view, &Rto { flight_size, consecutive: self.consecutive_rtos });
+                self.cc.on_rto(&self.view, &Rto { flight_size, reduces: self.consecutive_rtos == 1 });
             }
             Op::WindowChange { cwnd, ssthresh } => {
                 self.cc.on_window_change(&self.view, &WindowChange { cwnd, ssthresh });

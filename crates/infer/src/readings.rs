@@ -17,7 +17,7 @@ pub struct Reading {
     pub loss: f64,
     /// Packets that may wait; none: more than ever wait.
     pub queue: Option<u32>,
-    /// Somebody else's transfer without end is in the queue.
+    /// A competing transfer without end is in the queue.
     pub has_neighbour: bool,
     /// Before anything was seen; the readings' sum is 1.
     pub believed: f64,

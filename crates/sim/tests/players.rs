@@ -350,12 +350,12 @@ fn chunks_hold_a_latency_that_whole_segments_cannot() {
 
 // ---- client data ----
 
-/// 60 s in a ladder of 200 kbit/s and 1 Mbit/s on a link of 8 Mbit/s with a queue too short for slow start, so that the law of the CCP
-/// family rules the window; the server's window over time. Requests take no time to send, however long client data makes them.
+/// 60 s in a ladder of 200 kbit/s and 1 Mbit/s on a link of 8 Mbit/s with a queue too short for slow start and long enough for the law
+/// of the CCP family, which rules the window then; the server's window over time. Requests take no time to send, however long client data makes them.
 fn windows(cc: &str, player: &str) -> (Vec<f64>, Record) {
     let text = format!(
         "[video]\nrate = \"1 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nsize_cv = \"0 %\"\nroom = \"any\"\nabr = \"throughput\"\nladder = \"200 kbit/s, 1 Mbit/s\"\n{player}\n\
-         [[path]]\nrate = \"8 Mbit/s\"\nrtt = \"100 ms\"\nqueue = \"1 bdp\"\n\
+         [[path]]\nrate = \"8 Mbit/s\"\nrtt = \"100 ms\"\nqueue = \"2 bdp\"\n\
          up = {{ rate = \"unlimited\" }}\n[[sender]]\nname = \"s\"\ncc = {cc}\n"
     );
     let record = run(&scenario_with(&text, &[]), "s", 1, Tracing::Series).unwrap_or_else(|e| panic!("{e}"));

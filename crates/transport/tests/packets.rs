@@ -206,6 +206,7 @@ impl Script {
             }
             "nagle" => config.nagle = switch,
             "counts_window_updates" => config.counts_window_updates = switch,
+            "counts_deliveries" => config.counts_deliveries = switch,
             "limited_transmit" => config.limited_transmit = switch,
             "frto" => config.undo.frto = switch,
             "undo_dsack" => config.undo.dsack = switch,

@@ -121,7 +121,7 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
     """
     for key, value in overrides.get("set", {}).items():
         if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f'set["{key}"]: {value} is no finite number')
+            raise InputError(f'set["{key}"]: {value} is not a finite number')
     try:
         resolved: ResolvedDocument = json.loads(
             _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=_plain))

@@ -185,4 +185,4 @@ def _best(found: Joint) -> str:
 
 def _manifest(result: StudyResult) -> str:
     stored = {k: v for k, v in result.to_dict().items() if k != "claims"}
-    return html.section("How to get this again", html.document(stored))
+    return html.section("How to reproduce this", html.document(stored))

@@ -170,7 +170,7 @@ def _race(result: PopulationResult) -> str:
     """How far it went, who left it when, and about whom it speaks."""
     looks = ", ".join(str(look) for look in result.looks)
     left = [f"{sender} after {paths}" for sender, paths in result.left.items()]
-    gone = f"; beaten and gone: {listing(left)}" if left else ""
+    gone = f"; eliminated: {listing(left)}" if left else ""
     text = f" Raced: looked after {looks} of at most {result.most} paths{gone}."
     text += " All that it proves is true at once with 95 %, however often one looks."
     if result.population.is_complete:

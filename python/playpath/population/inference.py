@@ -362,7 +362,7 @@ def _digits(value: float) -> str:
     return f"{value:.5g}"
 
 
-_NEIGHBOUR = f"""# Somebody else's transfer without end, for the users whose first bytes say that they share their link.
+_NEIGHBOUR = f"""# A competing transfer without end, for the users whose first bytes say that they share their link.
 [[traffic]]
 kind = "bulk"
 cc = "cubic"
@@ -387,8 +387,8 @@ def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
     blocks = "\n".join(f'[[sender]]\ncc = "{name}"{over}' for name in (control, *others))
     return f"""# Written by `playpath population infer`. Each row of users.csv is a draw of a viewer's path from the posterior of the log.
 # Rows of one viewer count as one: an interval carries both what viewers differ by and what the log leaves open, and tells the share.
-# A queue is hardly seen in a log: users.csv has draws from what is believed of any. The film and the player are in no log: they are
-# assumptions, and yours to set.
+# A log hardly shows the queue: users.csv has draws from the prior. No log shows the film and the player: they are assumptions for you
+# to change.
 name = {json.dumps(f"paths of {_title(folder)}")}
 description = "Paths inferred from logs, as draws"
 
@@ -441,15 +441,15 @@ def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
     counts = tally.readings
     if tally.retransmitted:
         yield (
-            f"packets sent again, in {tally.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
-            f"queue, {counts['noise open']} are open (believed beforehand: 30 % of paths lose at random)"
+            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
+            f"queue, {counts['noise open']} are open (prior: 30 % of paths lose at random)"
         )
     if counts["neighbour"] or counts["neighbour open"]:
         yield (
             f"first bytes that come late: {counts['neighbour']} sessions have a neighbour's transfer in their queue, "
-            f"{counts['neighbour open']} may have one (believed beforehand where they are late: 20 % have)"
+            f"{counts['neighbour open']} may have one (prior where they are late: 20 %)"
         )
     yield (
-        "a queue is hardly seen in a log: users.csv has draws from what is believed of any path (15, 45, 130 or 400 packets with 12, 28, "
+        "a log hardly shows the queue: users.csv has draws from the prior (15, 45, 130 or 400 packets with 12, 28, "
         "38 and 22 %), where the losses say no more"
     )

@@ -45,7 +45,7 @@ class GroupColumns:
         for name in self.names:
             if not name or name in _OWN:
                 raise InputError(
-                    f"--keep: `{name}` is no column to group by: a users' table has it, or means a figure by it"
+                    f"--keep: `{name}` cannot be a column to group by: users' tables use this name themselves"
                 )
             if self.names.count(name) > 1:
                 raise InputError(f"--keep: `{name}` is named twice")

@@ -1,4 +1,4 @@
-"""Whether the inferred paths give the log back: before any verdict.
+"""Whether the inferred paths reproduce the log: before any verdict.
 
 `infer` plays the deployed sender on draws of each session's path, from the sizes and moments of the log alone, and notes how the
 replayed times stand to the log's (`crates/infer/src/replay.rs`). Here that becomes a judgement: where today is not reproduced there
@@ -22,7 +22,7 @@ _OFF = 0.1
 _UNEXPLAINED = 20.0
 _HELD = 75.0
 """Nor is one of whose transfers so many percent fit no rate, and fewer than so many percent lie in the replay's 90 % intervals (of 23 times
-of a valid session, 17 or fewer do in one of forty). On a link whose rate changes every second many times fit no rate, and are given back.
+of a valid session, 17 or fewer do in one of forty). On a link whose rate changes every second many times fit no rate, and are reproduced.
 """
 _HALF = 0.5
 """From this probability on a session is taken to be beside a neighbour."""
@@ -77,7 +77,7 @@ class Replay:
     def lines(self) -> list[str]:
         """What to tell."""
         sentences = [
-            f"{self.sessions - self.failed} of {self.sessions} sessions are given back: replayed over logged time {self.ratio:.3f} "
+            f"{self.sessions - self.failed} of {self.sessions} sessions are reproduced: replayed over logged time {self.ratio:.3f} "
             f"(median); {100 * self.held:.0f} % of the times lie in the replay's 90 % intervals"
         ]
         why = {
@@ -87,7 +87,7 @@ class Replay:
         }
         sentences += [f"{count} sessions {what}" for what, count in why.items() if count]
         if self.likelier:
-            paths = "other paths" if self.has_other_paths else "the same paths, so that the verdict does not hang on it"
+            paths = "other paths" if self.has_other_paths else "the same paths, so the verdict does not depend on it"
             sentences.append(
                 f"{self.likelier} explains the sessions in which it was tried far better than the sender that was named, by {paths}"
             )

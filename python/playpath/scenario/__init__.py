@@ -278,7 +278,7 @@ def _by_setting(**options: Any) -> dict[str, dict[str, Any]]:
     """Those of `set` and `vary` that are given."""
     for option, given in options.items():
         if given and not (isinstance(given, Mapping) and all(isinstance(key, str) and key.strip() for key in given)):
-            raise InputError(f'{option}: {given!r} is no mapping of settings, such as {{"path.queue": …}}')
+            raise InputError(f'{option}: {given!r} is not a mapping of settings, such as {{"path.queue": …}}')
     return {option: dict(given) for option, given in options.items() if given}
 
 
@@ -421,7 +421,7 @@ def _choices(given: Any, key: str) -> list[str]:
     if isinstance(given, Mapping) or not isinstance(given, Sequence):
         raise InputError(f"`{key}` = {given}: must be a list of names, as in `playpath list {key}`")
     if not given and key == "cc":  # the engine would take its default for the file's senders
-        raise InputError("cc: names nobody; give a list of names, as in `playpath list cc`, or leave it out")
+        raise InputError("cc: is empty; give a list of names, as in `playpath list cc`, or leave it out")
     return [parse_choice(choice) for choice in given]
 
 

@@ -324,7 +324,7 @@ impl<V: Variation> CongestionControl for Ccp<V> {
 
     /// RFC 5681 §3.1.
     fn on_rto(&mut self, _view: &View, event: &Rto) {
-        if event.consecutive <= 1 {
+        if event.reduces {
             self.remember();
         }
         self.windows.collapse(f64::from(event.flight_size) / 2.0, event);

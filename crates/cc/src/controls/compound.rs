@@ -183,7 +183,7 @@ impl RenoBased for Compound {
     }
 
     fn collapse(&mut self, _view: &View, event: &Rto) {
-        if event.consecutive <= 1 {
+        if event.reduces {
             self.delay_window_before = self.delay_window;
         }
         let window = (1.0 - self.rules.beta) * self.reno.reducible_at_rto(event);

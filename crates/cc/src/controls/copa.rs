@@ -336,7 +336,7 @@ impl CongestionControl for Copa {
     }
 
     fn on_rto(&mut self, _view: &View, event: &Rto) {
-        if event.consecutive <= 1 {
+        if event.reduces {
             let Copa { cwnd, in_slow_start, inverse_delta, .. } = *self;
             self.before = Some(Before { cwnd, in_slow_start, inverse_delta });
         }

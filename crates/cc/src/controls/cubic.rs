@@ -271,7 +271,7 @@ impl RenoBased for Cubic {
                 linux.reset();
             }
             Law::Stack(growth, _) => growth.reset(),
-            Law::Rfc(rfc) if event.consecutive <= 1 => {
+            Law::Rfc(rfc) if event.reduces => {
                 rfc.undo = Some(rfc.growth);
                 rfc.growth = Growth { w_max: None, cwnd_prior: Some(self.reno.windows.cwnd), epoch: None };
             }

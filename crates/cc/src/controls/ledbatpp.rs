@@ -179,7 +179,7 @@ impl RenoBased for LedbatPp {
         self.measure(view, event);
         self.slow_down(view);
         let Some(delay) = self.delay().filter(|_| !matches!(self.slowdown, Slowdown::Paused(..))) else { return };
-        let acked = f64::from(event.acked);
+        let acked = f64::from(event.counted);
         if !self.reno.windows.in_slow_start() {
             if self.slowdown == Slowdown::Starting {
                 // A loss ended the first slow start.

@@ -410,7 +410,7 @@ impl CongestionControl for Slack {
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
         self.cubic.on_rto(view, event);
-        if event.consecutive <= 1 && self.told().is_some() {
+        if event.reduces && self.told().is_some() {
             self.cubic.on_window_change(view, &WindowChange { cwnd: self.cwnd(), ssthresh: f64::INFINITY });
         }
     }

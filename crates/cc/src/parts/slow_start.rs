@@ -5,7 +5,7 @@
 //! what comes back are the packets left for congestion avoidance.
 //!
 //! Differences from the reference:
-//! 1. Counts packets, not bytes: `cwnd += min(acked, L)`. `L` is the parameter `abc_limit`. RFC 5681 has 1, RFC 3465 has 2,
+//! 1. Counts packets, not bytes: `cwnd += min(counted, L)`. `L` is the parameter `abc_limit`. RFC 5681 has 1, RFC 3465 has 2,
 //!    RFC 9406 has 8 for senders that do not pace and no limit for those that do (parameter `paced`); Linux has no limit.
 //!    One default for all, 8: with an ACK per two segments every L of 2 or more is the same.
 //! 2. The window stops at `ssthresh` exactly and the rest of the ACK counts in congestion avoidance, as Linux does.
@@ -79,12 +79,12 @@ impl SlowStart {
             hystart.follow(ack);
         }
         if !windows.in_slow_start() {
-            return if ack.may_grow { f64::from(ack.acked) } else { 0.0 };
+            return if ack.may_grow { f64::from(ack.counted) } else { 0.0 };
         }
         let growth = self.measure(windows, view, ack);
         let mut left = 0.0;
         if ack.may_grow {
-            let acked = f64::from(ack.acked).min(self.limit);
+            let acked = f64::from(ack.counted).min(self.limit);
             let step = (acked / growth.divisor).min(windows.ssthresh - windows.cwnd);
             windows.cwnd += step;
             left = acked - step * growth.divisor;

@@ -103,7 +103,7 @@ impl Windows {
 
     /// A timeout: loss window of one packet (RFC 5681 §3.1); the threshold falls at the first expiry only.
     pub fn collapse(&mut self, ssthresh: f64, event: &Rto) {
-        if event.consecutive <= 1 {
+        if event.reduces {
             self.before = Some((self.cwnd, self.ssthresh));
             self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
         }

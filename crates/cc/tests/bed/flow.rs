@@ -277,6 +277,7 @@ impl<C: CongestionControl> Flow<C> {
         let acked = (self.snd_una - prior_una) as u32;
         let event = Ack {
             acked,
+            counted: acked,
             acked_bytes: acked * MSS,
             newly_lost,
             rtt: Some(self.last_rtt),
@@ -360,7 +361,7 @@ impl<C: CongestionControl> Flow<C> {
     pub(super) fn time_out(&mut self, now: Time) {
         self.consecutive_rtos += 1;
         self.rtos += 1;
-        let event = Rto { flight_size: self.in_flight(), consecutive: self.consecutive_rtos };
+        let event = Rto { flight_size: self.in_flight(), reduces: self.consecutive_rtos == 1 };
         self.stats.lost += u64::from(self.in_flight());
         while !self.flight.is_empty() {
             self.lose_head(now);

@@ -104,7 +104,7 @@ impl Script {
 
     /// The RTO expires with `flight_size` packets in flight.
     pub fn time_out(&mut self, flight_size: u32) {
-        self.cc.on_rto(&self.view, &Rto { flight_size, consecutive: 1 });
+        self.cc.on_rto(&self.view, &Rto { flight_size, reduces: true });
     }
 
     pub fn undo(&mut self) {

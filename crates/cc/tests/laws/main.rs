@@ -93,7 +93,7 @@ fn random_session(replay: &mut Replay, seed: u64, siblings: bool) {
                 replay.recovery_exit(&view, &RecoveryExit { retransmitted: 3, after_rto: false });
             }
             60..63 => {
-                replay.rto(&view, &Rto { flight_size: view.flight_size, consecutive: 1 });
+                replay.rto(&view, &Rto { flight_size: view.flight_size, reduces: true });
                 in_recovery = false;
             }
             _ => {
@@ -187,7 +187,7 @@ impl Bottleneck {
                 // Everything was lost: the timer.
                 now_us += 300_000;
                 let at = view(now_us, 2, sent, false);
-                replay.rto(&at, &Rto { flight_size: 2, consecutive: 1 });
+                replay.rto(&at, &Rto { flight_size: 2, reduces: true });
                 (lost, recovery_until) = (0, None);
                 continue;
             };
@@ -414,7 +414,7 @@ fn bbr3_undoes_and_waits() {
             100 => replay.congestion(&at, &loss(&at)),
             120 => replay.undo(&at),
             300 => replay.wake(&at, Duration::from_millis(1)),
-            400 => replay.rto(&at, &Rto { flight_size: 60, consecutive: 1 }),
+            400 => replay.rto(&at, &Rto { flight_size: 60, reduces: true }),
             420 => replay.recovery_exit(&at, &RecoveryExit { retransmitted: 3, after_rto: true }),
             _ => {}
         }

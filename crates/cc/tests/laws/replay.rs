@@ -133,7 +133,7 @@ impl Replay {
             ack.rate.map_or((0, 0, 0), |rate| (rate.prior_delivered, rate.tx_in_flight, rate.lost));
         self.write(format_args!(
             "a {} {} {} {} {delivered} {interval} {limited} {} {} {} {} {at} {tx_in_flight} {since}",
-            ack.acked,
+            ack.counted,
             ack.delivered,
             ack.newly_lost,
             ack.rtt.map_or(0, |rtt| rtt.as_nanos() / 1000),
@@ -196,7 +196,7 @@ impl Replay {
     /// The retransmission timer expires.
     pub fn rto(&mut self, view: &View, event: &Rto) {
         self.view(view);
-        self.write(format_args!("t {} {}", event.flight_size, u32::from(event.consecutive <= 1)));
+        self.write(format_args!("t {} {}", event.flight_size, u32::from(event.reduces)));
         self.cc.on_rto(view, event);
         self.note(true);
     }

@@ -324,7 +324,7 @@ impl Sender {
         self.now += self.srtt + (self.rttvar * 4).max(Duration::from_millis(200));
         self.consecutive_rtos += 1;
         self.rtos += 1;
-        let event = Rto { flight_size: self.in_flight(), consecutive: self.consecutive_rtos };
+        let event = Rto { flight_size: self.in_flight(), reduces: self.consecutive_rtos == 1 };
         while !self.flight.is_empty() {
             self.lose_head();
         }

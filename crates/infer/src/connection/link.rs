@@ -82,7 +82,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Somebody else's transfer without end goes through the queue, too; by its number it is in another phase.
+    /// A competing transfer without end goes through the queue, too; by its number it is in another phase.
     pub fn beside(mut self, neighbour: &'a Deployed, number: u64) -> Link<'a> {
         let mut flow = Flow::new(neighbour, self.rtt_s);
         flow.last_sent_at = Some(PHASE_S * number as f64);

@@ -506,7 +506,7 @@ impl Path {
 
     /// §7.6.2: the least window.
     pub fn on_persistent_congestion(&mut self, now: Time) {
-        let event = Rto { flight_size: self.packets_out, consecutive: 2 };
+        let event = Rto { flight_size: self.packets_out, reduces: false };
         self.tell(now, |control, view| control.on_rto(view, &event));
         self.recovery = Recovery::default();
     }
@@ -545,6 +545,7 @@ impl Path {
             (self.recovery.is_open || !delivery.grows) && self.control.recovery_window() == RecoveryWindow::Transport;
         let event = Ack {
             acked: delivery.packets,
+            counted: delivery.packets,
             delivered: delivery.packets,
             acked_bytes: delivery.bytes,
             newly_lost,

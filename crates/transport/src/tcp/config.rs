@@ -54,6 +54,9 @@ pub struct Config {
     /// An ACK that moves the window's edge is still a duplicate: ns-2's ACKs have no window to tell a window update by (RFC 5681
     /// §2 (e) and Linux take one for news of the reader).
     pub counts_window_updates: bool,
+    /// What an ACK that moves SND.UNA delivers is what a window's growth counts (Linux, `acked_sacked` of `tcp_cong_avoid`), not what
+    /// it acknowledges: packets that were SACKed before count neither then nor now.
+    pub counts_deliveries: bool,
     /// Nagle's algorithm (RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Most packets sent in answer to one event.
@@ -154,6 +157,9 @@ pub struct RtoConfig {
     pub variance: RtoVariance,
     /// Clock tick that samples and timeouts are rounded to; zero: none.
     pub tick: Duration,
+    /// An expiry while the window is being reduced leaves threshold and undo as they are (Linux, `tcp_enter_loss`); otherwise it
+    /// reduces anew (RFC 5681 §3.1).
+    pub keeps_reduction: bool,
 }
 
 /// How the RTT deviation enters the timeout.

@@ -42,9 +42,9 @@ impl CongestionControl for Reno {
             return;
         }
         if self.cwnd < self.ssthresh {
-            self.cwnd += f64::from(event.acked);
+            self.cwnd += f64::from(event.counted);
         } else {
-            self.cwnd += f64::from(event.acked) / self.cwnd;
+            self.cwnd += f64::from(event.counted) / self.cwnd;
         }
     }
     fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
@@ -55,7 +55,7 @@ impl CongestionControl for Reno {
     }
     fn on_rto(&mut self, _view: &View, event: &Rto) {
         if self.grows {
-            if event.consecutive == 1 {
+            if event.reduces {
                 self.cut(event.flight_size);
             }
             self.cwnd = 1.0;

@@ -105,7 +105,7 @@ def replay(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `playpath population infer` wrote.")],
     json: options.Json = False,
 ) -> None:
-    """Say whether the deployed sender, played on the inferred paths, gives the log back; exit status 1 if not."""
+    """Say whether the deployed sender, played on the inferred paths, reproduces the log; exit status 1 if not."""
     from playpath.population.replay import judge
 
     found = judge(folder)
@@ -198,7 +198,7 @@ def _controls(deployed: tuple[str, ...], tried: tuple[str, ...]) -> list[str]:
     for name in tried:
         if "/" in name and name.partition("/")[1:] != (over, transport):
             raise InputError(
-                f"--try {name}: is compared over the transport of the deployed sender; write {name.partition('/')[0]}"
+                f"--try {name}: plays over the transport of the deployed sender; leave /{name.partition('/')[2]} out"
             )
     return [name.partition("/")[0] for name in (*deployed[:1], *tried)]
 

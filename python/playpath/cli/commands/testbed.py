@@ -60,7 +60,7 @@ def calibrate(
         console.print_json([asdict(row) | {"problems": row.problems} for row in rows])
         return
     measured = ("payload share", "delay error p50 / p99", "late p50 / p99", "hidden drops", "CPU")
-    table = console.new_table(("link", "queue", *measured, "beyond what is wanted"))
+    table = console.new_table(("link", "queue", *measured, "out of bounds"))
     for row in rows:
         late = row.lateness_us
         table.add_row(

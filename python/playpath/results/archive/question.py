@@ -13,7 +13,7 @@ import polars as pl
 from playpath.base.errors import InputError
 from playpath.population import PopulationResult, load_population
 from playpath.results.comparison import Comparison
-from playpath.scenario import Scenario, Written, at
+from playpath.scenario import Scenario, Written, at, load
 from playpath.scenario.resolved import Document
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell, Variant, cell_id, variants
@@ -64,6 +64,17 @@ class Question:
             stored.get("written"),
             dict(stored.get("choices", {})),
         )
+
+    @property
+    def is_written_so(self) -> bool:
+        """Whether the scenario as it was written, which points change, is the one that was played."""
+        if self.written is None:
+            return True
+        base = Scenario.stored(cast("Document", self.scenario), self.written)
+        try:
+            return load(base, seeds=len(base.seeds)).resolved == self.scenario
+        except InputError:
+            return False
 
     def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
         """Every session of a table of results as a cell, with the digest that it had; None where it failed.

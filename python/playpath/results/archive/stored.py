@@ -37,6 +37,8 @@ def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[s
         yield f"{name}: its scenario is not the one that {QUESTION} asks about"
     if stored["manifest"].get("variants", {}) != question.choices:
         yield f"{name}: its choices are not those that {QUESTION} asks about"
+    if not question.is_written_so:
+        yield f"{QUESTION}: the scenario as it was written is not the one that was played"
     for key, value in follows.items():
         if key != "manifest" and stored.get(key) != value:  # the manifest tells of versions and the machine
             yield f"{name}: `{key}` does not follow from the tables beside it"

@@ -34,7 +34,7 @@ def unpack(archive: Path, folder: Path) -> Manifest:
         raise InputError(f"{archive}: no such file; give an archive of `playpath export`") from None
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise InputError(f"{archive}: is no archive of playpath, or damaged ({reason})") from None
+        raise InputError(f"{archive}: is not a playpath archive, or damaged ({reason})") from None
     return manifest
 
 
@@ -50,22 +50,22 @@ def _safe(opened: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
         path = PurePosixPath(entry.filename)
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if not path.parts:  # "", "." and "./"
-            raise InputError(f"'{entry.filename}' is no name of a file")
+            raise InputError(f"'{entry.filename}' is not a file name")
         if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in path.parts[0]:
             raise InputError(f"'{entry.filename}' would leave the folder")
         if entry.is_dir() or kind not in (0, stat.S_IFREG) or entry.filename != str(path):
-            raise InputError(f"'{entry.filename}' is no plain file")
+            raise InputError(f"'{entry.filename}' is not a plain file")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise InputError(f"'{entry.filename}' is compressed in another way; allowed: stored, deflated")
         if entry.filename in seen:
-            raise InputError(f"'{entry.filename}' is there twice")
+            raise InputError(f"'{entry.filename}' occurs twice")
         seen.add(entry.filename)
         yield entry
 
 
 def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> Manifest:
     if MANIFEST not in entries:
-        raise InputError(f"is no archive of playpath: {MANIFEST} is missing")
+        raise InputError(f"is not a playpath archive: {MANIFEST} is missing")
     with opened.open(entries[MANIFEST]) as file:
         content = file.read(_MOST_MANIFEST + 1)
     if len(content) > _MOST_MANIFEST:

@@ -132,7 +132,7 @@ def _target(reference: str) -> Callable[..., Any]:
             raise InputError(_missing(found, part, source))
         found = getattr(found, part)
     if not callable(found):
-        raise InputError("is no class and no function")
+        raise InputError("is neither a class nor a function")
     return found  # type: ignore[no-any-return]
 
 

@@ -187,7 +187,7 @@ def _network_figures(result: Comparison) -> str:
 
 
 def _costs(result: Comparison) -> str:
-    """What an hour shown takes, and what is left to the others on the path."""
+    """What an hour of video costs, and what is left to the others on the path."""
     beside = {found.sender: found for found in result.neighbours}
     head = [_what(result), "sent<br><small>GB</small>", "sent again<br><small>GB</small>"]
     head += ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if beside else []
@@ -204,7 +204,7 @@ def _costs(result: Comparison) -> str:
         rows.append(row)
     note = "Bytes that leave the server for each hour of video shown; and those of them that were sent again. 1 GB is 10^9 bytes."
     table = html.table(head, rows, classes="cards")
-    return html.section("What an hour shown takes", table, note=note, anchor="costs") if rows else ""
+    return html.section("What an hour of video costs", table, note=note, anchor="costs") if rows else ""
 
 
 def _causes(result: Comparison) -> str:
@@ -234,7 +234,7 @@ def _sensitivity(result: Comparison) -> str:
     ]
     note = f"{found.sentence} One setting at a time, {found.seeds} seeds each, the same as here."
     return html.section(
-        "What the answer hangs on", html.table(head, rows, classes="cards"), note=note, anchor="sensitivity"
+        "What the answer depends on", html.table(head, rows, classes="cards"), note=note, anchor="sensitivity"
     )
 
 
@@ -281,7 +281,7 @@ def _manifest(result: Comparison) -> str:
         + html.details("Versions, seeds, digest", html.document(stored))
         + html.details("Resolved scenario, every default written out", html.document(scenario))
     )
-    return html.section("How to get this again", body, anchor="manifest")
+    return html.section("How to reproduce this", body, anchor="manifest")
 
 
 def _sender(result: Comparison, sender: str) -> str:

@@ -287,4 +287,4 @@ def _manifest(result: PopulationResult) -> str:
     stored = {**result.manifest, "digest": result.digest}
     stored["scenario"] = "in population.json"
     body = html.details("Population, versions, digest", html.document(stored))
-    return html.section("How to get this again", body)
+    return html.section("How to reproduce this", body)

@@ -37,6 +37,6 @@ def session_page(session: Session, window: Window | None = None) -> str:
         ),
         paths_section([session], window),
         html.section("Figures", html.table(["metric", "value"], rows, classes="cards facts")),
-        html.section("How to get this again", f"<p>{again(session.world)}</p>" + manifest),
+        html.section("How to reproduce this", f"<p>{again(session.world)}</p>" + manifest),
     ]
     return html.page(f"{session.scenario}: {session.sender}", sections)

@@ -302,4 +302,4 @@ def _manifest(result: SweepResult) -> str:
     body = html.details("Design, scenario, versions, digest", html.document(manifest)) + (
         f'<p>All cells are one table: <code>duckdb -c "{escape(sql)}"</code></p>'
     )
-    return html.section("How to get this again", body)
+    return html.section("How to reproduce this", body)

@@ -280,10 +280,10 @@ fn back_to_back_episodes_are_one_recovery() {
 #[test]
 fn a_timeout_leaves_one_packet_and_the_model() {
     let mut control = by_hand();
-    control.on_rto(&view(50), &Rto { flight_size: 100, consecutive: 1 });
+    control.on_rto(&view(50), &Rto { flight_size: 100, reduces: true });
     assert_eq!(control.cwnd, 1.0);
     assert_eq!(control.max_bw(), 1000.0);
-    control.on_rto(&view(350), &Rto { flight_size: 100, consecutive: 2 });
+    control.on_rto(&view(350), &Rto { flight_size: 100, reduces: false });
     assert_eq!(control.prior_cwnd, 206.0);
     control.on_undo(&view(351), &Undo { was_rto: true });
     assert_eq!(control.cwnd, 206.0);

@@ -373,7 +373,7 @@ fn a19_a_spurious_timeout_is_taken_back() {
     control.state = State::ProbeBwCruise;
     (control.inflight_longterm, control.bw_shortterm, control.inflight_shortterm) = (150.0, 900.0, 130.0);
     control.on_packet_lost(&view(1000), &lost(1));
-    control.on_rto(&view(1000), &Rto { flight_size: 100, consecutive: 1 });
+    control.on_rto(&view(1000), &Rto { flight_size: 100, reduces: true });
     assert_eq!(control.cwnd, 1.0);
     (control.bw_shortterm, control.inflight_shortterm) = (500.0, 60.0);
     control.on_undo(&view(1010), &Undo { was_rto: true });

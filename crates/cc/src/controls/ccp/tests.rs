@@ -478,7 +478,7 @@ fn slow_start_ends_at_the_first_loss_without_a_reduction() {
 #[test]
 fn a_timeout_follows_rfc_5681() {
     let mut control = settled(&[]);
-    control.on_rto(&view(100), &Rto { flight_size: 90, consecutive: 1 });
+    control.on_rto(&view(100), &Rto { flight_size: 90, reduces: true });
     assert_eq!((control.cwnd(), control.ssthresh(), control.phase()), (1.0, 45.0, "slow_start"));
     // Slow start to 45, then the law; RTT samples count again after the recovery.
     control.on_ack(&View { in_recovery: true, ..view(101) }, &sample(5000, 10));
@@ -494,8 +494,8 @@ fn a_timeout_follows_rfc_5681() {
 #[test]
 fn an_undone_timeout_returns_to_the_law() {
     let mut control = settled(&[]);
-    control.on_rto(&view(100), &Rto { flight_size: 90, consecutive: 1 });
-    control.on_rto(&view(400), &Rto { flight_size: 90, consecutive: 2 });
+    control.on_rto(&view(100), &Rto { flight_size: 90, reduces: true });
+    control.on_rto(&view(400), &Rto { flight_size: 90, reduces: false });
     control.on_undo(&view(401), &Undo { was_rto: true });
     assert!((control.cwnd() - 150.0).abs() < 0.1);
     assert_eq!(control.phase(), "congestion_avoidance");

@@ -51,7 +51,7 @@ fn a_timeout_clears_the_delay_window_and_an_undo_brings_it_back() {
     let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
     compound.delay_window = 40.0;
     let view = Script::new("newreno", 10.0).view;
-    compound.on_rto(&view, &Rto { flight_size: 100, consecutive: 1 });
+    compound.on_rto(&view, &Rto { flight_size: 100, reduces: true });
     assert_eq!((compound.reno.windows.cwnd, compound.reno.windows.ssthresh, compound.delay_window), (1.0, 50.0, 0.0));
     compound.on_undo(&view, &Undo { was_rto: true });
     assert_eq!((compound.reno.windows.cwnd, compound.delay_window), (100.0, 40.0));

@@ -180,7 +180,7 @@ fn a_timeout_restarts_and_can_be_undone() {
     let mut control = copa("auto", 0.5);
     control.cwnd = 80.0;
     control.in_slow_start = false;
-    control.on_rto(&view(0), &Rto { flight_size: 80, consecutive: 1 });
+    control.on_rto(&view(0), &Rto { flight_size: 80, reduces: true });
     assert_eq!((control.cwnd, control.phase()), (1.0, "slow_start"));
     control.on_undo(&view(1), &Undo { was_rto: true });
     assert_eq!((control.cwnd, control.phase()), (80.0, "default_mode"));

@@ -364,7 +364,7 @@ fn a_viewer_without_time_keeps_its_pipe() {
         cc.on_ack(&view(41), &Ack { may_grow: false, ..ack() });
         cc.on_congestion(&view(41), &loss(100));
         assert_close(cc.cwnd(), cut);
-        cc.on_rto(&view(300), &Rto { flight_size: 70, consecutive: 1 });
+        cc.on_rto(&view(300), &Rto { flight_size: 70, reduces: true });
         assert!(cc.ssthresh() == threshold || (cc.ssthresh() - threshold).abs() < 1e-9, "{}", cc.ssthresh());
         assert_close(cc.cwnd(), 1.0);
     }
@@ -377,7 +377,7 @@ fn a_paced_flow_comes_back_from_an_outage() {
     let mut cc = measured_at(100, 1000);
     cc.on_app_parameters(&view(40), &told(10.0));
     cc.on_ack(&view(41), &Ack { may_grow: false, ..ack() });
-    cc.on_rto(&view(300), &Rto { flight_size: 10, consecutive: 1 });
+    cc.on_rto(&view(300), &Rto { flight_size: 10, reduces: true });
     assert_eq!((cc.cwnd(), cc.ssthresh()), (1.0, f64::INFINITY));
 }
 

@@ -32,7 +32,7 @@ fn a_negative_increase_leaves_one_packet() {
     coupled.on_ack(&view(&siblings, 0), &ack);
     assert_eq!(coupled.cwnd(), 2.0);
     coupled.on_window_change(&view(&siblings, 0), &WindowChange { cwnd: 3.0, ssthresh: 2.0 });
-    ack.acked = 5;
+    ack.counted = 5;
     coupled.on_ack(&view(&siblings, 0), &ack);
     assert_eq!(coupled.cwnd(), 1.0);
 }

@@ -26,8 +26,8 @@ fn ecn_goes_down_to_one_packet() {
 #[test]
 fn a_repeated_timeout_keeps_the_threshold_and_the_memory() {
     let mut windows = Windows::new(40.0);
-    windows.collapse(20.0, &Rto { flight_size: 40, consecutive: 1 });
-    windows.collapse(1.0, &Rto { flight_size: 40, consecutive: 2 });
+    windows.collapse(20.0, &Rto { flight_size: 40, reduces: true });
+    windows.collapse(1.0, &Rto { flight_size: 40, reduces: false });
     assert_eq!((windows.cwnd, windows.ssthresh), (1.0, 20.0));
     // A further first expiry after some progress: 38 of the old flight are still out, but no more than 20 was believed.
     assert_eq!(windows.reducible_at_rto(ReduceFrom::FlightSize, 38), 20.0);

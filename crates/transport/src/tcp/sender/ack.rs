@@ -191,6 +191,7 @@ impl Sender {
             let is_ruled = (was_reducing || is_reducing) && self.is_window_ours;
             let event = Ack {
                 acked: news.acked,
+                counted: self.counted(news),
                 delivered: news.delivered,
                 acked_bytes: (self.stream.una() - before.una) as u32,
                 newly_lost,
@@ -332,6 +333,16 @@ impl Sender {
     #[inline(always)]
     pub(super) fn estimate_rtt(&mut self, sample: Duration) {
         self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
+    }
+
+    /// Packets by which the window's growth counts ([`Config::counts_deliveries`](crate::tcp::Config::counts_deliveries)). Linux asks a
+    /// control that rules its window about every ACK (`cong_control`), any other about those that move SND.UNA (`cong_avoid`).
+    fn counted(&self, news: &News) -> u32 {
+        match self.config.counts_deliveries {
+            false => news.acked,
+            true if news.is_advance || !self.is_window_ours => news.delivered,
+            true => 0,
+        }
     }
 
     /// May the window grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`)?

@@ -296,18 +296,21 @@ impl Sender {
         let unsettled = self.scoreboard.unsettled();
         let lost = self.scoreboard.mark_all_lost();
         self.rate.on_lost(lost);
-        if !self.recovery.phase().is_repairing() {
+        let phase = self.recovery.phase();
+        if !phase.is_repairing() {
             self.counters.note_loss_distance();
         }
         self.rtt.back_off();
-        self.recovery.enter_loss(self.config.undo, self.stream.una(), self.stream.nxt(), unsettled);
+        let reduces = consecutive == 1 && !(phase.is_reducing() && self.config.rto.keeps_reduction);
+        let undoable = reduces.then_some((self.stream.una(), unsettled));
+        self.recovery.enter_loss(self.config.undo, self.stream.nxt(), undoable);
         self.detector.on_rto(self.stream.nxt());
         self.duplicates.clear();
         self.tail_probe.forget();
         self.head.clear();
         self.validator.start_anew();
         self.report_losses(at);
-        let event = Rto { flight_size: self.scoreboard.packets_out(), consecutive };
+        let event = Rto { flight_size: self.scoreboard.packets_out(), reduces };
         let view = self.view(at);
         self.control.on_rto(&view, &event);
         self.send_cwr = self.features.ecn; // RFC 3168 §6.1.2: for whatever reason the window was reduced

@@ -202,11 +202,11 @@ impl Recovery {
         self.consecutive_rtos += 1;
         self.consecutive_rtos
     }
-    /// Everything is sent again; `left` as in [`Undo::start`].
-    pub fn enter_loss(&mut self, tests: UndoConfig, una: u64, nxt: u64, left: Option<u32>) {
+    /// Everything is sent again. `undoable`, where the window was reduced for it: as in [`Undo::start`].
+    pub fn enter_loss(&mut self, tests: UndoConfig, nxt: u64, undoable: Option<(u64, Option<u32>)>) {
         let is_first = !self.phase.is_repairing();
         let episode = self.episode.get_or_insert_default();
-        if self.phase != Phase::Loss {
+        if let Some((una, left)) = undoable {
             episode.undo.start(una, left);
         }
         (episode.retransmitted, episode.repaired) = (0, 0);

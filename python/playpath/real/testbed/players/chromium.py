@@ -231,7 +231,7 @@ class _Session(Following):
                 f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
             )
         if not self._log.has_started:
-            self._warnings.append(f"{self._title} never started to play")
+            self._warnings.append(f"{self._title} never started playing")
         return Played(
             events=self._log.events,
             reported=reported,

@@ -184,7 +184,7 @@ class _Session(Following):
             reported={"displayed_pictures": displayed, "lost_audio_buffers": self._stats.get("lostabuffers")},
             body_bytes=int(self._stats.get("readbytes") or 0),
             elapsed_s=elapsed,
-            warnings=[] if self._log.has_started else ["vlc never started to play"],
+            warnings=[] if self._log.has_started else ["vlc never started playing"],
         )
 
     def add_segments(self, played: Played) -> None:
