@@ -211,7 +211,8 @@ def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
         {"question.json": json.dumps(question).encode()},
     )
     done = playpath_command("verify", forged, cwd=tmp_path)
-    assert done.status == 1 and "the scenario as it was written is not the one that was played" in done.out, done
+    assert done.status == 1
+    assert "the scenario as it was written is not the one that was played" in done.out
 
 
 @pytest.mark.slow
