@@ -251,6 +251,7 @@ def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
     [
         (("--tun", "a"), "--tun: QUIC needs no device"),
         (("--key", "nowhere.pem", "--certificate", "nowhere.pem"), "nowhere.pem"),
+        (("--qlog", __file__), "not a folder; the logs go into one"),
     ],
 )
 def test_bad_input_is_one_line(site: Path, options: tuple[str, ...], line: str) -> None:

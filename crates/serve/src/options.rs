@@ -23,6 +23,9 @@ pub struct Arguments {
     /// What is served: a folder, or one file.
     #[arg(value_name = "FOLDER")]
     pub root: PathBuf,
+    /// Serve what lies behind symbolic links that lead out of the folder, too.
+    #[arg(long)]
+    pub follow_links: bool,
     /// What carries the answers.
     #[arg(long, value_enum, default_value = "tcp")]
     pub transport: Carrier,

@@ -30,6 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (settings, spki) = arguments.settings().map_err(Failure::Input)?;
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
+    let store = store.following_links(arguments.follow_links);
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
     let logs = Logs::open(arguments)?;
     arguments.record.as_deref().map(create).transpose()?;

@@ -11,6 +11,8 @@ use std::time::SystemTime;
 pub struct Store {
     root: PathBuf,
     is_file: bool,
+    /// Where links may lead: `root` as the file system has it; `None`: anywhere.
+    bounds: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub struct Found {
 pub enum Missing {
     /// No such file.
     NotFound,
-    /// It may not be read, or lies outside.
+    /// It may not be read, or its name climbs out.
     Forbidden,
 }
 
@@ -39,11 +41,17 @@ impl Store {
         } else {
             root.read_dir()?;
         }
-        Ok(Store { root: root.to_path_buf(), is_file })
+        Ok(Store { root: root.to_path_buf(), is_file, bounds: Some(root.canonicalize()?) })
+    }
+
+    /// Serves what lies behind any link, where `is_wanted`.
+    pub fn following_links(mut self, is_wanted: bool) -> Store {
+        self.bounds = self.bounds.filter(|_| !is_wanted);
+        self
     }
 
     /// The file of a request's target: `/a%20b.mp4?query`. A folder stands for its `index.html`; a single file is served at its own
-    /// name and at `/`. Links are followed, as whoever made them wants; `..` is not.
+    /// name and at `/`. Behind a link that leads out of the folder there is nothing, and no name climbs out by `..`.
     pub fn find(&self, target: &str) -> Result<Found, Missing> {
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let path = percent_decode_str(path).decode_utf8().map_err(|_| Missing::NotFound)?;
@@ -51,7 +59,12 @@ impl Store {
         if path.contains('\0') || path.split('/').any(|part| part == "..") {
             return Err(Missing::Forbidden);
         }
-        open(&self.place(path)?)
+        let place = self.place(path)?;
+        let real = place.canonicalize().map_err(refused)?;
+        if self.bounds.as_ref().is_some_and(|bounds| !real.starts_with(bounds)) {
+            return Err(Missing::NotFound);
+        }
+        open(&real, media_type(&place))
     }
 
     fn place(&self, path: &str) -> Result<PathBuf, Missing> {
@@ -65,11 +78,14 @@ impl Store {
     }
 }
 
-fn open(place: &Path) -> Result<Found, Missing> {
-    let refused = |error: io::Error| match error.kind() {
+fn refused(error: io::Error) -> Missing {
+    match error.kind() {
         io::ErrorKind::PermissionDenied => Missing::Forbidden,
         _ => Missing::NotFound,
-    };
+    }
+}
+
+fn open(place: &Path, media_type: String) -> Result<Found, Missing> {
     // A pipe would hold up everybody: look before opening.
     let about = place.metadata().map_err(refused)?;
     if !about.is_file() {
@@ -81,7 +97,7 @@ fn open(place: &Path) -> Result<Found, Missing> {
         file: Arc::new(file),
         len: about.len(),
         modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-        media_type: media_type(place),
+        media_type,
     })
 }
 

@@ -65,7 +65,11 @@ fn frame() -> impl Strategy<Value = Frame> {
     let number = 0..1u64 << 40;
     prop_oneof![
         Just(Frame::Ping),
-        (number.clone(), number.clone()).prop_map(|(id, final_size)| Frame::ResetStream { id, final_size }),
+        (number.clone(), any::<u16>(), number.clone()).prop_map(|(id, code, final_size)| Frame::ResetStream {
+            id,
+            code,
+            final_size
+        }),
         number.clone().prop_map(|id| Frame::StopSending { id }),
         (number.clone(), 1..300u32).prop_map(|(offset, len)| Frame::Crypto { offset, len, is_end: false }),
         (number.clone(), prop_oneof![Just(0), number.clone()], 0..300u32, any::<bool>())

@@ -31,7 +31,7 @@ fn stop_sending_is_answered_by_a_reset() {
     lone.send(3);
     let sent = lone.server.stats().data_bytes_sent;
     lone.frames(&[Frame::StopSending { id: lone.stream }]);
-    let reset = Frame::ResetStream { id: lone.stream, final_size: sent };
+    let reset = Frame::ResetStream { id: lone.stream, code: 0, final_size: sent };
     assert!(lone.left().contains(&reset), "{reset:?}");
     lone.server.write(lone.stream, 1000);
     assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })));
@@ -42,8 +42,8 @@ fn stop_sending_is_answered_by_a_reset() {
 fn of_a_stream_that_was_reset_only_the_reset_goes_again() {
     let mut lone = Lone::new(unpaced);
     let sent = lone.send(3);
-    lone.server.reset(lone.stream);
-    let is_reset = |frame: &Frame| matches!(frame, Frame::ResetStream { .. });
+    lone.server.reset(lone.stream, 0x10e);
+    let is_reset = |frame: &Frame| matches!(frame, Frame::ResetStream { code: 0x10e, .. });
     assert!(lone.left().iter().any(is_reset));
     lone.frames(&[data(4, 0, 5)]);
     lone.server.write(4, 5 * 1150);
@@ -101,7 +101,7 @@ fn frames_out_of_place() {
         (Frame::HandshakeDone, Violation::Protocol), // §19.20: a server gets none
         (Frame::MaxStreamData { id: 1, max: 10 }, Violation::StreamState), // §19.10: we have not opened it
         (Frame::StopSending { id: 1 }, Violation::StreamState), // §19.5
-        (Frame::ResetStream { id: 1, final_size: 0 }, Violation::StreamState), // §19.4
+        (Frame::ResetStream { id: 1, code: 0, final_size: 0 }, Violation::StreamState), // §19.4
     ] {
         let mut lone = Lone::new(|_| {});
         lone.frames(&[frame]);

@@ -27,7 +27,7 @@ fn frame(random: &mut Stream) -> Frame {
     let len = (random.bits() % 1200) as u32;
     let flag = random.chance(0.1);
     match random.bits() % 15 {
-        0 => Frame::ResetStream { id, final_size: value },
+        0 => Frame::ResetStream { id, code: 0, final_size: value },
         1 => Frame::StopSending { id },
         2 => Frame::Crypto { offset: value, len, is_end: flag },
         3 => Frame::MaxData(value),

@@ -67,7 +67,7 @@ fn the_connection_s_limit_counts_all_streams() {
     assert_eq!(lone.violation(), Some(Violation::FlowControl));
     // §4.5: of a stream that was reset all counts that it ever had.
     let mut lone = Lone::new(narrow);
-    lone.frames(&[data(4, 0, 8000), Frame::ResetStream { id: 8, final_size: 8000 }]);
+    lone.frames(&[data(4, 0, 8000), Frame::ResetStream { id: 8, code: 0, final_size: 8000 }]);
     assert_eq!(lone.violation(), Some(Violation::FlowControl));
     // The sender's side: two streams, one limit, and lost bytes need no new one.
     let mut lone = Lone::new(narrow);
@@ -155,7 +155,7 @@ fn who_is_blocked_no_more_says_so_no_more() {
             lone.left()
         };
         assert!(probes(&mut lone).contains(&blocked));
-        lone.server.reset(lone.stream);
+        lone.server.reset(lone.stream, 0x10e);
         let left = lone.left();
         assert!(matches!(left[..], [Frame::ResetStream { .. }]), "{left:?}");
         let left = probes(&mut lone);
@@ -165,7 +165,7 @@ fn who_is_blocked_no_more_says_so_no_more() {
         lone.server.write(lone.stream, 999);
         lone.left();
         lone.server.write(lone.stream, 10);
-        lone.server.reset(lone.stream);
+        lone.server.reset(lone.stream, 0x10e);
         let left = lone.left();
         assert!(!left.iter().any(|frame| matches!(frame, Frame::StreamDataBlocked { .. })), "{left:?}");
     }
@@ -177,9 +177,9 @@ fn the_final_size_is_final() {
     let fin = |offset, len| Frame::Stream { id: 4, offset, len, fin: true };
     for (frames, is_wrong) in [
         ([fin(0, 10), fin(0, 10)], false),
-        ([fin(0, 10), Frame::ResetStream { id: 4, final_size: 10 }], false),
+        ([fin(0, 10), Frame::ResetStream { id: 4, code: 0, final_size: 10 }], false),
         ([fin(0, 10), fin(0, 9)], true),
-        ([fin(0, 10), Frame::ResetStream { id: 4, final_size: 11 }], true),
+        ([fin(0, 10), Frame::ResetStream { id: 4, code: 0, final_size: 11 }], true),
         ([data(4, 0, 10), fin(0, 5)], true),
     ] {
         let mut lone = Lone::new(|_| {});

@@ -302,7 +302,7 @@ fn violations() {
         (vec![stream(0, 1 << 40, 10)], Violation::FlowControl),
         (vec![stream(4000, 0, 10)], Violation::StreamLimit),
         (vec![stream(1, 0, 10)], Violation::StreamState),
-        (vec![Frame::ResetStream { id: 0, final_size: 3 }], Violation::FinalSize),
+        (vec![Frame::ResetStream { id: 0, code: 0, final_size: 3 }], Violation::FinalSize),
         (vec![Frame::Stream { id: 4, offset: 0, len: 5, fin: true }, stream(4, 5, 1)], Violation::FinalSize),
         (vec![Frame::Crypto { offset: 1 << 30, len: 10, is_end: false }], Violation::CryptoBuffer),
     ];

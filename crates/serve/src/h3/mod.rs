@@ -5,7 +5,6 @@
 //! Reference: RFC 9114, RFC 9204, RFC 9218.
 //! Differences from the reference:
 //! 1. No push, no dynamic table, no GOAWAY: a server that ends closes the connection.
-//! 2. A malformed request resets its stream with code 0, which a client reads as H3_NO_ERROR.
 
 pub mod fields;
 pub mod request;
@@ -25,13 +24,21 @@ const FRAME_UNEXPECTED: Broken = Broken(0x105);
 pub const FRAME_ERROR: Broken = Broken(0x106);
 /// H3_EXCESSIVE_LOAD.
 pub const EXCESSIVE_LOAD: Broken = Broken(0x107);
+/// H3_ID_ERROR.
+pub const ID_ERROR: Broken = Broken(0x108);
 const SETTINGS_ERROR: Broken = Broken(0x109);
 const MISSING_SETTINGS: Broken = Broken(0x10a);
 const DECOMPRESSION_FAILED: Broken = Broken(0x200);
 const ENCODER_STREAM_ERROR: Broken = Broken(0x201);
 const DECODER_STREAM_ERROR: Broken = Broken(0x202);
 
-/// Frame types (§7.2), and PRIORITY_UPDATE of a request (RFC 9218 §7.2).
+/// Errors that end a stream: H3_INTERNAL_ERROR, H3_EXCESSIVE_LOAD, H3_REQUEST_INCOMPLETE, H3_MESSAGE_ERROR.
+pub const INTERNAL_ERROR: u16 = 0x102;
+pub const TOO_LARGE: u16 = 0x107;
+pub const REQUEST_INCOMPLETE: u16 = 0x10d;
+pub const MESSAGE_ERROR: u16 = 0x10e;
+
+/// Frame types (§7.2), and PRIORITY_UPDATE of a request and of a push (RFC 9218 §7.2).
 const DATA: u64 = 0x00;
 const HEADERS: u64 = 0x01;
 const CANCEL_PUSH: u64 = 0x03;
@@ -40,6 +47,7 @@ const PUSH_PROMISE: u64 = 0x05;
 const GOAWAY: u64 = 0x07;
 const MAX_PUSH_ID: u64 = 0x0d;
 const PRIORITY_UPDATE: u64 = 0xf0700;
+const PRIORITY_UPDATE_OF_PUSH: u64 = 0xf0701;
 /// Of HTTP/2, and never to come (§7.2.8).
 const RESERVED: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
 
@@ -72,6 +80,9 @@ pub struct Control {
     encoder: Option<u64>,
     decoder: Option<u64>,
     has_settings: bool,
+    /// MAX_PUSH_ID only grows (§7.2.7), GOAWAY's identifier only shrinks (§5.2).
+    max_push_id: u64,
+    goaway: Option<u64>,
     /// Bytes of a frame that nobody reads.
     skipping: u64,
 }
@@ -131,7 +142,7 @@ impl Control {
             SETTINGS if self.has_settings => return Err(FRAME_UNEXPECTED),
             DATA | HEADERS | PUSH_PROMISE => return Err(FRAME_UNEXPECTED),
             kind if RESERVED.contains(&kind) => return Err(FRAME_UNEXPECTED),
-            SETTINGS | CANCEL_PUSH | GOAWAY | MAX_PUSH_ID | PRIORITY_UPDATE => {}
+            SETTINGS | CANCEL_PUSH | GOAWAY | MAX_PUSH_ID | PRIORITY_UPDATE | PRIORITY_UPDATE_OF_PUSH => {}
             _ => {
                 self.skipping = length;
                 return Ok((head, None));
@@ -141,18 +152,33 @@ impl Control {
             return Err(EXCESSIVE_LOAD);
         }
         let Some(payload) = input.get(head..head + length as usize) else { return Ok((0, None)) };
-        let mut reader = Reader::new(payload);
         let mut update = None;
-        match kind {
-            SETTINGS => self.read_settings(reader)?,
-            PRIORITY_UPDATE => {
-                let stream = reader.varint().ok_or(FRAME_ERROR)?;
-                let value = String::from_utf8_lossy(&payload[reader.position()..]).into_owned();
-                update = (stream % 4 == 0).then_some(Update { stream, value });
-            }
-            _ => drop(reader.varint().filter(|_| reader.is_empty()).ok_or(FRAME_ERROR)?),
+        if kind == SETTINGS {
+            self.read_settings(Reader::new(payload))?;
+        } else {
+            update = self.read_id(kind, payload)?;
         }
         Ok((head + length as usize, update))
+    }
+
+    /// A frame that begins with an identifier. None of a push is right but as a bound: none was promised.
+    fn read_id(&mut self, kind: u64, payload: &[u8]) -> Result<Option<Update>, Broken> {
+        let mut reader = Reader::new(payload);
+        let id = reader.varint().ok_or(FRAME_ERROR)?;
+        let rest = &payload[reader.position()..];
+        if kind == PRIORITY_UPDATE && id % 4 == 0 {
+            return Ok(Some(Update { stream: id, value: String::from_utf8_lossy(rest).into_owned() }));
+        }
+        let is_right = match kind {
+            MAX_PUSH_ID => id >= std::mem::replace(&mut self.max_push_id, id),
+            GOAWAY => self.goaway.replace(id).is_none_or(|before| id <= before),
+            _ => return Err(ID_ERROR), // RFC 9114 §7.2.3, RFC 9218 §7.2
+        };
+        match (rest.is_empty(), is_right) {
+            (false, _) => Err(FRAME_ERROR),
+            (true, false) => Err(ID_ERROR),
+            (true, true) => Ok(None),
+        }
     }
 
     /// Nothing in a client's settings binds a server that neither pushes nor has a dynamic table.
@@ -160,8 +186,8 @@ impl Control {
         let mut seen = Vec::new();
         while !reader.is_empty() {
             let (id, _) = reader.varint().zip(reader.varint()).ok_or(FRAME_ERROR)?;
-            // §7.2.4.1: HTTP/2's, and no two of one kind.
-            if (0x02..=0x05).contains(&id) || seen.contains(&id) {
+            // §7.2.4.1, §11.2.2: HTTP/2's, and no two of one kind.
+            if [0x00, 0x02, 0x03, 0x04, 0x05].contains(&id) || seen.contains(&id) {
                 return Err(SETTINGS_ERROR);
             }
             seen.push(id);

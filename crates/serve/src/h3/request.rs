@@ -7,7 +7,8 @@
 
 use super::fields::{Field, decode};
 use super::{
-    Broken, DATA, DECOMPRESSION_FAILED, FRAME_UNEXPECTED, HEADERS, PRIORITY_UPDATE, RESERVED, frame_head, headers,
+    Broken, DATA, DECOMPRESSION_FAILED, FRAME_UNEXPECTED, HEADERS, MESSAGE_ERROR, PRIORITY_UPDATE,
+    PRIORITY_UPDATE_OF_PUSH, REQUEST_INCOMPLETE, RESERVED, TOO_LARGE, frame_head, headers,
 };
 use super::{CANCEL_PUSH, GOAWAY, MAX_PUSH_ID, PUSH_PROMISE, SETTINGS};
 use crate::http::{Answer, Http, too_early};
@@ -25,6 +26,7 @@ pub const MOST_HEAD_BYTES: u64 = 12 * 1024;
 pub struct Request {
     http: Http,
     has_head: bool,
+    has_trailers: bool,
     /// Bytes left of the frame at hand, and whether they are the request's body.
     left: u64,
     is_body: bool,
@@ -41,8 +43,8 @@ pub struct Request {
 pub enum Outcome {
     Nothing,
     Answer(Box<Answer>),
-    /// The request is none; its stream is to be reset.
-    Malformed,
+    /// The stream is to be reset, with this code.
+    Refused(u16),
 }
 
 impl Request {
@@ -54,25 +56,31 @@ impl Request {
         let Some((kind, length, head)) = frame_head(input) else { return Ok((0, Outcome::Nothing)) };
         match kind {
             DATA if !self.has_head => return Err(FRAME_UNEXPECTED),
-            SETTINGS | CANCEL_PUSH | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID | PRIORITY_UPDATE => {
-                return Err(FRAME_UNEXPECTED);
-            }
+            DATA | HEADERS if self.has_trailers => return Err(FRAME_UNEXPECTED),
+            SETTINGS
+            | CANCEL_PUSH
+            | PUSH_PROMISE
+            | GOAWAY
+            | MAX_PUSH_ID
+            | PRIORITY_UPDATE
+            | PRIORITY_UPDATE_OF_PUSH => return Err(FRAME_UNEXPECTED),
             kind if RESERVED.contains(&kind) => return Err(FRAME_UNEXPECTED),
-            HEADERS if !self.has_head => {
+            HEADERS => {
                 if length > MOST_HEAD_BYTES {
-                    return Ok((input.len(), Outcome::Malformed));
+                    return Ok((input.len(), Outcome::Refused(TOO_LARGE)));
                 }
                 let Some(section) = input.get(head..head + length as usize) else { return Ok((0, Outcome::Nothing)) };
                 let fields = decode(section).ok_or(DECOMPRESSION_FAILED)?;
+                let outcome = if self.has_head { self.end_by(&fields) } else { self.ask(&fields, store, date) };
                 self.has_head = true;
-                return Ok((head + length as usize, self.ask(&fields, store, date)));
+                return Ok((head + length as usize, outcome));
             }
             _ => {}
         }
         if kind == DATA && !fits(&mut self.announced, length) {
-            return Ok((input.len(), Outcome::Malformed));
+            return Ok((input.len(), Outcome::Refused(MESSAGE_ERROR)));
         }
-        // Trailers and frames of no known type are passed over.
+        // Frames of no known type are passed over.
         (self.left, self.is_body) = (length, kind == DATA);
         Ok((head, Outcome::Nothing))
     }
@@ -81,9 +89,19 @@ impl Request {
         self.has_head
     }
 
-    /// The client has ended its stream: is anything missing (§4.1.2)?
-    pub fn is_cut(&self) -> bool {
-        !self.has_head || self.left > 0 || self.announced.is_some_and(|left| left > 0)
+    /// The client has ended its stream: what is missing (§4.1, §4.1.2), as the code of an error.
+    pub fn missing(&self) -> Option<u16> {
+        if !self.has_head {
+            return Some(REQUEST_INCOMPLETE);
+        }
+        (self.left > 0 || self.announced.is_some_and(|left| left > 0)).then_some(MESSAGE_ERROR)
+    }
+
+    /// Trailers, which nobody reads (§4.3: no pseudo-fields).
+    fn end_by(&mut self, fields: &[Field]) -> Outcome {
+        self.has_trailers = true;
+        let is_right = fields.iter().all(|(name, value)| is_allowed(name, value));
+        if is_right { Outcome::Nothing } else { Outcome::Refused(MESSAGE_ERROR) }
     }
 
     fn read_payload(&mut self, input: &[u8], store: &Store, date: SystemTime) -> (usize, Outcome) {
@@ -99,7 +117,7 @@ impl Request {
     }
 
     fn ask(&mut self, fields: &[Field], store: &Store, date: SystemTime) -> Outcome {
-        let Some(head) = head(fields) else { return Outcome::Malformed };
+        let Some(head) = head(fields) else { return Outcome::Refused(MESSAGE_ERROR) };
         self.announced = announced(fields);
         self.priority = fields.iter().find(|(name, _)| name == "priority").map(|(_, value)| priority(value));
         let is_safe = ["GET ", "HEAD ", "OPTIONS "].iter().any(|method| head.starts_with(method));

@@ -40,6 +40,27 @@ fn what_breaks_a_connection() {
     assert_eq!(settled().handle(2, (false, false), &[0x0d, 0x60, 0x00]), Err(EXCESSIVE_LOAD));
 }
 
+/// RFC 9114 §5.2, §7.2.3, §7.2.7; RFC 9218 §7.2.
+#[test]
+fn identifiers_have_bounds() {
+    let after = |frames: &[&[u8]]| {
+        let mut control = Control::default();
+        control.handle(2, (true, false), &[0x00]).unwrap();
+        control.handle(2, (false, false), &[0x04, 0x00]).unwrap();
+        frames.iter().map(|frame| control.handle(2, (false, false), frame)).last().unwrap()
+    };
+    assert_eq!(after(&[&[0x0d, 0x01, 0x08], &[0x0d, 0x01, 0x08]]), Ok((3, None)));
+    assert_eq!(after(&[&[0x0d, 0x01, 0x08], &[0x0d, 0x01, 0x07]]), Err(ID_ERROR), "a bound that shrinks");
+    assert_eq!(after(&[&[0x07, 0x01, 0x08], &[0x07, 0x01, 0x07]]), Ok((3, None)));
+    assert_eq!(after(&[&[0x07, 0x01, 0x08], &[0x07, 0x01, 0x09]]), Err(ID_ERROR), "a farewell that grows");
+    assert_eq!(after(&[&[0x0d, 0x01, 0x08], &[0x03, 0x01, 0x00]]), Err(ID_ERROR), "no push was promised");
+    let update = |last_byte: u8, id: u8| [0x80, 0x0f, 0x07, last_byte, 0x02, id, b'i'];
+    assert_eq!(after(&[&update(0x00, 0x02)]), Err(ID_ERROR), "no request");
+    assert_eq!(after(&[&update(0x01, 0x00)]), Err(ID_ERROR), "a push");
+    assert_eq!(after(&[&[0x0d, 0x02, 0x08, 0x00]]), Err(FRAME_ERROR), "more than an identifier");
+    assert_eq!(after(&[&[0x07, 0x00]]), Err(FRAME_ERROR), "none");
+}
+
 #[test]
 fn what_qpack_s_streams_may_say_without_a_table() {
     let mut control = Control::default();

@@ -31,12 +31,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (settings, address) = arguments.quic_settings().map_err(Failure::Input)?;
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
+    let store = store.following_links(arguments.follow_links);
     let identity = arguments.identity().map_err(Failure::Input)?;
     let spki = identity.spki.clone();
     let tls = identity.into_tls().map_err(Failure::Input)?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
     let logs = Logs::open(arguments)?;
     arguments.record.as_deref().map(create).transpose()?;
+    let qlogs = arguments.qlog.as_deref().map(logs_in).transpose()?;
     let socket = UdpSocket::bind(address).map_err(|error| Failure::Run(format!("UDP {address}: {error}")))?;
     let state =
         UdpSocketState::new(UdpSockRef::from(&socket)).map_err(|error| Failure::run(format!("UDP: {error}")))?;
@@ -59,9 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.record.is_some() {
         server.record(arguments.sample, address);
     }
-    if let Some(folder) = &arguments.qlog {
-        server.log_connections(logs_in(folder)?);
-    }
+    qlogs.into_iter().for_each(|make| server.log_connections(make));
     let buffer = vec![0; MOST_BYTES * BATCH_SIZE];
     let (clock, out) = (Clock::start(), Vec::new());
     let mut looped = Loop { server, socket, state, logs, clock, buffer, out, write_errors: 0 };
@@ -71,7 +71,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// A file for each connection in `folder`, which is made if it is not there.
 fn logs_in(folder: &Path) -> Result<MakeLog, Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| Failure::Input(format!("{}: {error}", folder.display())))?;
+    let refused = |why: String| Failure::Input(format!("--qlog {}: {why}", folder.display()));
+    if folder.exists() && !folder.is_dir() {
+        return Err(refused("not a folder; the logs go into one, which is made if it is not there".into()));
+    }
+    std::fs::create_dir_all(folder).map_err(|error| refused(error.to_string()))?;
     let folder = folder.to_path_buf();
     Ok(Box::new(move |name| {
         let file = File::create(folder.join(format!("{name}.sqlog"))).ok()?;

@@ -3,7 +3,7 @@
 //! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what leaves when; here it gets bytes. A client that speaks
 //! multipath (draft-ietf-quic-multipath-21) is given ids for [`MOST_PATHS`] paths, and opens those that it likes.
 
-use crate::h3::{Broken, EXCESSIVE_LOAD, NO_ERROR};
+use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
 use crate::quic::addresses::Addresses;
 use crate::quic::ids::{self, Ids};
@@ -515,7 +515,7 @@ impl Session {
                 }
             });
         if let Err(id) = written {
-            self.endpoint.reset(id); // the file is not what it was: nothing right can be sent any more
+            self.endpoint.reset(id, INTERNAL_ERROR); // the file is not what it was: nothing right can be sent any more
             return None;
         }
         self.keys.seal(

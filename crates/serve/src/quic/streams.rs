@@ -2,7 +2,7 @@
 
 use crate::conversation::Access;
 use crate::h3::request::{Outcome, Request, priority, put_answer};
-use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, NO_ERROR};
+use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, ID_ERROR, NO_ERROR};
 use crate::http::Answer;
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
@@ -158,23 +158,26 @@ impl Streams {
             let input = incoming.peek(readable);
             let is_end = endpoint.ends_after(id, readable);
             let consumed = if id & 2 != 0 {
+                // A stream that is gone was reset (RFC 9114 §6.2.1).
+                let is_end = is_end || endpoint.acked_up_to(id).is_none();
                 let (consumed, update) = self.control.handle(id, (*read == 0, is_end), input)?;
                 if let Some(update) = update {
+                    if update.stream / 4 >= endpoint.peer_may_open() {
+                        return Err(ID_ERROR); // RFC 9218 §7.2
+                    }
                     endpoint.set_priority(update.stream, priority(&update.value));
                 }
                 consumed
             } else {
                 request.is_early = !endpoint.is_established();
                 let (consumed, outcome) = request.handle(input, store, SystemTime::now())?;
-                let is_cut = is_end && consumed as u64 == readable && request.is_cut();
-                match outcome {
+                let missing = request.missing().filter(|_| is_end && consumed as u64 == readable);
+                match (outcome, missing) {
                     // RFC 9114 §7.1: it ends in the middle of a frame.
-                    Outcome::Nothing if is_end && consumed == 0 && readable > 0 => return Err(FRAME_ERROR),
-                    // §4.1.2: a body shorter than it said.
-                    Outcome::Nothing | Outcome::Answer(_) if is_cut => self.give_up(endpoint, id),
-                    Outcome::Answer(answer) => self.answer(now, endpoint, (id, remote), *answer),
-                    Outcome::Malformed => self.give_up(endpoint, id),
-                    Outcome::Nothing => {}
+                    (Outcome::Nothing, _) if is_end && consumed == 0 && readable > 0 => return Err(FRAME_ERROR),
+                    (Outcome::Refused(code), _) | (_, Some(code)) => self.give_up(endpoint, id, code),
+                    (Outcome::Answer(answer), None) => self.answer(now, endpoint, (id, remote), *answer),
+                    (Outcome::Nothing, None) => {}
                 }
                 consumed
             };
@@ -189,8 +192,8 @@ impl Streams {
         }
     }
 
-    fn give_up(&mut self, endpoint: &mut Connection, id: u64) {
-        endpoint.reset(id);
+    fn give_up(&mut self, endpoint: &mut Connection, id: u64, code: u16) {
+        endpoint.reset(id, code);
         self.streams.remove(&id);
     }
 

@@ -1,5 +1,41 @@
 use super::*;
 
+/// A link within the folder is as good as a file; one that leads out is nothing, whatever it is named, until it is asked for.
+#[test]
+fn links_lead_nowhere_outside() {
+    let folder = std::env::temp_dir().join(format!("playpath-links-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("www/clips")).unwrap();
+    std::fs::create_dir_all(folder.join("www-old")).unwrap();
+    std::fs::write(folder.join("secret"), "s").unwrap();
+    std::fs::write(folder.join("www-old/index.html"), "s").unwrap();
+    std::fs::write(folder.join("www/clips/clip.bin"), "12345").unwrap();
+    let link = |to: &Path, at: &str| std::os::unix::fs::symlink(to, folder.join("www").join(at)).unwrap();
+    link(Path::new("clips/clip.bin"), "clip.mpd");
+    link(&folder.join("www/clips"), "whole");
+    link(&folder.join("secret"), "stolen");
+    link(Path::new("../../secret"), "clips/stolen");
+    link(&folder, "up");
+    link(&folder.join("www-old"), "old");
+    link(&folder.join("gone"), "broken");
+    let store = Store::open(&folder.join("www")).unwrap();
+    assert_eq!(store.find("/clip.mpd").unwrap().media_type, "application/dash+xml");
+    assert_eq!(store.find("/whole/clip.bin").unwrap().len, 5);
+    let outside =
+        ["/stolen", "/clips/stolen", "/up/secret", "/up/www/clips/stolen", "/old", "/old/index.html", "/broken"];
+    for target in outside {
+        assert_eq!(store.find(target).err(), Some(Missing::NotFound), "{target}");
+    }
+    let store = store.following_links(true);
+    for target in &outside[..6] {
+        assert!(store.find(target).is_ok(), "{target}");
+    }
+    assert_eq!(store.find("/up/../secret").err(), Some(Missing::Forbidden));
+    link(&folder.join("secret"), "alone");
+    let store = Store::open(&folder.join("www/alone")).unwrap();
+    assert!(store.find("/alone").is_ok(), "who names the link wants what is behind it");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn a_folder_is_served_and_nothing_beside_it() {
     let folder = std::env::temp_dir().join(format!("playpath-store-{}", std::process::id()));

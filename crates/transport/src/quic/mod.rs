@@ -180,9 +180,9 @@ impl Connection {
     pub fn finish(&mut self, id: u64) {
         self.streams.finish(id);
     }
-    /// Give a stream up: what was not delivered will not be.
-    pub fn reset(&mut self, id: u64) {
-        self.streams.reset(id);
+    /// Give a stream up: what was not delivered will not be. `code` is the application protocol's.
+    pub fn reset(&mut self, id: u64, code: u16) {
+        self.streams.reset(id, code);
     }
     /// Ask the peer to give its half of a stream up (STOP_SENDING).
     pub fn stop(&mut self, id: u64) {
@@ -195,6 +195,10 @@ impl Connection {
     /// Bytes written and never sent, of all streams.
     pub fn unsent(&self) -> u64 {
         self.streams.unsent()
+    }
+    /// How many bidirectional streams the peer may have opened until now.
+    pub fn peer_may_open(&self) -> u64 {
+        self.streams.peer_may_open()
     }
     /// When a stream's data goes among others'.
     pub fn set_priority(&mut self, id: u64, priority: Priority) {

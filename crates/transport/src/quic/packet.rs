@@ -74,8 +74,8 @@ impl Kind {
 pub enum Frame {
     /// §19.2.
     Ping,
-    /// §19.4.
-    ResetStream { id: u64, final_size: u64 },
+    /// §19.4. A code beyond 65535 is read as that; nothing follows from it.
+    ResetStream { id: u64, code: u16, final_size: u64 },
     /// §19.5.
     StopSending { id: u64 },
     /// §19.6.
@@ -125,7 +125,9 @@ impl Frame {
     pub const fn bytes(&self, fills: bool) -> u32 {
         match *self {
             Frame::Ping | Frame::HandshakeDone => 1,
-            Frame::ResetStream { id, final_size } => 1 + varint::size(id) + 1 + varint::size(final_size),
+            Frame::ResetStream { id, code, final_size } => {
+                1 + varint::size(id) + varint::size(code as u64) + varint::size(final_size)
+            }
             Frame::StopSending { id } => 1 + varint::size(id) + 1,
             Frame::Crypto { offset, len, .. } => 1 + varint::size(offset) + varint::size(len as u64) + len,
             Frame::Stream { id, offset, len, .. } => Self::stream_overhead(id, offset, len, fills) + len,

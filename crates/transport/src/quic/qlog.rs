@@ -190,8 +190,8 @@ fn ack_data(ack: &Ack) -> Value {
 fn frame_data(frame: &Frame) -> Value {
     match *frame {
         Frame::Ping => json!({ "frame_type": "ping" }),
-        Frame::ResetStream { id, final_size } => {
-            json!({ "frame_type": "reset_stream", "stream_id": id, "error_code": 0, "final_size": final_size })
+        Frame::ResetStream { id, code, final_size } => {
+            json!({ "frame_type": "reset_stream", "stream_id": id, "error_code": code, "final_size": final_size })
         }
         Frame::StopSending { id } => json!({ "frame_type": "stop_sending", "stream_id": id, "error_code": 0 }),
         Frame::Crypto { offset, len, .. } => json!({ "frame_type": "crypto", "offset": offset, "length": len }),

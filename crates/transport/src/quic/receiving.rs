@@ -168,7 +168,7 @@ impl Connection {
         match *frame {
             Frame::Crypto { offset, len, is_end } => self.on_crypto(now, packet, (offset, len, is_end))?,
             Frame::Stream { id, offset, len, fin } => self.on_stream(now, (id, offset, len, fin))?,
-            Frame::ResetStream { id, final_size } => {
+            Frame::ResetStream { id, final_size, .. } => {
                 let news = self.streams.on_reset(now, id, final_size, &self.config)?;
                 self.tell_stream(id, news);
             }

@@ -54,7 +54,8 @@ class OwnServer(Server):
         self._record = bed.folder / "serve-record.json"
         files = ["--access-log", str(self.access_log), "--record", str(self._record)]
         mtu = str(bed.mss + IP_AND_TCP_HEADER)
-        command = [program(), str(self.www), "--port", str(PORT), "--mtu", mtu]
+        # What was made and fetched lies in the cache, behind links (media.link_into).
+        command = [program(), str(self.www), "--follow-links", "--port", str(PORT), "--mtu", mtu]
         self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True, realtime=True)
         self.child.wait_until_ready()
 

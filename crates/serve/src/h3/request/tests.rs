@@ -56,11 +56,37 @@ fn announced_six(method: &str, sizes: &[u64]) -> &'static str {
         && consumed > 0
     {
         at += consumed;
-        if matches!(outcome, Outcome::Malformed) {
+        if matches!(outcome, Outcome::Refused(MESSAGE_ERROR)) {
             return "malformed";
         }
     }
-    if request.is_cut() { "cut" } else { "whole" }
+    if request.missing() == Some(MESSAGE_ERROR) { "cut" } else { "whole" }
+}
+
+/// RFC 9114 §4.1, §4.3: nothing but frames of no known type comes behind trailers, and they have no pseudo-fields.
+#[test]
+fn trailers_end_a_request() {
+    let store = Store::open(std::path::Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let after_head = |frames: &[&[u8]]| {
+        let mut request = Request::default();
+        assert_eq!(request.missing(), Some(REQUEST_INCOMPLETE));
+        let head = headers(GET.into_iter());
+        assert!(matches!(request.handle(&head, &store, SystemTime::UNIX_EPOCH), Ok((_, Outcome::Answer(_)))));
+        assert_eq!(request.missing(), None);
+        frames.iter().map(|frame| request.handle(frame, &store, SystemTime::UNIX_EPOCH)).last().unwrap()
+    };
+    let trailers = headers([("x", "y")].into_iter());
+    let is_passed = |found| matches!(found, Ok((consumed, Outcome::Nothing)) if consumed > 0);
+    assert!(is_passed(after_head(&[&trailers])));
+    assert!(is_passed(after_head(&[&trailers, &[0x21, 0x00]])));
+    for more in [&trailers[..], &[0x00, 0x01]] {
+        assert_eq!(after_head(&[&trailers, more]).err(), Some(FRAME_UNEXPECTED));
+    }
+    assert_eq!(after_head(&[&[0x01, 0x03, 0x00, 0x00, 0x80]]).err(), Some(DECOMPRESSION_FAILED));
+    let found = after_head(&[&headers([(":method", "GET")].into_iter())]);
+    assert!(matches!(found, Ok((_, Outcome::Refused(MESSAGE_ERROR)))));
+    let found = after_head(&[&[0x01, 0x80, 0x01, 0x00, 0x00]]);
+    assert!(matches!(found, Ok((5, Outcome::Refused(TOO_LARGE)))));
 }
 
 /// RFC 9114 §4.1.2: whether anybody reads the body or not.

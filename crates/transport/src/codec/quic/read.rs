@@ -72,8 +72,8 @@ fn read_frame(reader: &mut Reader, opened: &mut Opened) -> Option<Result<(), u64
             return Some(Ok(()));
         }
         0x04 => {
-            let (id, _, final_size) = (reader.varint()?, reader.varint()?, reader.varint()?);
-            Frame::ResetStream { id, final_size }
+            let (id, code, final_size) = (reader.varint()?, reader.varint()?, reader.varint()?);
+            Frame::ResetStream { id, code: u16::try_from(code).unwrap_or(u16::MAX), final_size }
         }
         0x05 => {
             let (id, _) = (reader.varint()?, reader.varint()?);

@@ -77,7 +77,7 @@ type Wanted = (Data, u64, Range<usize>);
 fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
     match *frame {
         Frame::Ping => out.push(0x01),
-        Frame::ResetStream { id, final_size } => put(out, 0x04, &[id, 0, final_size]),
+        Frame::ResetStream { id, code, final_size } => put(out, 0x04, &[id, u64::from(code), final_size]),
         Frame::StopSending { id } => put(out, 0x05, &[id, 0]),
         Frame::Crypto { offset, len, .. } => {
             put(out, 0x06, &[offset, u64::from(len)]);

@@ -125,7 +125,7 @@ impl Streams {
 
     pub fn on_stop_sending(&mut self, id: u64, config: &Config) -> Result<(), Violation> {
         if self.admit(id, config)? {
-            self.reset(id); // §3.5
+            self.reset(id, 0); // §3.5
         }
         Ok(())
     }

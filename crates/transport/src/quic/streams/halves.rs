@@ -21,6 +21,8 @@ pub(super) struct Outgoing {
     pub fin_sent: bool,
     pub fin_acked: bool,
     pub reset: Option<Pending>,
+    /// Why it was given up, by the application's protocol.
+    pub reset_code: u16,
     pub blocked: Pending,
     pub priority: Priority,
 }
@@ -146,7 +148,7 @@ impl Stream {
         }
         if send.reset == Some(Pending::Due) {
             send.reset = Some(Pending::Sent);
-            return Frame::ResetStream { id, final_size: send.buffer.next() };
+            return Frame::ResetStream { id, code: send.reset_code, final_size: send.buffer.next() };
         }
         send.blocked = Pending::Sent;
         Frame::StreamDataBlocked { id, limit: send.limit }

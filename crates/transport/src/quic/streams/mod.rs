@@ -154,6 +154,7 @@ impl Streams {
                 fin_sent: false,
                 fin_acked: false,
                 reset: None,
+                reset_code: 0,
                 blocked: Pending::Idle,
                 priority: Priority::default(),
                 served: 0,
@@ -221,15 +222,20 @@ impl Streams {
         }
     }
     /// RESET_STREAM: nothing more of it is sent (§3.1).
-    pub fn reset(&mut self, id: u64) {
+    pub fn reset(&mut self, id: u64, code: u16) {
         if let Some(stream) = self.map.get_mut(id)
             && stream.send.reset.is_none()
             && !stream.send.fin_acked
         {
             (stream.send.reset, stream.send.blocked) = (Some(Pending::Due), Pending::Idle);
+            stream.send.reset_code = code;
             stream.send.buffer.drop_unsent();
             Self::wake(&mut self.ready, id);
         }
+    }
+    /// How many streams the peer may have opened.
+    pub fn peer_may_open(&self) -> u64 {
+        self.peer_may_open
     }
     pub fn set_priority(&mut self, id: u64, priority: Priority) {
         if let Some(stream) = self.map.get_mut(id) {
