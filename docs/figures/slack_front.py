@@ -435,7 +435,7 @@ LABELS = {
     "compound": (0, 9, "left"),
     "westwood": (9, -8, "left"),
     "ledbatpp": (-10, -3, "right"),
-    "slack": (12, -17, "left"),
+    "slack": (-4, -22, "center"),
     "ccplca": (-16, -3, "right"),
     "sammy": (-9, -11, "right"),
     "bbr3": (-4, 11, "left"),
