@@ -317,7 +317,7 @@ after which they differ; or the sessions of both worlds second by second. Then t
 
 ## What differs, and why
 
-The real side of the tables is of profiles as they are now. An earlier draw, of profiles that lacked the rules above and with an ordinary
+The tables are of the profiles as they are now. An earlier draw, of profiles that lacked the rules above and with an ordinary
 client, had 69 figures alike and 5 that differ.
 
 **The bed has a part in it.** Our own server's code is the simulator's, and it differs in two figures of 18. In the simulator a server
