@@ -3,6 +3,7 @@
 use crate::quic;
 use crate::quic::identity::Identity;
 use crate::settings::{Limits, Settings, of_quic, of_tcp, sender};
+use crate::store::Store;
 use playpath_cc::AppParameters;
 use playpath_scenario::SenderSpec;
 use playpath_shell::clap;
@@ -169,6 +170,12 @@ impl Arguments {
             (Some(certificate), Some(key)) => Identity::load(certificate, key),
             _ => Identity::made(std::slice::from_ref(&self.name)),
         }
+    }
+
+    /// What is served.
+    pub fn store(&self) -> Result<Store, String> {
+        let store = Store::open(&self.root).map_err(|error| format!("{}: {error}", self.root.display()))?;
+        Ok(store.following_links(self.follow_links))
     }
 
     /// Settings of a server of TCP; with TLS, the fingerprint of its key too. Errors: one line.

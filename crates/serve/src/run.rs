@@ -5,7 +5,6 @@ use crate::device::Device;
 use crate::options::{Arguments, Carrier};
 use crate::record::Recorder;
 use crate::server::Server;
-use crate::store::Store;
 use playpath_emulator::sys;
 use playpath_shell::{Failure, monotonic_nanos, say, since_epoch_s};
 use playpath_units::Time;
@@ -28,9 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return crate::quic::run::run(arguments);
     }
     let (settings, spki) = arguments.settings().map_err(Failure::Input)?;
-    let root = arguments.root.display();
-    let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
-    let store = store.following_links(arguments.follow_links);
+    let store = arguments.store().map_err(Failure::Input)?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
     let logs = Logs::open(arguments)?;
     arguments.record.as_deref().map(create).transpose()?;

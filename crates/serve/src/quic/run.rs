@@ -6,7 +6,6 @@ use crate::quic::server::Server;
 use crate::quic::session::Envelope;
 use crate::run::{Clock, Logs, Serves, announce, create, drive, write_record};
 use crate::secrets::Random;
-use crate::store::Store;
 use playpath_emulator::sys;
 use playpath_shell::Failure;
 use playpath_transport::Ecn;
@@ -29,9 +28,7 @@ const SOCKET_BUFFER: usize = 4 << 20;
 /// Serve until told to end.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (settings, address) = arguments.quic_settings().map_err(Failure::Input)?;
-    let root = arguments.root.display();
-    let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
-    let store = store.following_links(arguments.follow_links);
+    let store = arguments.store().map_err(Failure::Input)?;
     let identity = arguments.identity().map_err(Failure::Input)?;
     let spki = identity.spki.clone();
     let tls = identity.into_tls().map_err(Failure::Input)?;
