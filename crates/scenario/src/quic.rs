@@ -52,6 +52,8 @@ const STACKS: Words<Habits, 5> = [
             c.initial_window = 8.0;
             c.pacing.in_trains = true;
             c.pacing.longest_burst = Some(Duration::from_millis(10));
+            // connection/mod.rs: on_ack_received as quinn's.
+            c.acks_first = true;
             c.pacing.own_rate = OwnRate::Bucket { interval: c.pacing.burst_interval, least: c.pacing.min_burst };
             c.send_buffer = 10_000_000;
         },
@@ -66,6 +68,8 @@ const STACKS: Words<Habits, 5> = [
             // kilobyte that the handshake's ACKs add); lib/ngtcp2_conn.c,
             // conn_reset_conn_stat_cc (send_quantum of 64 kB: 45 packets of 1452), ngtcp2_conn_update_pkt_tx_time.
             c.initial_window = 9.0;
+            // lib/ngtcp2_pmtud.c: the largest size that is tried is 1492 less 48.
+            c.datagram_bytes = 1444;
             // examples/server.cc, Handler::update_timer: libev's.
             c.pacing.in_debt = Some(Duration::from_millis(1));
             (c.pacing.min_burst, c.pacing.max_burst) = (45, 45);
@@ -118,6 +122,8 @@ const CLIENTS: Words<Habits, 4> = [
             // examples/client.cc, Client::on_read: it reads until nothing is left, then writes.
             (c.flow.stream, c.flow.connection) = (6 << 20, 15 << 20);
             c.peer_wakes_in = WAKE;
+            // examples/client.cc, run: its connection ids, which each packet to it carries.
+            c.peer_cid_bytes = 17;
         },
     ),
 ];
@@ -154,8 +160,11 @@ struct Field {
 
 const QUIC: [Field; 15] = [
     Field {
-        spec: ParamSpec::whole("datagram_bytes", 1452, (1200, 65_000), "bytes", "UDP payload of a full packet.").since("0.3"),
-        read: |t, key, c| c.datagram_bytes = t.get(key),
+        spec: ParamSpec::new("datagram_bytes", Kind::Whole { low: 1200, high: 65_000, unit: "bytes" }, "UDP payload of a full packet.")
+            .otherwise("1452, of ngtcp2 1444")
+            .example("1200")
+            .since("0.3"),
+        read: |t, key, c| set(t.optional(key), &mut c.datagram_bytes),
         write: |c| json!(c.datagram_bytes),
     },
     Field {

@@ -15,8 +15,9 @@
 //! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
 //! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
 //! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`) and ngtcp2
-//!    1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. ngtcp2 also sees growth (§5.3.1.2)
-//!    in any sample, not only in a round trip's first; begins a recovery with what is in flight (`bbr_handle_recovery`); and probes after as
+//!    1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. Their start-up is not paced: the
+//!    rate is set before the first RTT and only rises. They count bytes where a handshake's packets are small. ngtcp2 also sees growth (§5.3.1.2)
+//!    in any sample, not only in a round trip's first; begins a recovery with what is in flight at the next ACK (`bbr_handle_recovery`); and probes after as
 //!    many round trips as its target has whole packets (`bbr_is_reno_coexistence_probe_time`).
 //! 10. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
 //!
@@ -189,7 +190,8 @@ pub struct Bbr3 {
     probing: Probing,
     // Recovery and undo (§2.15).
     recovery: Recovery,
-    /// ngtcp2's: the round trip in which it began.
+    /// ngtcp2's: it begins with the next ACK; the round trip in which it began.
+    begins_recovery: bool,
     recovery_round: u64,
     saved: Saved,
     idle_restart: bool,
@@ -284,6 +286,7 @@ impl Bbr3 {
             drain_start_round: 0,
             probing: Probing::new(),
             recovery: Recovery::Open,
+            begins_recovery: false,
             recovery_round: 0,
             saved: Saved::default(),
             idle_restart: false,
@@ -416,6 +419,11 @@ impl CongestionControl for Bbr3 {
             self.rate_before = sample;
         }
         self.marks.take(event);
+        if std::mem::take(&mut self.begins_recovery) {
+            // bbr_handle_recovery: what is in flight and what the ACK delivers, also where a timer had found the loss.
+            self.recovery_round = self.round_count + u64::from(!self.round_start);
+            self.cwnd = f64::from(view.in_flight) + self.sample.newly_acked.max(1.0);
+        }
         self.update_model_and_state(view);
         self.set_pacing_rate(view);
         self.set_cwnd(view);
@@ -426,13 +434,7 @@ impl CongestionControl for Bbr3 {
         if event.signal != CongestionSignal::Ecn {
             self.save_cwnd();
             self.save_state_upon_loss(view);
-            if self.recovery != Recovery::Fast {
-                self.recovery_round = self.round_count + 1;
-                if self.settings.law == LawOf::Ngtcp2 {
-                    // bbr_handle_recovery: what is in flight and what the ACK delivers.
-                    self.cwnd = f64::from(event.flight_size.saturating_sub(event.newly_lost)).max(1.0);
-                }
-            }
+            self.begins_recovery |= self.settings.law == LawOf::Ngtcp2 && self.recovery != Recovery::Fast;
             self.recovery = Recovery::Fast;
         }
     }

@@ -12,6 +12,7 @@ pub(super) struct Sample {
     pub delivered: f64,
     pub delivery_rate: f64,
     pub newly_acked: f64,
+    pub acked_bytes: u32,
     pub newly_lost: u32,
     pub rtt: Option<Duration>,
     pub tx_in_flight: f64,
@@ -24,6 +25,7 @@ impl Sample {
     pub(super) fn new(ack: &Ack, mark: &AppLimitedMark) -> Sample {
         let without_rate = Sample {
             newly_acked: f64::from(ack.delivered),
+            acked_bytes: ack.acked_bytes,
             newly_lost: ack.newly_lost,
             rtt: ack.rtt,
             ..Sample::default()
@@ -39,6 +41,11 @@ impl Sample {
             is_app_limited: mark.covers(rate),
             ..without_rate
         }
+    }
+
+    /// noq and ngtcp2 count bytes: a handshake's small packets add less than one, which the profile's initial window has already.
+    pub(super) fn full_packets(&self, mss: u32) -> f64 {
+        f64::from(self.acked_bytes / mss)
     }
 
     /// Its packets and marks, with what an earlier ACK delivered.

@@ -40,15 +40,16 @@ impl Bbr3 {
         }
     }
 
-    /// §5.6.4.2 QuantizationBudget; §5.5.8.1: the budget is three quanta.
+    /// §5.6.4.2 QuantizationBudget; §5.5.8.1: the budget is three quanta, noq's one (`update_offload_budget`).
     fn with_budget(&self, inflight_cap: f64, mss: u32) -> f64 {
-        let cap = inflight_cap.max(3.0 * self.send_quantum(mss)).max(MIN_PIPE_CWND);
+        let quanta = if self.settings.law == LawOf::Noq { 1.0 } else { 3.0 };
+        let cap = inflight_cap.max(quanta * self.send_quantum(mss)).max(MIN_PIPE_CWND);
         if self.state == State::ProbeBwUp { cap + 2.0 } else { cap }
     }
 
     /// §5.6.3, in packets.
     fn send_quantum(&self, mss: u32) -> f64 {
-        if !self.settings.has_bursts {
+        if !self.settings.has_bursts && self.settings.law == LawOf::Draft {
             return 1.0;
         }
         let bytes = (self.pacing_bits_per_sec.unwrap_or(0.0) / 8.0 * 1e-3).min(65_536.0);
@@ -60,10 +61,12 @@ impl Bbr3 {
         self.with_budget(self.bdp(bw), mss)
     }
 
-    /// §5.6.2 InitPacingRate; 1 ms stands for an RTT not yet measured.
+    /// §5.6.2 InitPacingRate; 1 ms stands for an RTT not yet measured. noq and ngtcp2 set the rate once, before the handshake (`Bbr3::new`,
+    /// `bbr_init_pacing_rate`), and start-up never lowers it, so that the window alone holds it back.
     pub(super) fn init_pacing_rate(&mut self, view: &View) {
-        self.has_seen_rtt = !view.srtt.is_zero();
-        let rtt = if self.has_seen_rtt { view.srtt } else { Duration::from_millis(1) };
+        let is_measured = !view.srtt.is_zero() && self.settings.law == LawOf::Draft;
+        self.has_seen_rtt = is_measured || self.settings.law != LawOf::Draft;
+        let rtt = if is_measured { view.srtt } else { Duration::from_millis(1) };
         let nominal_bandwidth = self.settings.initial_window / rtt.as_secs_f64();
         self.pacing_bits_per_sec = Some(STARTUP_PACING_GAIN * nominal_bandwidth * f64::from(view.mss) * 8.0);
     }
@@ -89,6 +92,8 @@ impl Bbr3 {
         let bw = if self.settings.law == LawOf::Noq { self.max_bw() } else { self.bw };
         let max_inflight = self.with_budget(self.cwnd_gain() * self.bdp(bw) + extra_acked, view.mss);
         let newly_acked = self.sample.newly_acked;
+        let is_draft = self.settings.law == LawOf::Draft;
+        let newly_acked = if is_draft { newly_acked } else { newly_acked.min(self.sample.full_packets(view.mss)) };
         if self.full_bw_reached {
             self.cwnd = (self.cwnd + newly_acked).min(max_inflight);
         } else if self.cwnd < max_inflight || (view.delivered as f64) < self.settings.initial_window {
