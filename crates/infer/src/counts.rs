@@ -5,6 +5,8 @@
 //! (`plays.rs`), but neither exactly when nor always as many, so its part is spread: together a negative binomial distribution.
 //! A rate that falls in the middle of a transfer costs a burst that no play at a constant rate has: now and then any number will do.
 
+use crate::deployed::Deployed;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     pub packets: f64,
@@ -25,6 +27,13 @@ impl Expected {
         let mean = self.noise + self.overflow + LEAST;
         let burst = 1.0 / ((seen + 1.0) * libm::log(self.packets + 2.0));
         (1.0 - BURSTS) * negative_binomial(seen, mean, self.overflow * self.overflow * self.spread) + BURSTS * burst
+    }
+
+    /// A sender that measures rates overflows the queue in some transfers, and in the others of the same path not.
+    pub fn likely_under(&self, deployed: &Deployed, seen: f64) -> f64 {
+        let likely = self.likely(seen);
+        let without = || Expected { overflow: 0.0, ..*self }.likely(seen);
+        if deployed.is_window_based() { likely } else { 0.5 * (likely + without()) }
     }
 }
 
