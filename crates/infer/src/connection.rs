@@ -15,6 +15,7 @@
 mod cruise;
 mod flow;
 mod link;
+mod recovery;
 #[cfg(test)]
 mod tests;
 

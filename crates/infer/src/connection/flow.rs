@@ -1,11 +1,10 @@
 //! A sender at work: the congestion control, what is out, what was lost, and the ACKs that come back.
 
 use super::link::{Fate, Fifo};
+use super::recovery::Recovery;
 use super::{length, time};
 use crate::deployed::Deployed;
-use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, PacketLost, PacketSent, RateSample, RecoveryExit, RecoveryWindow, View,
-};
+use playpath_cc::{Ack, CongestionControl, PacketSent, RateSample, View};
 use playpath_units::Rate;
 use std::collections::VecDeque;
 
@@ -18,7 +17,7 @@ pub(super) struct Flow<'a> {
     pub(super) out: VecDeque<Sent>,
     /// Packets in it, and how many of them are lost.
     pub(super) out_packets: u32,
-    out_lost: u32,
+    pub(super) out_lost: u32,
     pub delivered: u64,
     pub(super) delivered_at: f64,
     pub(super) first_sent_at: f64,
@@ -38,44 +37,15 @@ pub(super) struct Flow<'a> {
     app_limited_until: u64,
     pub lost: u64,
     /// Places of what was found lost: not sent again yet; and not delivered yet.
-    due: VecDeque<u64>,
-    unrepaired: VecDeque<u64>,
+    pub(super) due: VecDeque<u64>,
+    pub(super) unrepaired: VecDeque<u64>,
     /// New packets that were sent, and that are known to be delivered or lost: a packet's place is how many were sent before it.
     pub(super) places: u64,
     pub(super) settled: u64,
     /// Lost, and not found yet; and found lost since the last ACK.
-    missing: VecDeque<Sent>,
-    newly_lost: u32,
+    pub(super) missing: VecDeque<Sent>,
+    pub(super) newly_lost: u32,
     pub(super) recovery: Option<Recovery>,
-}
-
-/// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recovery {
-    /// It ends when all packets before this place are delivered: a lost one again, so that it lasts a round trip longer than the loss.
-    end: u64,
-    retransmitted: u32,
-    /// Packets out at its beginning (RecoverFS), delivered in it and sent in it.
-    flight: f64,
-    delivered: f64,
-    sent: f64,
-    /// What may be sent until the next ACK; none: what the window allows.
-    allowed: Option<f64>,
-}
-
-impl Recovery {
-    /// Packets were delivered; `pipe` are still out.
-    fn deliver(&mut self, cwnd: f64, packets: f64, pipe: f64) {
-        self.delivered += packets;
-        if self.allowed.is_some() {
-            let count = if pipe > cwnd {
-                libm::ceil(self.delivered * cwnd / self.flight.max(1.0)) - self.sent
-            } else {
-                (self.delivered - self.sent).max(1.0).min(cwnd - pipe) + 1.0
-            };
-            self.allowed = Some(count.max(0.0));
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +60,11 @@ pub(super) struct Sent {
     pub delivered: u64,
     pub delivered_at: f64,
     pub place: u64,
-    is_again: bool,
-    is_app_limited: bool,
-    is_lost: bool,
-    lost_until_then: u64,
-    in_flight: u32,
+    pub is_again: bool,
+    pub is_app_limited: bool,
+    pub is_lost: bool,
+    pub lost_until_then: u64,
+    pub in_flight: u32,
 }
 
 /// What packets that leave together are to their sender.
@@ -320,7 +290,9 @@ impl<'a> Flow<'a> {
         } else if let Ok(index) = self.unrepaired.binary_search(&sent.place) {
             self.unrepaired.remove(index);
         }
-        self.notice(now, prior_in_flight);
+        if !self.missing.is_empty() {
+            self.notice(now, prior_in_flight);
+        }
         self.recover(now, &sent, prior_in_flight);
         if let Some(recovery) = self.recovery.as_mut() {
             recovery.deliver(libm::floor(self.control.cwnd()), f64::from(sent.packets), f64::from(self.out_packets));
@@ -361,69 +333,6 @@ impl<'a> Flow<'a> {
         let newly_lost = std::mem::take(&mut self.newly_lost);
         let plain = Ack::new(sent.packets, mss);
         Ack { rtt: Some(length(rtt)), rate, newly_lost, prior_in_flight, may_grow, round_start, ..plain }
-    }
-
-    /// What is missing is found lost: once in a recovery the window shrinks.
-    fn notice(&mut self, now: f64, prior_in_flight: u32) {
-        let Some(first) = self.missing.front().copied() else { return };
-        let mss = self.deployed.mss as u32;
-        self.newly_lost = self.missing.len() as u32;
-        while let Some(sent) = self.missing.pop_front() {
-            self.out_packets -= 1;
-            self.out_lost -= 1;
-            self.lost += 1;
-            self.due.push_back(sent.place);
-            if !sent.is_again {
-                self.settled = self.settled.max(sent.place + 1);
-                self.unrepaired.push_back(sent.place);
-            }
-            let packet = PacketLost {
-                offset: sent.place * u64::from(mss),
-                payload_bytes: mss,
-                tx_in_flight: sent.in_flight,
-                lost_since_sent: (self.lost - sent.lost_until_then) as u32,
-                is_app_limited: sent.is_app_limited,
-            };
-            let view = self.view(now);
-            self.control.on_packet_lost(&view, &packet);
-        }
-        let begins = self.recovery.is_none();
-        let fresh = self.new_recovery(prior_in_flight);
-        self.recovery.get_or_insert(fresh).retransmitted += self.newly_lost;
-        if begins {
-            let view = self.view(now);
-            self.control.on_congestion(&view, &CongestionEvent::loss(prior_in_flight, time(first.at)));
-        }
-    }
-
-    fn new_recovery(&self, prior_in_flight: u32) -> Recovery {
-        let is_transport = self.control.recovery_window() == RecoveryWindow::Transport;
-        Recovery {
-            end: self.places,
-            retransmitted: 0,
-            flight: f64::from(prior_in_flight),
-            delivered: 0.0,
-            sent: 0.0,
-            allowed: is_transport.then_some(1.0),
-        }
-    }
-
-    /// The recovery ends when what was out at its beginning is through, and what of it was lost. What was lost since then begins the next
-    /// one with the same ACK.
-    fn recover(&mut self, now: f64, sent: &Sent, prior_in_flight: u32) {
-        let Some(Recovery { end, retransmitted, .. }) = self.recovery else { return };
-        let next = self.unrepaired.front().copied();
-        if next.unwrap_or(end).min(self.settled) < end {
-            return;
-        }
-        self.recovery = None;
-        let view = self.view(now);
-        self.control.on_recovery_exit(&view, &RecoveryExit { retransmitted, after_rto: false });
-        if next.is_some() {
-            self.recovery = Some(self.new_recovery(prior_in_flight));
-            let view = self.view(now);
-            self.control.on_congestion(&view, &CongestionEvent::loss(prior_in_flight, time(sent.at)));
-        }
     }
 
     pub fn view(&self, now: f64) -> View<'static> {

@@ -92,6 +92,7 @@ impl<'a> Link<'a> {
         self
     }
 
+    #[inline]
     pub(super) fn offer(&mut self, now: f64, bytes: f64, is_again: bool) -> Fate {
         if let Some(neighbour) = self.neighbour.as_mut() {
             neighbour.keep_busy(now, &mut self.fifo);
@@ -138,6 +139,7 @@ impl Loss {
         self.spared.min(packets)
     }
 
+    #[inline]
     pub(super) fn strikes(&mut self, is_again: bool) -> bool {
         if is_again {
             return self.draws.chance(self.share);
