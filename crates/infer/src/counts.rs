@@ -5,8 +5,6 @@
 //! (`plays.rs`), but neither exactly when nor always as many, so its part is spread: together a negative binomial distribution.
 //! A rate that falls in the middle of a transfer costs a burst that no play at a constant rate has: now and then any number will do.
 
-use crate::deployed::Deployed;
-
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     pub packets: f64,
@@ -30,10 +28,8 @@ impl Expected {
     }
 
     /// A sender that measures rates overflows the queue in some transfers, and in the others of the same path not.
-    pub fn likely_under(&self, deployed: &Deployed, seen: f64) -> f64 {
-        let likely = self.likely(seen);
-        let without = || Expected { overflow: 0.0, ..*self }.likely(seen);
-        if deployed.is_window_based() { likely } else { 0.5 * (likely + without()) }
+    pub fn likely_or_without(&self, seen: f64) -> f64 {
+        0.5 * (self.likely(seen) + Expected { overflow: 0.0, ..*self }.likely(seen))
     }
 }
 

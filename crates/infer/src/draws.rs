@@ -160,9 +160,9 @@ pub(crate) fn noise_of(
         .collect();
     let likely = |loss: f64| -> f64 {
         let one = |&(seen, packets, overflow): &(f64, f64, f64)| {
-            libm::log(
-                Expected { packets, noise: loss * packets, overflow, spread: SPREAD }.likely_under(deployed, seen),
-            )
+            let expected = Expected { packets, noise: loss * packets, overflow, spread: SPREAD };
+            let is_one = deployed.is_window_based();
+            libm::log(if is_one { expected.likely(seen) } else { expected.likely_or_without(seen) })
         };
         counted.iter().map(one).sum()
     };
