@@ -5,7 +5,7 @@
 //! [`crate::emission`] compares with the log.
 //!
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
-//! 3. a lost packet is noticed when its ACK would have come, or a round trip later at the end of a transfer; 4. there is no timeout;
+//! 3. a lost packet is noticed by the ACK of the next one that is not, or two round trips later where none is; 4. there is no timeout;
 //! 5. packets of a paced sender leave together and have one ACK, up to 16 or a sixteenth of its window.
 //! In return a transfer over a link without limit, loss and neighbour costs a microsecond: once a window that only loss can shrink covers
 //! the round trip, the rest of it is arithmetic; and where a queue holds what such a window sends, a round trip is a step (`cruise.rs`).
@@ -15,6 +15,7 @@
 mod cruise;
 mod flow;
 mod link;
+mod recovery;
 #[cfg(test)]
 mod tests;
 

@@ -26,6 +26,11 @@ impl Expected {
         let burst = 1.0 / ((seen + 1.0) * libm::log(self.packets + 2.0));
         (1.0 - BURSTS) * negative_binomial(seen, mean, self.overflow * self.overflow * self.spread) + BURSTS * burst
     }
+
+    /// A sender that measures rates overflows the queue in some transfers, and in the others of the same path not.
+    pub fn likely_or_without(&self, seen: f64) -> f64 {
+        0.5 * (self.likely(seen) + Expected { overflow: 0.0, ..*self }.likely(seen))
+    }
 }
 
 /// Of `seen` for a mean, and what the variance is above that of a Poisson distribution.

@@ -160,10 +160,9 @@ pub(crate) fn noise_of(
         .collect();
     let likely = |loss: f64| -> f64 {
         let one = |&(seen, packets, overflow): &(f64, f64, f64)| {
-            let with = |overflow| Expected { packets, noise: loss * packets, overflow, spread: SPREAD }.likely(seen);
-            // A sender that measures rates overflows the queue in some transfers, and in the others of the same path not.
-            let likely = if deployed.is_window_based() { with(overflow) } else { 0.5 * (with(overflow) + with(0.0)) };
-            libm::log(likely)
+            let expected = Expected { packets, noise: loss * packets, overflow, spread: SPREAD };
+            let is_one = deployed.is_window_based();
+            libm::log(if is_one { expected.likely(seen) } else { expected.likely_or_without(seen) })
         };
         counted.iter().map(one).sum()
     };

@@ -203,12 +203,14 @@ impl<'a> Tables<'a> {
 
     /// Of the packets sent again.
     fn counts(&self, expected: &[Vec<f64>], spread: f64) -> Vec<Vec<f64>> {
-        let Case { transfers, reading, .. } = self.case;
+        let Case { transfers, deployed, reading, .. } = self.case;
         let of = |(index, expected): (usize, &Vec<f64>)| {
             let packets = self.packets(index);
             let likely = |seen: f64, overflow: f64| {
                 let expected = Expected { packets, noise: reading.loss * packets, overflow, spread };
-                libm::log(expected.likely(seen))
+                // When its start-up ends is luck where packets are lost at random.
+                let is_luck = reading.loss > 0.0 && !deployed.is_window_based();
+                libm::log(if is_luck { expected.likely_or_without(seen) } else { expected.likely(seen) })
             };
             let again = transfers[index].again;
             expected.iter().map(|overflow| again.map_or(0.0, |seen| likely(seen, *overflow))).collect()

@@ -112,6 +112,8 @@ impl Flow<'_> {
 
     fn pass(&mut self, packets: u64, seconds: f64) {
         self.sent += packets;
+        self.places += packets;
+        self.settled += packets;
         self.delivered += packets;
         self.round_end += packets;
         self.delivered_at += seconds;
@@ -128,6 +130,7 @@ impl Sent {
         self.first_sent_at += seconds;
         self.delivered += packets;
         self.delivered_at += seconds;
+        self.place += packets;
     }
 }
 

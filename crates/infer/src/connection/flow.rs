@@ -1,11 +1,10 @@
 //! A sender at work: the congestion control, what is out, what was lost, and the ACKs that come back.
 
 use super::link::{Fate, Fifo};
+use super::recovery::Recovery;
 use super::{length, time};
 use crate::deployed::Deployed;
-use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, PacketLost, PacketSent, RateSample, RecoveryExit, RecoveryWindow, View,
-};
+use playpath_cc::{Ack, CongestionControl, PacketSent, RateSample, View};
 use playpath_units::Rate;
 use std::collections::VecDeque;
 
@@ -18,7 +17,7 @@ pub(super) struct Flow<'a> {
     pub(super) out: VecDeque<Sent>,
     /// Packets in it, and how many of them are lost.
     pub(super) out_packets: u32,
-    out_lost: u32,
+    pub(super) out_lost: u32,
     pub delivered: u64,
     pub(super) delivered_at: f64,
     pub(super) first_sent_at: f64,
@@ -37,38 +36,16 @@ pub(super) struct Flow<'a> {
     /// repaired.
     app_limited_until: u64,
     pub lost: u64,
-    /// Found lost, and not sent again yet.
-    due: u64,
+    /// Places of what was found lost: not sent again yet; and not delivered yet.
+    pub(super) due: VecDeque<u64>,
+    pub(super) unrepaired: VecDeque<u64>,
+    /// New packets that were sent, and that are known to be delivered or lost: a packet's place is how many were sent before it.
+    pub(super) places: u64,
+    pub(super) settled: u64,
+    /// Lost, and not found yet; and found lost since the last ACK.
+    pub(super) missing: VecDeque<Sent>,
+    pub(super) newly_lost: u32,
     pub(super) recovery: Option<Recovery>,
-}
-
-/// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recovery {
-    /// Packets delivered or lost that end it.
-    end: u64,
-    retransmitted: u32,
-    /// Packets out at its beginning (RecoverFS), delivered in it and sent in it.
-    flight: f64,
-    delivered: f64,
-    sent: f64,
-    /// What may be sent until the next ACK; none: what the window allows.
-    allowed: Option<f64>,
-}
-
-impl Recovery {
-    /// Packets were delivered; `pipe` are still out.
-    fn deliver(&mut self, cwnd: f64, packets: f64, pipe: f64) {
-        self.delivered += packets;
-        if self.allowed.is_some() {
-            let count = if pipe > cwnd {
-                libm::ceil(self.delivered * cwnd / self.flight.max(1.0)) - self.sent
-            } else {
-                (self.delivered - self.sent).max(1.0).min(cwnd - pipe) + 1.0
-            };
-            self.allowed = Some(count.max(0.0));
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,10 +59,12 @@ pub(super) struct Sent {
     pub first_sent_at: f64,
     pub delivered: u64,
     pub delivered_at: f64,
-    is_app_limited: bool,
-    is_lost: bool,
-    lost_until_then: u64,
-    in_flight: u32,
+    pub place: u64,
+    pub is_again: bool,
+    pub is_app_limited: bool,
+    pub is_lost: bool,
+    pub lost_until_then: u64,
+    pub in_flight: u32,
 }
 
 /// What packets that leave together are to their sender.
@@ -125,7 +104,12 @@ impl<'a> Flow<'a> {
             is_deaf_to_rates: matches!(deployed.control.name, "cubic" | "newreno"),
             app_limited_until: 0,
             lost: 0,
-            due: 0,
+            due: VecDeque::new(),
+            unrepaired: VecDeque::new(),
+            places: 0,
+            settled: 0,
+            missing: VecDeque::new(),
+            newly_lost: 0,
             recovery: None,
         }
     }
@@ -149,17 +133,20 @@ impl<'a> Flow<'a> {
     pub fn forget(&mut self) {
         self.out.clear();
         (self.out_packets, self.out_lost) = (0, 0);
-        self.due = 0;
+        self.due.clear();
+        self.unrepaired.clear();
+        self.missing.clear();
+        self.settled = self.places;
         self.recovery = None;
     }
 
     /// Something that was lost has not arrived yet.
     pub fn is_repairing(&self) -> bool {
-        self.due > 0 || self.out_lost > 0
+        self.is_due() || self.out_lost > 0
     }
 
     pub fn is_due(&self) -> bool {
-        self.due > 0
+        !self.due.is_empty()
     }
 
     pub fn may_send(&self, now: f64) -> bool {
@@ -197,7 +184,9 @@ impl<'a> Flow<'a> {
             let sent = PacketSent { now: time(now), payload_bytes, is_retransmission: is_again, prior_in_flight };
             self.control.on_packet_sent(&sent);
         }
-        self.due -= u64::from(is_again);
+        let new = self.places;
+        let place = if is_again { self.due.pop_front().unwrap_or(new) } else { new };
+        self.places += u64::from(packets) * u64::from(!is_again);
         self.out_packets += packets;
         self.out_lost += u32::from(fate.is_lost);
         self.out.push_back(Sent {
@@ -208,6 +197,8 @@ impl<'a> Flow<'a> {
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
+            place,
+            is_again,
             is_app_limited: self.app_limited_until > 0,
             is_lost: fate.is_lost,
             lost_until_then: self.lost,
@@ -266,7 +257,7 @@ impl<'a> Flow<'a> {
         loop {
             while self.may_send(now) {
                 let fate = fifo.offer(now, wire_bytes);
-                let (first_left_at, is_again) = (fate.left_at, self.due > 0);
+                let (first_left_at, is_again) = (fate.left_at, self.is_due());
                 let group = Group { packets: 1, payload_bytes, first_left_at, is_again };
                 self.transmit(now, group, fate);
             }
@@ -277,25 +268,35 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The next packet out is known to be delivered, or to be lost. A lost one with none delivered behind it is found by a probe
-    /// after another round trip (RFC 8985 §7: two round trips after the last packet).
+    /// What is out next is known to be delivered, and what was lost before it with it: a loss is found by the ACK of a later packet. Lost ones
+    /// with none delivered behind them are found by a probe after another round trip (RFC 8985 §7: two round trips after the last packet).
     pub fn acknowledge(&mut self) -> f64 {
-        let prior_in_flight = self.out_packets;
         let Some(sent) = self.out.pop_front() else { return f64::INFINITY };
-        self.out_packets -= sent.packets;
+        let prior_in_flight = self.out_packets;
         if sent.is_lost {
-            self.out_lost -= 1;
-            let is_tail = self.out_lost == self.out_packets;
-            let now = sent.acked_at + if is_tail { self.srtt } else { 0.0 };
-            self.notice(now, &sent, prior_in_flight);
+            self.missing.push_back(sent);
+            if self.out_lost < self.out_packets {
+                return sent.acked_at;
+            }
+            let now = sent.acked_at + self.srtt;
+            self.notice(now, prior_in_flight);
             return now;
         }
         let now = sent.acked_at;
-        self.recover(now);
+        self.out_packets -= sent.packets;
+        self.delivered += u64::from(sent.packets);
+        if !sent.is_again {
+            self.settled = sent.place + u64::from(sent.packets);
+        } else if let Ok(index) = self.unrepaired.binary_search(&sent.place) {
+            self.unrepaired.remove(index);
+        }
+        if !self.missing.is_empty() {
+            self.notice(now, prior_in_flight);
+        }
+        self.recover(now, &sent, prior_in_flight);
         if let Some(recovery) = self.recovery.as_mut() {
             recovery.deliver(libm::floor(self.control.cwnd()), f64::from(sent.packets), f64::from(self.out_packets));
         }
-        self.delivered += u64::from(sent.packets);
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -329,48 +330,9 @@ impl<'a> Flow<'a> {
         let cwnd = self.control.cwnd();
         let may_grow = self.recovery.is_none() && cwnd < f64::from(self.most_out) + 1.0
             || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
-        Ack { rtt: Some(length(rtt)), rate, prior_in_flight, may_grow, round_start, ..Ack::new(sent.packets, mss) }
-    }
-
-    /// A packet is found lost: once in a recovery the window shrinks.
-    fn notice(&mut self, now: f64, sent: &Sent, prior_in_flight: u32) {
-        let (mss, end) = (self.deployed.mss as u32, self.sent);
-        self.lost += 1;
-        self.due += 1;
-        let begins = self.recovery.is_none();
-        let is_transport = self.control.recovery_window() == RecoveryWindow::Transport;
-        let fresh = Recovery {
-            end,
-            retransmitted: 0,
-            flight: f64::from(prior_in_flight),
-            delivered: 0.0,
-            sent: 0.0,
-            allowed: is_transport.then_some(1.0),
-        };
-        self.recovery.get_or_insert(fresh).retransmitted += 1;
-        let packet = PacketLost {
-            offset: (self.delivered + self.lost) * u64::from(mss),
-            payload_bytes: mss,
-            tx_in_flight: sent.in_flight,
-            lost_since_sent: (self.lost - sent.lost_until_then) as u32,
-            is_app_limited: sent.is_app_limited,
-        };
-        let view = self.view(now);
-        self.control.on_packet_lost(&view, &packet);
-        if begins {
-            self.control.on_congestion(&view, &CongestionEvent::loss(prior_in_flight, time(sent.at)));
-        }
-    }
-
-    /// The recovery ends when what was out at its beginning is through.
-    fn recover(&mut self, now: f64) {
-        if let Some(Recovery { end, retransmitted, .. }) = self.recovery
-            && self.delivered + self.lost >= end
-        {
-            self.recovery = None;
-            let view = self.view(now);
-            self.control.on_recovery_exit(&view, &RecoveryExit { retransmitted, after_rto: false });
-        }
+        let newly_lost = std::mem::take(&mut self.newly_lost);
+        let plain = Ack::new(sent.packets, mss);
+        Ack { rtt: Some(length(rtt)), rate, newly_lost, prior_in_flight, may_grow, round_start, ..plain }
     }
 
     pub fn view(&self, now: f64) -> View<'static> {

@@ -78,7 +78,9 @@ impl<'a> Link<'a> {
     /// Of the next `packets`, `lost` are lost at random, if packets are: a log that counts them tells the sender's history.
     pub(super) fn expect(&mut self, packets: f64, lost: Option<f64>) {
         if let Some(loss) = self.loss.as_mut() {
-            loss.of_transfer = lost.map(|lost| (packets, by_noise(loss.share, packets, lost)));
+            // A packet that was lost twice was sent again twice.
+            let of_new = |lost| by_noise(loss.share, packets, lost) * (1.0 - loss.share);
+            loss.of_transfer = lost.map(|lost| (packets, of_new(lost)));
         }
     }
 
@@ -90,6 +92,7 @@ impl<'a> Link<'a> {
         self
     }
 
+    #[inline]
     pub(super) fn offer(&mut self, now: f64, bytes: f64, is_again: bool) -> Fate {
         if let Some(neighbour) = self.neighbour.as_mut() {
             neighbour.keep_busy(now, &mut self.fifo);
@@ -136,16 +139,16 @@ impl Loss {
         self.spared.min(packets)
     }
 
+    #[inline]
     pub(super) fn strikes(&mut self, is_again: bool) -> bool {
-        match (is_again, self.of_transfer) {
-            (true, None) => self.draws.chance(self.share),
-            (true, Some(_)) => false,
-            _ if self.spared > 0 => {
-                self.spared -= 1;
-                false
-            }
-            _ => std::mem::take(&mut self.is_next) || self.draw(),
+        if is_again {
+            return self.draws.chance(self.share);
         }
+        if self.spared > 0 {
+            self.spared -= 1;
+            return false;
+        }
+        std::mem::take(&mut self.is_next) || self.draw()
     }
 
     /// Whether a packet that is new is lost.

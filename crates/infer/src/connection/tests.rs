@@ -101,11 +101,16 @@ fn beside_a_neighbour_a_transfer_gets_a_part_and_its_first_byte_waits() {
 #[test]
 fn of_a_transfer_whose_losses_are_known_as_many_packets_are_lost() {
     let deployed = Deployed::linux("cubic").unwrap();
-    let mut connection = Connection::new(&deployed, Link::new(20e6, RTT_S).losing(0.01, 3));
-    // 5 of 500 on average: 5 + 2 · √5 + 1 = 10.5 at most; what is more was no noise.
+    // 5 of 500 on average: 5 + 2 · √5 + 1 = 10.5 at most; what is more was no noise. One in a hundred of what is sent again is lost, too: it
+    // is as many to 3 %, in the mean of 200 transfers.
     for (again, noise) in [(0.0, 0.0), (7.0, 7.0), (1.0, 1.0), (40.0, 10.0)] {
-        let served = connection.serve(&Transfer { again: Some(again), ..transfer(500) }, 1.0);
-        assert_eq!(served.again, noise);
+        let served = (0..20).flat_map(|seed| {
+            let mut connection = Connection::new(&deployed, Link::new(20e6, RTT_S).losing(0.01, seed));
+            let mut serve = move || connection.serve(&Transfer { again: Some(again), ..transfer(500) }, 1.0).again;
+            (0..10).map(|_| serve()).collect::<Vec<f64>>()
+        });
+        let mean = served.sum::<f64>() / 200.0;
+        assert!((mean - noise).abs() <= 0.03 * noise, "{mean} of {noise}");
     }
 }
 
@@ -118,13 +123,14 @@ fn a_round_trip_at_a_time_takes_as_long_as_packet_by_packet() {
         let deployed = Deployed::named(name).unwrap();
         for rate in [2e6, 8e6, 30e6] {
             let course: Vec<(f64, f64)> = (0..100_000).map(|ms| (f64::from(ms) / 1e3, rate)).collect();
-            let serve = |link: Link<'_>| {
-                let mut connection = Connection::new(&deployed, link.queueing(Some(queue)).losing(loss, 3));
-                (0..12).map(|_| connection.serve(&transfer(1_000), 0.5)).collect::<Vec<_>>()
+            let time = |link: Link<'_>, seed| {
+                let mut connection = Connection::new(&deployed, link.queueing(Some(queue)).losing(loss, seed));
+                (0..12).map(|_| connection.serve(&transfer(1_000), 0.5).took_s).sum::<f64>()
             };
-            let (quick, slow) = (serve(Link::new(rate, RTT_S)), serve(Link::on(&course, RTT_S)));
-            let time = |served: &[super::Served]| served.iter().map(|one| one.took_s).sum::<f64>();
-            let off = time(&quick) / time(&slow) - 1.0;
+            // Two plays part where a loss comes a packet later: eight of each tell.
+            let quick: f64 = (0..8).map(|seed| time(Link::new(rate, RTT_S), seed)).sum();
+            let slow: f64 = (0..8).map(|seed| time(Link::on(&course, RTT_S), seed)).sum();
+            let off = quick / slow - 1.0;
             assert!(off.abs() < 0.01, "{name} at {rate}: off by {off}");
         }
     }
@@ -175,4 +181,18 @@ fn what_is_known_not_to_be_lost_is_the_seed_s_as_what_is_sent_one_by_one() {
     assert_eq!(lost(0).len(), 5);
     assert_eq!(lost(0), lost(1));
     assert_eq!(lost(0), lost(16));
+}
+
+#[test]
+fn a_round_trip_that_loses_too_much_ends_bbr3_s_startup_while_its_recovery_lasts() {
+    // The engine's sessions on 100 Mbit/s with 2 % loss send 2.0 to 2.9 % again: start-up ends at losses before it overflows the queue. Where
+    // a recovery ends before that round trip is looked at, it goes on, and 5 % are sent again.
+    let deployed = Deployed::linux("bbr3").unwrap();
+    let again = |seed| {
+        let link = Link::new(100e6, 0.06).queueing(Some(100)).losing(0.02, seed);
+        let mut connection = Connection::new(&deployed, link);
+        (0..20).map(|_| connection.serve(&transfer(1_400), 2.0).again).sum::<f64>() / 28_000.0
+    };
+    let mean = (0..8).map(again).sum::<f64>() / 8.0;
+    assert!((0.018..0.033).contains(&mean), "{mean}");
 }
