@@ -55,7 +55,8 @@ pub struct Config {
     /// §2 (e) and Linux take one for news of the reader).
     pub counts_window_updates: bool,
     /// What an ACK that moves SND.UNA delivers is what a window's growth counts (Linux, `acked_sacked` of `tcp_cong_avoid`), not what
-    /// it acknowledges: packets that were SACKed before count neither then nor now.
+    /// it acknowledges: packets that were SACKed before count neither then nor now. What the ACK that ends a recovery delivers counts,
+    /// too (`tcp_cong_control`).
     pub counts_deliveries: bool,
     /// Nagle's algorithm (RFC 9293 §3.7.4).
     pub nagle: bool,

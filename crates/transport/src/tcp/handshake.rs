@@ -394,8 +394,8 @@ impl Connection {
 
 /// Smallest shift that lets 16 bits tell the whole buffer (RFC 7323 §2; at most 14). Linux looks at its memory
 /// (`tcp_select_initial_window`), of which payload takes 160/256.
-pub(super) fn window_scale(payload: u64, is_linux: bool) -> u8 {
-    let buffer = if is_linux { (payload / 160).saturating_mul(256) } else { payload };
+pub(super) fn window_scale(payload: u64, tunes_window: bool) -> u8 {
+    let buffer = if tunes_window { (payload / 160).saturating_mul(256) } else { payload };
     (64 - buffer.leading_zeros()).saturating_sub(16).min(14) as u8
 }
 

@@ -187,8 +187,8 @@ impl Sender {
             if self.scoreboard.has_unreported() {
                 self.report_losses(at);
             }
-            // A controller that rules its window in recovery may grow it there.
-            let is_ruled = (was_reducing || is_reducing) && self.is_window_ours;
+            // A controller that rules its window in recovery may grow it there; on Linux the ACK that ends a recovery may, too.
+            let is_ruled = (is_reducing || (was_reducing && !self.config.counts_deliveries)) && self.is_window_ours;
             let event = Ack {
                 acked: news.acked,
                 counted: self.counted(news),
@@ -209,7 +209,7 @@ impl Sender {
                 self.validator.on_growth(at.now);
             }
         }
-        if is_reducing {
+        if is_reducing && news.delivered > 0 {
             let is_safe = news.is_advance && newly_lost == 0;
             let in_flight = self.in_flight();
             self.reduction().on_ack(news.delivered, in_flight, is_safe);

@@ -4,12 +4,14 @@
 //! Differences from the reference:
 //! 1. Counts are packets, as in Linux, where the RFC counts bytes.
 //! 2. Also used after ECN-Echo, as in Linux.
+//! 3. What is sent is a share of the window before, as in Linux (`prior_cwnd`), where the RFC takes what was out (RecoverFS). That is
+//!    less while the reader or the application is the limit.
 //!
 //! Tested here with the worked numbers.
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    recover_fs: u32,
+    prior_cwnd: u32,
     /// Window at the end of the recovery.
     ssthresh: f64,
     delivered: u32,
@@ -18,9 +20,9 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Enter recovery. `recover_fs` = packets out − packets SACKed + packets newly delivered by the ACK that enters.
-    pub fn enter(recover_fs: u32, ssthresh: f64, in_flight: u32) -> Prr {
-        Prr { recover_fs: recover_fs.max(1), ssthresh, delivered: 0, out: 0, cwnd: in_flight }
+    /// Enter recovery; the window was `prior_cwnd`.
+    pub fn enter(prior_cwnd: u32, ssthresh: f64, in_flight: u32) -> Prr {
+        Prr { prior_cwnd: prior_cwnd.max(1), ssthresh, delivered: 0, out: 0, cwnd: in_flight }
     }
 
     /// Window in force, in packets.
@@ -37,7 +39,7 @@ impl Prr {
         self.delivered += delivered;
         let inflight = f64::from(in_flight);
         let send = if inflight > self.ssthresh {
-            let target = libm::ceil(f64::from(self.delivered) * self.ssthresh / f64::from(self.recover_fs));
+            let target = libm::ceil(f64::from(self.delivered) * self.ssthresh / f64::from(self.prior_cwnd));
             target - f64::from(self.out)
         } else {
             let earned = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(is_safe);

@@ -51,9 +51,7 @@ impl Sender {
         match self.recovery.on_ack(self.config.undo, news, &self.stream, ends_with_progress) {
             Step::Watch => self.watch_for_loss(at, news),
             Step::Repair => self.continue_recovery(at, news),
-            Step::RepairAll => {
-                self.detect_losses(at.now);
-            }
+            Step::RepairAll => self.repair_all(at, news),
             Step::Exit => {
                 self.exit_recovery(at);
                 self.look_beyond(at, news);
@@ -220,11 +218,18 @@ impl Sender {
             let change = self.validator.on_congestion(at.now, self.rtt.srtt(), flight_size, cwnd);
             self.apply(at, change);
         }
-        // RFC 9937: what was outstanding before the SACKs, plus what this ACK delivered.
-        let recover_fs = packets_out - self.sacked_out().min(packets_out) + news.delivered;
-        let (cwnd, in_flight) = (self.control.cwnd(), self.in_flight());
-        self.reduction().begin(recover_fs, cwnd, in_flight);
+        let (reduced, in_flight) = (self.control.cwnd(), self.in_flight());
+        self.reduction().begin(cwnd, reduced, in_flight);
         self.send_cwr = self.features.ecn;
+    }
+
+    /// After a timeout. Where the loss of a repair shows, a fast recovery begins, which reduces anew (Linux `tcp_fastretrans_alert`).
+    fn repair_all(&mut self, at: Moment<'_>, news: &News) {
+        let repairs_out = self.scoreboard.retrans_out();
+        self.detect_losses(at.now);
+        if self.scoreboard.retrans_out() < repairs_out {
+            self.enter_recovery(at, news, CongestionSignal::Loss);
+        }
     }
 
     /// In fast recovery, below the recovery point.
@@ -269,16 +274,11 @@ impl Sender {
     }
 
     fn expire_reordering(&mut self, at: Moment<'_>) {
-        if self.detect_losses(at.now) == 0 {
-            return;
-        }
-        if !self.recovery.phase().is_repairing() {
+        if self.detect_losses(at.now) > 0 && self.recovery.phase() != Phase::Recovery {
             self.enter_recovery(at, &News::default(), CongestionSignal::Loss);
-        }
-        if self.recovery.phase() == Phase::Recovery {
-            // A retransmission must be able to leave although no ACK earned it.
+            // A retransmission must be able to leave although no ACK earned it (Linux `tcp_rack_reo_timeout`).
             let in_flight = self.in_flight();
-            self.reduction().on_ack(0, in_flight, false);
+            self.reduction().on_ack(1, in_flight, false);
         }
     }
 
@@ -290,11 +290,14 @@ impl Sender {
         if consecutive > self.config.max_retries {
             return false;
         }
-        if front.is(SACKED) {
-            self.scoreboard.forget_sacks(); // the receiver reneged (RFC 2018 §8)
+        let has_reneged = front.is(SACKED); // the receiver (RFC 2018 §8)
+        if has_reneged {
+            self.scoreboard.forget_sacks();
         }
         let unsettled = self.scoreboard.unsettled();
-        let lost = self.scoreboard.mark_all_lost();
+        let detector = &self.detector;
+        let is_recent = |packet: &_| !has_reneged && detector.is_recent(at.now, packet);
+        let lost = self.scoreboard.mark_lost_by_timeout(is_recent);
         self.rate.on_lost(lost);
         let phase = self.recovery.phase();
         if !phase.is_repairing() {
@@ -313,6 +316,12 @@ impl Sender {
         let event = Rto { flight_size: self.scoreboard.packets_out(), reduces };
         let view = self.view(at);
         self.control.on_rto(&view, &event);
+        let spared = self.in_flight();
+        if spared > 0 && self.is_window_ours {
+            // The loss window is one packet beside those that a timeout does not prove lost (Linux `tcp_enter_loss`).
+            let WindowChange { cwnd, ssthresh } = self.windows();
+            self.change_windows(at, WindowChange { cwnd: cwnd + f64::from(spared), ssthresh });
+        }
         self.send_cwr = self.features.ecn; // RFC 3168 §6.1.2: for whatever reason the window was reduced
         self.restart_rto(at.now);
         self.timers.look_again(Time::MAX);

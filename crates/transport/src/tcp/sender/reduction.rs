@@ -23,10 +23,10 @@ impl Reduction {
         }
     }
 
-    /// An episode begins: `cwnd` is the window at its end, `recover_fs` as in [`Prr::enter`].
-    pub fn begin(&mut self, recover_fs: u32, cwnd: f64, in_flight: u32) {
+    /// An episode begins: `cwnd` is the window at its end, `prior_cwnd` the one before.
+    pub fn begin(&mut self, prior_cwnd: f64, cwnd: f64, in_flight: u32) {
         match self {
-            Reduction::Prr(prr) => *prr = Prr::enter(recover_fs, cwnd, in_flight),
+            Reduction::Prr(prr) => *prr = Prr::enter(prior_cwnd as u32, cwnd, in_flight),
             Reduction::AtOnce => {}
             Reduction::Inflation(window) => *window = cwnd,
         }

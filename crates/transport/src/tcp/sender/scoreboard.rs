@@ -229,16 +229,20 @@ impl Scoreboard {
         Some((packet, unreported.len() as u32))
     }
 
-    /// After a retransmission timeout everything not SACKed is lost. Returns how many packets that is news of.
-    pub fn mark_all_lost(&mut self) -> u32 {
+    /// After a retransmission timeout everything not SACKed is lost, but for what is recent; the first packet always. Returns how many
+    /// packets that is news of.
+    pub fn mark_lost_by_timeout(&mut self, is_recent: impl Fn(&SentPacket) -> bool) -> u32 {
         let mut newly = 0;
+        let mut judged = self.end();
         for index in self.first..self.end() {
-            newly += u32::from(self.mark_lost(index));
+            let packet = &self.packets[(index - self.first) as usize];
+            if index == self.first || !is_recent(packet) {
+                newly += u32::from(self.mark_lost(index));
+            } else if !packet.any(SACKED | LOST | EVER_RETRANS) {
+                judged = judged.min(index);
+            }
         }
-        let end = self.end();
-        let troubles = self.troubles();
-        troubles.judged = end;
-        troubles.retransmissions.clear();
+        self.troubles().judged = judged;
         newly
     }
 

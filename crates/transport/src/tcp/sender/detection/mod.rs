@@ -122,6 +122,10 @@ impl Detector {
             Detector::Rack(_) | Detector::Reno(_) => {}
         }
     }
+    /// A timeout does not prove this packet lost (Linux); RFC 6298 and RFC 6675 take all for lost.
+    pub fn is_recent(&self, now: Time, packet: &SentPacket) -> bool {
+        matches!(self, Detector::Rack(rack) if rack.is_recent(now, packet))
+    }
     /// The retransmission timer expired.
     pub fn on_rto(&mut self, nxt: u64) {
         match self {

@@ -68,6 +68,11 @@ impl Rack {
         }
     }
 
+    /// Sent so recently that a timeout does not prove it lost: its answer takes a round trip (Linux `tcp_timeout_mark_lost`).
+    pub fn is_recent(&self, now: Time, packet: &SentPacket) -> bool {
+        now < packet.sent_at + self.rtt
+    }
+
     /// Mark packets lost by the window of this event (§6.2 steps 4 and 5).
     pub fn detect(&mut self, board: &mut Scoreboard, at: &Situation) -> Found {
         let window = self.reordering_window(at, board.sacked_out());

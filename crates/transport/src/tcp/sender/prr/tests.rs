@@ -1,6 +1,6 @@
 use super::*;
 
-/// RecoverFS 10, ssthresh 5: every second delivery sends one packet (RFC 9937: 500 bytes per 1000 delivered).
+/// A window of 10, ssthresh 5: every second delivery sends one packet (RFC 9937: 500 bytes per 1000 delivered).
 #[test]
 fn halves_the_rate_while_above_ssthresh() {
     let mut prr = Prr::enter(10, 5.0, 9);

@@ -22,7 +22,7 @@ fn a_repair_that_an_undo_forgot_is_judged_again() {
     let mut board = Scoreboard::default();
     (0..3).for_each(|i| board.push(packet(i * 100, 10 + i)));
     board.retransmit(1, |packet| packet.sent_at = Time::from_nanos(50));
-    board.mark_all_lost();
+    board.mark_lost_by_timeout(|_| false);
     board.forget_losses();
     let before = |limit: u64| {
         move |packet: &SentPacket| {
@@ -100,7 +100,7 @@ proptest! {
                     let limit = Time::from_nanos(clock.saturating_sub(u64::from(age)));
                     board.judge(|p| if p.sent_at < limit { Verdict::Lost } else { Verdict::Open(Time::MAX) });
                 }
-                Step::Timeout => { board.mark_all_lost(); }
+                Step::Timeout => { board.mark_lost_by_timeout(|_| false); }
                 Step::Undo => board.forget_losses(),
                 Step::Renege => { board.forget_sacks(); reneged = true; }
             }
