@@ -136,11 +136,11 @@ Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What 
   be alike; *opposite* if the worlds are sure of different things; *open* if one of them is not sure. Rankings are alike if all pairs
   are.
 
-Two virtual cores played them six at a time, while six other jobs were built and tested on them: *short-buffer*, *satellite*,
-*deep-queues*, *dumbbell* and bulk flows at a load of 8 to 16, server and player as ordinary programs with the best nice value; the
-others at a load of 20 to 26, server and player before ordinary programs, as the test bed has it since. A bulk flow's link may be 1 ms
-late in the 99th percentile, a scenario's 20 ms. Over three paths packets were late by 0.08 ms in the median session. What a machine's
-pauses do is visible in the RTT of controls that measure delay or rate.
+Two virtual cores played them six at a time, server and player before ordinary programs, while other programs were built and tested
+beside them: bulk flows and *deep-queues* at a load of 1 to 2, *sticky-3p-50* at 2 to 5, the others at 5 to 12; *sticky-baseline* and
+*sticky-3p-150*, of an engine before, at 20 to 26. A bulk flow's link may be 1 ms late in the 99th percentile, a scenario's 20 ms (at a
+load of 9 bulk flows had 49 figures alike, 2 that differ and 9 open, so they were played again). What a machine's pauses do is visible in
+the RTT of controls that measure delay or rate.
 
 `sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or
 with more seeds, the same command goes on from there. `--parallel 3` plays three at a time, `--tolerance` says how late the emulated link
