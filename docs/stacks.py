@@ -351,7 +351,7 @@ figures are as in the tables, so it is not because the machine idles; for these 
   losses ends. With the wake-up's time for both the profile loses 202, but our own server, which has two time stamps, moves away from the
   real one (BBRv3, short: 77 for 114, real 120), so it is not in the profiles. Before the profile knew that its start-up is not paced, its
   figures were nearer (172): two errors had met. **Short**: an RTT of 49.4 ms, real 53.8; cause not found.
-- **ngtcp2's BBR, lossy**: 280 packets lost, real 312 (325 in another draw, 186 in the profile before). The first second agrees (111, real
+- **ngtcp2's BBR, lossy**: 280 packets lost, real 312 (325 in another draw, 186 in the profile before). The first second is near (111, real
   117 to 143); of the rest a probe that overflows the queue now and then makes the most.
 - **ngtcp2's CUBIC, short**: 65 or 135 packets lost in either world, as start-up ends; how often it is which differs.
 

@@ -14,11 +14,12 @@
 //! 6. Random waits (§5.3.3.8) are drawn as `draws.rs` tells.
 //! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
 //! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
-//! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`) and ngtcp2
-//!    1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. Their start-up is not paced: the
-//!    rate is set before the first RTT and only rises. They count bytes where a handshake's packets are small. ngtcp2 also sees growth (§5.3.1.2)
-//!    in any sample, not only in a round trip's first; begins a recovery with what is in flight at the next ACK (`bbr_handle_recovery`); and probes after as
-//!    many round trips as its target has whole packets (`bbr_is_reno_coexistence_probe_time`).
+//! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`)
+//!    and ngtcp2 1.11.0 (`lib/ngtcp2_bbr.c`) do: ACKS_PROBE_STOPPING does not end, nor do the samples of a probe. Their start-up is
+//!    not paced: the rate is set before the first RTT and only rises. They count bytes where a handshake's packets are small. ngtcp2
+//!    also sees growth (§5.3.1.2) in any sample, not only in a round trip's first; begins a recovery with what is in flight at the
+//!    next ACK (`bbr_handle_recovery`); and probes after as many round trips as its target has whole packets
+//!    (`bbr_is_reno_coexistence_probe_time`).
 //! 10. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
