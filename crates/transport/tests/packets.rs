@@ -2,7 +2,7 @@
 
 mod support;
 
-use playpath_cc::EcnUse;
+use playpath_cc::{EcnUse, Stack};
 use playpath_transport::config::{
     DelayedAck, HeaderSize, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
 };
@@ -46,6 +46,8 @@ fn a_wrong_expectation_fails() {
 struct Script {
     config: Option<Config>,
     control: (String, f64),
+    /// Whose habits the control has; by profile.
+    stack: Option<Stack>,
     endpoint: Option<Connection>,
     now: Time,
     sent: VecDeque<(Time, Segment)>,
@@ -165,7 +167,10 @@ impl Script {
         let iw = if self.control.1 > 0.0 { self.control.1 } else { config.initial_window() };
         let cc = match self.control.0.as_str() {
             "fixed" => Reno::fixed(iw),
-            name => playpath_cc::build(name, iw).ok_or(format!("no control {name}"))?,
+            name => {
+                let entry = playpath_cc::find(name).ok_or(format!("no control {name}"))?;
+                (entry.build)(&entry.params_of(self.stack.unwrap_or(Stack::Rfc)), iw)
+            }
         };
         self.endpoint =
             Some(if is_active { Connection::connect(self.now, config, cc) } else { Connection::listen(config, cc) });
@@ -174,6 +179,7 @@ impl Script {
 
     fn configure(&mut self, words: &[&str]) -> Outcome {
         let mut config = Config::profile(words[0]).ok_or("no such profile")?;
+        self.stack = Stack::find(words[0]).filter(|_| words[0] == "linux");
         self.control = ("newreno".into(), 0.0);
         self.peer_window = 1_000_000;
         for word in &words[1..] {

@@ -54,6 +54,19 @@ impl Reno {
     }
 }
 
+/// The window of whole packets after `acked` more, of which `per_packet` let it grow by one (Linux `tcp_cong_avoid_ai`); `credit` has
+/// not counted yet.
+pub fn whole_growth(credit: &mut u32, per_packet: u32, cwnd: u32, acked: u32) -> u32 {
+    if acked == 0 {
+        return cwnd;
+    }
+    let was_owed = *credit >= per_packet; // counted at a larger window
+    *credit = if was_owed { acked } else { *credit + acked };
+    let grown = u32::from(was_owed) + *credit / per_packet;
+    *credit %= per_packet;
+    cwnd + grown
+}
+
 /// A control that is Reno but for what it overrides. The hooks are those of [`CongestionControl`].
 pub trait RenoBased: Send {
     fn reno(&self) -> &Reno;

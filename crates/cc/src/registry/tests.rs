@@ -20,6 +20,7 @@ fn stacks_differ_in_what_they_declare() {
     let word = |name: &str, key, stack| find(name).expect("registered").params_of(stack).text(key);
     let stacks = [Stack::Rfc, Stack::Linux, Stack::Quinn, Stack::Noq, Stack::Ngtcp2, Stack::Picoquic];
     assert_eq!(stacks.map(|s| word("cubic", "growth", s)), ["rfc", "linux", "quinn", "noq", "ngtcp2", "rfc"]);
+    assert_eq!(stacks.map(|s| word("newreno", "growth", s)), ["rfc", "linux", "rfc", "rfc", "rfc", "rfc"]);
     assert_eq!(stacks.map(|s| word("bbr3", "law", s)), ["draft", "draft", "draft", "noq", "ngtcp2", "draft"]);
     // Every control has defaults under every stack.
     for entry in entries() {

@@ -14,6 +14,7 @@
 //!
 //! Units: packets, time in 1/1024 s. Tested here by worked examples; against the kernel's own by `docs/appendix/twin.md`.
 
+use crate::parts::reno::whole_growth;
 use playpath_units::{Duration, Time};
 
 /// 717/1024 and 410/1024 (0.41, of which Linux makes C = 0.4 by `bic_scale` 41).
@@ -48,15 +49,7 @@ impl LinuxGrowth {
     /// The window after `acked` packets in congestion avoidance.
     pub fn on_ack(&mut self, now: Time, min_rtt: Duration, cwnd: u32, acked: u32) -> u32 {
         self.update(now, min_rtt, cwnd, acked);
-        let mut cwnd = cwnd;
-        if self.credit >= self.cnt {
-            self.credit = 0;
-            cwnd += 1;
-        }
-        self.credit += acked;
-        cwnd += self.credit / self.cnt;
-        self.credit %= self.cnt;
-        cwnd
+        whole_growth(&mut self.credit, self.cnt, cwnd, acked)
     }
 
     /// What remains of the window after a loss.

@@ -57,3 +57,25 @@ fn timeout_then_slow_start_to_half() {
     script.ack(1);
     assert_close(script.cwnd(), 16.0 + 1.0 / 16.0);
 }
+
+/// Linux: half of eleven is five; five acknowledged packets are one more, and what was counted before a loss is forgotten.
+#[test]
+fn linux_counts_whole_packets() {
+    let mut linux = Script::with("newreno", 11.0, |params| {
+        params.set_word("reduce_from", "cwnd").and_then(|()| params.set_word("growth", "linux"))
+    });
+    linux.lose();
+    linux.exit_recovery();
+    assert_eq!((linux.cwnd(), linux.cc.ssthresh()), (5.0, 5.0));
+    linux.ack(4);
+    assert_eq!(linux.cwnd(), 5.0);
+    linux.ack(1);
+    assert_eq!(linux.cwnd(), 6.0);
+    linux.ack(5);
+    linux.lose();
+    linux.exit_recovery();
+    linux.ack(2);
+    assert_eq!(linux.cwnd(), 3.0);
+    linux.ack(1);
+    assert_eq!(linux.cwnd(), 4.0);
+}

@@ -8,11 +8,10 @@
 //! odd segment waits for its ACK. Pacing by groups: `pacing.rs`.
 //!
 //! Differences from Linux:
-//! 1. An unpaced sender holds nothing back until the group is full (`tcp_tso_should_defer`).
-//! 2. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing.
-//! 3. Retransmissions that follow each other in the stream are a group, whether or not they were one when they left first.
+//! 1. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing.
+//! 2. Retransmissions that follow each other in the stream are a group, whether or not they were one when they left first.
 //!
-//! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs` (which packets are marked).
+//! Units: packets. Tested here, by `tests/packets/pacing*.pkt`, by `group_waits_for_near_ack.pkt` and by `tests/pair.rs` (which packets are marked).
 
 use super::Sender;
 use super::pacing::linux_rate;
@@ -88,15 +87,16 @@ impl Sender {
         }
     }
 
-    /// `tcp_tso_should_defer` of a paced sender: too little of the window is free for a whole group, and the next ACK is near.
+    /// `tcp_tso_should_defer`: too little of the window is free for a whole group, and the next ACK is near.
     pub(super) fn should_defer(&self, now: Time) -> bool {
         let mss = f64::from(self.features.mss);
         let unsent = self.stream.unsent() as f64;
         let is_open = self.group.takes(now, self.stream.nxt(), true);
-        if unsent <= mss || is_open || self.config.pacing_burst != PacingBurst::Linux || self.pacing_rate().is_none() {
+        if unsent <= mss || is_open || self.config.pacing_burst != PacingBurst::Linux {
             return false;
         }
-        let has_paused = now.saturating_since(self.pacer.next()) > NEAR;
+        let last = self.pacer.next().max(self.usage.last_sent_at()); // `tcp_wstamp_ns`
+        let has_paused = now.saturating_since(last) > NEAR;
         if has_paused || self.recovery.phase().is_repairing() {
             return false;
         }

@@ -30,6 +30,9 @@ impl Usage {
     pub fn on_emptied(&mut self, now: Time) {
         self.emptied_at = now;
     }
+    pub fn last_sent_at(&self) -> Time {
+        self.last_sent_at
+    }
     pub fn has_sent(&self) -> bool {
         self.has_sent
     }
