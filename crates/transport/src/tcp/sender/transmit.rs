@@ -320,7 +320,7 @@ impl Sender {
     fn is_window_full(&self) -> bool {
         let in_flight = self.in_flight();
         // A window holds a packet at least.
-        in_flight > 0 && (f64::from(in_flight) + 1.0 > self.send_window() || self.is_deferred)
+        in_flight > 0 && (f64::from(in_flight) + 1.0 > self.send_window() || self.is_deferred_by_window())
     }
 
     /// How fully the window was used, and what window validation makes of it.

@@ -100,16 +100,24 @@ impl Sender {
         if has_paused || self.recovery.phase().is_repairing() {
             return false;
         }
-        let window = self.send_window();
-        let room = (window - f64::from(self.counted_in_flight())).floor() * mss;
-        let free = room.min(self.stream.window_left() as f64);
+        let free = self.room().min(self.stream.window_left() as f64);
         let takes_the_end = free >= unsent && self.stream.is_closing();
-        if takes_the_end || free >= window * mss / FREE_PART || free >= f64::from(self.group_size()) * mss {
+        if takes_the_end || free >= self.send_window() * mss / FREE_PART || free >= f64::from(self.group_size()) * mss {
             return false;
         }
         self.scoreboard
             .front()
             .is_some_and(|head| head.sent_at + self.rtt.srtt() <= now + NEAR.min(self.rtt.srtt() / 2))
+    }
+
+    /// What is held back is held back by the congestion window, not by the peer's (`tcp_tso_should_defer`: `cong_win < send_win`).
+    pub(super) fn is_deferred_by_window(&self) -> bool {
+        self.is_deferred && self.room() < self.stream.window_left() as f64
+    }
+
+    /// Bytes of full segments that the congestion window lets leave.
+    fn room(&self) -> f64 {
+        (self.send_window() - f64::from(self.counted_in_flight())).floor() * f64::from(self.features.mss)
     }
 
     /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
