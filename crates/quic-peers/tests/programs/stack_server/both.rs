@@ -203,7 +203,8 @@ macro_rules! server {
                         self.handle(now, &meta, BytesMut::from(&bytes[..]));
                     }
                     let handles: Vec<_> = self.clients.keys().copied().collect();
-                    handles.into_iter().for_each(|handle| self.turn(now, handle));
+                    // What leaves has a time of its own, as in quinn's driver (`State::drive_transmit`).
+                    handles.into_iter().for_each(|handle| self.turn(Instant::now(), handle));
                     if self.sampled_at.is_some_and(|at| now >= at) {
                         self.sampled_at = Some(now + std::time::Duration::from_millis(20));
                         self.clients.values_mut().for_each(tell);
