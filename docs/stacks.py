@@ -361,11 +361,11 @@ real 114); a datagram of ngtcp2 leaves while a byte of the window is left (`conn
 ## How it was made
 
 `docs/stacks.py`, as root: 330 sessions of 20 s, three at a time, client and server before ordinary programs, in 39 minutes on two cores,
-one of which built and tested other programs. Both worlds have 3 ms of jitter: without any, packets keep step in the simulator, and what the host
-delays decides for BBR alone. A link may be 20 ms late in the 99th percentile. No part of CI. Client: ngtcp2 0.12.1 of Debian 12, whose
-start costs about 1 % of every goodput; its server is the 1.11.0 of Debian 13 (in Debian 12: backports). RTT and packets lost are the
-servers' own counts. Senders `playpath` are our own `serve`. Verdicts are those of [both worlds](twin.md#how-to-read-it); ten seeds, the
-same losses in both worlds.
+one of which built and tested other programs. Both worlds have 3 ms of jitter: without any, packets keep step in the simulator, and what
+the host delays decides for BBR alone. A link may be 20 ms late in the 99th percentile. No part of CI. Client: ngtcp2 0.12.1 of Debian 12,
+whose start costs about 1 % of every goodput; its server is the 1.11.0 of Debian 13 (in Debian 12: backports). RTT and packets lost are
+the servers' own counts. Senders `playpath` are our own `serve`. Verdicts are those of [both worlds](twin.md#how-to-read-it); ten seeds,
+the same losses in both worlds.
 """
 
 
