@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from playpath.real.testbed import wire
+from playpath.real.testbed import media, wire
 from playpath.real.testbed.errors import MissingToolError
 
 BYTES = bytes(range(256)) * 40_000
@@ -264,3 +264,27 @@ def test_bad_input_is_one_line(site: Path, options: tuple[str, ...], line: str) 
     assert done.returncode == 2
     assert line in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_demo_needs_ffmpeg_and_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLAYPATH_CACHE", str(tmp_path))
+    monkeypatch.setattr(media, "clip", lambda: pytest.fail("the demo film is not made of the clip"))
+    monkeypatch.setattr(media, "_ffmpeg", lambda *words: None)
+    monkeypatch.setattr(media, "_ffmpeg_version", lambda: "a version")
+    assert "Playing over" in (media.demo() / "index.html").read_text()
+    monkeypatch.undo()
+    media._ffmpeg_version.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PLAYPATH_CACHE", str(tmp_path / "fresh"))
+    with pytest.raises(MissingToolError, match="ffmpeg is missing: it makes the media; apt install ffmpeg"):
+        media.demo()
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_a_clip_that_does_not_come_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def silent(command: list[str], **options: object) -> None:
+        raise subprocess.TimeoutExpired(command, 120)
+
+    monkeypatch.setattr(subprocess, "run", silent)
+    with pytest.raises(MissingToolError, match="PLAYPATH_CLIP=FILE names one"):
+        media._fetch_clip(tmp_path / "clip" / "film.mp4")
