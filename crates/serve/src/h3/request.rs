@@ -44,7 +44,7 @@ pub enum Outcome {
     Nothing,
     Answer(Box<Answer>),
     /// The stream is to be reset, with this code.
-    Refused(u16),
+    Refused(u32),
 }
 
 impl Request {
@@ -90,7 +90,7 @@ impl Request {
     }
 
     /// The client has ended its stream: what is missing (§4.1, §4.1.2), as the code of an error.
-    pub fn missing(&self) -> Option<u16> {
+    pub fn missing(&self) -> Option<u32> {
         if !self.has_head {
             return Some(REQUEST_INCOMPLETE);
         }

@@ -192,7 +192,7 @@ impl Streams {
         }
     }
 
-    fn give_up(&mut self, endpoint: &mut Connection, id: u64, code: u16) {
+    fn give_up(&mut self, endpoint: &mut Connection, id: u64, code: u32) {
         endpoint.reset(id, code);
         self.streams.remove(&id);
     }
