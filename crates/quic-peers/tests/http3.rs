@@ -509,6 +509,35 @@ fn an_answer_that_is_stopped_ends_with_the_client_s_code() {
     assert_eq!(text.matches(reset).count(), 1, "{}", text.matches("reset_stream").count());
 }
 
+/// RFC 9218 §7: a priority that comes before its request counts for more than the request's own header.
+#[test]
+fn a_priority_may_come_before_its_request() {
+    let order = |updates: &[u8]| {
+        let site = Site::new("early");
+        let mut world = World::new(site.server(Limits::default()));
+        let (mut said, mut ids) = (None, vec![]);
+        world.play(
+            end(),
+            |_, _| false,
+            |client, now| {
+                if client.is_connected && said.is_none() {
+                    said = Some(now);
+                    let id = client.connection.streams().open(Dir::Uni).unwrap();
+                    client.connection.send_stream(id).write(&[&[0x00, 0x04, 0x00], updates].concat()).unwrap();
+                }
+                if said.is_some_and(|said| now > said + Duration::from_millis(100)) && ids.is_empty() {
+                    ids.extend(["u=3", "u=5"].map(|value| client.ask(&[(":path", "/large"), ("priority", value)])));
+                }
+                client.ended.len() == 2
+            },
+        );
+        world.client.ended.iter().map(|id| id.index()).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&[]), [0, 1], "by their headers");
+    let of_second = |urgency: u8| [0x80, 0x0f, 0x07, 0x00, 0x04, 0x04, b'u', b'=', urgency];
+    assert_eq!(order(&[of_second(b'7'), of_second(b'1')].concat()), [1, 0], "the latest of two");
+}
+
 /// CTA-5004 §3.1: what the player tells in headers reaches the control, which paces by it (Sammy: a multiple of the top rate).
 #[test]
 fn a_player_s_headers_reach_the_control() {
