@@ -13,6 +13,7 @@ use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -50,9 +51,10 @@ pub struct Arguments {
     /// Its key, in PEM form.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub key: Option<PathBuf>,
-    /// TCP: announce in every answer that another `serve` speaks HTTP/3 on this UDP port (Alt-Svc).
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub alt_svc: Option<u16>,
+    /// TCP: announce in every answer that another `serve` speaks HTTP/3 on this UDP port, at the client's name for this server or at
+    /// HOST (Alt-Svc).
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = alternative)]
+    pub alt_svc: Option<String>,
     /// With TLS, the name in the address and in the certificate that is made.
     #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate", value_parser = host_name)]
     pub name: String,
@@ -201,7 +203,7 @@ impl Arguments {
         let settings = Settings {
             tcp,
             tls: tls.map(|tls| tls.config),
-            alt_svc: self.alt_svc.map(|port| format!("h3=\":{port}\"")),
+            alt_svc: self.alt_svc.clone(),
             sender,
             addresses: if self.addresses.is_empty() { default() } else { self.addresses.clone() },
             port: self.port.unwrap_or(8080),
@@ -266,6 +268,15 @@ fn host_name(text: &str) -> Result<String, String> {
     }
 }
 
+/// "4433" or "media.test:4433", as the field Alt-Svc has it (RFC 7838 section 3).
+fn alternative(text: &str) -> Result<String, String> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    match port.parse::<NonZeroU16>() {
+        Ok(port) if host.is_empty() || host_name(host).is_ok() => Ok(format!("h3=\"{host}:{port}\"")),
+        _ => Err("a port, or HOST:PORT".into()),
+    }
+}
+
 /// Datagrams of 1200 bytes (RFC 9000 section 14) in IPv6 and UDP.
 const LEAST_MTU_OF_QUIC: u32 = quic::server::LEAST_INITIAL as u32 + quic::server::HEADERS;
 
@@ -289,3 +300,6 @@ where
         if (least..=most).contains(&given) { Ok(given) } else { Err(format!("from {least} to {most}")) }
     }
 }
+
+#[cfg(test)]
+mod tests;
