@@ -515,22 +515,19 @@ fn a_priority_may_come_before_its_request() {
     let order = |updates: &[u8]| {
         let site = Site::new("early");
         let mut world = World::new(site.server(Limits::default()));
-        let (mut said, mut ids) = (None, vec![]);
-        world.play(
-            end(),
-            |_, _| false,
-            |client, now| {
-                if client.is_connected && said.is_none() {
-                    said = Some(now);
-                    let id = client.connection.streams().open(Dir::Uni).unwrap();
-                    client.connection.send_stream(id).write(&[&[0x00, 0x04, 0x00], updates].concat()).unwrap();
-                }
-                if said.is_some_and(|said| now > said + Duration::from_millis(100)) && ids.is_empty() {
-                    ids.extend(["u=3", "u=5"].map(|value| client.ask(&[(":path", "/large"), ("priority", value)])));
-                }
-                client.ended.len() == 2
-            },
-        );
+        let (no_loss, mut is_said) = (|_: bool, _: u64| false, false);
+        world.play(Time::from_millis(300), no_loss, |client, _| {
+            if client.is_connected && !is_said {
+                is_said = true;
+                let id = client.connection.streams().open(Dir::Uni).unwrap();
+                client.connection.send_stream(id).write(&[&[0x00, 0x04, 0x00], updates].concat()).unwrap();
+            }
+            false
+        });
+        for value in ["u=3", "u=5"] {
+            world.client.ask(&[(":path", "/large"), ("priority", value)]);
+        }
+        world.play(end(), no_loss, |client, _| client.ended.len() == 2);
         world.client.ended.iter().map(|id| id.index()).collect::<Vec<_>>()
     };
     assert_eq!(order(&[]), [0, 1], "by their headers");
