@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import html
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from playpath.real.testbed import wire
+from playpath.real.testbed import media, wire
 from playpath.real.testbed.errors import MissingToolError
 
 BYTES = bytes(range(256)) * 40_000
@@ -252,9 +253,68 @@ def test_chromium_speaks_http3(site: Path, tmp_path: Path) -> None:
         (("--tun", "a"), "--tun: QUIC needs no device"),
         (("--key", "nowhere.pem", "--certificate", "nowhere.pem"), "nowhere.pem"),
         (("--qlog", __file__), "not a folder; the logs go into one"),
+        (("--name", ""), "a host's name or IPv4 address"),
+        (("--name", "a b"), "a host's name or IPv4 address"),
+        (("--name", "a'b"), "a host's name or IPv4 address"),
+        (("--name", "::1"), "a host's name or IPv4 address"),
+        (("--address", "192.0.2.1"), "--address 192.0.2.1: not an address of this machine"),
+        (("--mtu", "1247"), "--mtu 1247: QUIC needs 1248 or more"),
+        (("--playout-buffer", "1 MB", "--video-rate", "0 bit/s"), "more than zero"),
+        (("--cc", "copa(delta=11)"), "`delta` = 11 is out of range; allowed: 0.004 to 10"),
     ],
 )
 def test_bad_input_is_one_line(site: Path, options: tuple[str, ...], line: str) -> None:
+    refused(site, options, line)
+
+
+@pytest.mark.parametrize(
+    ("make", "form"),
+    [
+        ("genrsa -traditional 2048", "BEGIN RSA PRIVATE KEY"),
+        ("ecparam -genkey -noout -name prime256v1", "BEGIN EC PRIVATE KEY"),
+        ("genpkey -algorithm ed25519", "BEGIN PRIVATE KEY"),
+    ],
+    ids=["PKCS #1", "SEC 1", "PKCS #8"],
+)
+def test_a_key_in_any_form_of_openssl(site: Path, tmp_path: Path, make: str, form: str) -> None:
+    needs("openssl")
+    key, chain = tmp_path / "key.pem", tmp_path / "chain.pem"
+    key.write_bytes(subprocess.run(["openssl", *make.split()], check=True, capture_output=True).stdout)
+    assert form in key.read_text()
+    sign = ["openssl", "req", "-x509", "-new", "-key", str(key), "-subj", "/CN=h3.test", "-out", str(chain)]
+    subprocess.run(sign, check=True, capture_output=True)
+    ask = ["openssl", "pkey", "-in", str(key), "-pubout", "-outform", "DER"]
+    public = subprocess.run(ask, check=True, capture_output=True).stdout
+    with serving(site, "--certificate", str(chain), "--key", str(key)) as said:
+        assert said["spki"] == base64.b64encode(hashlib.sha256(public).digest()).decode()
+    refused(site, ("--certificate", str(chain), "--key", str(chain)), "no private key in PEM form")
+
+
+def test_the_demo_needs_ffmpeg_and_no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PLAYPATH_CACHE", str(tmp_path))
+    monkeypatch.setattr(media, "clip", lambda: pytest.fail("the demo film is not made of the clip"))
+    monkeypatch.setattr(media, "_ffmpeg", lambda *words: None)
+    monkeypatch.setattr(media, "_ffmpeg_version", lambda: "a version")
+    assert "Playing over" in (media.demo() / "index.html").read_text()
+    monkeypatch.undo()
+    media._ffmpeg_version.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PLAYPATH_CACHE", str(tmp_path / "fresh"))
+    with pytest.raises(MissingToolError, match="ffmpeg is missing: it makes the media; apt install ffmpeg"):
+        media.demo()
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_a_clip_that_does_not_come_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def silent(command: list[str], **options: object) -> None:
+        raise subprocess.TimeoutExpired(command, 120)
+
+    monkeypatch.setattr(subprocess, "run", silent)
+    with pytest.raises(MissingToolError, match="PLAYPATH_CLIP=FILE names one"):
+        media._fetch_clip(tmp_path / "clip" / "film.mp4")
+
+
+def refused(site: Path, options: tuple[str, ...], line: str) -> None:
     try:
         program = wire.program()
     except MissingToolError as error:

@@ -483,6 +483,58 @@ fn a_qlog_tells_what_happened() {
     assert!(shown.iter().any(|event| event["data"]["ssthresh"].is_u64()), "CUBIC has cut its window");
 }
 
+/// RFC 9000 §3.5: an answer that the client wants no more of ends with the code that the client gave.
+#[test]
+fn an_answer_that_is_stopped_ends_with_the_client_s_code() {
+    let (site, paper) = (Site::new("stopped"), Paper::default());
+    let mut world = World::new(site.server(Limits::default()));
+    let place = paper.clone();
+    world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+    let mut id = None;
+    world.play(
+        Time::from_secs(2),
+        |_, _| false,
+        |client, _| {
+            if client.is_connected && id.is_none() {
+                id = Some(client.ask(&[(":path", "/large")]));
+            }
+            let begun = id.filter(|id| !client.received[id].is_empty());
+            begun.map(|id| client.connection.recv_stream(id).stop(VarInt::from_u32(0x10c)));
+            false
+        },
+    );
+    assert!(world.client.received[&id.unwrap()].len() < 600_000 && world.client.lost.is_none());
+    let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    let reset = r#""frame_type":"reset_stream","stream_id":0,"error_code":268,"#;
+    assert_eq!(text.matches(reset).count(), 1, "{}", text.matches("reset_stream").count());
+}
+
+/// RFC 9218 §7: a priority that comes before its request counts for more than the request's own header.
+#[test]
+fn a_priority_may_come_before_its_request() {
+    let order = |updates: &[u8]| {
+        let site = Site::new("early");
+        let mut world = World::new(site.server(Limits::default()));
+        let (no_loss, mut is_said) = (|_: bool, _: u64| false, false);
+        world.play(Time::from_millis(300), no_loss, |client, _| {
+            if client.is_connected && !is_said {
+                is_said = true;
+                let id = client.connection.streams().open(Dir::Uni).unwrap();
+                client.connection.send_stream(id).write(&[&[0x00, 0x04, 0x00], updates].concat()).unwrap();
+            }
+            false
+        });
+        for value in ["u=3", "u=5"] {
+            world.client.ask(&[(":path", "/large"), ("priority", value)]);
+        }
+        world.play(end(), no_loss, |client, _| client.ended.len() == 2);
+        world.client.ended.iter().map(|id| id.index()).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&[]), [0, 1], "by their headers");
+    let of_second = |urgency: u8| [0x80, 0x0f, 0x07, 0x00, 0x04, 0x04, b'u', b'=', urgency];
+    assert_eq!(order(&[of_second(b'7'), of_second(b'1')].concat()), [1, 0], "the latest of two");
+}
+
 /// CTA-5004 §3.1: what the player tells in headers reaches the control, which paces by it (Sammy: a multiple of the top rate).
 #[test]
 fn a_player_s_headers_reach_the_control() {

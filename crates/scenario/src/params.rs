@@ -79,9 +79,10 @@ fn set_param(params: &mut Params, key: &str, value: &Value) -> Result<(), String
     }
 }
 
-/// "dft:penalise=false" as the command line gives it: the name and the pairs.
+/// "dft:penalise=false" or "dft(penalise=false)": the name and the pairs.
 pub fn split(text: &str) -> (&str, &str) {
-    text.split_once(':').unwrap_or((text, ""))
+    let in_brackets = text.strip_suffix(')').and_then(|text| text.split_once('('));
+    in_brackets.or_else(|| text.split_once(':')).unwrap_or((text, ""))
 }
 
 /// Sets "kp=2.5,mode=paper".

@@ -9,9 +9,11 @@ use playpath_scenario::SenderSpec;
 use playpath_shell::clap;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::ServerPolicy;
+use rustls::pki_types::ServerName;
 use serde_json::{Value, json};
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -49,11 +51,12 @@ pub struct Arguments {
     /// Its key, in PEM form.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     pub key: Option<PathBuf>,
-    /// TCP: announce in every answer that another `serve` speaks HTTP/3 on this UDP port (Alt-Svc).
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
-    pub alt_svc: Option<u16>,
+    /// TCP: announce in every answer that another `serve` speaks HTTP/3 on this UDP port, at the client's name for this server or at
+    /// HOST (Alt-Svc).
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = alternative)]
+    pub alt_svc: Option<String>,
     /// With TLS, the name in the address and in the certificate that is made.
-    #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate")]
+    #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate", value_parser = host_name)]
     pub name: String,
     /// QUIC: validate the address of every client (Retry), not only while many connect at a time.
     #[arg(long)]
@@ -95,16 +98,16 @@ pub struct Arguments {
     #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = within(Duration::from_millis(1), Duration::from_secs(60)))]
     pub sample: Duration,
     /// Size of the playout buffer for the congestion control, where the player does not send it.
-    #[arg(long, value_name = "SIZE", requires = "video_rate")]
+    #[arg(long, value_name = "SIZE", requires = "video_rate", value_parser = above_zero::<Bytes>)]
     pub playout_buffer: Option<Bytes>,
     /// Mean rate of the video for the congestion control, where the player does not send it.
-    #[arg(long, value_name = "RATE", requires = "playout_buffer")]
+    #[arg(long, value_name = "RATE", requires = "playout_buffer", value_parser = above_zero::<Rate>)]
     pub video_rate: Option<Rate>,
     /// Send players the server's throughput (etp) and RTT with each file, in the header CMSD-Dynamic.
     #[arg(long)]
     pub cmsd: bool,
     /// Also send this as the highest rate that a session should choose (mb).
-    #[arg(long, value_name = "RATE", requires = "cmsd")]
+    #[arg(long, value_name = "RATE", requires = "cmsd", value_parser = above_zero::<Rate>)]
     pub cmsd_mb: Option<Rate>,
     /// A JSON line for each report of a player (CMCD's event mode, POSTs of application/cmcd).
     #[arg(long, value_name = "FILE")]
@@ -142,13 +145,14 @@ impl Arguments {
             ("--retry", self.retry, "it needs --transport quic"),
             ("--qlog", self.qlog.is_some(), "it needs --transport quic"),
         ];
-        let (refused, more) = match self.transport {
-            Carrier::Tcp => (&of_quic[..], false),
-            Carrier::Quic => (&of_tcp[..], self.addresses.len() > 1),
-        };
-        if more {
+        let is_quic = self.transport == Carrier::Quic;
+        if is_quic && self.addresses.len() > 1 {
             return Err("--address: QUIC takes one".into());
         }
+        if is_quic && self.mtu < LEAST_MTU_OF_QUIC {
+            return Err(format!("--mtu {}: QUIC needs {LEAST_MTU_OF_QUIC} or more", self.mtu));
+        }
+        let refused = if is_quic { &of_tcp[..] } else { &of_quic[..] };
         let wrong = refused.iter().find(|(_, is_given, _)| *is_given);
         wrong.map_or(Ok(()), |(option, _, why)| Err(format!("{option}: {why}")))
     }
@@ -199,7 +203,7 @@ impl Arguments {
         let settings = Settings {
             tcp,
             tls: tls.map(|tls| tls.config),
-            alt_svc: self.alt_svc.map(|port| format!("h3=\":{port}\"")),
+            alt_svc: self.alt_svc.clone(),
             sender,
             addresses: if self.addresses.is_empty() { default() } else { self.addresses.clone() },
             port: self.port.unwrap_or(8080),
@@ -218,7 +222,7 @@ impl Arguments {
         let settings = quic::server::Settings {
             endpoint: of_quic(&sender)?,
             sender,
-            largest_datagram: self.mtu.saturating_sub(quic::server::HEADERS),
+            largest_datagram: self.mtu - quic::server::HEADERS,
             limits: self.limits(),
         };
         Ok((settings, SocketAddr::new(address, self.port.unwrap_or(4433))))
@@ -255,8 +259,37 @@ fn device_name(text: &str) -> Result<String, String> {
     Err("a device's name has 1 to 15 letters and digits".into())
 }
 
+/// What stands in a URL, in a certificate and in a command without more ado.
+fn host_name(text: &str) -> Result<String, String> {
+    match ServerName::try_from(text) {
+        Ok(ServerName::DnsName(_)) => Ok(text.into()),
+        Ok(ServerName::IpAddress(address)) if IpAddr::from(address).is_ipv4() => Ok(text.into()),
+        _ => Err("a host's name or IPv4 address".into()),
+    }
+}
+
+/// "4433" or "media.test:4433", as the field Alt-Svc has it (RFC 7838 section 3).
+fn alternative(text: &str) -> Result<String, String> {
+    let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
+    match port.parse::<NonZeroU16>() {
+        Ok(port) if host.is_empty() || host_name(host).is_ok() => Ok(format!("h3=\"{host}:{port}\"")),
+        _ => Err("a port, or HOST:PORT".into()),
+    }
+}
+
+/// Datagrams of 1200 bytes (RFC 9000 section 14) in IPv6 and UDP.
+const LEAST_MTU_OF_QUIC: u32 = quic::server::LEAST_INITIAL as u32 + quic::server::HEADERS;
+
 /// Timestamps turn within half an hour of silence: nobody may idle so long (RFC 7323 section 5.5).
 const LONGEST_IDLE: Duration = Duration::from_secs(1200);
+
+fn above_zero<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: Display> + Default + PartialOrd,
+{
+    let given: T = text.parse().map_err(|error: T::Err| error.to_string())?;
+    if given > T::default() { Ok(given) } else { Err("more than zero".into()) }
+}
 
 fn within<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
 where
@@ -267,3 +300,6 @@ where
         if (least..=most).contains(&given) { Ok(given) } else { Err(format!("from {least} to {most}")) }
     }
 }
+
+#[cfg(test)]
+mod tests;

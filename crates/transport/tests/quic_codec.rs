@@ -65,12 +65,12 @@ fn frame() -> impl Strategy<Value = Frame> {
     let number = 0..1u64 << 40;
     prop_oneof![
         Just(Frame::Ping),
-        (number.clone(), any::<u16>(), number.clone()).prop_map(|(id, code, final_size)| Frame::ResetStream {
+        (number.clone(), any::<u32>(), number.clone()).prop_map(|(id, code, final_size)| Frame::ResetStream {
             id,
             code,
             final_size
         }),
-        number.clone().prop_map(|id| Frame::StopSending { id }),
+        (number.clone(), any::<u32>()).prop_map(|(id, code)| Frame::StopSending { id, code }),
         (number.clone(), 1..300u32).prop_map(|(offset, len)| Frame::Crypto { offset, len, is_end: false }),
         (number.clone(), prop_oneof![Just(0), number.clone()], 0..300u32, any::<bool>())
             .prop_map(|(id, offset, len, fin)| Frame::Stream { id, offset, len, fin }),

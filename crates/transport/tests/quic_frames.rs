@@ -24,14 +24,14 @@ fn a_stream_opens_those_below_it() {
     assert!(!lone.server.is_writable(16));
 }
 
-/// RFC 9000 §3.5: who is asked to stop resets the stream, and says how much it has sent.
+/// RFC 9000 §3.5: who is asked to stop resets the stream with the code that came, and says how much it has sent.
 #[test]
 fn stop_sending_is_answered_by_a_reset() {
     let mut lone = Lone::new(unpaced);
     lone.send(3);
     let sent = lone.server.stats().data_bytes_sent;
-    lone.frames(&[Frame::StopSending { id: lone.stream }]);
-    let reset = Frame::ResetStream { id: lone.stream, code: 0, final_size: sent };
+    lone.frames(&[Frame::StopSending { id: lone.stream, code: 0x10c }]);
+    let reset = Frame::ResetStream { id: lone.stream, code: 0x10c, final_size: sent };
     assert!(lone.left().contains(&reset), "{reset:?}");
     lone.server.write(lone.stream, 1000);
     assert!(!lone.left().iter().any(|frame| matches!(frame, Frame::Stream { .. })));
@@ -100,7 +100,7 @@ fn frames_out_of_place() {
     for (frame, expected) in [
         (Frame::HandshakeDone, Violation::Protocol), // §19.20: a server gets none
         (Frame::MaxStreamData { id: 1, max: 10 }, Violation::StreamState), // §19.10: we have not opened it
-        (Frame::StopSending { id: 1 }, Violation::StreamState), // §19.5
+        (Frame::StopSending { id: 1, code: 0 }, Violation::StreamState), // §19.5
         (Frame::ResetStream { id: 1, code: 0, final_size: 0 }, Violation::StreamState), // §19.4
     ] {
         let mut lone = Lone::new(|_| {});

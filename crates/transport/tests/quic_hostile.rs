@@ -28,7 +28,7 @@ fn frame(random: &mut Stream) -> Frame {
     let flag = random.chance(0.1);
     match random.bits() % 15 {
         0 => Frame::ResetStream { id, code: 0, final_size: value },
-        1 => Frame::StopSending { id },
+        1 => Frame::StopSending { id, code: 0 },
         2 => Frame::Crypto { offset: value, len, is_end: flag },
         3 => Frame::MaxData(value),
         4 => Frame::MaxStreamData { id, max: value },

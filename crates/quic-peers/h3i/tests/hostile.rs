@@ -31,14 +31,15 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("www");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("file"), vec![7; 100_000]).unwrap();
         let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/release/playpath-serve");
         let program = std::env::var_os("PLAYPATH_SERVE").map_or(built, PathBuf::from);
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = socket.local_addr().unwrap().port().to_string();
         drop(socket);
+        // Its own: written by another test at the same time, the file is empty for a moment.
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(&port);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("file"), vec![7; 100_000]).unwrap();
         let mut child = Command::new(&program)
             .arg(&folder)
             .args(["--transport", "quic", "--address", "127.0.0.1", "--port", &port])

@@ -14,7 +14,7 @@
 mod hpack;
 
 use crate::conversation::Access;
-use crate::h3::request::{announced, fits, head, priority, regular_fields};
+use crate::h3::request::{Early, announced, fits, head, priority, regular_fields};
 use crate::http::{Answer, Http};
 use crate::outgoing::Source;
 use crate::store::Store;
@@ -102,6 +102,7 @@ pub struct Http2 {
     /// A field section that goes on in the next frame, its stream, and whether that ends with it.
     section: Option<(u32, bool, Vec<u8>)>,
     streams: BTreeMap<u32, Stream>,
+    early: Early,
     latest: u32,
     window: i64,
     first_window: i64,
@@ -122,6 +123,7 @@ impl Default for Http2 {
             has_preface: false,
             section: None,
             streams: BTreeMap::new(),
+            early: Early::default(),
             latest: 0,
             window: FIRST_WINDOW,
             first_window: FIRST_WINDOW,
@@ -211,11 +213,25 @@ impl Http2 {
             PRIORITY_UPDATE if payload.len() < 4 => return Err(FRAME_SIZE_ERROR),
             PRIORITY_UPDATE => {
                 let value = String::from_utf8_lossy(&payload[4..]);
-                if let Some(stream) = self.streams.get_mut(&(u32_at(payload, 0) & 0x7fff_ffff)) {
-                    stream.priority = priority(&value);
-                }
+                self.prioritise(u32_at(payload, 0) & 0x7fff_ffff, priority(&value))?;
             }
             _ => {} // §5.5
+        }
+        Ok(())
+    }
+
+    /// The client gives a request a priority, which may be under way, still to come, or over (RFC 9218 §7.1).
+    fn prioritise(&mut self, id: u32, priority: Priority) -> Result<(), Broken> {
+        if id.is_multiple_of(2) {
+            return Err(PROTOCOL_ERROR);
+        }
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.priority = priority;
+        } else if id > self.latest {
+            self.early.keep(u64::from(id), priority);
+            if self.early.len() + self.streams.len() > MOST_STREAMS {
+                return Err(PROTOCOL_ERROR);
+            }
         }
         Ok(())
     }
@@ -290,6 +306,7 @@ impl Http2 {
             return Err(PROTOCOL_ERROR); // §5.1.1
         }
         self.latest = id;
+        let updated = self.early.take(u64::from(id));
         if self.streams.len() >= MOST_STREAMS {
             return self.give_up(id, REFUSED_STREAM).map(|()| None);
         }
@@ -304,7 +321,7 @@ impl Http2 {
             announced,
             asked: now,
             access: None,
-            priority: said.unwrap_or_default(),
+            priority: updated.or(said).unwrap_or_default(),
             window: self.first_window,
             head: None,
             body: None,

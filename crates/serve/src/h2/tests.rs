@@ -146,6 +146,27 @@ fn priorities_are_kept() {
     assert_eq!(order(&["u=3, i", "u=3, i"]), [1, 3, 1, 3]);
 }
 
+/// RFC 9218 §7, §7.1: what comes before its request counts for more than the request's own field; the latest of it, and of no more
+/// requests than may be under way.
+#[test]
+fn a_priority_may_come_before_its_request() {
+    let mut bed = Bed::new("early");
+    bed.frames();
+    let update = |id: u32, value: &str| [&id.to_be_bytes()[..], value.as_bytes()].concat();
+    for value in ["u=7", "u=1"] {
+        bed.say((PRIORITY_UPDATE, 0, 0), &update(3, value)).unwrap();
+    }
+    bed.ask(1, "/large", &[]).unwrap();
+    bed.ask(3, "/large", &[("priority", "u=6")]).unwrap();
+    let order: Vec<_> = bed.frames().0.iter().filter(|frame| frame.0 == DATA).map(|frame| frame.2).collect();
+    assert_eq!(order, [3, 3, 3, 3], "as much as the connection's window lets go");
+    let idle = (0..MOST_STREAMS as u32 - 2).map(|index| 2 * index + 5);
+    idle.for_each(|id| bed.say((PRIORITY_UPDATE, 0, 0), &update(id, "u=1")).unwrap());
+    assert_eq!(bed.say((PRIORITY_UPDATE, 0, 0), &update(999, "u=1")), Err(PROTOCOL_ERROR));
+    let nobody_s = [0, 2].map(|id| Bed::new("nobody").say((PRIORITY_UPDATE, 0, 0), &update(id, "u=1")));
+    assert_eq!(nobody_s, [Err(PROTOCOL_ERROR); 2], "the connection, a push");
+}
+
 #[test]
 fn an_upload_is_read_and_its_windows_opened_again() {
     let mut bed = Bed::new("upload");

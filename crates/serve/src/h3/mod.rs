@@ -33,10 +33,10 @@ const ENCODER_STREAM_ERROR: Broken = Broken(0x201);
 const DECODER_STREAM_ERROR: Broken = Broken(0x202);
 
 /// Errors that end a stream: H3_INTERNAL_ERROR, H3_EXCESSIVE_LOAD, H3_REQUEST_INCOMPLETE, H3_MESSAGE_ERROR.
-pub const INTERNAL_ERROR: u16 = 0x102;
-pub const TOO_LARGE: u16 = 0x107;
-pub const REQUEST_INCOMPLETE: u16 = 0x10d;
-pub const MESSAGE_ERROR: u16 = 0x10e;
+pub const INTERNAL_ERROR: u32 = 0x102;
+pub const TOO_LARGE: u32 = 0x107;
+pub const REQUEST_INCOMPLETE: u32 = 0x10d;
+pub const MESSAGE_ERROR: u32 = 0x10e;
 
 /// Frame types (§7.2), and PRIORITY_UPDATE of a request and of a push (RFC 9218 §7.2).
 const DATA: u64 = 0x00;

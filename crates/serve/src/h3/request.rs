@@ -16,6 +16,7 @@ use crate::outgoing::{Outgoing, Source};
 use crate::store::Store;
 use playpath_transport::codec::quic::put_varint;
 use playpath_transport::quic::Priority;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
@@ -44,7 +45,7 @@ pub enum Outcome {
     Nothing,
     Answer(Box<Answer>),
     /// The stream is to be reset, with this code.
-    Refused(u16),
+    Refused(u32),
 }
 
 impl Request {
@@ -90,7 +91,7 @@ impl Request {
     }
 
     /// The client has ended its stream: what is missing (§4.1, §4.1.2), as the code of an error.
-    pub fn missing(&self) -> Option<u16> {
+    pub fn missing(&self) -> Option<u32> {
         if !self.has_head {
             return Some(REQUEST_INCOMPLETE);
         }
@@ -192,6 +193,31 @@ fn is_allowed(name: &str, value: &str) -> bool {
         && !of_connection.contains(&name)
         && (name != "te" || value == "trailers")
         && !value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
+}
+
+/// Most requests whose priority is kept before they come.
+const MOST_EARLY: usize = 128;
+
+/// Priorities of requests that have not come yet, the latest of each (RFC 9218 §7).
+#[derive(Debug, Default)]
+pub(crate) struct Early(BTreeMap<u64, Priority>);
+
+impl Early {
+    /// Of request `id`. Where there are too many, the one that would come first gives way.
+    pub fn keep(&mut self, id: u64, priority: Priority) {
+        self.0.insert(id, priority);
+        if self.0.len() > MOST_EARLY {
+            self.0.pop_first();
+        }
+    }
+    /// Request `id` comes; those before it come no more, or have come.
+    pub fn take(&mut self, id: u64) -> Option<Priority> {
+        let later = self.0.split_off(&(id + 1));
+        std::mem::replace(&mut self.0, later).remove(&id)
+    }
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// `u=1, i` (RFC 9218 §4); what is not understood counts for nothing.

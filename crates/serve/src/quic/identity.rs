@@ -2,10 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rcgen::{KeyPair, PublicKeyData};
+use rcgen::PublicKeyData;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -31,10 +31,11 @@ impl Identity {
     pub fn made(names: &[String]) -> Result<Identity, String> {
         let made = rcgen::generate_simple_self_signed(names).map_err(|error| format!("certificate: {error}"))?;
         let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
-        Ok(Identity { chain: vec![made.cert.der().clone()], key, spki: fingerprint(&made.signing_key) })
+        let spki = fingerprint(&made.signing_key.subject_public_key_info());
+        Ok(Identity { chain: vec![made.cert.der().clone()], key, spki })
     }
 
-    /// From PEM files. Errors: one line.
+    /// From PEM files; the key as RSA, ECDSA or Ed25519 write it (PKCS #1, SEC 1, PKCS #8). Errors: one line.
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity, String> {
         let is_wrong = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let chain = CertificateDer::pem_file_iter(certificate)
@@ -43,10 +44,14 @@ impl Identity {
         if chain.is_empty() {
             return Err(is_wrong(certificate, &"no certificate in PEM form"));
         }
-        let text = std::fs::read_to_string(key).map_err(|error| is_wrong(key, &error))?;
-        let private = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| is_wrong(key, &error))?;
-        let pair = KeyPair::try_from(&private).map_err(|error| is_wrong(key, &error))?;
-        Ok(Identity { chain, key: private, spki: fingerprint(&pair) })
+        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| match error {
+            Error::NoItemsFound => is_wrong(key, &"no private key in PEM form that is not encrypted"),
+            error => is_wrong(key, &error),
+        })?;
+        let signing = ring::sign::any_supported_type(&private).map_err(|error| is_wrong(key, &error))?;
+        let public = signing.public_key().ok_or_else(|| is_wrong(key, &"a key without a public one"))?;
+        let spki = fingerprint(&public);
+        Ok(Identity { chain, key: private, spki })
     }
 
     /// TLS 1.3 for HTTP/3. Errors: certificate and key do not belong together.
@@ -69,6 +74,6 @@ impl Identity {
     }
 }
 
-fn fingerprint(pair: &KeyPair) -> String {
-    STANDARD.encode(Sha256::digest(pair.subject_public_key_info()))
+fn fingerprint(public_key_info: &[u8]) -> String {
+    STANDARD.encode(Sha256::digest(public_key_info))
 }

@@ -15,7 +15,7 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSockRef, UdpSoc
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, IoSliceMut};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let logs = Logs::open(arguments)?;
     arguments.record.as_deref().map(create).transpose()?;
     let qlogs = arguments.qlog.as_deref().map(logs_in).transpose()?;
-    let socket = UdpSocket::bind(address).map_err(|error| Failure::Run(format!("UDP {address}: {error}")))?;
+    let socket = UdpSocket::bind(address).map_err(|error| refused(address, &error))?;
     let state =
         UdpSocketState::new(UdpSockRef::from(&socket)).map_err(|error| Failure::run(format!("UDP: {error}")))?;
     // Smaller buffers lose datagrams under load, which is no fault.
@@ -80,9 +80,22 @@ fn logs_in(folder: &Path) -> Result<MakeLog, Failure> {
     }))
 }
 
+/// Why there is no socket: an address of another machine is the user's mistake, a port that is taken is not.
+fn refused(address: SocketAddr, error: &io::Error) -> Failure {
+    let ip = address.ip();
+    match error.kind() {
+        io::ErrorKind::AddrNotAvailable => Failure::Input(format!("--address {ip}: not an address of this machine")),
+        _ => Failure::Run(format!("UDP {address}: {error}")),
+    }
+}
+
 /// A line that starts Chromium so that it takes this certificate and begins with QUIC.
 fn chromium(name: &str, address: SocketAddr, spki: &str, url: &str) -> String {
-    let host = if address.ip().is_unspecified() { "127.0.0.1".into() } else { address.ip().to_string() };
+    let host = match address.ip() {
+        ip if ip.is_unspecified() => "127.0.0.1".into(),
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    };
     let port = address.port();
     format!(
         "chromium --user-data-dir=\"$(mktemp -d)\" --host-resolver-rules='MAP {name} {host}' \

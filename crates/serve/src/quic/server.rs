@@ -29,7 +29,7 @@ use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Least UDP payload of a datagram that opens a connection (RFC 9000 §14.1).
-const LEAST_INITIAL: usize = 1200;
+pub const LEAST_INITIAL: usize = 1200;
 /// Least connection id that a client's first packet may go to (§7.2).
 const LEAST_ORIGINAL: usize = 8;
 /// Bytes of own connection ids.
@@ -59,7 +59,7 @@ impl Settings {
             ..self.endpoint.flow
         };
         Config {
-            datagram_bytes: self.endpoint.datagram_bytes.min(self.largest_datagram).max(LEAST_INITIAL as u32),
+            datagram_bytes: self.endpoint.datagram_bytes.min(self.largest_datagram),
             flow,
             max_uni_streams: 8,
             idle_timeout: self.limits.idle_timeout,

@@ -1,7 +1,7 @@
 //! HTTP/3 on a session's streams: requests in, answers out, and what the client tells of its playback.
 
 use crate::conversation::Access;
-use crate::h3::request::{Outcome, Request, priority, put_answer};
+use crate::h3::request::{Early, Outcome, Request, priority, put_answer};
 use crate::h3::{Broken, CONTROL_PREFACE, Control, FRAME_ERROR, ID_ERROR, NO_ERROR};
 use crate::http::Answer;
 use crate::incoming::Incoming;
@@ -10,7 +10,7 @@ use crate::store::Store;
 use playpath_cc::AppParameters;
 use playpath_transport::codec::quic::OfClient;
 use playpath_transport::quic::packet::Address;
-use playpath_transport::quic::{Connection, Event, Reason};
+use playpath_transport::quic::{Connection, Event, Priority, Reason};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning, parse, report_lines};
@@ -28,6 +28,8 @@ struct Stream {
     written: u64,
     is_finished: bool,
     request: Request,
+    /// What a PRIORITY_UPDATE said of it, which counts for more than its own header (RFC 9218 §7).
+    priority: Option<Priority>,
     /// When its first byte came, and its answer for the log.
     asked: Option<Time>,
     access: Option<Access>,
@@ -38,6 +40,7 @@ pub struct Streams {
     /// The next stream of each kind that the client may open, by the two low bits of its id.
     next: [u64; 4],
     control: Control,
+    early: Early,
     view: ServerView,
     session: Option<String>,
     /// Server data (CMSD) sent with each file.
@@ -59,6 +62,7 @@ impl Default for Streams {
             streams: BTreeMap::new(),
             next: [0, 1, 2, 3],
             control: Control::default(),
+            early: Early::default(),
             view: ServerView::new(Believed::default()),
             session: None,
             policy: None,
@@ -87,7 +91,8 @@ impl Streams {
     pub fn keep(&mut self, id: u64, offset: u64, bytes: &[u8]) {
         let next = &mut self.next[(id & 3) as usize];
         while *next <= id {
-            self.streams.insert(*next, Stream::default());
+            let priority = (*next & 2 == 0).then(|| self.early.take(*next)).flatten();
+            self.streams.insert(*next, Stream { priority, ..Stream::default() });
             *next += 4;
         }
         if let Some(stream) = self.streams.get_mut(&id) {
@@ -165,7 +170,7 @@ impl Streams {
                     if update.stream / 4 >= endpoint.peer_may_open() {
                         return Err(ID_ERROR); // RFC 9218 §7.2
                     }
-                    endpoint.set_priority(update.stream, priority(&update.value));
+                    self.prioritise(endpoint, update.stream, priority(&update.value));
                 }
                 consumed
             } else {
@@ -192,7 +197,17 @@ impl Streams {
         }
     }
 
-    fn give_up(&mut self, endpoint: &mut Connection, id: u64, code: u16) {
+    /// The client gives a request a priority, which may be under way, still to come, or over.
+    fn prioritise(&mut self, endpoint: &mut Connection, id: u64, priority: Priority) {
+        if id >= self.next[0] {
+            self.early.keep(id, priority);
+        } else if let Some(stream) = self.streams.get_mut(&id) {
+            stream.priority = Some(priority);
+            endpoint.set_priority(id, priority);
+        }
+    }
+
+    fn give_up(&mut self, endpoint: &mut Connection, id: u64, code: u32) {
         endpoint.reset(id, code);
         self.streams.remove(&id);
     }
@@ -209,7 +224,7 @@ impl Streams {
         }
         self.add_server_data(endpoint, &mut answer);
         let Some(stream) = self.streams.get_mut(&id) else { return };
-        if let Some(priority) = stream.request.priority {
+        if let Some(priority) = stream.priority.or(stream.request.priority) {
             endpoint.set_priority(id, priority);
         }
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);

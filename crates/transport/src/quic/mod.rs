@@ -181,7 +181,7 @@ impl Connection {
         self.streams.finish(id);
     }
     /// Give a stream up: what was not delivered will not be. `code` is the application protocol's.
-    pub fn reset(&mut self, id: u64, code: u16) {
+    pub fn reset(&mut self, id: u64, code: u32) {
         self.streams.reset(id, code);
     }
     /// Ask the peer to give its half of a stream up (STOP_SENDING).

@@ -74,10 +74,10 @@ impl Kind {
 pub enum Frame {
     /// §19.2.
     Ping,
-    /// §19.4. A code beyond 65535 is read as that; nothing follows from it.
-    ResetStream { id: u64, code: u16, final_size: u64 },
+    /// §19.4. A code beyond 32 bits is read as the largest of 32, here and in STOP_SENDING.
+    ResetStream { id: u64, code: u32, final_size: u64 },
     /// §19.5.
-    StopSending { id: u64 },
+    StopSending { id: u64, code: u32 },
     /// §19.6.
     Crypto { offset: u64, len: u32, is_end: bool },
     /// §19.8.
@@ -128,7 +128,7 @@ impl Frame {
             Frame::ResetStream { id, code, final_size } => {
                 1 + varint::size(id) + varint::size(code as u64) + varint::size(final_size)
             }
-            Frame::StopSending { id } => 1 + varint::size(id) + 1,
+            Frame::StopSending { id, code } => 1 + varint::size(id) + varint::size(code as u64),
             Frame::Crypto { offset, len, .. } => 1 + varint::size(offset) + varint::size(len as u64) + len,
             Frame::Stream { id, offset, len, .. } => Self::stream_overhead(id, offset, len, fills) + len,
             Frame::MaxData(max) | Frame::DataBlocked(max) | Frame::MaxStreams(max) => 1 + varint::size(max),

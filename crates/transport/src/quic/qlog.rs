@@ -193,7 +193,9 @@ fn frame_data(frame: &Frame) -> Value {
         Frame::ResetStream { id, code, final_size } => {
             json!({ "frame_type": "reset_stream", "stream_id": id, "error_code": code, "final_size": final_size })
         }
-        Frame::StopSending { id } => json!({ "frame_type": "stop_sending", "stream_id": id, "error_code": 0 }),
+        Frame::StopSending { id, code } => {
+            json!({ "frame_type": "stop_sending", "stream_id": id, "error_code": code })
+        }
         Frame::Crypto { offset, len, .. } => json!({ "frame_type": "crypto", "offset": offset, "length": len }),
         Frame::Stream { id, offset, len, fin } => {
             json!({ "frame_type": "stream", "stream_id": id, "offset": offset, "length": len, "fin": fin })

@@ -172,7 +172,7 @@ impl Connection {
                 let news = self.streams.on_reset(now, id, final_size, &self.config)?;
                 self.tell_stream(id, news);
             }
-            Frame::StopSending { id } => self.streams.on_stop_sending(id, &self.config)?,
+            Frame::StopSending { id, code } => self.streams.on_stop_sending(id, code, &self.config)?,
             Frame::MaxData(max) => self.streams.on_max_data(max),
             Frame::MaxStreamData { id, max } => self.streams.on_max_stream_data(id, max, &self.config)?,
             Frame::MaxStreams(max) => self.streams.on_max_streams(max),

@@ -73,11 +73,11 @@ fn read_frame(reader: &mut Reader, opened: &mut Opened) -> Option<Result<(), u64
         }
         0x04 => {
             let (id, code, final_size) = (reader.varint()?, reader.varint()?, reader.varint()?);
-            Frame::ResetStream { id, code: u16::try_from(code).unwrap_or(u16::MAX), final_size }
+            Frame::ResetStream { id, code: u32::try_from(code).unwrap_or(u32::MAX), final_size }
         }
         0x05 => {
-            let (id, _) = (reader.varint()?, reader.varint()?);
-            Frame::StopSending { id }
+            let (id, code) = (reader.varint()?, reader.varint()?);
+            Frame::StopSending { id, code: u32::try_from(code).unwrap_or(u32::MAX) }
         }
         0x06 => {
             let offset = reader.varint()?;

@@ -78,7 +78,7 @@ fn put_frame(out: &mut Vec<u8>, frame: &Frame, fills: bool) -> Option<Wanted> {
     match *frame {
         Frame::Ping => out.push(0x01),
         Frame::ResetStream { id, code, final_size } => put(out, 0x04, &[id, u64::from(code), final_size]),
-        Frame::StopSending { id } => put(out, 0x05, &[id, 0]),
+        Frame::StopSending { id, code } => put(out, 0x05, &[id, u64::from(code)]),
         Frame::Crypto { offset, len, .. } => {
             put(out, 0x06, &[offset, u64::from(len)]);
             return Some((Data::Crypto, offset, room(out, len)));

@@ -123,9 +123,9 @@ impl Streams {
         Ok(News::Readable)
     }
 
-    pub fn on_stop_sending(&mut self, id: u64, config: &Config) -> Result<(), Violation> {
+    pub fn on_stop_sending(&mut self, id: u64, code: u32, config: &Config) -> Result<(), Violation> {
         if self.admit(id, config)? {
-            self.reset(id, 0); // §3.5
+            self.reset(id, code); // §3.5: with the peer's code
         }
         Ok(())
     }
@@ -196,7 +196,7 @@ impl Streams {
                     Self::wake(&mut self.ready, id);
                 }
             }
-            Frame::StopSending { id } => {
+            Frame::StopSending { id, .. } => {
                 if let Some(stream) = self.map.get_mut(id)
                     && stream.receive.final_size.is_none()
                 {

@@ -22,7 +22,7 @@ pub(super) struct Outgoing {
     pub fin_acked: bool,
     pub reset: Option<Pending>,
     /// Why it was given up, by the application's protocol.
-    pub reset_code: u16,
+    pub reset_code: u32,
     pub blocked: Pending,
     pub priority: Priority,
 }
@@ -144,7 +144,7 @@ impl Stream {
         }
         if receive.stop == Pending::Due {
             receive.stop = Pending::Sent;
-            return Frame::StopSending { id };
+            return Frame::StopSending { id, code: 0 };
         }
         if send.reset == Some(Pending::Due) {
             send.reset = Some(Pending::Sent);

@@ -222,7 +222,7 @@ impl Streams {
         }
     }
     /// RESET_STREAM: nothing more of it is sent (§3.1).
-    pub fn reset(&mut self, id: u64, code: u16) {
+    pub fn reset(&mut self, id: u64, code: u32) {
         if let Some(stream) = self.map.get_mut(id)
             && stream.send.reset.is_none()
             && !stream.send.fin_acked
