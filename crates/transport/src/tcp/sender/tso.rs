@@ -100,14 +100,13 @@ impl Sender {
         if has_paused || self.recovery.phase().is_repairing() {
             return false;
         }
-        let free = self.room().min(self.stream.window_left() as f64);
-        let takes_the_end = free >= unsent && self.stream.is_closing();
-        if takes_the_end || free >= self.send_window() * mss / FREE_PART || free >= f64::from(self.group_size()) * mss {
+        let due = now + NEAR.min(self.rtt.srtt() / 2);
+        if self.scoreboard.front().is_none_or(|head| head.sent_at + self.rtt.srtt() > due) {
             return false;
         }
-        self.scoreboard
-            .front()
-            .is_some_and(|head| head.sent_at + self.rtt.srtt() <= now + NEAR.min(self.rtt.srtt() / 2))
+        let free = self.room().min(self.stream.window_left() as f64);
+        let takes_the_end = free >= unsent && self.stream.is_closing();
+        !takes_the_end && free < self.send_window() * mss / FREE_PART && free < f64::from(self.group_size()) * mss
     }
 
     /// What is held back is held back by the congestion window, not by the peer's (`tcp_tso_should_defer`: `cong_win < send_win`).
