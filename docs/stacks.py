@@ -313,7 +313,7 @@ packets sent again by the simulator without the rule, with it, by the real serve
 - **noq's and ngtcp2's BBRv3** set the pacing rate before the handshake, to 2.77 windows a millisecond, and start-up never lowers it
   (`Bbr3::new`, `bbr_init_pacing_rate`): it is held back by the window alone. They count bytes, so the handshake's small packets do not
   widen the window by one each. ngtcp2's largest window in start-up, lossy (packets of 1452 bytes): 215, 244, 244; packets lost in all:
-  193, 276, 312; short: 160, 181, 190. noq's windows of the first 400 ms agree with the real ones, its losses do not (below).
+  193, 276, 312; short: 160, 181, 190. noq's windows of the first 400 ms agree with the real ones.
 - **ngtcp2's BBR** begins a recovery with the next ACK, also where a timer found the loss, so that what is lost leaves again at once
   (`bbr_handle_recovery`).
 - **noq** tells its control what an ACK acknowledges before it looks for losses, as quinn (`on_ack_received`). CUBIC, short: 108, 112, 112.

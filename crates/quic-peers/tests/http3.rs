@@ -430,16 +430,28 @@ impl Write for Paper {
     }
 }
 
+impl Paper {
+    /// What the server writes down of its connections from now on.
+    fn of(world: &mut World) -> Paper {
+        let paper = Paper::default();
+        let place = paper.clone();
+        world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+        paper
+    }
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
 /// A qlog has what qvis reads (the header of a JSON text sequence, times that rise), every datagram that left or came, each loss once,
 /// and the path's figures.
 #[test]
 fn a_qlog_tells_what_happened() {
-    let (site, paper) = (Site::new("qlog"), Paper::default());
+    let site = Site::new("qlog");
     let mut world = World::new(site.server(Limits::default()));
-    let place = paper.clone();
-    world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+    let paper = Paper::of(&mut world);
     world.client_asks("/large", |to_server, number| !to_server && number % 50 == 49);
-    let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    let text = paper.text();
     let mut records = text.split('\u{1e}').skip(1).map(|record| serde_json::from_str::<Value>(record).unwrap());
     let head = records.next().unwrap();
     assert_eq!(head["file_schema"], "urn:ietf:params:qlog:file:sequential");
@@ -486,10 +498,9 @@ fn a_qlog_tells_what_happened() {
 /// RFC 9000 §3.5: an answer that the client wants no more of ends with the code that the client gave.
 #[test]
 fn an_answer_that_is_stopped_ends_with_the_client_s_code() {
-    let (site, paper) = (Site::new("stopped"), Paper::default());
+    let site = Site::new("stopped");
     let mut world = World::new(site.server(Limits::default()));
-    let place = paper.clone();
-    world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+    let paper = Paper::of(&mut world);
     let mut id = None;
     world.play(
         Time::from_secs(2),
@@ -504,7 +515,7 @@ fn an_answer_that_is_stopped_ends_with_the_client_s_code() {
         },
     );
     assert!(world.client.received[&id.unwrap()].len() < 600_000 && world.client.lost.is_none());
-    let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    let text = paper.text();
     let reset = r#""frame_type":"reset_stream","stream_id":0,"error_code":268,"#;
     assert_eq!(text.matches(reset).count(), 1, "{}", text.matches("reset_stream").count());
 }
@@ -539,11 +550,10 @@ fn a_priority_may_come_before_its_request() {
 #[test]
 fn a_player_s_headers_reach_the_control() {
     let last_rate = |headers: &[(&str, &str)]| {
-        let (site, paper) = (Site::new("cmcd-headers"), Paper::default());
+        let site = Site::new("cmcd-headers");
         let tls = Identity::made(&["h3.test".into()]).unwrap().into_tls().unwrap();
         let mut world = World::new(site.server_with("sammy", &tls, Limits::default()));
-        let place = paper.clone();
-        world.server.log_connections(Box::new(move |_| Some(Box::new(place.clone()))));
+        let paper = Paper::of(&mut world);
         let mut id = None;
         world.play(
             end(),
@@ -555,7 +565,7 @@ fn a_player_s_headers_reach_the_control() {
                 client.ended.len() == 1
             },
         );
-        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        let text = paper.text();
         let (_, rest) = text.rsplit_once("\"pacing_rate\":").unwrap();
         rest.split_once(|c: char| !c.is_ascii_digit()).unwrap().0.parse::<f64>().unwrap() / 1e6
     };

@@ -11,7 +11,7 @@
 //! 1. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing.
 //! 2. Retransmissions that follow each other in the stream are a group, whether or not they were one when they left first.
 //!
-//! Units: packets. Tested here, by `tests/packets/pacing*.pkt`, by `group_waits_for_near_ack.pkt` and by `tests/pair.rs` (which packets are marked).
+//! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and `group_*.pkt`, and by `tests/pair.rs` (which packets are marked).
 
 use super::Sender;
 use super::pacing::linux_rate;
