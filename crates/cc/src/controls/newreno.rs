@@ -91,6 +91,7 @@ impl RenoBased for NewReno {
 
     fn moved(&mut self) {
         self.reno.windows.cwnd = self.reduced(self.reno.windows.cwnd).max(1.0);
+        self.reno.windows.ssthresh = self.reduced(self.reno.windows.ssthresh);
     }
 }
 

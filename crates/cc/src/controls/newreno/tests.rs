@@ -1,4 +1,6 @@
 use crate::testbed::{Script, assert_close};
+use crate::{View, WindowChange};
+use playpath_units::Time;
 
 #[test]
 fn one_packet_per_round_trip() {
@@ -78,4 +80,21 @@ fn linux_counts_whole_packets() {
     assert_eq!(linux.cwnd(), 3.0);
     linux.ack(1);
     assert_eq!(linux.cwnd(), 4.0);
+}
+
+/// A threshold from outside is whole as well: a window of whole packets never reaches 39.75, and would stay at 39 in slow start where each ACK
+/// is of one packet.
+#[test]
+fn linux_rounds_a_threshold_that_is_set_from_outside() {
+    for control in ["newreno", "cubic"] {
+        let mut linux = Script::with(control, 53.0, |params| {
+            params.set_word("reduce_from", "cwnd").and_then(|()| params.set_word("growth", "linux"))
+        });
+        linux.cc.on_window_change(&View::new(Time::ZERO, 1448), &WindowChange { cwnd: 10.0, ssthresh: 39.75 });
+        assert_eq!(linux.cc.ssthresh(), 39.0);
+        (0..29).for_each(|_| linux.ack(1));
+        assert_eq!((linux.cwnd(), linux.cc.phase()), (39.0, "congestion_avoidance"), "{control}");
+        (0..80).for_each(|_| linux.ack(1));
+        assert!(linux.cwnd() > 39.0, "{control}");
+    }
 }

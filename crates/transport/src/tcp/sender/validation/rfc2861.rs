@@ -90,9 +90,9 @@ pub fn window_after_idle(
     Some(WindowChange { cwnd: cwnd.max(floor), ssthresh: remembered(windows) })
 }
 
-/// ssthresh = max(ssthresh, 3/4 cwnd); an infinite one stays.
+/// ssthresh = max(ssthresh, 3/4 cwnd), in whole packets (`tcp_current_ssthresh`); an infinite one stays.
 fn remembered(windows: WindowChange) -> f64 {
-    windows.ssthresh.max(windows.cwnd * 0.75)
+    windows.ssthresh.max(libm::floor(windows.cwnd / 2.0) + libm::floor(windows.cwnd / 4.0))
 }
 
 #[cfg(test)]
