@@ -23,7 +23,7 @@ use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
 use flow::{Flow, Group};
 use link::Fate;
-pub(crate) use link::{Link, by_noise};
+pub(crate) use link::Link;
 use playpath_cc::{IdleRestart, View, WindowChange};
 use playpath_transport::window_after_idle;
 use playpath_units::{Duration, Time};
@@ -43,8 +43,9 @@ pub(crate) struct Served {
     /// From the request to the last byte.
     pub took_s: f64,
     pub first_byte_s: f64,
-    /// Packets sent again.
+    /// Packets sent again, and those that the queue did not hold.
     pub again: f64,
+    pub dropped: f64,
 }
 
 impl<'a> Connection<'a> {
@@ -76,10 +77,12 @@ impl<'a> Connection<'a> {
         }
         self.start(begin, transfer.socket.as_ref());
         self.flow.most_out = 0;
+        let before = self.link.dropped;
         let (first, last, again) = self.send(begin, transfer.bytes, transfer.again);
+        let dropped = self.link.dropped - before;
         let rtt_s = self.link.rtt_s;
         self.complete_at = last + rtt_s / 2.0;
-        Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again }
+        Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again, dropped }
     }
 
     /// The log tells the windows.

@@ -53,12 +53,13 @@ impl Deployed {
         })
     }
 
-    /// QUIC as `transport = "quic"` of a scenario: datagrams of 1452 bytes, paced (RFC 9002 §7.7), a window that stays over pauses (§7.8).
+    /// QUIC as `transport = "quic"` of a scenario with the profile that is usual, whose habits its control has: datagrams of 1452 bytes, paced
+    /// (RFC 9002 §7.7), a window that stays over pauses (§7.8).
     fn quic(name: &str) -> Result<Deployed, String> {
         let control = control(name)?;
         Ok(Deployed {
             control,
-            params: control.params_of(Stack::Rfc),
+            params: control.params_of(Stack::Linux),
             initial_window: 10.0,
             restarts_after_idle: false,
             mss: QUIC_PAYLOAD,

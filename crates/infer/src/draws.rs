@@ -4,7 +4,7 @@ use crate::chain::normalised;
 use crate::counts::Expected;
 use crate::deployed::Deployed;
 use crate::emission::Noise;
-use crate::explain::Explained;
+use crate::explain::{Explained, LINKED};
 use crate::filter::{Course, backward};
 use crate::log::Transfer;
 use crate::readings::{Reading, any_queue, losses};
@@ -258,7 +258,7 @@ fn pick_loss(losses: &[(f64, f64)], stream: &mut Stream) -> f64 {
 
 /// `model`: deviation of the times of a whole session.
 fn framed(mut course: Course, reading: &Reading, model: f64, factor: f64, stream: &mut Stream) -> Course {
-    let deviation = if reading.has_neighbour { SHARED } else { FRAMING.1.max(BETWEEN * model) };
+    let deviation = if reading.has_neighbour { SHARED } else { FRAMING.1.max(BETWEEN * LINKED * model) };
     let framing = libm::exp(FRAMING.0 + deviation * stream.normal());
     course.iter_mut().for_each(|(_, rate)| *rate *= factor * framing);
     course

@@ -4,14 +4,13 @@
 //! What nobody logs is weighed on a rough grid and the first transfers; courses are drawn on a fine one, for what is left.
 
 use crate::chain::{Beliefs, Chain, Grain, range};
-use crate::connection::by_noise;
 use crate::counts::Expected;
 use crate::deployed::Deployed;
 use crate::draws::shares;
 use crate::emission::{Emission, Noise, Strays, Told};
 use crate::filter::{Filtered, Step, forward};
 use crate::log::Transfer;
-use crate::plays::{Played, Table, What, gap};
+use crate::plays::{Played, Table, What, alone_s, gap};
 use crate::readings::Reading;
 use crate::session::TEMPERED;
 use std::rc::Rc;
@@ -21,12 +20,15 @@ const NOISES: [(f64, f64); 4] = [(0.003, 0.006), (0.005, 0.02), (0.012, 0.05), (
 const USUAL_THINK: f64 = 0.003;
 /// Share of transfers that meet a pause.
 pub(crate) const PAUSES: f64 = 0.03;
-/// What the model is off by for a whole session where a queue overflows, or the sender remembers rates, where both, and where a path loses
-/// at random: deviation of the time on the true path, over 440 sessions that the engine played. Where the sender says how long a transfer
-/// takes, and not the link, some percent of the time are several times the rate.
-const MODEL: f64 = 0.05;
-const MODEL_BOTH: f64 = 0.1;
-const MODEL_NOISY: f64 = 0.12;
+/// What the model is off by for a whole session: deviation of the time on the true path, over 1000 sessions that the engine played, as a share
+/// of what the sender has of it. Where a queue overflows; where a path loses at random; where the sender remembers rates; and where it does,
+/// and packets are lost. Where the link says how long a transfer takes there is little to be off by, `LINKED` of it; where the sender does,
+/// some percent of the time are several times the rate.
+const MODEL: f64 = 0.06;
+const MODEL_NOISY: f64 = 0.09;
+const MODEL_RATES: f64 = 0.08;
+const MODEL_BOTH: f64 = 0.13;
+pub(crate) const LINKED: f64 = 0.35;
 /// What all transfers of a session are off by, luck that they share and the model, in deviations, and how likely: Gauss-Hermite quadrature of
 /// three points.
 const LUCKS: [(f64, f64); 3] =
@@ -92,7 +94,7 @@ impl<'a> Tables<'a> {
         let table = played.on(&chain.rates);
         let mut tables =
             Tables { case, is_rough: grain.is_rough, chain, table, told: vec![], overflows: Rc::new(vec![]) };
-        tables.overflows = Rc::new((0..transfers.len()).map(|index| tables.overflow(index)).collect());
+        tables.overflows = Rc::new(std::mem::take(&mut tables.table.dropped));
         let counted = if case.reading.queue.is_some() && case.transfers.iter().any(|t| t.again.is_some()) {
             let expected = tables.expected();
             let all = SPREADS.map(|spread| tables.counts(&expected, spread));
@@ -162,10 +164,14 @@ impl<'a> Tables<'a> {
         let step = |index: usize| {
             let transfer = &case.transfers[index];
             let (takes, lucks) = (&table.takes[index], &table.luck[index]);
-            let late = |(takes, own): (&f64, &f64)| {
-                takes * libm::exp(luck * libm::sqrt(model * model + table.shared * own * own))
+            let at_once = alone_s(transfer, case.deployed, 1.0);
+            let late = |((takes, own), rate): ((&f64, &f64), &f64)| {
+                let of_sender = (1.0 - at_once / rate / takes.max(1e-9)).max(0.0);
+                let model = model * (LINKED + (1.0 - LINKED) * of_sender);
+                let off = luck * libm::sqrt(model * model + table.shared * own * own);
+                takes * libm::exp(off)
             };
-            let takes: Vec<f64> = takes.iter().zip(lucks).map(late).collect();
+            let takes: Vec<f64> = takes.iter().zip(lucks).zip(&chain.rates).map(late).collect();
             let lucks: Vec<f64> = lucks.iter().map(|luck| luck * alone).collect();
             let emission =
                 Emission::new(transfer, first_byte, (&takes, &lucks), &told[index], &chain.widths, noise, &strays);
@@ -176,15 +182,6 @@ impl<'a> Tables<'a> {
 
     fn packets(&self, index: usize) -> f64 {
         libm::ceil(self.case.transfers[index].bytes / self.case.deployed.mss)
-    }
-
-    /// Packets of a transfer that overflow the queue at each rate.
-    fn overflow(&self, index: usize) -> Vec<f64> {
-        // Of what noise takes a play has as many as the log counts.
-        let loss = self.case.reading.loss;
-        let noise = self.case.transfers[index].again.map_or(0.0, |again| by_noise(loss, self.packets(index), again));
-        let noise = noise * f64::from(u8::from(loss > 0.0));
-        self.table.again[index].iter().map(|again| (again - noise).max(0.0)).collect()
     }
 
     /// Packets that are expected to overflow the queue, of each transfer at each rate: its own, and those of the transfers around.
@@ -222,10 +219,11 @@ impl<'a> Tables<'a> {
 /// Deviation of the times of a whole session.
 pub(crate) fn model_off(reading: &Reading, deployed: &Deployed) -> f64 {
     match (reading.is_plain(), deployed.is_window_based()) {
-        _ if reading.loss > 0.0 => MODEL_NOISY,
         (true, true) => 0.0,
+        (true, false) => MODEL_RATES,
         (false, false) => MODEL_BOTH,
-        _ => MODEL,
+        (false, true) if reading.loss > 0.0 => MODEL_NOISY,
+        (false, true) => MODEL,
     }
 }
 

@@ -33,8 +33,9 @@ struct Play {
     rate: f64,
     /// Seconds beyond a round trip, mean over the plays.
     takes: Vec<f64>,
-    /// Packets sent again.
+    /// Packets sent again, and those that the queue did not hold.
     again: Vec<f64>,
+    dropped: Vec<f64>,
     /// What each transfer's time differs by from play to play, as a share.
     luck: Vec<f64>,
     /// At this rate the transfer may have taken the time that it took: it was played.
@@ -43,7 +44,7 @@ struct Play {
 
 pub(crate) struct Table {
     pub takes: Vec<Vec<f64>>,
-    pub again: Vec<Vec<f64>>,
+    pub dropped: Vec<Vec<f64>>,
     pub luck: Vec<Vec<f64>>,
     /// Share of the variance of luck that all transfers of a play have in common.
     pub shared: f64,
@@ -242,11 +243,11 @@ impl<'a> Played<'a> {
 
     /// At which packet a queue overflows is as much a matter of luck: what is lost at the rates beside it may be lost at a rate, too.
     fn blur_losses(&mut self) {
-        let lost: Vec<Vec<f64>> = self.at.iter().map(|play| play.again.clone()).collect();
+        let lost: Vec<Vec<f64>> = self.at.iter().map(|play| play.dropped.clone()).collect();
         for (index, play) in self.at.iter_mut().enumerate() {
             let around = &lost[index.saturating_sub(1)..(index + 2).min(lost.len())];
-            for (transfer, again) in play.again.iter_mut().enumerate() {
-                *again = around.iter().map(|one| one[transfer]).sum::<f64>() / around.len() as f64;
+            for (transfer, dropped) in play.dropped.iter_mut().enumerate() {
+                *dropped = around.iter().map(|one| one[transfer]).sum::<f64>() / around.len() as f64;
             }
         }
     }
@@ -272,7 +273,7 @@ impl<'a> Played<'a> {
     pub fn on(&self, rates: &[f64]) -> Table {
         let transfers = self.at[0].takes.len();
         let empty = || vec![Vec::with_capacity(rates.len()); transfers];
-        let mut table = Table { takes: empty(), again: empty(), luck: empty(), shared: self.shared };
+        let mut table = Table { takes: empty(), dropped: empty(), luck: empty(), shared: self.shared };
         for &rate in rates {
             let above = self.at.partition_point(|play| play.rate < rate).clamp(1, self.at.len() - 1);
             let (low, high) = (&self.at[above - 1], &self.at[above]);
@@ -280,7 +281,7 @@ impl<'a> Played<'a> {
             let between = |low: f64, high: f64| low + share * (high - low);
             for index in 0..transfers {
                 table.takes[index].push(between(low.takes[index], high.takes[index]));
-                table.again[index].push(between(low.again[index], high.again[index]));
+                table.dropped[index].push(between(low.dropped[index], high.dropped[index]));
                 table.luck[index].push(between(low.luck[index], high.luck[index]));
             }
         }
@@ -296,7 +297,14 @@ fn share(rate: f64, low: f64, high: f64) -> f64 {
 impl Play {
     fn at(rate: f64, transfers: usize) -> Play {
         let none = vec![0.0; transfers];
-        Play { rate, takes: none.clone(), again: none.clone(), luck: none, is_near: vec![false; transfers] }
+        Play {
+            rate,
+            takes: none.clone(),
+            again: none.clone(),
+            dropped: none.clone(),
+            luck: none,
+            is_near: vec![false; transfers],
+        }
     }
 
     /// A transfer that is not played: on the line between two plays, else by the time of its bytes.
@@ -309,6 +317,7 @@ impl Play {
         let between = |low: f64, high: f64| low + share * (high - low);
         self.takes[index] = between(below.takes[index], above.takes[index]);
         self.again[index] = between(below.again[index], above.again[index]);
+        self.dropped[index] = between(below.dropped[index], above.dropped[index]);
     }
 
     /// A transfer as it was served in some plays.
@@ -321,6 +330,7 @@ impl Play {
         let more = if count > 1.0 { (count + 1.0) / (count - 1.0) } else { 0.0 };
         self.takes[index] = takes;
         self.again[index] = mean(&|one| one.again);
+        self.dropped[index] = mean(&|one| one.dropped);
         self.luck[index] = libm::sqrt(more * mean(&|one| off(one) * off(one)));
     }
 
@@ -342,7 +352,7 @@ impl Play {
 }
 
 /// Seconds that a transfer's bytes take on a link of their own.
-fn alone_s(transfer: &Transfer, deployed: &Deployed, rate: f64) -> f64 {
+pub(crate) fn alone_s(transfer: &Transfer, deployed: &Deployed, rate: f64) -> f64 {
     8.0 * transfer.bytes * (1.0 + deployed.header / deployed.mss) / rate
 }
 

@@ -80,6 +80,9 @@ pub(super) struct Group {
 /// A paced sender's packets are followed together, this part of its window or so many at most.
 const WINDOW_PART: f64 = 16.0;
 const MOST_TOGETHER: f64 = 16.0;
+/// Of a sender that hears of windows alone, two: there is an ACK of every second packet (RFC 9000 §13.2.2), and how far ACKs are apart ends
+/// HyStart's slow start.
+const EVERY_SECOND: f64 = 2.0;
 
 impl<'a> Flow<'a> {
     pub fn new(deployed: &'a Deployed, rtt_s: f64) -> Flow<'a> {
@@ -164,12 +167,14 @@ impl<'a> Flow<'a> {
     /// So many new packets are followed together.
     pub fn together(&self) -> u64 {
         let is_reduced = self.recovery.is_some_and(|recovery| recovery.allowed.is_some());
-        if self.is_deaf_to_rates || is_reduced {
+        let is_paced = !self.is_deaf_to_rates || self.deployed.paced_by.is_some();
+        if is_reduced || !is_paced {
             return 1;
         }
         let cwnd = libm::floor(self.control.cwnd());
         let room = cwnd - f64::from(self.out_packets);
-        (cwnd / WINDOW_PART).min(MOST_TOGETHER).min(room).max(1.0) as u64
+        let most = if self.is_deaf_to_rates { EVERY_SECOND } else { (cwnd / WINDOW_PART).min(MOST_TOGETHER) };
+        most.min(room).max(1.0) as u64
     }
 
     /// Packets leave; `fate` is that of the last of them, and if it is that it is lost, it is alone.
@@ -213,7 +218,8 @@ impl<'a> Flow<'a> {
         self.most_out = self.most_out.max(self.out_packets);
         if let Some(rate) = self.pacing_rate() {
             let takes = payload_bytes * 8.0 / rate.max(1.0);
-            self.paced_until = self.paced_until.max(now - self.deployed.burst * takes) + takes;
+            let burst = self.deployed.burst / f64::from(packets);
+            self.paced_until = self.paced_until.max(now - burst * takes) + takes;
         }
     }
 
@@ -233,6 +239,10 @@ impl<'a> Flow<'a> {
 
     pub fn next_event(&mut self, now: f64) -> f64 {
         let paced = if self.has_room() { self.paced_until } else { f64::INFINITY };
+        if self.deployed.paced_by.is_some() && paced < f64::INFINITY {
+            // A window that only pacing leaves room in counts as used (RFC 9002 §7.8).
+            self.most_out = self.most_out.max(self.control.cwnd() as u32);
+        }
         match self.out.front() {
             Some(sent) if sent.acked_at <= paced => self.acknowledge(),
             _ => paced.max(now),

@@ -18,6 +18,8 @@ pub(crate) struct Link<'a> {
     pub(super) rtt_s: f64,
     pub(super) loss: Option<Loss>,
     pub(super) neighbour: Option<Flow<'a>>,
+    /// The connection's packets that the queue did not hold.
+    pub(super) dropped: f64,
 }
 
 /// Packets that are lost at random.
@@ -27,6 +29,8 @@ pub(super) struct Loss {
     draws: Stream,
     /// Where it is known how many of a transfer are lost: of so many packets so many.
     of_transfer: Option<(f64, f64)>,
+    /// What the log counts, without what the queue has dropped by now: the queue's are no noise as well.
+    counted: f64,
     /// Of the next packets, so many are known not to be lost, and whether the one behind them is known to be.
     pub(super) spared: u64,
     is_next: bool,
@@ -51,7 +55,7 @@ impl<'a> Link<'a> {
             limit: None,
             leaving: VecDeque::new(),
         };
-        Link { fifo, rtt_s, loss: None, neighbour: None }
+        Link { fifo, rtt_s, loss: None, neighbour: None, dropped: 0.0 }
     }
 
     /// bit/s from each second on.
@@ -71,7 +75,14 @@ impl<'a> Link<'a> {
     /// The link loses this share of the packets at random; `seed` says which.
     pub fn losing(mut self, share: f64, seed: u64) -> Link<'a> {
         let draws = || RootSeed(seed).stream("losses");
-        self.loss = (share > 0.0).then(|| Loss { share, draws: draws(), of_transfer: None, spared: 0, is_next: false });
+        self.loss = (share > 0.0).then(|| Loss {
+            share,
+            draws: draws(),
+            of_transfer: None,
+            counted: 0.0,
+            spared: 0,
+            is_next: false,
+        });
         self
     }
 
@@ -81,6 +92,7 @@ impl<'a> Link<'a> {
             // A packet that was lost twice was sent again twice.
             let of_new = |lost| by_noise(loss.share, packets, lost) * (1.0 - loss.share);
             loss.of_transfer = lost.map(|lost| (packets, of_new(lost)));
+            loss.counted = lost.unwrap_or(0.0);
         }
     }
 
@@ -99,6 +111,12 @@ impl<'a> Link<'a> {
         }
         let fate = self.fifo.offer(now, bytes);
         let is_struck = self.loss.as_mut().is_some_and(|loss| loss.strikes(is_again)) && !fate.is_lost;
+        if fate.is_lost {
+            self.dropped += 1.0;
+            if let Some(loss) = self.loss.as_mut() {
+                loss.explain_one();
+            }
+        }
         Fate { is_lost: fate.is_lost || is_struck, ..fate }
     }
 
@@ -118,11 +136,12 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Of `lost` packets out of `packets`, what a path takes that loses a share of them. What is more than it may take (two deviations of a
-/// Poisson number above its mean, and one) a queue lost, or a burst.
-pub(crate) fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
+/// Of `lost` packets out of `packets`, what a path takes that loses a share of them. Where that is more than it may take (two deviations of a
+/// Poisson number above its mean, and one at least), a queue lost most of them, or a burst, and it took what it does on average.
+fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
     let mean = share * packets;
-    libm::round(lost.min(mean + 2.0 * libm::sqrt(mean) + 1.0)).min(packets)
+    let most = (mean + 2.0 * libm::sqrt(mean)).max(1.0);
+    (if lost > most { mean } else { lost }).min(packets)
 }
 
 impl Loss {
@@ -137,6 +156,14 @@ impl Loss {
             self.spared += u64::from(!self.is_next);
         }
         self.spared.min(packets)
+    }
+
+    /// The queue dropped one of those that the log counts.
+    fn explain_one(&mut self) {
+        self.counted -= 1.0;
+        if let Some((_, lost)) = self.of_transfer.as_mut() {
+            *lost = lost.min(self.counted.max(0.0));
+        }
     }
 
     #[inline]

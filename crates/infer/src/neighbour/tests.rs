@@ -7,24 +7,29 @@ use crate::{Beliefs, infer};
 #[test]
 fn a_session_that_was_played_beside_a_neighbour_has_its_link_in_the_range_of_the_factors() {
     let (cubic, link_bps) = (Deployed::linux("cubic").unwrap(), 12e6);
-    let mut connection = Connection::new(&cubic, Link::new(link_bps, 0.05).queueing(Some(100)).beside(&cubic, 0));
-    let mut at_s = 0.0;
-    let transfers: Vec<Transfer> = (0..20)
-        .map(|_| {
-            let asked = Transfer { at_s, took_s: 0.0, bytes: 1e6, first_byte_s: None, again: None, socket: None };
-            // The neighbour was there for 5 s when the session began.
-            let took_s = connection.serve(&asked, if at_s > 0.0 { 1.0 } else { 5.0 }).took_s;
-            at_s += took_s + 1.0;
-            Transfer { took_s, ..asked }
-        })
-        .collect();
-    let shown = 20.0 * 8e6 * (1500.0 / 1448.0) / transfers.iter().map(|t| t.took_s - 0.05).sum::<f64>();
-    let shared = Shared::new(&transfers, &cubic, &cubic, 0.05, 100);
-    let links: Vec<f64> = shared.factors.iter().map(|factor| factor * shown / link_bps).collect();
+    let mut links = vec![];
+    // The neighbour was there for so long when the session began: who has the queue then has it for a minute.
+    for before_s in [3.0, 4.0, 5.0, 6.0, 7.0] {
+        let mut connection = Connection::new(&cubic, Link::new(link_bps, 0.05).queueing(Some(100)).beside(&cubic, 0));
+        let mut at_s = 0.0;
+        let transfers: Vec<Transfer> = (0..20)
+            .map(|_| {
+                let asked = Transfer { at_s, took_s: 0.0, bytes: 1e6, first_byte_s: None, again: None, socket: None };
+                let took_s = connection.serve(&asked, if at_s > 0.0 { 1.0 } else { before_s }).took_s;
+                at_s += took_s + 1.0;
+                Transfer { took_s, ..asked }
+            })
+            .collect();
+        let shown = 20.0 * 8e6 * (1500.0 / 1448.0) / transfers.iter().map(|t| t.took_s - 0.05).sum::<f64>();
+        let shared = Shared::new(&transfers, &cubic, &cubic, 0.05, 100);
+        // 100 packets of 12 kbit.
+        assert!((0.06..0.17).contains(&shared.most_s), "{shared:?}");
+        links.extend(shared.factors.iter().map(|factor| factor * shown / link_bps));
+    }
     assert!(links.iter().all(|link| (0.6..1.6).contains(link)), "{links:?}");
-    assert!(links.iter().any(|link| (0.8..1.25).contains(link)), "{links:?}");
-    // 100 packets of 12 kbit.
-    assert!((0.06..0.17).contains(&shared.most_s), "{shared:?}");
+    // The neighbour that is tried begins with the session or after it: one that was there before has more of the queue than is thought.
+    let mean = links.iter().sum::<f64>() / links.len() as f64;
+    assert!((0.7..1.15).contains(&mean), "{mean}: {links:?}");
 }
 
 /// The neighbour numbered 2 begins after 2.6 s: a packet of 12 kbit/12 Mbit/s = 1 ms and a round trip of 50 ms are all that a first byte
