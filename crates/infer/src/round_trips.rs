@@ -81,14 +81,18 @@ impl Known {
             Known::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
             Known::Sum(sum, highest) => {
                 let every = if of_packets || around.is_some() { EVERY } else { 1 };
+                let longest = THINKS[THINKS.len() - 1] + THINKS[1];
+                let lowest = (sum - longest).max(LEAST_SHARE * sum);
                 let all = THINKS.iter().step_by(every).map(|think| sum - think);
-                let start = all.filter(|rtt| *rtt >= LEAST_SHARE * sum).chain(around).collect();
+                let mut start: Vec<f64> = all.filter(|rtt| *rtt >= lowest).chain(around).collect();
+                if around.is_none() {
+                    start.push(lowest);
+                    fill(&mut start, apart);
+                }
                 let finest = if around.is_some() { 4.0 } else { 1.0 } * FINEST_SUM;
                 let mut points = refined(start, finest, most, &mut |rtt| Point::at(rtt, self, look));
                 points.last_mut().expect("the sum itself").to = *highest;
-                let longest = THINKS[THINKS.len() - 1] + THINKS[1];
-                let lowest = &mut points[0];
-                lowest.from = lowest.from.min((sum - longest).max(LEAST_SHARE * sum));
+                points[0].from = points[0].from.min(lowest);
                 points
             }
             Known::Below(most_s) => {
@@ -156,6 +160,19 @@ impl Point {
 fn of_access(rtt: f64) -> f64 {
     let z = libm::log(rtt / ACCESS.0) / ACCESS.1;
     -0.5 * z * z
+}
+
+/// Points in between until none is more than so many times the one before: a server that thinks for 30 of 44 ms leaves a round trip of 14.
+fn fill(points: &mut Vec<f64>, times: f64) {
+    points.sort_by(f64::total_cmp);
+    let mut index = 1;
+    while index < points.len() {
+        if points[index] > times * points[index - 1] {
+            points.insert(index, libm::sqrt(points[index] * points[index - 1]));
+        } else {
+            index += 1;
+        }
+    }
 }
 
 /// Points in between, where the session is likely: until they are closer than `finest` in the logarithm, or as many as `most`.
