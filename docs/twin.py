@@ -146,12 +146,12 @@ Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What 
   are.
 
 Two virtual cores played them six at a time, *dumbbell* two at a time, server and player before ordinary programs. The single-path
-scenarios had a core to themselves: builds and tests beside them ran on the other one, at low priority. The others are of draws before,
-with an engine before: bulk flows and *deep-queues* at a load of 1 to 2, *sticky-3p-50* at 2 to 5, *sticky-baseline* and *sticky-3p-150*
-at 20 to 26. A bulk flow's link may be 1 ms late in the 99th percentile, a scenario's 20 ms. What a machine's pauses do is visible in the
-RTT of controls that measure delay or rate, and in what a control that goes by bursts sends again. In *wireless*, *bufferbloat*,
-*adaptive* and *streaming-server*, whose settings stayed, six figures differed with builds on both cores (a load of 5 to 12), and one did
-in the draw with a core free, with the same engine.
+scenarios had a core to themselves: builds and tests beside them ran on the other one, at low priority. *deep-queues* and
+*sticky-3p-50* were played at a load of 3 to 4. The others are of draws before, with an engine before: bulk flows at a load of 1 to 2,
+*sticky-baseline* and *sticky-3p-150* at 20 to 26. A bulk flow's link may be 1 ms late in the 99th percentile, a scenario's 20 ms. What
+a machine's pauses do is visible in the RTT of controls that measure delay or rate, and in what a control that goes by bursts sends
+again. In *wireless*, *bufferbloat*, *adaptive* and *streaming-server*, whose settings stayed, six figures differed with builds on both
+cores (a load of 5 to 12), and one did in the draw with a core free, with the same engine.
 
 `sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or
 with more seeds, the same command goes on from there. `--parallel 3` plays three at a time, `--tolerance` says how late the emulated link
