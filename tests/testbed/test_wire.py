@@ -98,7 +98,8 @@ def test_a_session_has_the_record_of_the_other_worlds() -> None:
     assert found["metrics"]["stall_time_s"] == 0
     assert {"flow.video", "player", "link.path.path/down"} <= set(found["series"])
     assert max(found["series"]["flow.video"]["snd_cwnd"]) >= 10
-    assert found["warnings"] == []
+    # A session that is repeated on a busy machine counts, and says so.
+    assert [text for text in found["warnings"] if "machine was too busy" not in text] == []
 
 
 def test_a_control_without_a_kernel_twin_and_a_scheduler_over_real_mptcp() -> None:
