@@ -56,6 +56,8 @@ exclude_patterns = [
 ]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 myst_heading_anchors = 4
+# A line that the formatter begins with "% of them" is no comment.
+myst_disable_syntax = ["myst_line_comment"]
 myst_links_external_new_tab = False
 napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
