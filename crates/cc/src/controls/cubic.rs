@@ -300,8 +300,7 @@ impl RenoBased for Cubic {
     fn moved(&mut self) {
         match &mut self.law {
             Law::Linux(linux) => {
-                self.reno.windows.cwnd = libm::floor(self.reno.windows.cwnd).max(1.0);
-                self.reno.windows.ssthresh = libm::floor(self.reno.windows.ssthresh);
+                self.reno.windows.round_down();
                 linux.on_window_change();
             }
             Law::Stack(growth, _) => growth.reset(),

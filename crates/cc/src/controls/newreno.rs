@@ -90,8 +90,10 @@ impl RenoBased for NewReno {
     }
 
     fn moved(&mut self) {
-        self.reno.windows.cwnd = self.reduced(self.reno.windows.cwnd).max(1.0);
-        self.reno.windows.ssthresh = self.reduced(self.reno.windows.ssthresh);
+        if let Some(credit) = &mut self.credit {
+            *credit = 0;
+            self.reno.windows.round_down();
+        }
     }
 }
 

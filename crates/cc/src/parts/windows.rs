@@ -122,6 +122,12 @@ impl Windows {
         self.cwnd = change.cwnd.max(1.0);
         self.ssthresh = change.ssthresh;
     }
+
+    /// Down to whole packets, which is what Linux counts in: a whole window never reaches a threshold of 39.75.
+    pub fn round_down(&mut self) {
+        self.cwnd = libm::floor(self.cwnd).max(1.0);
+        self.ssthresh = libm::floor(self.ssthresh);
+    }
 }
 
 #[cfg(test)]

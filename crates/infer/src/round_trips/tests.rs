@@ -56,6 +56,9 @@ fn a_short_round_trip_behind_a_slow_server_is_looked_for() {
     assert!(points.windows(2).all(|two| two[1].rtt <= APART_PACKETS * two[0].rtt * (1.0 + 1e-9)));
     let found = points.iter().map(|point| libm::log(point.rtt / 0.017).abs()).fold(f64::INFINITY, f64::min);
     assert!(found < 0.1, "{:?}", points.iter().map(|point| point.rtt).collect::<Vec<_>>());
-    // Where the server can have no large share of it, no more is looked at than before.
+    // Where the server can have no large share of it, nothing is put in between.
+    let mut near = vec![0.434, 0.458, 0.489, 0.5];
+    fill(&mut near, APART_PACKETS);
+    assert_eq!(near, [0.434, 0.458, 0.489, 0.5]);
     assert!(Known::Sum(0.5, 0.5).points(None, true, &mut flat).len() <= MOST_PACKETS);
 }
