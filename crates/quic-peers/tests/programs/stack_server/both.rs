@@ -104,6 +104,8 @@ macro_rules! server {
             connection: Connection,
             /// What is left of each answer: bytes that are read, and where the file goes on.
             answers: std::collections::BTreeMap<StreamId, (bytes::Bytes, u64)>,
+            /// Those that more can be written of.
+            writable: std::collections::BTreeSet<StreamId>,
             /// Of the smoothed RTT, at each datagram that came.
             rtts: (f64, u64),
             peer: std::net::SocketAddr,
@@ -129,8 +131,11 @@ macro_rules! server {
         }
 
         impl Client {
+            fn due(&mut self) -> Option<Instant> {
+                if self.writable.is_empty() { self.connection.poll_timeout() } else { Some(Instant::now()) }
+            }
+
             fn take_events(&mut self, answer: &super::both::Answer) {
-                let mut writable = Vec::new();
                 while let Some(event) = self.connection.poll() {
                     match event {
                         Event::Connected => {
@@ -141,18 +146,24 @@ macro_rules! server {
                         Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
                             while let Some(id) = self.connection.streams().accept(Dir::Bi) {
                                 self.read(id, answer);
-                                writable.push(id);
+                                self.writable.insert(id);
                             }
                         }
                         Event::Stream(StreamEvent::Readable { id }) if id.dir() == Dir::Bi => {
                             self.read(id, answer);
-                            writable.push(id);
+                            self.writable.insert(id);
                         }
-                        Event::Stream(StreamEvent::Writable { id }) => writable.push(id),
+                        Event::Stream(StreamEvent::Writable { id }) => {
+                            self.writable.insert(id);
+                        }
                         _ => {}
                     }
                 }
-                writable.into_iter().for_each(|id| self.write(id, answer));
+                for id in std::mem::take(&mut self.writable) {
+                    if self.write(id, answer) {
+                        self.writable.insert(id);
+                    }
+                }
             }
 
             /// A request is answered when it has ended.
@@ -172,31 +183,28 @@ macro_rules! server {
                 }
             }
 
-            fn write(&mut self, id: StreamId, answer: &super::both::Answer) {
-                let Some((pending, next)) = self.answers.get_mut(&id) else { return };
-                let mut stream = self.connection.send_stream(id);
-                loop {
-                    if pending.is_empty() && *next < answer.length {
-                        *pending = answer.block(*next).into();
-                        *next += pending.len() as u64;
-                    }
-                    if pending.is_empty() {
-                        let _ = stream.finish();
-                        self.answers.remove(&id);
-                        return;
-                    }
-                    // What is written is taken off.
-                    if !write(&mut stream, pending) {
-                        return;
-                    }
+            /// A block, so that what is written leaves before all that a stream holds is filled, which takes 30 ms; true: more can be written.
+            fn write(&mut self, id: StreamId, answer: &super::both::Answer) -> bool {
+                let Some((pending, next)) = self.answers.get_mut(&id) else { return false };
+                if pending.is_empty() && *next < answer.length {
+                    *pending = answer.block(*next).into();
+                    *next += pending.len() as u64;
                 }
+                let mut stream = self.connection.send_stream(id);
+                if pending.is_empty() {
+                    let _ = stream.finish();
+                    self.answers.remove(&id);
+                    return false;
+                }
+                // What is written is taken off.
+                write(&mut stream, pending)
             }
         }
 
         impl Server {
             fn run(&mut self) -> Result<(), Box<dyn Error>> {
                 loop {
-                    let due = self.clients.values_mut().filter_map(|client| client.connection.poll_timeout()).min();
+                    let due = self.clients.values_mut().filter_map(Client::due).min();
                     self.socket.wait(due.map(|due| due.saturating_duration_since(Instant::now())))?;
                     let now = Instant::now();
                     for (meta, bytes) in self.socket.receive()? {
@@ -224,8 +232,13 @@ macro_rules! server {
                     }
                     Some(DatagramEvent::NewConnection(incoming)) => {
                         if let Ok((handle, connection)) = self.endpoint.accept(incoming, now, &mut self.out, None) {
-                            let client =
-                                Client { connection, answers: Default::default(), rtts: (0.0, 0), peer: meta.addr };
+                            let client = Client {
+                                connection,
+                                answers: Default::default(),
+                                writable: Default::default(),
+                                rtts: (0.0, 0),
+                                peer: meta.addr,
+                            };
                             self.clients.insert(handle, client);
                         }
                     }
