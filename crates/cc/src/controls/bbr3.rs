@@ -236,6 +236,8 @@ struct ExtraAcked {
     interval_start: Time,
     delivered: f64,
     filter: WindowedMax<f64>,
+    /// BBR.extra_acked.
+    volume: f64,
 }
 
 /// C.is_cwnd_limited: the window was full at some time of the last round trip.
@@ -275,7 +277,12 @@ impl Bbr3 {
             inflight_shortterm: f64::INFINITY,
             inflight_longterm: f64::INFINITY,
             min_rtt: MinRtt::new(),
-            extra_acked: ExtraAcked { interval_start: Time::ZERO, delivered: 0.0, filter: WindowedMax::new() },
+            extra_acked: ExtraAcked {
+                interval_start: Time::ZERO,
+                delivered: 0.0,
+                filter: WindowedMax::new(),
+                volume: 0.0,
+            },
             sample: Sample::default(),
             rate_before: Sample::default(),
             latest: Latest::default(),

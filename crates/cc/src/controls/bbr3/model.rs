@@ -193,7 +193,7 @@ impl Bbr3 {
         self.inflight_shortterm = f64::INFINITY;
     }
 
-    /// §5.5.9.
+    /// §5.5.9; noq's start-up remembers no ACK but this one (`update_ack_aggregation`).
     pub(super) fn update_ack_aggregation(&mut self, view: &View) {
         let extra_acked = &mut self.extra_acked;
         let mut expected = self.bw * view.now.saturating_since(extra_acked.interval_start).as_secs_f64();
@@ -203,9 +203,12 @@ impl Bbr3 {
             expected = 0.0;
         }
         extra_acked.delivered += self.sample.newly_acked;
-        let extra = (extra_acked.delivered - expected).min(self.cwnd);
-        let rounds = if self.full_bw_reached { Self::EXTRA_ACKED_ROUNDS } else { 1 };
-        extra_acked.filter.update(self.round_count, extra, rounds);
+        extra_acked.volume = (extra_acked.delivered - expected).min(self.cwnd);
+        if self.full_bw_reached || self.settings.law != LawOf::Noq {
+            let rounds = if self.full_bw_reached { Self::EXTRA_ACKED_ROUNDS } else { 1 };
+            extra_acked.filter.update(self.round_count, extra_acked.volume, rounds);
+            extra_acked.volume = extra_acked.filter.get().unwrap_or(0.0);
+        }
     }
 
     /// §5.3.1.2 ResetFullBW, with the new baseline.

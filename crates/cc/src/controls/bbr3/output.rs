@@ -88,9 +88,8 @@ impl Bbr3 {
 
     /// §5.6.4.6.
     pub(super) fn set_cwnd(&mut self, view: &View) {
-        let extra_acked = self.extra_acked.filter.get().unwrap_or(0.0);
         let bw = if self.settings.law == LawOf::Noq { self.max_bw() } else { self.bw };
-        let max_inflight = self.with_budget(self.cwnd_gain() * self.bdp(bw) + extra_acked, view.mss);
+        let max_inflight = self.with_budget(self.cwnd_gain() * self.bdp(bw) + self.extra_acked.volume, view.mss);
         let newly_acked = self.sample.newly_acked;
         let is_draft = self.settings.law == LawOf::Draft;
         let newly_acked = if is_draft { newly_acked } else { newly_acked.min(self.sample.full_packets(view.mss)) };

@@ -248,7 +248,7 @@ fn a12_and_a13_aggregated_acks_get_room() {
     reach(&mut network, State::ProbeBwCruise);
     network.reset_stats();
     network.run_for(secs(1));
-    let extra = network.cc().extra_acked.filter.get().unwrap_or(0.0);
+    let extra = network.cc().extra_acked.volume;
     assert!((35.0..=75.0).contains(&extra), "{extra}");
     assert!(network.flows[0].stats.rate(network.now) > 960.0);
 }
@@ -314,6 +314,22 @@ fn noq_ends_a_probe_at_the_bound_by_a_plateau() {
         control.update_probe_bw_cycle_phase(&view(1000));
         assert!((control.inflight_longterm - bound).abs() < 1e-9, "{law}: {}", control.inflight_longterm);
         assert_eq!(control.state, state, "{law}");
+    }
+}
+
+/// 1000 packets/s; an ACK of 30 packets, and 50 ms later one of 10, by when 50 were due: the draft's window has room for 30 as long as the
+/// round lasts, noq's for 10. Once start-up is over noq remembers, too.
+#[test]
+fn noq_s_start_up_remembers_no_ack_but_the_last() {
+    for (law, full_bw_reached, volume) in [("draft", false, 30.0), ("noq", false, 10.0), ("noq", true, 30.0)] {
+        let mut control = Bbr3 { bw: 1000.0, cwnd: 200.0, full_bw_reached, ..bbr3() };
+        control.settings.law = LawOf::from_params(&with_law(law));
+        control.extra_acked.interval_start = Time::from_millis(1000);
+        for (at, newly_acked) in [(1000, 30.0), (1050, 10.0)] {
+            control.sample.newly_acked = newly_acked;
+            control.update_ack_aggregation(&view(at));
+        }
+        assert!((control.extra_acked.volume - volume).abs() < 1e-9, "{law}: {}", control.extra_acked.volume);
     }
 }
 
