@@ -32,9 +32,10 @@ const STACKS: Words<Habits, 5> = [
         "quinn 0.11 with its defaults: a window of 12 kB, paced in trains of 10 packets or more, 10 MB held of each stream",
         |c| {
             // quinn-proto 0.11.19: congestion/cubic.rs (14 720 bytes, at most 10 x 1200), config/transport.rs (send_window, the upper bound of
-            // MTU discovery), connection/pacing.rs (1.25, trains of what 2 ms hold, 10 to 256 packets).
+            // MTU discovery), connection/pacing.rs (1.25, trains of what 2 ms hold, 10 to 256 packets); quinn 0.11, connection.rs
+            // (MAX_TRANSMIT_SEGMENTS).
             c.initial_window = 8.0;
-            c.pacing.in_trains = true;
+            (c.pacing.in_trains, c.pacing.segments) = (true, 10);
             c.pacing.own_rate = OwnRate::Ignored;
             // connection/mod.rs: losses that prove spurious are not given back; poll_transmit sends while in flight + datagram < window;
             // on_ack_received tells of the packets acknowledged, then detects losses.

@@ -132,6 +132,9 @@ pub struct Pacing {
     /// An empty bucket waits until it holds a burst again, which then leaves at once (quinn, for segmentation offload); without, a
     /// datagram leaves as soon as there are tokens for it, as a leaky bucket does (§7.7).
     pub in_trains: bool,
+    /// Of a sender in trains, datagrams that one call makes: when the bucket is filled, the one before of the same call has not been taken off
+    /// yet, and what does not fit beside it is lost (quinn, `poll_transmit`).
+    pub segments: u32,
     /// No bucket: what the window lets go leaves at once, up to the greatest burst, and then the pause follows that this owes (ngtcp2). A
     /// sender that the window has held up gets nothing for it. Timers go off in whole units of this, as libev's do in milliseconds.
     pub in_debt: Option<Duration>,
@@ -201,6 +204,7 @@ impl Default for Config {
                 min_burst: 10,
                 max_burst: 256,
                 in_trains: false,
+                segments: 1,
                 in_debt: None,
                 longest_burst: None,
                 own_rate: OwnRate::Taken,

@@ -230,7 +230,8 @@ impl Path {
         if let Some(unit) = pacing.in_debt {
             return self.pacer.departs_in_debt(now, self.datagram_bytes, rate, burst, unit);
         }
-        self.pacer.departs_at(now, self.datagram_bytes, rate, burst, in_trains)
+        let segments = if in_trains { pacing.segments } else { 0 };
+        self.pacer.departs_at(now, self.datagram_bytes, rate, burst, segments)
     }
     fn own_rate(&self, pacing: &Pacing) -> Option<Rate> {
         self.control.pacing_rate().filter(|_| pacing.own_rate != OwnRate::Ignored)
@@ -381,7 +382,7 @@ impl Path {
             self.recovery.retransmitted += 1;
         }
         if self.paces_by_window(pacing) || self.control.pacing_rate().is_some() {
-            self.pacer.on_sent(bytes);
+            self.pacer.on_sent(now, bytes);
         }
         let stamp = Stamp {
             sent_at: now,
@@ -655,6 +656,9 @@ struct Pacer {
     /// In debt: what comes off this pause, and by how much timers were late.
     waived: Option<Duration>,
     late: Duration,
+    /// When the last datagram left, and how many at that moment.
+    left_at: Option<Time>,
+    left: u32,
 }
 
 impl Pacer {
@@ -670,21 +674,30 @@ impl Pacer {
         self.tokens = (self.tokens + new).min(burst as f64);
     }
 
-    /// A datagram may leave then; see [`Pacing::in_trains`].
+    /// A datagram may leave then. In trains, of calls of so many `segments`, see [`Pacing::in_trains`]; 0: of a leaky bucket.
     #[inline(always)]
-    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, in_trains: bool) -> Time {
+    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64, segments: u32) -> Time {
+        let in_trains = segments > 0;
         self.tokens = self.tokens.min(burst as f64);
         self.next = now;
         // In trains it fills when it is empty alone, with all that came meanwhile: twice its bytes may leave at once.
-        if !in_trains || self.tokens < f64::from(bytes) {
+        if !in_trains {
             self.fill(now, rate, burst);
+        } else if self.tokens < f64::from(bytes) {
+            self.fill(now, rate, burst.saturating_sub(self.unfinished(now, bytes, segments)));
         }
         if self.tokens < f64::from(bytes) {
-            let awaited = if in_trains { burst.max(u64::from(bytes)) } else { u64::from(bytes) };
+            let whole = || burst.max(u64::from(bytes)) - self.unfinished(now, bytes, segments);
+            let awaited = if in_trains { whole() } else { u64::from(bytes) };
             let missing = awaited as f64 - self.tokens;
             self.next = now + rate.time_to_send(missing.ceil() as u64).max(Duration::from_nanos(1));
         }
         self.next
+    }
+
+    /// Bytes that have left by the call that is under way and are still in the bucket: see [`Pacing::segments`].
+    fn unfinished(&self, now: Time, bytes: u32, segments: u32) -> u64 {
+        if self.left_at == Some(now) && !self.left.is_multiple_of(segments) { u64::from(bytes) } else { 0 }
     }
 
     /// Without credit: see [`Pacing::in_debt`]. The tokens are what the burst that began at `filled_at` owes; timers go off in whole `unit`s, and
@@ -710,7 +723,8 @@ impl Pacer {
         self.next
     }
 
-    fn on_sent(&mut self, bytes: u32) {
+    fn on_sent(&mut self, now: Time, bytes: u32) {
+        self.left = if self.left_at.replace(now) == Some(now) { self.left + 1 } else { 1 };
         self.tokens -= f64::from(bytes);
     }
 }
