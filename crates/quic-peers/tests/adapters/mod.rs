@@ -212,8 +212,8 @@ fn the_table() {
 }
 
 /// noq's own BBRv3 beside the `law` of its profile, with its pacer, where losses end or do not end its probes: 20 Mbit/s, 60 ms, 0.5 %, a
-/// queue of one product, twenty seeds of 20 s. noq's keys are made anew each time: five seeds lost 167 to 187 packets each in six runs. While
-/// the law raised the long-term bound in whole packets alone, it lost 39 to 44 % more.
+/// queue of one product, twenty seeds of 20 s, on a socket. noq's keys are made anew each time. While the law raised the long-term bound in whole
+/// packets alone, it lost 39 to 44 % more, and twice as many while it remembered in start-up what ACKs had brought (336, noq 175; now 192, 179).
 #[test]
 #[ignore = "an experiment of its own: a minute"]
 fn noq_s_bbr3_loses_what_its_law_loses() {
@@ -230,11 +230,11 @@ fn noq_s_bbr3_loses_what_its_law_loses() {
             let Pacing { burst_interval: interval, min_burst: least, .. } = config.pacing;
             config.pacing.own_rate = OwnRate::Bucket { interval, least };
         });
-        play(ends, &cell, seed, length)
+        play(ends.on_socket(), &cell, seed, length)
     };
-    let theirs = |seed| play(Noq::with(Arc::new(Bbr3Config::default()), seed, 0), &cell, seed, length);
+    let theirs = |seed| play(Noq::with(Arc::new(Bbr3Config::default()), seed, 0).on_socket(), &cell, seed, length);
     let (ours, theirs) = (Outcome::mean((0..20).map(ours)), Outcome::mean((0..20).map(theirs)));
     let off = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
     println!("{ours:?} {theirs:?}");
-    assert!(off(ours.packets_lost, theirs.packets_lost) < 0.2, "{ours:?} {theirs:?}");
+    assert!(off(ours.packets_lost, theirs.packets_lost) < 0.15, "{ours:?} {theirs:?}");
 }

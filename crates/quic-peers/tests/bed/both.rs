@@ -7,6 +7,8 @@ macro_rules! ends {
             connection: Option<(ConnectionHandle, Connection)>,
             /// Made by the endpoint itself.
             extra: Vec<Vec<u8>>,
+            /// What is left of what one call made.
+            parts: std::collections::VecDeque<(Vec<u8>, SocketAddr)>,
         }
 
         pub struct $name {
@@ -16,6 +18,7 @@ macro_rules! ends {
             delivered: u64,
             data: Vec<u8>,
             ended: Option<String>,
+            is_on_socket: bool,
         }
 
         /// Each path is a network with two hosts.
@@ -29,6 +32,9 @@ macro_rules! ends {
         }
 
         impl $name {
+            pub fn on_socket(self) -> $name {
+                $name { is_on_socket: true, ..self }
+            }
             fn at(&self, now: Time) -> Instant {
                 self.zero + std::time::Duration::from_nanos(now.as_nanos())
             }
@@ -56,6 +62,9 @@ macro_rules! ends {
         impl Ends for $name {
             type Datagram = Vec<u8>;
 
+            fn is_on_socket(&self) -> bool {
+                self.is_on_socket
+            }
             fn poll(&mut self, now: Time, is_client: bool) -> Option<(Vec<u8>, usize, u64)> {
                 let at = self.at(now);
                 let end = &mut self.ends[usize::from(!is_client)];
@@ -64,11 +73,17 @@ macro_rules! ends {
                     let bytes = wire(extra.len());
                     return Some((extra, 0, bytes));
                 }
-                let (_, connection) = end.connection.as_mut()?;
-                let mut buffer = vec![];
-                let transmit = poll(connection, at, &mut buffer)?;
-                buffer.truncate(transmit.size);
-                Some((buffer, path_of(transmit.destination), wire(transmit.size)))
+                if end.parts.is_empty() {
+                    let (_, connection) = end.connection.as_mut()?;
+                    let mut buffer = vec![];
+                    let most = if self.is_on_socket { super::SEGMENTS } else { 1 };
+                    let transmit = poll(connection, at, most, &mut buffer)?;
+                    let parts = buffer[..transmit.size].chunks(transmit.segment_size.unwrap_or(transmit.size));
+                    end.parts.extend(parts.map(|part| (part.to_vec(), transmit.destination)));
+                }
+                let (part, destination) = end.parts.pop_front()?;
+                let bytes = wire(part.len());
+                Some((part, path_of(destination), bytes))
             }
 
             fn handle(&mut self, now: Time, is_client: bool, path: usize, datagram: Vec<u8>) {

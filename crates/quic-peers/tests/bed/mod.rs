@@ -27,6 +27,10 @@ pub struct Cell {
 }
 
 pub const RATE: Rate = Rate::from_bits_per_sec(20_000_000);
+/// A server on a socket reads all that comes within this time before it sends, and makes so many datagrams by a call (quinn,
+/// `MAX_TRANSMIT_SEGMENTS`).
+const WAKE: Duration = Duration::from_micros(50);
+pub const SEGMENTS: usize = 10;
 /// UDP payload of a full datagram with 16 bytes of tag.
 pub const DATAGRAM: u32 = 1208;
 
@@ -56,6 +60,8 @@ impl Outcome {
 /// The two ends of a stack.
 pub trait Ends {
     type Datagram;
+    /// The client is driven as a server on a socket is; otherwise it answers each datagram, and one call makes one.
+    fn is_on_socket(&self) -> bool;
     /// The client's or the server's next datagram, its path, and its bytes on the wire.
     fn poll(&mut self, now: Time, is_client: bool) -> Option<(Self::Datagram, usize, u64)>;
     fn handle(&mut self, now: Time, is_client: bool, path: usize, datagram: Self::Datagram);
@@ -153,16 +159,26 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
     let (mut now, end) = (Time::ZERO, Time::ZERO + length);
     let warm = Time::from_secs(5);
     let mut start = None;
+    let mut reads_until = None;
     while now < end {
         ends.pump(now);
-        while let Some((datagram, path, bytes)) = ends.poll(now, true) {
+        reads_until = reads_until.filter(|until| *until > now);
+        while reads_until.is_none()
+            && let Some((datagram, path, bytes)) = ends.poll(now, true)
+        {
             paths[path].up.push(now, datagram, bytes, now > warm);
         }
         while let Some((datagram, path, bytes)) = ends.poll(now, false) {
             paths[path].down.push(now, datagram, bytes, false);
         }
         let arrives = |wires: &Wires<_>| wires.up.next().min(wires.down.next());
-        let next = paths.iter().map(arrives).min().unwrap_or(Time::MAX).min(ends.timeout());
+        let next = paths
+            .iter()
+            .map(arrives)
+            .min()
+            .unwrap_or(Time::MAX)
+            .min(ends.timeout())
+            .min(reads_until.unwrap_or(Time::MAX));
         assert!(next < Time::MAX, "nothing will happen: {:?}", ends.ended());
         now = next.max(now);
         if now > warm && start.is_none() {
@@ -177,6 +193,9 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
         let wire = if is_up { &mut paths[path].up } else { &mut paths[path].down };
         let datagram = wire.transit.pop_front().unwrap().1;
         ends.handle(now, !is_up, path, datagram);
+        if !is_up && ends.is_on_socket() {
+            reads_until = reads_until.or(Some(now + WAKE));
+        }
     }
     let (delivered, lost) = start.unwrap();
     let bytes = (ends.delivered() - delivered) as f64;

@@ -21,8 +21,8 @@ use std::time::Instant;
 
 ends!(Noq, noq_proto, missing_tag: 0);
 
-fn poll(connection: &mut Connection, at: Instant, buffer: &mut Vec<u8>) -> Option<noq_proto::Transmit> {
-    connection.poll_transmit(at, NonZeroUsize::MIN, buffer)
+fn poll(connection: &mut Connection, at: Instant, most: usize, buffer: &mut Vec<u8>) -> Option<noq_proto::Transmit> {
+    connection.poll_transmit(at, NonZeroUsize::new(most)?, buffer)
 }
 fn handle(
     endpoint: &mut Endpoint,
@@ -76,7 +76,6 @@ fn transport(factory: Control, paths: u32) -> TransportConfig {
         .stream_receive_window(VarInt::from_u32(32 << 20))
         .send_window(32 << 20)
         .max_idle_timeout(None)
-        .enable_segmentation_offload(false)
         .max_concurrent_multipath_paths(paths);
     transport
 }
@@ -107,9 +106,17 @@ impl Noq {
             Endpoint::new(Arc::new(config), server, false)
         };
         let zero = Instant::now();
-        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![] };
+        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![], parts: Default::default() };
         first.connection = Some(first.endpoint.connect(zero, client, address(0, false), "host").unwrap());
-        let second = End { endpoint: endpoint(false), connection: None, extra: vec![] };
-        Noq { zero, ends: [first, second], stream: None, delivered: 0, data: vec![0; 1 << 16], ended: None }
+        let second = End { endpoint: endpoint(false), connection: None, extra: vec![], parts: Default::default() };
+        Noq {
+            zero,
+            ends: [first, second],
+            stream: None,
+            delivered: 0,
+            data: vec![0; 1 << 16],
+            ended: None,
+            is_on_socket: false,
+        }
     }
 }

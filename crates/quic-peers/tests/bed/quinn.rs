@@ -19,8 +19,8 @@ const MISSING_TAG: u64 = 8;
 
 ends!(Quinn, quinn_proto, missing_tag: MISSING_TAG);
 
-fn poll(connection: &mut Connection, at: Instant, buffer: &mut Vec<u8>) -> Option<quinn_proto::Transmit> {
-    connection.poll_transmit(at, 1, buffer)
+fn poll(connection: &mut Connection, at: Instant, most: usize, buffer: &mut Vec<u8>) -> Option<quinn_proto::Transmit> {
+    connection.poll_transmit(at, most, buffer)
 }
 fn handle(
     endpoint: &mut Endpoint,
@@ -60,8 +60,7 @@ fn transport(factory: Control) -> TransportConfig {
         .mtu_discovery_config(None)
         .stream_receive_window(VarInt::from_u32(32 << 20))
         .send_window(32 << 20)
-        .max_idle_timeout(None)
-        .enable_segmentation_offload(false);
+        .max_idle_timeout(None);
     transport
 }
 
@@ -89,9 +88,17 @@ impl Quinn {
             Endpoint::new(Arc::new(config), server, false, None)
         };
         let zero = Instant::now();
-        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![] };
+        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![], parts: Default::default() };
         first.connection = Some(first.endpoint.connect(zero, client, address(0, false), "host").unwrap());
-        let second = End { endpoint: endpoint(false), connection: None, extra: vec![] };
-        Quinn { zero, ends: [first, second], stream: None, delivered: 0, data: vec![0; 1 << 16], ended: None }
+        let second = End { endpoint: endpoint(false), connection: None, extra: vec![], parts: Default::default() };
+        Quinn {
+            zero,
+            ends: [first, second],
+            stream: None,
+            delivered: 0,
+            data: vec![0; 1 << 16],
+            ended: None,
+            is_on_socket: false,
+        }
     }
 }
