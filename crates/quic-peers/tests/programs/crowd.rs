@@ -1,4 +1,4 @@
-//! A crowd of quinn's clients at a running `playpath serve --transport quic`: what its memory comes to (docs/wire.md has the figures).
+//! A crowd of quinn's clients at a running `playpath serve --transport quic`: what its memory comes to (docs/manual/wire.md has the figures).
 //!
 //! `crowd PORT PID IDLE BUSY FILE`: so many clients connect and stay idle, so many of them ask for FILE at the same time and read it whole.
 //! Prints a JSON line for each stage, with the server's resident memory. Loopback only.
