@@ -679,6 +679,16 @@ fn the_cache_grows_with_late_references() {
     assert!(!log(ms(0)).iter().any(|line| line.starts_with("900: shift")), "{:#?}", log(ms(0)));
 }
 
+/// Later than the cache covers (10 ms), not late enough to be discarded (50 ms), and the clock may not go back: picture 3, due at 330, is
+/// shown at 360. Setting the clock back by nothing was tried for ever.
+#[test]
+fn a_clock_that_may_not_go_back_does_not_try_for_ever() {
+    let config =
+        ProgressiveConfig { shift_after: Some(ms(10)), max_shift: ms(0), late_threshold: ms(50), ..catch_up() };
+    let log = play(config, 5, &[(30, 3000), (360, 2000)]).log();
+    assert_eq!(log.last().unwrap(), "530: Played: start 30 played 500 discarded 0 stopped 0 pictures 5/0");
+}
+
 #[derive(Debug, Clone)]
 struct Case {
     pictures: Vec<(SampleKind, u32, u64)>,

@@ -232,7 +232,9 @@ impl ProgressivePlayer {
         }
         let lateness = self.available_from.saturating_since(due);
         let catches_up = self.config.policy == Policy::CatchUp;
-        if catches_up && lateness > self.shift_after {
+        // Nothing is gained by going back where the clock may not: what is too late is discarded while it stands, what is not is shown.
+        let may_go_back = !self.config.max_shift.is_zero() || lateness > self.config.late_threshold;
+        if catches_up && lateness > self.shift_after && may_go_back {
             self.set_clock_back(now, picture, lateness);
         } else if self.faster.is_some() && !lateness.is_zero() {
             self.play_faster(picture, due, lateness);
