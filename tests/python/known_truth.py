@@ -170,6 +170,14 @@ def outcome(found: dict, truth: dict) -> str:
     return f"{word}: {100 * net.value:+.0f} ({100 * net.low:+.0f} to {100 * net.high:+.0f}), {holds}; stalls {found['stalls']:+.1f} s"
 
 
+def on_paths(out: Path) -> dict:
+    """What inferred paths answer."""
+    with (out / "users.csv").open(newline="") as file:
+        first = next(csv.DictReader(file))
+    traffic = LATER if "traffic.0.start" in first else ""
+    return answer(out, scenario(TRACE.format(first["trace"]), traffic, out / "users.csv"))
+
+
 def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> str:
     """What the log says once its paths are inferred."""
     out = folder / name
@@ -179,8 +187,7 @@ def inferred(folder: Path, log: Path, deployed: str, truth: dict, name: str) -> 
     with (out / "sessions.csv").open(newline="") as file:
         sessions = list(csv.DictReader(file))
     noisy, shared = (sum(float(row[f"{what}_probability"]) for row in sessions) for what in ("loss", "neighbour"))
-    traffic = LATER if "traffic.0.start" in rows[0] else ""
-    found = answer(out, scenario(TRACE.format(rows[0]["trace"]), traffic, out / "users.csv"))
+    found = on_paths(out)
     word = "" if judge(out).is_reproduced else "no verdict (not given back); "
     mean = sum(float(row["loss_percent"]) for row in rows) / len(rows)
     shares = f"loss {mean:.2f} %, {noisy:.1f} of {len(rows)} lossy, {shared:.1f} shared"
@@ -224,7 +231,9 @@ def losses() -> None:
 
 
 def replays(first: int, last: int, users: int = 6) -> None:
-    """Whether a log is given back under the sender that was deployed, and refused under another: a row for each cell."""
+    """Whether a log is given back under the sender that was deployed, and refused under another, and what is answered under either name
+    ("BBR against CUBIC"): a row for each cell.
+    """
     for number in range(first, last + 1):
         draw = random.Random(number)
         kind, deployed = draw.choice(list(KINDS)), draw.choice(("cubic", "bbr", "bbr3", "newreno"))
@@ -239,7 +248,8 @@ def replays(first: int, last: int, users: int = 6) -> None:
                 word = "given back" if found.is_reproduced else "refused"
                 paths = "other" if found.has_other_paths else "the same"
                 words.append(
-                    f"{named}: {word} ({found.failed} of {users} off, {found.likelier or 'none'} likelier, {paths} paths)"
+                    f"{named}: {word} ({found.failed} of {users} off, {found.likelier or 'none'} likelier, {paths} paths, "
+                    f"answer {on_paths(folder / named)['relation']})"
                 )
         print(f"| {kind} | {deployed} | {' | '.join(words)} |", flush=True)
 
