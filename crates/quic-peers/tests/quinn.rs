@@ -19,7 +19,14 @@ fn cells(control: &'static str, rtts: &[u64], losses: &[f64]) -> Vec<Cell> {
     for &rtt in rtts {
         for &loss in losses {
             for queue in [0.5, 2.0] {
-                cells.push(Cell { control, rtt: Duration::from_millis(rtt), loss, queue, jitter: Duration::ZERO });
+                cells.push(Cell {
+                    control,
+                    rtt: Duration::from_millis(rtt),
+                    loss,
+                    queue,
+                    jitter: Duration::ZERO,
+                    on_socket: false,
+                });
             }
         }
     }
@@ -138,39 +145,39 @@ fn what_quinn_s_cubic_departs_in() {
 /// without the rule of `segments`.
 #[test]
 fn quinn_s_bbr_loses_what_its_law_loses() {
-    let rtt = Duration::from_millis(20);
-    let cell = Cell { control: "bbr", rtt, loss: 0.0, queue: 1.0, jitter: Duration::from_millis(3) };
     let law = || {
         let entry = find("bbr").unwrap();
         (entry.build)(&entry.params_of(Stack::Quinn), 10.0)
     };
-    let play = |seed, is_on_socket| {
-        let ours = Ours::of(law, 1, |config| {
-            (config.loss.undo, config.window_fit) = (false, WindowFit::Below);
-            config.pacing.segments = if is_on_socket { SEGMENTS as u32 } else { 1 };
-        });
-        let theirs = Quinn::with(Arc::new(BbrConfig::default()), seed);
+    for (on_socket, segments, most) in [(false, 1, 0.05), (true, SEGMENTS as u32, 0.008)] {
+        let (rtt, jitter) = (Duration::from_millis(20), Duration::from_millis(3));
+        let cell = Cell { control: "bbr", rtt, loss: 0.0, queue: 1.0, jitter, on_socket };
+        let ours = || {
+            Ours::of(law, 1, |config| {
+                (config.loss.undo, config.window_fit) = (false, WindowFit::Below);
+                config.pacing.segments = segments;
+            })
+        };
         let length = Duration::from_secs(9);
-        let lost = |outcome: Outcome| outcome.lost_later;
-        if is_on_socket {
-            [lost(play(ours.on_socket(), &cell, seed, length)), lost(play(theirs.on_socket(), &cell, seed, length))]
-        } else {
-            [lost(play(ours, &cell, seed, length)), lost(play(theirs, &cell, seed, length))]
-        }
-    };
-    for (is_on_socket, most) in [(false, 0.05), (true, 0.008)] {
-        let all: Vec<_> = (0..8).map(|seed| play(seed, is_on_socket)).collect();
-        let [ours, theirs] = [0, 1].map(|end| all.iter().map(|lost| lost[end]).sum::<f64>());
-        println!("on a socket: {is_on_socket}; lost: {:.0}, quinn's {:.0}", ours / 8.0, theirs / 8.0);
-        assert!((ours / theirs - 1.0).abs() < most, "{ours} {theirs}");
+        let theirs = |seed| play(Quinn::with(Arc::new(BbrConfig::default()), seed), &cell, seed, length);
+        let ours = Outcome::mean((0..8).map(|seed| play(ours(), &cell, seed, length)));
+        let theirs = Outcome::mean((0..8).map(theirs));
+        println!("{ours:?} {theirs:?}");
+        assert!((ours.lost_later / theirs.lost_later - 1.0).abs() < most, "{ours:?} {theirs:?}");
     }
 }
 
 /// Seeded, quinn repeats to the bit, and so do we.
 #[test]
 fn both_repeat() {
-    let cell =
-        Cell { control: "newreno", rtt: Duration::from_millis(20), loss: 0.005, queue: 0.5, jitter: Duration::ZERO };
+    let cell = Cell {
+        control: "newreno",
+        rtt: Duration::from_millis(20),
+        loss: 0.005,
+        queue: 0.5,
+        jitter: Duration::ZERO,
+        on_socket: false,
+    };
     let length = Duration::from_secs(10);
     let quinn = || play(Quinn::new(&cell, 3), &cell, 3, length);
     assert_eq!(quinn(), quinn());

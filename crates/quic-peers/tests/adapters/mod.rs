@@ -38,7 +38,7 @@ fn mean(cell: &Cell, play: Play) -> Option<Outcome> {
 }
 
 fn cell(control: &'static str) -> Cell {
-    Cell { control, rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0, jitter: Duration::ZERO }
+    Cell { control, rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0, jitter: Duration::ZERO, on_socket: false }
 }
 
 /// quinn paces by 5/4 of the window, noq by what it is told.
@@ -157,8 +157,14 @@ fn over_two_paths_ours_and_noq_agree_with_cubic() {
 #[test]
 #[should_panic(expected = "too many gaps in stream buffer")]
 fn noq_s_receiver_gives_up_over_a_thousand_gaps() {
-    let cell =
-        Cell { control: "cubic", rtt: Duration::from_millis(150), loss: 0.0, queue: 2.0, jitter: Duration::ZERO };
+    let cell = Cell {
+        control: "cubic",
+        rtt: Duration::from_millis(150),
+        loss: 0.0,
+        queue: 2.0,
+        jitter: Duration::ZERO,
+        on_socket: false,
+    };
     play_over(Noq::with(cubic(), 0, 2), &[cell; 2], 0, Duration::from_secs(12));
 }
 
@@ -217,8 +223,14 @@ fn the_table() {
 #[test]
 #[ignore = "an experiment of its own: a minute"]
 fn noq_s_bbr3_loses_what_its_law_loses() {
-    let cell =
-        Cell { control: "bbr3", rtt: Duration::from_millis(60), loss: 0.005, queue: 1.0, jitter: Duration::ZERO };
+    let cell = Cell {
+        control: "bbr3",
+        rtt: Duration::from_millis(60),
+        loss: 0.005,
+        queue: 1.0,
+        jitter: Duration::ZERO,
+        on_socket: true,
+    };
     let length = Duration::from_secs(20);
     let law = || {
         let entry = find("bbr3").unwrap();
@@ -230,9 +242,9 @@ fn noq_s_bbr3_loses_what_its_law_loses() {
             let Pacing { burst_interval: interval, min_burst: least, .. } = config.pacing;
             config.pacing.own_rate = OwnRate::Bucket { interval, least };
         });
-        play(ends.on_socket(), &cell, seed, length)
+        play(ends, &cell, seed, length)
     };
-    let theirs = |seed| play(Noq::with(Arc::new(Bbr3Config::default()), seed, 0).on_socket(), &cell, seed, length);
+    let theirs = |seed| play(Noq::with(Arc::new(Bbr3Config::default()), seed, 0), &cell, seed, length);
     let (ours, theirs) = (Outcome::mean((0..20).map(ours)), Outcome::mean((0..20).map(theirs)));
     let off = |ours: f64, theirs: f64| (ours / theirs - 1.0).abs();
     println!("{ours:?} {theirs:?}");

@@ -18,7 +18,12 @@ macro_rules! ends {
             delivered: u64,
             data: Vec<u8>,
             ended: Option<String>,
-            is_on_socket: bool,
+        }
+
+        impl End {
+            fn new(endpoint: Endpoint) -> End {
+                End { endpoint, connection: None, extra: vec![], parts: Default::default() }
+            }
         }
 
         /// Each path is a network with two hosts.
@@ -32,8 +37,8 @@ macro_rules! ends {
         }
 
         impl $name {
-            pub fn on_socket(self) -> $name {
-                $name { is_on_socket: true, ..self }
+            fn between(zero: Instant, ends: [End; 2]) -> $name {
+                $name { zero, ends, stream: None, delivered: 0, data: vec![0; 1 << 16], ended: None }
             }
             fn at(&self, now: Time) -> Instant {
                 self.zero + std::time::Duration::from_nanos(now.as_nanos())
@@ -62,10 +67,7 @@ macro_rules! ends {
         impl Ends for $name {
             type Datagram = Vec<u8>;
 
-            fn is_on_socket(&self) -> bool {
-                self.is_on_socket
-            }
-            fn poll(&mut self, now: Time, is_client: bool) -> Option<(Vec<u8>, usize, u64)> {
+            fn poll(&mut self, now: Time, is_client: bool, most: usize) -> Option<(Vec<u8>, usize, u64)> {
                 let at = self.at(now);
                 let end = &mut self.ends[usize::from(!is_client)];
                 let wire = |bytes: usize| bytes as u64 + 28 + $missing;
@@ -76,7 +78,6 @@ macro_rules! ends {
                 if end.parts.is_empty() {
                     let (_, connection) = end.connection.as_mut()?;
                     let mut buffer = vec![];
-                    let most = if self.is_on_socket { super::SEGMENTS } else { 1 };
                     let transmit = poll(connection, at, most, &mut buffer)?;
                     let parts = buffer[..transmit.size].chunks(transmit.segment_size.unwrap_or(transmit.size));
                     end.parts.extend(parts.map(|part| (part.to_vec(), transmit.destination)));

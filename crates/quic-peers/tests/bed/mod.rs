@@ -24,6 +24,8 @@ pub struct Cell {
     pub queue: f64,
     /// Up to so much earlier or later, each way; nothing overtakes.
     pub jitter: Duration,
+    /// The client is driven as a server on a socket is; otherwise it answers each datagram, and one call makes one.
+    pub on_socket: bool,
 }
 
 pub const RATE: Rate = Rate::from_bits_per_sec(20_000_000);
@@ -60,10 +62,8 @@ impl Outcome {
 /// The two ends of a stack.
 pub trait Ends {
     type Datagram;
-    /// The client is driven as a server on a socket is; otherwise it answers each datagram, and one call makes one.
-    fn is_on_socket(&self) -> bool;
-    /// The client's or the server's next datagram, its path, and its bytes on the wire.
-    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Self::Datagram, usize, u64)>;
+    /// The client's or the server's next datagram, its path, and its bytes on the wire; one call makes `most` at most.
+    fn poll(&mut self, now: Time, is_client: bool, most: usize) -> Option<(Self::Datagram, usize, u64)>;
     fn handle(&mut self, now: Time, is_client: bool, path: usize, datagram: Self::Datagram);
     fn timeout(&mut self) -> Time;
     fn handle_timeout(&mut self, now: Time);
@@ -160,15 +160,16 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
     let warm = Time::from_secs(5);
     let mut start = None;
     let mut reads_until = None;
+    let most = if cells[0].on_socket { SEGMENTS } else { 1 };
     while now < end {
         ends.pump(now);
         reads_until = reads_until.filter(|until| *until > now);
         while reads_until.is_none()
-            && let Some((datagram, path, bytes)) = ends.poll(now, true)
+            && let Some((datagram, path, bytes)) = ends.poll(now, true, most)
         {
             paths[path].up.push(now, datagram, bytes, now > warm);
         }
-        while let Some((datagram, path, bytes)) = ends.poll(now, false) {
+        while let Some((datagram, path, bytes)) = ends.poll(now, false, 1) {
             paths[path].down.push(now, datagram, bytes, false);
         }
         let arrives = |wires: &Wires<_>| wires.up.next().min(wires.down.next());
@@ -193,7 +194,7 @@ pub fn play_over<E: Ends>(mut ends: E, cells: &[Cell], seed: u64, length: Durati
         let wire = if is_up { &mut paths[path].up } else { &mut paths[path].down };
         let datagram = wire.transit.pop_front().unwrap().1;
         ends.handle(now, !is_up, path, datagram);
-        if !is_up && ends.is_on_socket() {
+        if !is_up && cells[0].on_socket {
             reads_until = reads_until.or(Some(now + WAKE));
         }
     }

@@ -106,17 +106,8 @@ impl Noq {
             Endpoint::new(Arc::new(config), server, false)
         };
         let zero = Instant::now();
-        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![], parts: Default::default() };
+        let mut first = End::new(endpoint(true));
         first.connection = Some(first.endpoint.connect(zero, client, address(0, false), "host").unwrap());
-        let second = End { endpoint: endpoint(false), connection: None, extra: vec![], parts: Default::default() };
-        Noq {
-            zero,
-            ends: [first, second],
-            stream: None,
-            delivered: 0,
-            data: vec![0; 1 << 16],
-            ended: None,
-            is_on_socket: false,
-        }
+        Noq::between(zero, [first, End::new(endpoint(false))])
     }
 }

@@ -12,7 +12,6 @@ pub struct Ours {
     client: Connection,
     server: Connection,
     stream: Option<u64>,
-    is_on_socket: bool,
 }
 
 /// quinn's habits: it reduces the window, not what is in flight, and knows no HyStart and no limit per ACK. Those that a control has.
@@ -41,9 +40,6 @@ impl Ours {
             config.loss.undo = false;
         })
     }
-    pub fn on_socket(self) -> Ours {
-        Ours { is_on_socket: true, ..self }
-    }
     /// With other habits than quinn's.
     pub fn of(control: impl Fn() -> Box<dyn CongestionControl>, paths: usize, habits: impl Fn(&mut Config)) -> Ours {
         let window = 32 << 20;
@@ -66,17 +62,14 @@ impl Ours {
             client = client.with_paths(further(), scheduler(), false);
             server = server.with_paths(further(), scheduler(), false);
         }
-        Ours { client, server, stream: None, is_on_socket: false }
+        Ours { client, server, stream: None }
     }
 }
 
 impl Ends for Ours {
     type Datagram = Datagram;
 
-    fn is_on_socket(&self) -> bool {
-        self.is_on_socket
-    }
-    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Datagram, usize, u64)> {
+    fn poll(&mut self, now: Time, is_client: bool, _most: usize) -> Option<(Datagram, usize, u64)> {
         let end = if is_client { &mut self.client } else { &mut self.server };
         end.poll_transmit(now).map(|datagram| {
             let (path, bytes) = (usize::from(datagram.path_id), u64::from(datagram.wire_bytes()));

@@ -88,17 +88,8 @@ impl Quinn {
             Endpoint::new(Arc::new(config), server, false, None)
         };
         let zero = Instant::now();
-        let mut first = End { endpoint: endpoint(true), connection: None, extra: vec![], parts: Default::default() };
+        let mut first = End::new(endpoint(true));
         first.connection = Some(first.endpoint.connect(zero, client, address(0, false), "host").unwrap());
-        let second = End { endpoint: endpoint(false), connection: None, extra: vec![], parts: Default::default() };
-        Quinn {
-            zero,
-            ends: [first, second],
-            stream: None,
-            delivered: 0,
-            data: vec![0; 1 << 16],
-            ended: None,
-            is_on_socket: false,
-        }
+        Quinn::between(zero, [first, End::new(endpoint(false))])
     }
 }
