@@ -88,6 +88,63 @@ def test_mean_interval_agrees_with_scipy(values):
     assert stats.mean_interval(values) == pytest.approx(reference, rel=1e-9, abs=1e-6)
 
 
+def test_a_difference_from_a_model_worked_by_hand():
+    # Differences 1, 0, 2 vary less (variance 1) than 2, 2, 5 does (3): the pairs count, 4.3027 √(1 / 3) on either side.
+    difference, (low, high) = stats.difference_from_model([2, 2, 5], [1, 2, 3], [6])
+    assert (difference, low, high) == pytest.approx((1, 1 - 2.48414, 1 + 2.48414), rel=1e-5)
+    # Differences 3, 0, 0 vary more (3) than 4, 2, 3 (1): 3 beside the model's mean 3 of 1, 2, 3, 6, whose variance is 14 / 3. Student's
+    # t is 4.3027 with two degrees of freedom and 3.1824 with three: 4.3027 √(1 / 3 + 14 / 12) is more than 3.1824 √(14 / 9 + 14 / 12).
+    difference, (low, high) = stats.difference_from_model([4, 2, 3], [1, 2, 3], [6])
+    assert (difference, low, high) == pytest.approx((0, -5.26967, 5.26967), rel=1e-5)
+
+
+def test_a_model_that_is_right_differs_by_nothing():
+    model = np.random.default_rng(1).gamma(2, 3, 100)
+    assert stats.difference_from_model(model[:10], model[:10], model[10:]) == (0, (0, 0))
+
+
+@pytest.mark.parametrize(("correlation", "width"), [(0.0, 0.8), (0.25, 0.9), (0.95, 1.01)])
+@pytest.mark.parametrize("draw", ["normal", "skewed"])
+def test_a_difference_from_a_model_holds_the_truth_and_is_narrower(correlation, width, draw):
+    random = np.random.default_rng(7)
+    held, found, paired_found = 0, 0.0, 0.0
+    for _ in range(600):
+        noise = random.normal(size=(3, 100))
+        common, own = np.sqrt(correlation) * noise[0], np.sqrt(1 - correlation) * noise[1:]
+        model, measured = common + own[0], (common + own[1])[:10]
+        if draw == "skewed":
+            model, measured = np.exp(model / 2), np.exp(measured / 2)
+        _, (low, high) = stats.difference_from_model(measured, model[:10], model[10:])
+        held += low <= 0 <= high
+        found += high - low
+        paired_found += float(np.diff(stats.mean_interval(list(measured - model[:10])))[0])
+    # 95 % of 600 within four standard errors, and no more than what is safe.
+    assert 0.914 <= held / 600 <= 0.99
+    assert found / paired_found < width
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_a_difference_from_a_model_holds_the_truth_where_most_is_zero(share):
+    random = np.random.default_rng(5)
+
+    def stalls(count):
+        return np.where(random.random(count) < share, random.exponential(5, count), 0.0)
+
+    held = 0
+    for _ in range(600):
+        model = stalls(100)
+        _, (low, high) = stats.difference_from_model(stalls(10), model[:10], model[10:])
+        held += low <= 0 <= high
+    assert held / 600 >= 0.94
+
+
+def test_few_runs_that_miss_what_is_rare_prove_no_difference():
+    # One of twenty sessions of the model stalls for 10 s: ten measured without a stall are no surprise (60 %).
+    others = [10.0 if i % 20 == 0 else 0.0 for i in range(200)]
+    _, (low, high) = stats.difference_from_model([0.0] * 10, [0.0] * 10, others)
+    assert low < 0 < high
+
+
 def test_mean_interval_of_what_does_not_vary():
     assert stats.mean_interval([2.0, 2.0]) == (2.0, 2.0)
     assert stats.mean_interval([2.0]) is None

@@ -86,12 +86,21 @@ def test_equal_worlds_are_alike():
 
 
 def test_a_tenth_less_goodput_differs_and_the_interval_says_so():
-    result = run(scaled("goodput_mbps", 0.9))
+    result = run(scaled("goodput_mbps", 0.9), seeds=6)
     for found in result.of("goodput_mbps"):
         assert found.verdict == "differ"
-        assert found.mean == pytest.approx(-0.1 * found.sim.mean)
+        pairs = result.sim.values(found.sender, "goodput_mbps")[:6]
+        assert (found.kernel.n, found.sim.n) == (6, 60)
+        assert found.mean == pytest.approx(-0.1 * sum(pairs) / 6)
         assert found.ci95[0] < found.mean < found.ci95[1] < -found.margin
     assert {m.verdict for m in result.of("mean_rtt_ms")} == {"alike"}
+
+
+def test_with_few_seeds_only_the_pairs_count():
+    result = run(scaled("goodput_mbps", 0.9), seeds=3)
+    for found in result.of("goodput_mbps"):
+        assert (found.kernel.n, found.sim.n) == (3, 3)
+        assert found.mean == pytest.approx(-0.1 * found.sim.mean)
 
 
 def test_one_seed_decides_nothing():
@@ -374,3 +383,47 @@ def test_cross_traffic_beside_a_video_is_shown_and_not_counted():
     assert "0 differ" in result.sentence
     assert "web beside cubic" in twin_page(result)
     assert run().cross_traffic == []
+
+
+PAUSES = """
+name = "pauses"
+[video]
+rate = "1 Mbit/s"
+duration = "4 s"
+[[path]]
+name = "dsl"
+rate = "10 Mbit/s"
+rtt = "40 ms"
+queue = "20 packets"
+[[sender]]
+name = "restarts"
+cc = "newreno"
+[[sender]]
+name = "keeps"
+cc = "newreno"
+validation = "newcwv"
+[[traffic]]
+name = "web"
+kind = "web"
+count = 3
+mean_size = "200 kB"
+[run]
+duration = "10 s"
+seeds = 1
+"""
+
+
+@pytest.mark.parametrize(("world", "kept"), [("kernel", "none"), ("wire", "rfc2861")])
+def test_whether_a_pause_costs_cross_traffic_its_window_is_one_switch_of_the_host(world, kept):
+    fake = FakeKernel(same)
+    fake.name = world
+    result = twin(PAUSES, kernel=fake, left_out=lambda s: {})
+
+    def web(sender, validation):
+        flows = playpath.run(PAUSES, sender=sender, seed=1, set={"traffic.web.validation": validation}).flows
+        return [flow["goodput_mbps"] for flow in flows if flow["name"].startswith("web")]
+
+    assert web("keeps", "none") != web("keeps", "rfc2861")
+    for sender, validation in (("restarts", "rfc2861"), ("keeps", kept)):
+        mine = result.sim.flows.filter((pl.col("sender") == sender) & pl.col("name").str.starts_with("web"))
+        assert mine["goodput_mbps"].to_list() == web(sender, validation)

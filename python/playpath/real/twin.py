@@ -2,7 +2,9 @@
 
 The rule:
 
-- Differences are kernel minus simulator, paired by seed: a seed gives both worlds the same random losses by packet number.
+- Differences are kernel minus simulator. A seed gives both worlds the same random losses by packet number, so differences are paired
+  by seed where the pairs vary less than the kernel's sessions do. Else, from six seeds on, the kernel's mean is set beside the
+  simulator's over `SIM_SEEDS` times as many (`stats.difference_from_model`).
 - Three words, as for senders. A metric is *alike* when the 95 % interval of the mean difference lies within the margin, within what
   one notices (an equivalence test by inclusion of the interval; stricter than two one-sided tests at 5 %, which use the 90 %
   interval). Else it *differs* when the interval excludes zero: the worlds are not the same, whether or not one could notice. Else it
@@ -21,11 +23,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Literal
+
+import polars as pl
 
 from playpath.base.files import write_text
 from playpath.base.metrics import metric
@@ -45,6 +49,8 @@ SHARES = {
     "mean_rtt_ms": 0.10,
 }
 """Margins as a share of the simulator's mean."""
+SIM_SEEDS = 10
+"""Seeds that the simulator plays for each of the kernel's: its own noise then adds a twentieth to an interval at most."""
 SHOWN = (
     "stall_time_s",
     "stall_count",
@@ -71,9 +77,9 @@ class MetricTwin:
     kernel: stats.Summary | None
     """`sim` and `kernel`: means and intervals in each world; None without a value."""
     mean: float | None
-    """Kernel minus simulator, over the seeds that both have."""
+    """Kernel minus simulator."""
     ci95: tuple[float, float] | None
-    """Student t interval of `mean`; None for fewer than two seeds."""
+    """Student t interval of `mean`; None for fewer than two seeds of the kernel's."""
     margin: float
     """The largest difference that counts as alike."""
     verdict: Verdict
@@ -123,7 +129,7 @@ def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
 class Twin:
     sim: Comparison
     kernel: Comparison
-    """`sim` and `kernel`: the same senders and seeds in each world."""
+    """`sim` and `kernel`: the same senders in each world; the simulator has the kernel's seeds, and more."""
     left_out: Mapping[str, str]
     """Senders that the kernel world does not have, and why."""
     interrupted: bool = False
@@ -142,12 +148,23 @@ class Twin:
         """Labels, in the order of the scenario: of senders, or of groups of traffic where nobody watches."""
         return twin_traffic.group_names(self.sim) if self.judges_traffic else self.sim.senders
 
+    @property
+    def seeds(self) -> list[int]:
+        """Those that both worlds have played: the kernel's."""
+        return self.kernel.seeds
+
     @cached_property
     def _judged(self) -> tuple[Comparison, Comparison]:
         """What is judged in each world."""
         if self.judges_traffic:
             return twin_traffic.of_traffic(self.sim), twin_traffic.of_traffic(self.kernel)
         return self.sim, self.kernel
+
+    @cached_property
+    def _ranked(self) -> tuple[Comparison, Comparison]:
+        """What is ranked in each world: the seeds that both have played."""
+        sim, kernel = self._judged
+        return replace(sim, table=sim.table.filter(pl.col("seed").is_in(self.seeds)), seeds=self.seeds), kernel
 
     @property
     def criterion(self) -> str:
@@ -177,7 +194,7 @@ class Twin:
         return [self._pair(first, second) for first, second in combinations(self.senders, 2)]
 
     def _pair(self, first: str, second: str) -> PairOrder:
-        sim, kernel = (_better(world, first, second, self.criterion) for world in self._judged)
+        sim, kernel = (_better(world, first, second, self.criterion) for world in self._ranked)
         if sim is None or kernel is None:
             return PairOrder(first, second, sim, kernel, "open")
         return PairOrder(first, second, sim, kernel, "alike" if sim == kernel else "opposite")
@@ -201,7 +218,7 @@ class Twin:
         counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("alike", "differ", "open")}
         return (
             f"{self._ranking_sentence}Figures: {counts['alike']} are alike, {counts['differ']} differ, {counts['open']} are open "
-            f"after {len(self.sim.seeds)} seed{'s' if len(self.sim.seeds) != 1 else ''}."
+            f"after {len(self.seeds)} seed{'s' if len(self.seeds) != 1 else ''}."
         )
 
     @property
@@ -226,7 +243,8 @@ class Twin:
         """The JSON form of `playpath twin --json`."""
         return {
             "scenario": self.sim.scenario.name,
-            "seeds": self.sim.seeds,
+            "seeds": self.seeds,
+            "sim_seeds": len(self.sim.seeds),
             "judged": "traffic" if self.judges_traffic else "senders",
             "senders": self.senders,
             "left_out": dict(self.left_out),
@@ -270,19 +288,29 @@ def _metrics(sim: Comparison, kernel: Comparison, names: Sequence[str]) -> list[
 
 def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> MetricTwin:
     a, b = sim.summary(sender, name), kernel.summary(sender, name)
-    pairs = [
-        (simulated, measured)
-        for simulated, measured in zip(sim.values(sender, name), kernel.values(sender, name), strict=True)
-        if simulated is not None and measured is not None
-    ]
-    found = stats.differences([k for _, k in pairs], [s for s, _ in pairs]).tolist()
-    mean, interval = stats.mean(found), stats.mean_interval(found)
+    modelled = dict(zip(sim.seeds, sim.values(sender, name), strict=True))
+    measured = dict(zip(kernel.seeds, kernel.values(sender, name), strict=True))
+    common = [(value, modelled[seed]) for seed, value in measured.items()]
+    pairs = [(k, s) for k, s in common if k is not None and s is not None]
     # A value that is missing in one world only is no agreement.
-    incomplete = a is None or b is None or mean is None or a.n != b.n
+    has_all = len({sum(values[seed] is None for seed in measured) for values in (modelled, measured)}) == 1
+    mean, interval = _difference(pairs, [value for seed, value in modelled.items() if seed not in measured])
     margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
-    if incomplete:
+    if a is None or b is None or not has_all:
         return MetricTwin(sender, name, a, b, mean, None, margin, "open")
     return MetricTwin(sender, name, a, b, mean, interval, margin, judge(interval, margin))
+
+
+def _difference(
+    pairs: Sequence[tuple[float, float]], others: Sequence[float | None]
+) -> tuple[float | None, stats.Interval | None]:
+    """Kernel minus simulator from values with the same seeds, and the simulator's with other seeds."""
+    measured, modelled = [k for k, _ in pairs], [s for _, s in pairs]
+    known = [value for value in others if value is not None]
+    if len(pairs) >= stats.FEWEST_FOR_INTERVAL and known and len(known) == len(others):
+        return stats.difference_from_model(measured, modelled, known)
+    found = stats.differences(measured, modelled).tolist()
+    return stats.mean(found), stats.mean_interval(found)
 
 
 def _better(world: Comparison, first: str, second: str, name: str) -> str | None:

@@ -1,16 +1,21 @@
 """Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos: each is stored when it ends."""
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from playpath.base.errors import InputError, Interrupted, unknown_name
 from playpath.base.parallel import run_all
 from playpath.base.progress import Progress
 from playpath.base.worlds import REAL, WORLDS
-from playpath.real.twin import Twin
+from playpath.judge.stats import FEWEST_FOR_INTERVAL
+from playpath.real.twin import SIM_SEEDS, Twin
+from playpath.results.comparison import Comparison
 from playpath.results.gather import gather, whole_seeds
 from playpath.results.record import Session
 from playpath.run import worlds
@@ -39,6 +44,8 @@ def twin(
     world: str = "kernel",
 ) -> Twin:
     """Run every sender and seed in the simulator and in a world of real time, and compare the two.
+
+    From six seeds on the simulator plays ten times as many.
 
     Args:
         scenario, cc, seeds, set, jobs: As `playpath.compare`.
@@ -89,7 +96,7 @@ def twin(
     if not whole:
         raise Interrupted("stopped before the first seed was finished for every sender; what is finished is kept")
     measured = gather(loaded, kernel.name, whole, interrupted=interrupted)
-    return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
+    return Twin(_simulated(loaded, names, measured.seeds, jobs, kernel), measured, reasons, interrupted)
 
 
 def real_world(name: str, tolerance: str | None) -> worlds.KernelWorld:
@@ -193,8 +200,42 @@ def _play(scenario: Scenario, name: str, seed: int, world: World, store: str | P
     return play_and_keep(scenario, name, seed, world, session_folder(store, scenario, name, seed), trace=False)
 
 
-def _simulated(scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None) -> Any:
-    """The same senders and seeds in the simulator."""
-    result = compare(scenario, jobs=jobs, until_decided=False)
-    rows = [result.table["sender"].is_in(list(names)), result.table["seed"].is_in(list(seeds))]
-    return replace(result, table=result.table.filter(rows[0] & rows[1]), seeds=list(seeds))
+def _simulated(
+    scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None, world: World
+) -> Comparison:
+    """The same senders in the simulator, with these seeds and, from six on, with more: `SIM_SEEDS` times as many."""
+    more = SIM_SEEDS if len(seeds) >= FEWEST_FOR_INTERVAL else 1
+    played: dict[str, Comparison] = {}
+    parts = []
+    for name in names:
+        settings = _of_the_host(scenario, name, world)
+        key = json.dumps(settings)
+        if key not in played:
+            loaded = load(scenario, seeds=more * len(scenario.seeds), set=settings)
+            played[key] = compare(loaded, jobs=jobs, until_decided=False)
+        parts.append((name, played[key]))
+    first = parts[0][1]
+    kept = [seed for seed in first.seeds if seed in seeds or seed not in scenario.seeds]
+
+    def rows(frame_of: Callable[[Comparison], pl.DataFrame]) -> pl.DataFrame:
+        mine = [(frame_of(result), name) for name, result in parts]
+        return pl.concat(
+            [f if f.is_empty() else f.filter((pl.col("sender") == n) & pl.col("seed").is_in(kept)) for f, n in mine]
+        )
+
+    table, flows, links = rows(lambda r: r.table), rows(lambda r: r.flows), rows(lambda r: r.links)
+    return replace(first, scenario=scenario, table=table, flows=flows, links=links, seeds=kept)
+
+
+def _of_the_host(scenario: Scenario, name: str, world: World) -> dict[str, str]:
+    """What Linux sets for all flows of a host, as the simulator's settings: whether a pause costs the window follows the sender."""
+    base = WORLDS[world.name.partition(":")[0]]
+    restarts = base.has_own_endpoint or scenario.sender(name).get("validation", "rfc2861") == "rfc2861"
+    validation = "rfc2861" if restarts else "none"
+    groups = [group for group in scenario.resolved.get("traffic") or [] if group["kind"] in _HAS_TCP]
+    return {
+        f"traffic.{group['name']}.validation": validation for group in groups if group.get("validation") != validation
+    }
+
+
+_HAS_TCP = ("bulk", "web", "video")

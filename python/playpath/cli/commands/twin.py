@@ -95,8 +95,9 @@ def _write(result: Twin, folder: Path) -> None:
 
 
 def print_twin(result: Twin) -> None:
-    shown = "median (95 % interval)" if len(result.sim.seeds) >= FEWEST_FOR_INTERVAL else "mean"
-    console.out.print(f"[dim]{shown}; seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]")
+    shown = "median (95 % interval)" if len(result.seeds) >= FEWEST_FOR_INTERVAL else "mean"
+    more = f", to {result.sim.seeds[-1]} in the simulator" if len(result.sim.seeds) > len(result.seeds) else ""
+    console.out.print(f"[dim]{shown}; seeds {result.seeds[0]} to {result.seeds[-1]} in both worlds{more}[/dim]")
     if result.judges_traffic:
         console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")
     for name in dict.fromkeys(m.metric for m in result.metrics):

@@ -24,9 +24,10 @@ def _head(result: Twin) -> str:
     scenario = result.sim.scenario
     state = "decided" if result.ranking_verdict == "alike" else "undecided"
     lead = f"<p class='lead'>{escape(scenario.description)}</p>" if scenario.description else ""
-    seeds = len(result.sim.seeds)
+    seeds = len(result.seeds)
     rows = "groups of traffic" if result.judges_traffic else "senders"
-    facts = f"{len(result.senders)} {rows}, {seeds} seed{'s' if seeds > 1 else ''} each, in both worlds"
+    more = f", {len(result.sim.seeds)} in the simulator" if len(result.sim.seeds) > seeds else ""
+    facts = f"{len(result.senders)} {rows}, {seeds} seed{'s' if seeds > 1 else ''} each, in both worlds{more}"
     notes = [*result.left_out.values(), *result.kernel.warnings]
     listed = "".join(f"<li>{escape(text)}</li>" for text in notes)
     warnings = f"<details class='warnings'><summary>Warnings</summary><ul>{listed}</ul></details>" if notes else ""
