@@ -140,9 +140,9 @@ Figures: engine of commit b3ffaf3; intervals: Student's t. What has moved result
 
 - **alike**: the 95 % interval of kernel minus simulator lies within the margin; **differ**: it does not, and excludes zero; **open**:
   it holds zero, and differences beyond the margin too, or there is one seed only.
-- Where the differences within a seed vary less than the kernel's sessions do, they are paired by seed. Elsewhere a seed has no luck in
-  common, and the kernel's mean is set beside the simulator's over ten times as many seeds, which costs a few seconds. The interval
-  is then 0.8 times that of the pairs, as if the kernel had played half as often again.
+- Where the differences within a seed vary less than the kernel's sessions do, they are paired by seed. Elsewhere sessions with
+  the same seed have nothing in common, and the kernel's mean is set beside the simulator's over ten times as many seeds, which
+  costs a few seconds. The interval is then 0.8 times that of the pairs, as if the kernel had played half as often again.
 - One interval in twenty excludes zero by chance. So of the figures that are not alike some differ for no reason; the first lines
   count those whose interval still excludes zero when it is corrected for all figures (Bonferroni).
 - Margins, set in advance: 5 % of the simulator's mean for goodput, 10 % for the mean RTT, else what nobody would notice (0.1 s or 5 %
@@ -153,8 +153,8 @@ Figures: engine of commit b3ffaf3; intervals: Student's t. What has moved result
 
 Two virtual cores played them, *dumbbell* two at a time, server and player before ordinary programs, in two hours and a half.
 *wireless* and *short-buffer* were played twelve at a time. The other scenarios were played twenty at a time, with a link emulator
-that slept until packets were due and did not watch the clock for the last 0.1 ms: round trips are 0.1 to 0.3 ms too long there, and
-[Vegas notices](../validation.md). Builds and other sessions ran beside some of them. A bulk flow's link may be 1 ms
+that slept until packets were due and did not watch the clock for the last 0.1 ms: round trips are 0.1 to 0.3 ms too long there, which
+[changes what Vegas does](../validation.md). Builds and other sessions ran beside some of them. A bulk flow's link may be 1 ms
 late in the 99th percentile, a scenario's 20 ms.
 
 `sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or

@@ -13,7 +13,7 @@ import playpath
 from playpath.base.errors import InputError, RunError
 from playpath.plots.dumbbell import dumbbell
 from playpath.real.twin import Twin, judge, margin_of
-from playpath.real.twin_run import twin, unsupported
+from playpath.real.twin_run import _with_traffic, twin, unsupported
 from playpath.run.session_store import session_key
 from playpath.run.worlds import SimWorld
 from playpath.show.report.twin_page import twin_page
@@ -427,3 +427,13 @@ def test_whether_a_pause_costs_cross_traffic_its_window_is_one_switch_of_the_hos
     for sender, validation in (("restarts", "rfc2861"), ("keeps", kept)):
         mine = result.sim.flows.filter((pl.col("sender") == sender) & pl.col("name").str.starts_with("web"))
         assert mine["goodput_mbps"].to_list() == web(sender, validation)
+
+
+def test_the_host_s_switch_reaches_every_flow_of_tcp_whatever_its_name():
+    more = '[[traffic]]\nname = "news.de"\nkind = "web"\n[[traffic]]\nname = "q"\nkind = "web"\ntransport = "quic"\n[run]'
+    scenario = playpath.load(PAUSES.replace("[run]", more))
+    assert _with_traffic(scenario, "rfc2861") is scenario
+    groups = _with_traffic(scenario, "none").resolved["traffic"]
+    assert [(group["name"], group.get("validation")) for group in groups] == [
+        ("web", "none"), ("news.de", "none"), ("q", None),
+    ]  # fmt: skip

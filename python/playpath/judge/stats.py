@@ -112,8 +112,8 @@ def difference_from_model(
 ) -> tuple[float, Interval]:
     """Mean of what was measured minus that of a cheap model of it, with a Student interval.
 
-    The model was played with the seeds that were measured, and with many others. Where the two share their luck within a seed, the
-    differences of pairs vary less than what was measured, and they are taken (common random numbers). Where they do not, a
+    The model was played with the seeds that were measured, and with many others. Where sessions with the same seed are alike, the
+    differences of pairs vary less than what was measured, and they are taken (common random numbers). Where they are not, a
     difference of pairs has the model's noise in it as well: what was measured is set beside the model's mean over all its seeds,
     and the interval is 0.8 times as wide. (A slope between 0 and 1, as of a control variate, was tried: with ten seeds its estimate
     costs more than it brings.)

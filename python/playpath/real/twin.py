@@ -293,10 +293,10 @@ def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> Metr
     common = [(value, modelled[seed]) for seed, value in measured.items()]
     pairs = [(k, s) for k, s in common if k is not None and s is not None]
     # A value that is missing in one world only is no agreement.
-    has_all = len({sum(values[seed] is None for seed in measured) for values in (modelled, measured)}) == 1
+    is_missing_in_one = sum(k is None for k, _ in common) != sum(s is None for _, s in common)
     mean, interval = _difference(pairs, [value for seed, value in modelled.items() if seed not in measured])
     margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
-    if a is None or b is None or not has_all:
+    if a is None or b is None or is_missing_in_one:
         return MetricTwin(sender, name, a, b, mean, None, margin, "open")
     return MetricTwin(sender, name, a, b, mean, interval, margin, judge(interval, margin))
 

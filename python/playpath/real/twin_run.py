@@ -1,6 +1,5 @@
 """Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos: each is stored when it ends."""
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -208,12 +207,11 @@ def _simulated(
     played: dict[str, Comparison] = {}
     parts = []
     for name in names:
-        settings = _of_the_host(scenario, name, world)
-        key = json.dumps(settings)
-        if key not in played:
-            loaded = load(scenario, seeds=more * len(scenario.seeds), set=settings)
-            played[key] = compare(loaded, jobs=jobs, until_decided=False)
-        parts.append((name, played[key]))
+        validation = _validation_of_the_host(scenario, name, world)
+        if validation not in played:
+            loaded = load(_with_traffic(scenario, validation), seeds=more * len(scenario.seeds))
+            played[validation] = compare(loaded, jobs=jobs, until_decided=False)
+        parts.append((name, played[validation]))
     first = parts[0][1]
     kept = [seed for seed in first.seeds if seed in seeds or seed not in scenario.seeds]
 
@@ -227,15 +225,16 @@ def _simulated(
     return replace(first, scenario=scenario, table=table, flows=flows, links=links, seeds=kept)
 
 
-def _of_the_host(scenario: Scenario, name: str, world: World) -> dict[str, str]:
-    """What Linux sets for all flows of a host, as the simulator's settings: whether a pause costs the window follows the sender."""
-    base = WORLDS[world.name.partition(":")[0]]
-    restarts = base.has_own_endpoint or scenario.sender(name).get("validation", "rfc2861") == "rfc2861"
-    validation = "rfc2861" if restarts else "none"
-    groups = [group for group in scenario.resolved.get("traffic") or [] if group["kind"] in _HAS_TCP]
-    return {
-        f"traffic.{group['name']}.validation": validation for group in groups if group.get("validation") != validation
-    }
+def _validation_of_the_host(scenario: Scenario, name: str, world: World) -> str:
+    """Whether a pause costs the window is one setting for all flows of a Linux host; that of the sender, where Linux serves it."""
+    is_linux = not WORLDS[world.name.partition(":")[0]].has_own_endpoint
+    return "none" if is_linux and scenario.sender(name).get("validation", "rfc2861") != "rfc2861" else "rfc2861"
 
 
-_HAS_TCP = ("bulk", "web", "video")
+def _with_traffic(scenario: Scenario, validation: str) -> Scenario:
+    """The scenario with this window validation of all cross traffic over TCP."""
+    groups = scenario.resolved.get("traffic") or []
+    if all(group.get("validation", validation) == validation for group in groups):
+        return scenario
+    hosted = [{**group, "validation": validation} if "validation" in group else group for group in groups]
+    return load({**scenario.resolved, "traffic": hosted})
