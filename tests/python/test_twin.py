@@ -430,7 +430,9 @@ def test_whether_a_pause_costs_cross_traffic_its_window_is_one_switch_of_the_hos
 
 
 def test_the_host_s_switch_reaches_every_flow_of_tcp_whatever_its_name():
-    more = '[[traffic]]\nname = "news.de"\nkind = "web"\n[[traffic]]\nname = "q"\nkind = "web"\ntransport = "quic"\n[run]'
+    more = (
+        '[[traffic]]\nname = "news.de"\nkind = "web"\n[[traffic]]\nname = "q"\nkind = "web"\ntransport = "quic"\n[run]'
+    )
     scenario = playpath.load(PAUSES.replace("[run]", more))
     assert _with_traffic(scenario, "rfc2861") is scenario
     groups = _with_traffic(scenario, "none").resolved["traffic"]

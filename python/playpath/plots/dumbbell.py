@@ -32,9 +32,9 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     ax = own_axes(ax, 1.2 + 1.2 * ROW * len(rows))
     styles = sender_styles(list(dict.fromkeys([*result.senders, *(row.sender for row in rows)])))
     for y, row in enumerate(rows):
-        means = [found.mean for found in (row.sim, row.kernel) if found is not None]
-        if len(means) == 2:
-            ax.plot(means, (y - SHIFT, y + SHIFT), color=MUTED, lw=1.6, zorder=1)
+        middles = [found.middle for found in (row.sim, row.kernel) if found is not None]
+        if len(middles) == 2:
+            ax.plot(middles, (y - SHIFT, y + SHIFT), color=MUTED, lw=1.6, zorder=1)
         if row.sim is not None:
             _mark(ax, row.sim, y - SHIFT, "o", PAPER)
         if row.kernel is not None:
@@ -53,7 +53,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     low, high = ax.get_xlim()
     if high - low < (least := _LEAST_SPAN * abs(low + high) / 2):  # worlds that are equal but for rounding
         ax.set_xlim((low + high - least) / 2, (low + high + least) / 2)
-    if ax.get_xlim()[0] < 0 <= min((m.mean for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
+    if ax.get_xlim()[0] < 0 <= min((m.middle for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
         ax.set_xlim(left=0)
     return ax
 
@@ -61,4 +61,4 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
 def _mark(ax: Axes, summary: Summary, y: float, marker: str, face: str) -> None:
     if summary.ci95 is not None:
         ax.plot(summary.ci95, (y, y), "|-", color=INK, lw=1.1, ms=5, zorder=2)
-    ax.plot(summary.mean, y, marker, ms=6.5, mfc=face, mec=INK, mew=0.9, zorder=3, clip_on=False)
+    ax.plot(summary.middle, y, marker, ms=6.5, mfc=face, mec=INK, mew=0.9, zorder=3, clip_on=False)
