@@ -153,6 +153,20 @@ fn a_web_user_reads_every_byte_of_what_it_asked_for_and_no_other() {
     }
 }
 
+/// Objects of a packet, no thinking, a round trip of 200 ms: the handshake takes the first of 100 round trips, each object one more.
+#[test]
+fn a_web_users_request_travels_to_the_server() {
+    for transport in ["tcp", "quic"] {
+        let text = format!(
+            "[[path]]\nname = \"p\"\nrate = \"1 Gbit/s\"\nrtt = \"200 ms\"\n[[traffic]]\nkind = \"web\"\nname = \"user\"\n\
+             cc = \"cubic\"\ntransport = \"{transport}\"\nthink_time = \"1 us\"\nmean_size = \"900 B\"\nshape = 10\n\
+             [run]\nduration = \"20 s\"\n"
+        );
+        let objects = read_bytes(&traffic(&text, 1), "user") / 900.0;
+        assert!((97.0..100.0).contains(&objects), "{transport}: {objects} objects");
+    }
+}
+
 #[test]
 fn a_competing_session_is_a_flow_of_its_own() {
     let more = "[[traffic]]\nkind = \"video\"\nname = \"rival\"\ncc = \"newreno\"\n";

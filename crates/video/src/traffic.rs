@@ -9,13 +9,17 @@
 //!    do. The study of the paper takes inter-arrival times.
 //! 2. The paper's "median 50 kB" contradicts its mean and shape (they give 14.85 kB); the mean and shape hold.
 //! 3. Sizes are not capped by default, as in ns-2; `max_bytes` may cap them (the mean falls with it).
-//! 4. An on period sends a packet at its start and then one per interval while it lasts, at least one; ns-2 rounds the number
+//! 4. A request of [`REQUEST_BYTES`] goes to the server first; ns-2's agents send one way, and the object begins at once.
+//! 5. An on period sends a packet at its start and then one per interval while it lasts, at least one; ns-2 rounds the number
 //!    of packets to the nearest.
 //!
 //! Units: bytes of payload, nanoseconds. Tested by `tests/traffic.rs`: means, medians, tails with stated bounds.
 
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Rate, Time};
+
+/// A web user's request, bytes: a GET of HTTP/1.1 with its range and host, as our client of the real worlds sends it.
+pub const REQUEST_BYTES: u64 = 67;
 
 /// What the exponential time of a web user separates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

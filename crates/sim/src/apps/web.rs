@@ -1,12 +1,13 @@
 //! A web user behind one persistent connection: thinks, then fetches an object (model: `playpath_video::traffic`). The
-//! request itself is not modelled: the server begins to write when the user asks.
+//! request travels as bytes of the client's end; the server writes the object when it has read the whole of it.
 
 use crate::apps::FlowSetup;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, What};
 use playpath_units::Time;
 use playpath_units::random::Stream;
-use playpath_video::traffic::{WebModel, WebUser};
+use playpath_video::traffic::{REQUEST_BYTES, WebModel, WebUser};
+use std::collections::VecDeque;
 
 /// One user, from `start_at` to `stop_at`.
 pub struct WebSource {
@@ -16,7 +17,13 @@ pub struct WebSource {
     setup: Option<Box<FlowSetup>>,
     user: User,
     flow: FlowId,
-    /// Asked for and not yet taken by the server's socket.
+    /// Of requests: not yet taken by the client's socket.
+    unsent_bytes: u64,
+    /// Sizes of the objects whose requests the server has not read.
+    requested: VecDeque<u64>,
+    /// Of the first of these requests: read by the server.
+    request_bytes_read: u64,
+    /// Of objects: not yet taken by the server's socket.
     unwritten_bytes: u64,
     asked_bytes: u64,
     read_bytes: u64,
@@ -47,6 +54,9 @@ impl WebSource {
             setup: Some(Box::new(setup)),
             user: User::Expected(model, stream),
             flow: 0,
+            unsent_bytes: 0,
+            requested: VecDeque::new(),
+            request_bytes_read: 0,
             unwritten_bytes: 0,
             asked_bytes: 0,
             read_bytes: 0,
@@ -71,18 +81,30 @@ impl WebSource {
             && let Some(bytes) = user.handle_timeout(net.now)
         {
             self.asked_bytes += bytes;
-            self.unwritten_bytes += bytes;
-            self.write(net);
+            self.requested.push_back(bytes);
+            self.unsent_bytes += REQUEST_BYTES;
+            self.send(net);
         }
         self.rearm(net);
     }
 
     pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
         match (notice.end, notice.what) {
-            (End::Server, What::Connected) => {
+            (End::Client, What::Connected) => {
                 if let User::Expected(model, stream) = &self.user {
                     self.user = User::Here(WebUser::new(*model, net.now, stream.clone()));
                 }
+            }
+            (End::Client, What::Writable) => self.send(net),
+            (End::Server, What::Readable) => {
+                self.request_bytes_read += net.read(self.flow, End::Server, u64::MAX);
+                while self.request_bytes_read >= REQUEST_BYTES
+                    && let Some(bytes) = self.requested.pop_front()
+                {
+                    self.request_bytes_read -= REQUEST_BYTES;
+                    self.unwritten_bytes += bytes;
+                }
+                self.write(net);
             }
             (End::Server, What::Writable) => self.write(net),
             (End::Client, What::Readable) => {
@@ -96,6 +118,12 @@ impl WebSource {
             _ => return,
         }
         self.rearm(net);
+    }
+
+    fn send(&mut self, net: &mut Network) {
+        if self.unsent_bytes > 0 {
+            self.unsent_bytes -= net.write(self.flow, End::Client, self.unsent_bytes);
+        }
     }
 
     fn write(&mut self, net: &mut Network) {

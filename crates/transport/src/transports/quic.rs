@@ -1,7 +1,7 @@
 //! QUIC as one of the transports: the connection, and what applications know of its streams.
 //!
-//! Requests have streams of their own (HTTP/3). Bulk and web traffic has no requests: its server writes of its own accord, on the one
-//! stream that it opens.
+//! A player's requests have streams of their own (HTTP/3). Other traffic has one stream for all: who writes first opens it, the client of
+//! a web user, the server of a bulk transfer.
 
 use super::{Endpoint, Multipath, Opening, Other, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
 use crate::mptcp::Switch;
@@ -15,8 +15,9 @@ use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 use std::sync::Arc;
 
-/// The first stream that a server opens (RFC 9000 §2.1).
-const OWN_STREAM: u64 = 1;
+/// The first stream that a client opens, and that a server opens (RFC 9000 §2.1).
+const CLIENTS_FIRST: u64 = 0;
+const SERVERS_FIRST: u64 = 1;
 
 /// Code of a connection that is closed in order (RFC 9114 §8.1, H3_NO_ERROR).
 const NO_ERROR: u64 = 0x100;
@@ -29,8 +30,8 @@ const MOVED_PORT: u16 = 50_001;
 
 pub struct QuicEnd {
     connection: Connection,
-    /// The server's own stream is open.
-    has_own: bool,
+    /// The one stream of all that the application writes without naming one.
+    only: Option<u64>,
     /// The application may send, and was told so: with 0-RTT data before the handshake is over.
     is_announced: bool,
     /// Streams whose buffer took less than was written, until there is room again.
@@ -65,7 +66,7 @@ pub fn pair(server: &Arc<Config>, opening: Opening) -> (Endpoint, Endpoint) {
     let end = |connection: Connection| {
         Endpoint::Other(Other::Quic(Box::new(QuicEnd {
             connection: connection.quiet(),
-            has_own: false,
+            only: None,
             is_announced: false,
             cut: Vec::new(),
             qlog: None,
@@ -80,6 +81,13 @@ impl QuicEnd {
     fn tell_connected(&mut self, events: Events) -> Events {
         self.is_announced = true;
         events.with(crate::Event::Connected)
+    }
+    /// The stream of all that is not requests, once an end has opened it.
+    fn find_only(&mut self) -> Option<u64> {
+        if self.only.is_none() {
+            self.only = [CLIENTS_FIRST, SERVERS_FIRST].into_iter().find(|id| self.connection.is_writable(*id));
+        }
+        self.only
     }
     /// As applications over TCP are told it.
     fn collect_events(&mut self) -> Events {
@@ -185,10 +193,10 @@ impl Transport for QuicEnd {
         if is_quiet { Events::NONE } else { self.collect_events() }
     }
     fn write(&mut self, bytes: u64) -> u64 {
-        if !self.has_own {
-            self.has_own = self.wake().open() == Some(OWN_STREAM);
+        if self.find_only().is_none() {
+            self.only = self.wake().open();
         }
-        Streams::write(self, OWN_STREAM, bytes)
+        self.only.map_or(0, |stream| Streams::write(self, stream, bytes))
     }
     #[inline]
     fn readable(&self) -> u64 {
@@ -196,7 +204,7 @@ impl Transport for QuicEnd {
     }
     #[inline(never)]
     fn read(&mut self, now: Time, most: u64) -> u64 {
-        self.connection.read(now, OWN_STREAM, most)
+        self.find_only().map_or(0, |stream| self.connection.read(now, stream, most))
     }
     fn unsent_bytes(&self) -> u64 {
         self.connection.unsent()
