@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -27,6 +29,21 @@ def runs(number, **columns):
     return {
         name: [values[i % len(values)] + 0.001 * (i % 7) for i in range(number)] for name, values in columns.items()
     }
+
+
+def test_a_ranker_is_used_and_dropped_by_any_thread(monkeypatch):
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    held = [Ranker({"cubic": stalls(*[20, 22, 19, 21] * 2), "ccplb": stalls(*[1, 2, 1, 2] * 2)}, VIDEO_CRITERIA)]
+    decided = []
+
+    def work():
+        decided.append(held.pop().decide().ranking)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert decided == [["ccplb", "cubic"]] and complaints == []
 
 
 def test_clear_difference_is_decided_by_the_first_criterion():

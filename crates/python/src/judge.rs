@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 type Columns = BTreeMap<String, Vec<Option<f64>>>;
 
 /// All pairwise comparisons of a set of senders; `playpath.judge.ranking` is its face.
-#[pyclass(unsendable)]
+#[pyclass]
 pub struct Judge {
     ranker: Ranker,
 }

@@ -30,7 +30,7 @@ use crate::special::{binomial_cdf, normal_cdf, normal_quantile, student_quantile
 use crate::stats::{mean, p_more_often};
 use rand_core::Rng;
 use rand_pcg::Lcg128Xsl64;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// Below, nothing is decided.
 pub const FEWEST_RUNS: usize = 8;
@@ -76,7 +76,7 @@ pub struct Evidence {
     /// Of each pair in both orders, one a seed.
     differences: Vec<Vec<f64>>,
     pub runs: usize,
-    permuted: OnceCell<Vec<f32>>,
+    permuted: OnceLock<Vec<f32>>,
 }
 
 impl Evidence {
@@ -93,7 +93,7 @@ impl Evidence {
     pub fn of(senders: usize, runs: usize, difference: impl Fn(usize, usize, usize) -> f64) -> Evidence {
         let pair = |at: usize| (0..runs).map(|run| difference(at / senders, at % senders, run)).collect();
         let differences = (0..senders * senders).map(pair).collect();
-        Evidence { senders, differences, runs, permuted: OnceCell::new() }
+        Evidence { senders, differences, runs, permuted: OnceLock::new() }
     }
 
     pub fn differences(&self, one: usize, other: usize) -> &[f64] {

@@ -118,7 +118,7 @@ impl Ranker {
 
     fn won(&self, one: usize, other: usize, metric: &'static Metric) -> Won {
         let key = (metric.name, one, other);
-        if let Some(found) = self.bets.borrow().get(&key) {
+        if let Some(found) = self.bets.lock().expect("no holder panics").get(&key) {
             return *found;
         }
         let units = self.units(one, other, metric);
@@ -130,7 +130,7 @@ impl Ranker {
         // Of a pair that is alike in neither way both are bets that gain nothing, and so is half on each.
         let alike = f64::midpoint(by_mean, by_share);
         let (worse, better) = (sample.against_at_most(0.5), sample.against_at_least(0.5));
-        self.bets.borrow_mut().insert(key, Won { worse, better, alike });
+        self.bets.lock().expect("no holder panics").insert(key, Won { worse, better, alike });
         Won { worse, better, alike }
     }
 

@@ -23,10 +23,9 @@ use crate::race::{self, FIRST_LOOK, Won};
 use crate::standing::by_proof;
 use crate::stats;
 use playpath_record::registry::{Better, Metric};
-use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 const LATER: f64 = 0.4;
 
@@ -52,7 +51,7 @@ pub enum Proof {
 }
 
 /// The senders with as few missing values as a pair, and the evidence on them.
-type Group = Rc<(Vec<usize>, Option<Evidence>)>;
+type Group = Arc<(Vec<usize>, Option<Evidence>)>;
 
 /// All pairwise comparisons of a set of senders.
 pub struct Ranker {
@@ -67,8 +66,8 @@ pub struct Ranker {
     pub(crate) preference: Option<Preference>,
     shares: BTreeMap<&'static str, f64>,
     pub(crate) proof: Proof,
-    groups: RefCell<BTreeMap<(&'static str, usize), Group>>,
-    pub(crate) bets: RefCell<BTreeMap<(&'static str, usize, usize), Won>>,
+    groups: Mutex<BTreeMap<(&'static str, usize), Group>>,
+    pub(crate) bets: Mutex<BTreeMap<(&'static str, usize, usize), Won>>,
 }
 
 impl Ranker {
@@ -105,7 +104,7 @@ impl Ranker {
             });
             steps.insert(steps.iter().take_while(|metric| metric.name == GUARD).count(), metric(MIDDLE));
         }
-        let (shares, groups, bets) = (BTreeMap::new(), RefCell::default(), RefCell::default());
+        let (shares, groups, bets) = (BTreeMap::new(), Mutex::default(), Mutex::default());
         let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, proof, groups, bets };
         ranker.shares = if proof == Proof::Bets { race::shares(&ranker.steps) } else { ranker.share_level() };
         ranker
@@ -560,6 +559,10 @@ impl Ranker {
         })
     }
 
+    fn groups(&self) -> MutexGuard<'_, BTreeMap<(&'static str, usize), Group>> {
+        self.groups.lock().expect("no holder panics")
+    }
+
     /// The evidence on all senders with as few missing values as these two, and their places in it.
     fn pair(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(Group, usize, usize)> {
         let missing = |sender: usize| self.column(sender, metric.name).iter().filter(|value| value.is_none()).count();
@@ -567,11 +570,11 @@ impl Ranker {
         if missing(other) != key.1 {
             return None;
         }
-        let group = self.groups.borrow().get(&key).cloned();
+        let group = self.groups().get(&key).cloned();
         let group = group.unwrap_or_else(|| {
             let members: Vec<usize> = (0..self.runs.len()).filter(|sender| missing(*sender) == key.1).collect();
-            let made: Group = Rc::new((members.clone(), self.evidence(&members, metric.name)));
-            self.groups.borrow_mut().insert(key, made.clone());
+            let made: Group = Arc::new((members.clone(), self.evidence(&members, metric.name)));
+            self.groups().insert(key, made.clone());
             made
         });
         let place = |sender: usize| group.0.iter().position(|member| *member == sender).expect("a member");
