@@ -43,7 +43,8 @@ def test_a_ranker_is_used_and_dropped_by_any_thread(monkeypatch):
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert decided == [["ccplb", "cubic"]] and complaints == []
+    assert decided == [["ccplb", "cubic"]]
+    assert complaints == []
 
 
 def test_clear_difference_is_decided_by_the_first_criterion():
