@@ -89,7 +89,7 @@ FLOWS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 PATHS = ("wifi1", "wifi2", "wired")
 THREE = jitter("2 ms", *PATHS)
 """With 3 ms, half of a packet's transmission time, packets begin to meet within the time of compressed SACKs, where 0.1 ms of the
-machine's counts (docs/appendix/worlds-traced.md).
+machine's counts (docs/appendix/worlds-traced.md). *sticky-3p-150* was played before that was known.
 """
 WIRE = "Linux's MPTCP has none of these schedulers: the sender is ours in the world [wire](../manual/wire.md), the client Linux's."
 SCENARIOS = {
