@@ -365,6 +365,7 @@ class Script:
         self._reads = True
         self._now = 0.0
         self._heard = 0.0
+        self._armed = 0.0
         self._begin = time.monotonic()
 
     def run(self, text: str) -> None:
@@ -409,6 +410,7 @@ class Script:
     def _act(self, verb: str, words: Sequence[str]) -> None:
         match verb:
             case "<":
+                self._armed = self._now
                 if (left := self._heard + _APART - time.monotonic()) > 0:
                     self._nothing_left(left)
                     self._begin += left  # the script's clock stands still meanwhile
@@ -456,8 +458,9 @@ class Script:
             raise DiffersError(f"not expected at {time.monotonic() - self._begin:.3f}: {segment}")
 
     def _expect_segment(self, at: float, words: Sequence[str]) -> None:
-        waits = at - self._now
-        tolerance = TOLERANCE + (waits * _COARSE_PART if waits > _COARSE_FROM else 0)
+        # A timer runs since the last segment came or the last timer expired; what an application writes meanwhile does not begin it anew.
+        is_timer, runs = at > self._now, at - self._armed
+        tolerance = TOLERANCE + (runs * _COARSE_PART if is_timer and runs > _COARSE_FROM else 0)
         patience = max(self._begin + at - time.monotonic(), 0) + 2 * tolerance
         segment = self._end.receive(patience)
         came = time.monotonic() - self._begin
@@ -468,6 +471,8 @@ class Script:
         if abs(came - at) > tolerance:
             raise DiffersError(f"sent at {came:.4f}, not at {at:.4f}: {segment}")
         self._begin, self._now = time.monotonic() - at, at
+        if is_timer:
+            self._armed = at
         _compare(segment, words)
 
     def _expect_state(self, words: Sequence[str]) -> None:
