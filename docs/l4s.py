@@ -398,7 +398,7 @@ Belongs to [L4S: switch it on?](../l4s.md). Made by `python docs/l4s.py STORE`; 
 ## Each number
 
 The share of frames that take longer than 50 ms, and the mean rate of the picture as a share of the best; before → after, and in
-brackets the 95 % interval of the median difference to tail drop, paired by seed, in points. Stalls are told where they differ.
+brackets the 95 % interval of the median difference to tail drop, paired by seed, in points. Stalls are given where they differ.
 
 {table}
 
@@ -414,17 +414,18 @@ Downloads over three controls beside the viewer, over DualPI2 (`l4s-mixture`):
 
 {shared}
 
-Bulk flows of two minutes, five seeds, both together 93 % of the link and more. The measurements are heistp/l4s-tests with a Linux of
-2020; each flow's share is within a factor of 1.6 of them, that of a far flow beside a near one only without `reference_rtt` and with
-little jitter. Which later change moves each: Prague had no reference round trip then (25 ms, after 500 round trips), which slows it down
-below 25 ms; it gives CUBIC more at 10 ms and a far Prague more beside a near one, and moves nothing in the classic queues. Beside a near
-one the far flow has 14.6 % of both with a jitter of 0.01 ms, 16.6 % with 0.03 and 20.2 % with 0.06, a quarter of a packet time; 12.3 %
-were measured. RED's settings there are unknown; these are the defaults of Linux's `tc`. The law of coupling, the delay of each class and
-the response to a halved rate are tested against arithmetic ([DualPI2](../models/queue-dualpi2.md)).
+Bulk flows of two minutes, five seeds; both flows together use 93 % of the link or more. The measurements are heistp/l4s-tests
+with a Linux of 2020. Each flow's share is within a factor of 1.6 of them, that of a far flow beside a near one only without
+`reference_rtt` and with little jitter. The effect of a later change: Prague then had no reference round trip (25 ms, after 500
+round trips), which slows it down below 25 ms. It gives CUBIC more at 10 ms and a far Prague flow more beside a near one, and
+changes nothing in the classic queues. Beside a near flow the far one has 14.6 % of both with a jitter of 0.01 ms, 16.6 % with
+0.03 and 20.2 % with 0.06, a quarter of a packet time; 12.3 % were measured. RED's settings in the measurements are unknown; these
+are the defaults of Linux's `tc`. The law of coupling, the delay of each class and the response to a halved rate are tested
+against arithmetic ([DualPI2](../models/queue-dualpi2.md)).
 
-picoquic's own test of L4S (4 MB over QUIC, 10 Mbit/s, 20 ms, a queue of 20 ms that marks from 5 ms on), its bounds and ours
-(`crates/sim/tests/quic.rs`): NewReno 5.6 s and 45 packets sent again, ours 4 s and none; Prague 4.1 s and 9, ours 3.4 s and none; BBR,
-there of version 3, 3.8 s and 21, ours 3.4 s and 14.
+picoquic's own test of L4S (4 MB over QUIC, 10 Mbit/s, 20 ms, a queue of 20 ms that marks from 5 ms on), its bounds and our
+results (`crates/sim/tests/quic.rs`): NewReno 5.6 s and 45 retransmissions, ours 4 s and none; Prague 4.1 s and 9, ours 3.4 s and
+none; BBR (version 3 in picoquic) 3.8 s and 21, ours 3.4 s and 14.
 """
 
 
