@@ -230,7 +230,7 @@ def fairness_page() -> str:
     parts = [
         "# What each sender costs its neighbours\n",
         "Made by `make figures`; do not edit. Two bulk flows share 10 Mbit/s, 50 ms, a tail-drop queue of one "
-        "bandwidth-delay product, for two minutes; delays vary by one packet time, so that no flow is in step with the queue; "
+        "bandwidth-delay product, for two minutes; delays vary by one packet time, so that no flow stays in phase with the queue; "
         "means of five seeds, in the figures with the lowest and the highest. "
         "The neighbour is NewReno, then CUBIC. A fair share is 50 %. Compare a row with that of the neighbour's own kind: what is above it "
         "is what the tested control imposes.\n",

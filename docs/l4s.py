@@ -333,18 +333,19 @@ PAGE = """# L4S: switch it on?
 
 Made by `python docs/l4s.py STORE`; do not edit.
 
-For an operator who has a plain queue with tail drop today. **As Linux's [DualPI2](models/queue-dualpi2.md) comes: {linux}. With a step
-set by the link: {longer}.** `fq_codel`, which needs nothing of the senders: {isolated}.
+For an operator who has a plain queue with tail drop today. **With Linux's [DualPI2](models/queue-dualpi2.md) as it comes:
+{linux}. With a step set by the link: {longer}.** `fq_codel`, which needs no change to the senders: {isolated}.
 
 ![What L4S does, by access type](images/l4s.png)
 
 {answers}
 
-A home watches low-latency live video (three seconds behind) while two cloud games run, one over [Prague](models/cc-prague.md), the
-sender of L4S, and one over CUBIC, and a CUBIC download fills the link. *Better* and *worse* are beside tail drop: the 95 % interval of
-the median difference, paired by seed, lies beyond half a point of late frames, five points of picture or a quarter of a second of
-stalls; the twenty questions of a column are not corrected for their number. In the figure marks are means of ten seeds, bars the 95 %
-interval of the median. [Each number with its interval](appendix/l4s.md#each-number) is in the appendix.
+A home watches low-latency live video (three seconds behind) while two cloud games run, one over [Prague](models/cc-prague.md),
+the sender of L4S, and one over CUBIC, and a CUBIC download fills the link. *Better* and *worse* are relative to tail drop: the 95
+% interval of the median difference, paired by seed, lies beyond half a point of late frames, five points of picture or a quarter
+of a second of stalls. The twenty comparisons of a column are not corrected for their number. In the figure, marks are means of
+ten seeds and bars the 95 % interval of the median. [Each number with its interval](appendix/l4s.md#each-number) is in the
+appendix.
 
 `playpath compare l4s-cable-down --cc cubic --vary path.queue=droptail,dualpi2` says in one line what the viewer and what the
 neighbours get: *{headline}* `l4s-cable-up`, `l4s-lte` and `l4s-wifi` are the other rows.
@@ -352,41 +353,42 @@ neighbours get: *{headline}* `l4s-cable-up`, `l4s-lte` and `l4s-wifi` are the ot
 ## Why the step decides
 
 Linux marks a low-latency packet that has waited longer than a millisecond. At 10 Mbit/s a packet takes 1.2 ms, and a WLAN sends
-nothing for several milliseconds and then an aggregate: there packets wait longer than the step without any queue that their senders
-could shorten, and Prague gives way for nothing. Beside a Prague viewer:
+nothing for several milliseconds and then an aggregate. There packets wait longer than the step although there is no queue that
+their senders could shorten, and Prague gives way for nothing. With a Prague viewer on the link:
 
 {marks}
 
-With a longer step, and nothing else changed, a Prague viewer has his picture back on all but the WLAN. The steps were tried by hand,
-not tuned. Linux can also spare a queue of few packets (`min_qlen_step`, 0 by default), which was not tried here.
+With a longer step and nothing else changed, a Prague viewer gets a good picture again everywhere but on the WLAN. The steps were
+tried by hand, not tuned. Linux can also leave a queue of few packets unmarked (`min_qlen_step`, 0 by default), which was not
+tried here.
 
 ## Where it harms
 
-On 50 Mbit/s, the viewer's picture beside a classic neighbour → beside one of L4S:
+On 50 Mbit/s, the viewer's picture beside a classic neighbour → beside an L4S neighbour:
 
 {harms}
 
-In the first three the neighbour is a download, over CUBIC and then over Prague. A classic queue that marks gives Prague as many marks
-as it gives CUBIC drops; CUBIC falls by three tenths at each, Prague by half the share of packets that were marked, and takes the link.
-In the last somebody sends 30 Mbit/s and answers nothing, without ECN and then marked ECT(1), so that his packets go first. How often
-either would be met is unknown.
+In the first three the neighbour is a download, over CUBIC and then over Prague. A classic queue that marks gives Prague as many
+marks as it gives CUBIC drops. CUBIC reduces its window by three tenths at each, Prague only by half the share of packets that
+were marked, so Prague takes the link. In the last row the neighbour sends 30 Mbit/s and does not react to marks or losses, first
+without ECN and then marked ECT(1), so that its packets go first. How common either case is, is unknown.
 
-Prague's own remedy is a fall-back that looks for a round trip that varies (`classic_fallback`; Linux has it, and has it off). Bulk
+Prague's own remedy is a fall-back that detects a varying round trip (`classic_fallback`; Linux has it, off by default). Bulk
 flows of two minutes over 50 Mbit/s and 20 ms, five seeds, Mbit/s of CUBIC / Prague:
 
 {fallback}
 
 ## How far to trust it
 
-CUBIC beside Prague over DualPI2 is within a fifth of what heistp/l4s-tests measured with Linux at 20 and 80 ms; at 10 ms it is so
-without Prague's reference round trip, which that Linux did not have. In one marking classic queue our Prague takes 15 to 17 times
-CUBIC's rate, where 23 to 27 times were measured: CUBIC's share is up to 1.6 times as large here
-([all anchors](appendix/l4s.md#anchors)).
+CUBIC beside Prague over DualPI2 is within a fifth of what heistp/l4s-tests measured with Linux at 20 and 80 ms; at 10 ms this
+holds only without Prague's reference round trip, which that Linux did not have. In one marking classic queue our Prague takes 15
+to 17 times CUBIC's rate, where 23 to 27 times were measured: CUBIC's share is up to 1.6 times as large here ([all
+anchors](appendix/l4s.md#anchors)).
 
-- One scene for each access. An interval is over seeds of that scene, not over homes.
-- A game does not adapt: what the path cannot carry waits in its sender's socket, so that a starved game is late for good.
+- There is one scene for each access type. An interval is over seeds of that scene, not over homes.
+- A game does not adapt: what the path cannot carry waits in its sender's socket, so a starved game stays late.
 - The WLAN's two directions do not share the air, and the cell's rate follows a generated trace, not a measured one.
-- Video over TCP. The viewer is three seconds behind; a call would feel what the games feel.
+- The video goes over TCP, and the viewer is three seconds behind; a call would fare as the games do.
 """
 
 APPENDIX = """# L4S in figures
@@ -396,7 +398,7 @@ Belongs to [L4S: switch it on?](../l4s.md). Made by `python docs/l4s.py STORE`; 
 ## Each number
 
 The share of frames that take longer than 50 ms, and the mean rate of the picture as a share of the best; before → after, and in
-brackets the 95 % interval of the median difference to tail drop, paired by seed, in points. Stalls are told where they differ.
+brackets the 95 % interval of the median difference to tail drop, paired by seed, in points. Stalls are given where they differ.
 
 {table}
 
@@ -412,17 +414,18 @@ Downloads over three controls beside the viewer, over DualPI2 (`l4s-mixture`):
 
 {shared}
 
-Bulk flows of two minutes, five seeds, both together 93 % of the link and more. The measurements are heistp/l4s-tests with a Linux of
-2020; each flow's share is within a factor of 1.6 of them, that of a far flow beside a near one only without `reference_rtt` and with
-little jitter. Which later change moves each: Prague had no reference round trip then (25 ms, after 500 round trips), which slows it down
-below 25 ms; it gives CUBIC more at 10 ms and a far Prague more beside a near one, and moves nothing in the classic queues. Beside a near
-one the far flow has 14.6 % of both with a jitter of 0.01 ms, 16.6 % with 0.03 and 20.2 % with 0.06, a quarter of a packet time; 12.3 %
-were measured. RED's settings there are unknown; these are the defaults of Linux's `tc`. The law of coupling, the delay of each class and
-the response to a halved rate are tested against arithmetic ([DualPI2](../models/queue-dualpi2.md)).
+Bulk flows of two minutes, five seeds; both flows together use 93 % of the link or more. The measurements are heistp/l4s-tests
+with a Linux of 2020. Each flow's share is within a factor of 1.6 of them, that of a far flow beside a near one only without
+`reference_rtt` and with little jitter. The effect of a later change: Prague then had no reference round trip (25 ms, after 500
+round trips), which slows it down below 25 ms. It gives CUBIC more at 10 ms and a far Prague flow more beside a near one, and
+changes nothing in the classic queues. Beside a near flow the far one has 14.6 % of both with a jitter of 0.01 ms, 16.6 % with
+0.03 and 20.2 % with 0.06, a quarter of a packet time; 12.3 % were measured. RED's settings in the measurements are unknown; these
+are the defaults of Linux's `tc`. The law of coupling, the delay of each class and the response to a halved rate are tested
+against arithmetic ([DualPI2](../models/queue-dualpi2.md)).
 
-picoquic's own test of L4S (4 MB over QUIC, 10 Mbit/s, 20 ms, a queue of 20 ms that marks from 5 ms on), its bounds and ours
-(`crates/sim/tests/quic.rs`): NewReno 5.6 s and 45 packets sent again, ours 4 s and none; Prague 4.1 s and 9, ours 3.4 s and none; BBR,
-there of version 3, 3.8 s and 21, ours 3.4 s and 14.
+picoquic's own test of L4S (4 MB over QUIC, 10 Mbit/s, 20 ms, a queue of 20 ms that marks from 5 ms on), its bounds and our
+results (`crates/sim/tests/quic.rs`): NewReno 5.6 s and 45 retransmissions, ours 4 s and none; Prague 4.1 s and 9, ours 3.4 s and
+none; BBR (version 3 in picoquic) 3.8 s and 21, ours 3.4 s and 14.
 """
 
 

@@ -278,97 +278,105 @@ def main() -> None:
 
 
 HEAD = """
-# Real QUIC servers beside the simulator's profiles of them
+# Real QUIC servers compared with the simulator's profiles
 
-Does a profile (`transport = { name = "quic", stack = "quinn" }`) say what the stack does? ngtcp2's `gtlsserver`, and small servers
-over quinn and noq, each under its own congestion controls, over emulated links, beside the simulator with that profile.
+Does a profile (`transport = { name = "quic", stack = "quinn" }`) behave as the stack does? ngtcp2's `gtlsserver` and small
+servers over quinn and noq, each under its own congestion controls, are played over emulated links and compared with the simulator
+with that profile.
 """
 
 WORDS = """
-## What a profile had to learn
+## The rules that the profiles needed
 
-Each rule is one of the program's source, and data of the profile (`stack`, `client`; a key of `cc` changes a law back). The figures:
-packets sent again by the simulator without the rule, with it, by the real server.
+Each rule comes from the program's source and is part of the profile (`stack`, `client`; a key of `cc` changes a law back). Unless
+another unit is given, the three figures are packets retransmitted by the simulator without the rule, by the simulator with it,
+and by the real server.
 
-- **gtlsclient** lets 6 MiB of a stream come, not 1, which hold up quinn's BBR, as half of what it sends is lost. Lossy: 17.5, 18.4, 18.3
-  Mbit/s. The real client with 1 MiB (`--max-stream-data-bidi-local=1M --max-stream-window=1M`): 16.8 Mbit/s, 105 ms, 26 500 lost;
-  simulator 17.3, 106, 28 300.
-- **gtlsclient** reads all that has come, then acknowledges it once (`Client::on_read`). ACKs a second of quinn's BBR on the three links:
-  500, 990, 257 without; 358, 548, 220 with; 352, 527, 225 real.
-- **serve** reads all that has come before it sends, too (`wakes_in`; 10 or 200 us are as 50). Our own BBRv3, ten seeds: short 77, 109,
-  125, with `burst = 1` 62, 90, 89; lossy 241, 272, 287. So do all servers here, which are woken by a socket: ngtcp2's CUBIC, deep: 102,
-  95, 98; its Reno, lossy: 38.8, 36.2, 37.
+- **gtlsclient** has a stream window of 6 MiB, not 1; with 1 MiB quinn's BBR is held up, because half of what it sends is lost.
+  Lossy: 17.5, 18.4, 18.3 Mbit/s. The real client with 1 MiB (`--max-stream-data-bidi-local=1M --max-stream-window=1M`): 16.8
+  Mbit/s, 105 ms, 26 500 lost; simulator 17.3, 106, 28 300.
+- **gtlsclient** reads everything that has arrived, then acknowledges it once (`Client::on_read`). ACKs per second with quinn's
+  BBR on the three links: 500, 990, 257 without; 358, 548, 220 with; 352, 527, 225 real.
+- **serve** also reads everything that has arrived before it sends (`wakes_in`; 10 or 200 us give the same as 50). Our own BBRv3,
+  ten seeds: short 77, 109, 125, with `burst = 1` 62, 90, 89; lossy 241, 272, 287. All servers here do so, because a socket wakes
+  them: ngtcp2's CUBIC, deep: 102, 95, 98; its Reno, lossy: 38.8, 36.2, 37.
 - **gtlsclient's** connection ids are 17 bytes long (`run`), and each packet to it carries one; ngtcp2's largest datagram has 1444 bytes,
   not 1452 (`ngtcp2_pmtud.c`). Our own CUBIC, short: 9.53, 9.47, 9.45 Mbit/s; ngtcp2's 9.53, 9.46, 9.41.
-- **quinn's and noq's** bucket fills only when it is empty (`Pacer::delay`), so twice its bytes may leave at once. quinn's own BBR beside
-  ours in virtual time: ours lost 11 % less without, 2 % less with.
-- **quinn** is limited by the application when nothing waits (`poll_transmit`), so its BBR learns bandwidth in a recovery. Deep: 9980, 10
-  800, 11 600. It tells its control what an ACK acknowledges before it looks for losses (`on_ack_received`). CUBIC, short: 110, 112, 114.
-- **quinn** waits with a packet that would fill the window (`poll_transmit`: `>=`). BBR, short: 32 800, 24 600, 23 400.
-- **quinn's BBR** takes one packet for the smallest gap between two ACKs for the bandwidth, at most the last train for the gap between two
-  trains, so its target is out of reach; a recovery's window holds at least what was in flight, lost packets included. Deep 203, 14 100.
-  More than half of what it sends is lost: take BBR from noq.
+- **quinn's and noq's** bucket is refilled only when it is empty (`Pacer::delay`), so twice its bytes may leave at once. quinn's
+  own BBR compared with ours in virtual time: ours lost 11 % less without the rule, 2 % less with it.
+- **quinn** counts as application-limited when nothing waits (`poll_transmit`), so its BBR measures bandwidth during a recovery.
+  Deep: 9980, 10 800, 11 600. It informs its control of what an ACK acknowledges before it looks for losses (`on_ack_received`).
+  CUBIC, short: 110, 112, 114.
+- **quinn** holds back a packet that would fill the window (`poll_transmit`: `>=`). BBR, short: 32 800, 24 600, 23 400.
+- **quinn's BBR** takes one packet per smallest gap between two ACKs as the bandwidth, at most the last train per gap between two
+  trains, so its target is out of reach; the window during a recovery is at least what was in flight, lost packets included. Deep
+  203, 14 100. More than half of what it sends is lost: use BBR from noq.
 - **noq's BBRv3** raises its long-term bound by bytes with each ACK, so three round trips without growth end a probe. Lossy 254, 161, 175.
-  It runs with the rate sample of the ACK before, and lets samples of ProbeRTT count. RTT, deep: 134, 122, 120 ms.
-- **noq's and ngtcp2's BBRv3** forget the bandwidth between probes, as drafts before -06 let them. noq, short: 9.36, 8.78, 8.85 Mbit/s
+  It uses the rate sample of the previous ACK, and lets samples of ProbeRTT count. RTT, deep: 134, 122, 120 ms.
+- **noq's and ngtcp2's BBRv3** forget the bandwidth between probes, as drafts before -06 allowed. noq, short: 9.36, 8.78, 8.85 Mbit/s
   (its issue #819).
-- **noq's and ngtcp2's BBRv3** set the pacing rate before the handshake, to 2.77 windows a millisecond, and start-up never lowers it
-  (`Bbr3::new`, `bbr_init_pacing_rate`): it is held back by the window alone. They count bytes, so the handshake's small packets do not
-  widen the window by one each. ngtcp2's largest window in start-up, lossy (packets of 1452 bytes): 215, 244, 244; packets lost in all:
-  193, 276, 312; short: 160, 181, 190. noq's windows of the first 400 ms agree with the real ones.
-- **ngtcp2's BBR** begins a recovery with the next ACK, also where a timer found the loss, so that what is lost leaves again at once
+- **noq's and ngtcp2's BBRv3** set the pacing rate before the handshake, to 2.77 windows per millisecond, and start-up never
+  lowers it (`Bbr3::new`, `bbr_init_pacing_rate`): only the window limits it. They count bytes, so the handshake's small packets
+  do not widen the window by one each. ngtcp2's largest window in start-up, lossy (packets of 1452 bytes): 215, 244, 244; packets
+  lost in all: 193, 276, 312; short: 160, 181, 190. noq's windows of the first 400 ms agree with the real ones.
+- **ngtcp2's BBR** begins a recovery with the next ACK, even if a timer found the loss, so that lost data is retransmitted at once
   (`bbr_handle_recovery`).
-- **noq** tells its control what an ACK acknowledges before it looks for losses, as quinn (`on_ack_received`). CUBIC, short: 108, 112, 112.
-- **quinn's and noq's CUBIC** grow by 0.53 a round trip for ever where RFC 9438 goes on to 1. Lossy: 3.89, 3.65, 3.59 Mbit/s.
-- **ngtcp2** lets a datagram go while a byte of the window is left (`conn_cwnd_is_zero`).
-- **ngtcp2** calls a packet lost when half of the flight came after it (3 to 256 packets), or by time. Reno, deep: 130, 152, 146. Its
-  pacer gives no credit, HyStart++ leaves a round early, CUBIC's K is a hundred times too small. CUBIC, deep: 122, 93, 96.
-- **ngtcp2's server** has timers of whole milliseconds, and what they were late comes off the next pause. BBR, short: 118, 170, 192. What
-  a timer finds lost is in no rate sample. BBR, lossy: 14.7, 16.2, 17.2 Mbit/s.
+- **noq** informs its control of what an ACK acknowledges before it looks for losses, as quinn does (`on_ack_received`). CUBIC,
+  short: 108, 112, 112.
+- **quinn's and noq's CUBIC** always grow by 0.53 per round trip, where RFC 9438 changes to 1. Lossy: 3.89, 3.65, 3.59 Mbit/s.
+- **ngtcp2** sends a datagram while a byte of the window is left (`conn_cwnd_is_zero`).
+- **ngtcp2** declares a packet lost when half of the packets in flight were acknowledged after it (3 to 256 packets), or by time.
+  Reno, deep: 130, 152, 146. Its pacer gives no credit, HyStart++ leaves a round early, CUBIC's K is a hundred times too small.
+  CUBIC, deep: 122, 93, 96.
+- **ngtcp2's server** has timers of whole milliseconds, and their lateness is deducted from the next pause. BBR, short: 118, 170,
+  192. Losses found by a timer are in no rate sample. BBR, lossy: 14.7, 16.2, 17.2 Mbit/s.
 
-How they were found: the stack's own code beside the profile over one link in virtual time (`crates/quic-peers`), up to the first ACK
-after which they differ; or the sessions of both worlds second by second, of ngtcp2 by the qlog of either. Then the rule was switched.
+How they were found: the stack's own code and the profile were run over one link in virtual time (`crates/quic-peers`), up to the
+first ACK after which they differ; or the sessions of both worlds were compared second by second, for ngtcp2 by their qlogs. Then
+the rule was switched on and off.
 
 ## What differs, and why
 
-**Nothing differs in this draw**; what is open is open because ten seeds scatter by more than the margin. The goal is that at most 5 of
-100 differ. With the profiles of before the same sessions had three that differ; the two rules that were added since (below) are of the
-stacks' sources, and tests hold them to the stacks' own code.
+**Nothing differs in this draw**; open figures are open because ten seeds scatter by more than the margin. The goal is that at
+most 5 of 100 differ. With the earlier profiles three figures of the same sessions differed; the two rules that were added since
+(below) come from the stacks' sources, and tests check them against the stacks' own code.
 
-**Four figures differed in the draw before**, and had no proven cause: quinn's BBR (packets lost on short and lossy) and noq's BBRv3 (RTT
-on short, goodput on lossy). Three causes were found since, by driving the stacks' own code in virtual time as a real server is driven (it
-reads all that comes within 50 us, then makes ten datagrams by a call), and by captures at the real servers.
+**Four figures differed in the previous draw**, without a proven cause: quinn's BBR (packets lost on short and lossy) and noq's
+BBRv3 (RTT on short, goodput on lossy). Three causes have been found since, by driving the stacks' own code in virtual time as a
+real server is driven (it reads everything that arrives within 50 us, then makes ten datagrams per call), and by captures at the
+real servers.
 
-- *The test's own server* over quinn and noq was at fault. It filled all that they hold of a stream, 10 MB, before it sent anything: for
-  27 ms after the request nothing left, and then 19 packets at once. It now sends while it fills. That this was what moved noq's BBRv3 is
-  likely, not proven: in virtual time noq's own code has 14.2 Mbit/s on lossy and the profile 14.3 (one standard error is 0.2), so neither
-  law nor transport was the reason; the real one had 16.1 with the old server and has 14.9.
-- *noq's BBRv3 in start-up* leaves room in the window for what the last ACK brought beyond the bandwidth; the draft leaves it for the most
-  that an ACK of the round trip did (`update_ack_aggregation`). Packets lost in 20 s of virtual time (20 Mbit/s, 60 ms, 0.5 %): 336
-  without the rule, 192 with it, noq's own 179. In this test, lossy: 236, 198, 201.
-- *quinn's pacer under segmentation* takes a packet off its bucket when the next one of the same call has been allowed. So the bucket is
-  filled with that packet still in it, and what does not fit is gone (`poll_transmit`). BBR, short: 25 600 packets lost without the rule,
-  24 400 with it, 23 900 real; lossy: 48 400, 46 300, 44 800; 4 s of virtual time: 8830, 8700, and 8740 of quinn's own.
+- *The test's own server* over quinn and noq was at fault. It filled the whole stream buffer, 10 MB, before it sent anything:
+  nothing left for 27 ms after the request, and then 19 packets at once. It now sends while it fills the buffer. That this
+  affected noq's BBRv3 is likely, not proven: in virtual time noq's own code has 14.2 Mbit/s on lossy and the profile 14.3 (one
+  standard error is 0.2), so neither law nor transport was the reason; the real one had 16.1 with the old server and has 14.9.
+- *noq's BBRv3 in start-up* leaves room in the window for what the last ACK brought beyond the bandwidth; the draft leaves room
+  for the most that any ACK of the round trip brought (`update_ack_aggregation`). Packets lost in 20 s of virtual time (20 Mbit/s,
+  60 ms, 0.5 %): 336 without the rule, 192 with it, noq's own 179. In this test, lossy: 236, 198, 201.
+- *quinn's pacer under segmentation* deducts a packet from its bucket only when the next one of the same call has been allowed. So
+  the bucket is refilled with that packet still in it, and the overflow is lost (`poll_transmit`). BBR, short: 25 600 packets lost
+  without the rule, 24 400 with it, 23 900 real; lossy: 48 400, 46 300, 44 800; 4 s of virtual time: 8830, 8700, and 8740 of
+  quinn's own.
 
-A server that wakes 1 or 2 ms late in the simulator, which this page had as a conjecture, came near the real figures for none of these
-reasons. Tried and refuted for short and lossy: quinn's BBR has room for four packets from 3 ms after the request on, since an ACK of what
-it sends with its handshake comes then, which the profile does not model. With 34 packets until the first ACK of data the simulator loses
-24 700 and 46 400 packets; on deep, 11 900 in place of 11 000 (real 11 700).
+Tried and refuted for short and lossy: quinn's BBR has room for four packets from 3 ms after the request on, because an ACK of
+what it sends with its handshake arrives then, which the profile does not model. With 34 packets until the first ACK of data the
+simulator loses 24 700 and 46 400 packets; on deep, 11 900 instead of 11 000 (real 11 700).
 
-**How many play at a time matters for BBR**: four at a time quinn's, short, lost 22 300 packets, alone 23 200 (the server of before). So the
-sessions are played two at a time.
+**The number of simultaneous sessions matters for BBR**: with four at a time quinn's, on short, lost 22 300 packets, alone 23 200
+(with the earlier server). So the sessions are played two at a time.
 
-**By chance open or not**: ngtcp2's CUBIC on short loses 65 or 135 packets in either world, as start-up ends, and how often it is which made
-it differ in a draw before. ngtcp2's BBR on lossy differed there, too (280 in the simulator; real 312, 325 and 276).
+**Open by chance**: ngtcp2's CUBIC on short loses 65 or 135 packets in either world, depending on how start-up ends; the frequency
+of the two made it differ in an earlier draw. ngtcp2's BBR on lossy also differed there (280 in the simulator; real 312, 325 and
+276).
 
 ## How it was made
 
-`docs/stacks.py`, as root: 330 sessions of 20 s, two at a time, client and server before ordinary programs, in an hour on two cores, which
-did little else. Both worlds have 3 ms of jitter: without any, packets keep step in the simulator, and what
-the host delays decides for BBR alone. A link may be 20 ms late in the 99th percentile. No part of CI. Client: ngtcp2 0.12.1 of Debian 12,
-whose start costs about 1 % of every goodput; its server is the 1.11.0 of Debian 13 (in Debian 12: backports). RTT and packets lost are
-the servers' own counts. Senders `playpath` are our own `serve`. Verdicts are those of [both worlds](twin.md#how-to-read-it); ten seeds,
-the same losses in both worlds.
+`docs/stacks.py`, as root: 330 sessions of 20 s, two at a time, client and server with priority over ordinary programs, in an hour
+on two otherwise almost idle cores. Both worlds have 3 ms of jitter: without it, packets stay in phase in the simulator, and for
+BBR the host's delays alone decide. A link may be 20 ms late at the 99th percentile. The comparison is not part of CI. Client:
+ngtcp2 0.12.1 of Debian 12, whose start costs about 1 % of every goodput; its server is the 1.11.0 of Debian 13 (in Debian 12:
+backports). RTT and packets lost are the servers' own counts. Senders `playpath` are our own `serve`. Verdicts are those of [both
+worlds](twin.md#how-to-read-it); ten seeds, the same losses in both worlds.
 """
 
 

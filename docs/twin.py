@@ -129,39 +129,38 @@ SCENARIOS = {
 """The shipped scenarios."""
 
 HEAD = """
-# Both worlds beside each other
+# Simulator and Linux compared
 
-Does the simulator say what Linux does? The same scenarios, senders, seeds and random losses, played in both.
+Does the simulator agree with Linux? The same scenarios, senders, seeds and random losses were played in both.
 """
 
 WORDS = """
 What still differs, and why: [validation](../validation.md). Made by `docs/twin.py`; do not edit.
 
-Figures: engine of commit b3ffaf3; intervals: Student's t. What has moved results since is in the changelog under
-"Results may differ".
+Figures: engine of commit b3ffaf3; intervals: Student's t. The changelog lists under "Results may differ" what has changed results since.
 
 ## How to read it
 
 - **alike**: the 95 % interval of kernel minus simulator lies within the margin; **differ**: it does not, and excludes zero; **open**:
-  it holds zero, and differences beyond the margin too, or there is one seed only.
-- Where the differences within a seed vary less than the kernel's sessions do, they are paired by seed. Elsewhere sessions with
-  the same seed have nothing in common, and the kernel's mean is set beside the simulator's over ten times as many seeds, which
-  costs a few seconds. The interval is then 0.8 times that of the pairs, as if the kernel had played half as often again.
-- One interval in twenty excludes zero by chance. So of the figures that are not alike some differ for no reason; the first lines
+  it contains zero and also differences beyond the margin, or there is only one seed.
+- Where the differences within a seed vary less than the kernel's sessions do, sessions are paired by seed. Elsewhere sessions
+  with the same seed have nothing in common, and the kernel's mean is compared with the simulator's over ten times as many seeds,
+  which costs a few seconds. The interval is then 0.8 times that of the pairs, as if the kernel had played half as many sessions
+  again.
+- One interval in twenty excludes zero by chance. So some of the figures that are not alike differ by chance; the first lines
   count those whose interval still excludes zero when it is corrected for all figures (Bonferroni).
-- Margins, set in advance: 5 % of the simulator's mean for goodput, 10 % for the mean RTT, else what nobody would notice (0.1 s or 5 %
-  of stall time, ten packets or 5 % of retransmissions, …).
-- The ranking: each pair of senders is *alike* if both worlds hold the same one to be better by stall time, or both hold them to
-  be alike; *opposite* if the worlds are sure of different things; *open* if one of them is not sure. Rankings are alike if all pairs
-  are.
+- Margins, set in advance: 5 % of the simulator's mean for goodput, 10 % for the mean RTT, otherwise the largest difference that
+  nobody would notice (0.1 s or 5 % of stall time, ten packets or 5 % of retransmissions, …).
+- The ranking: each pair of senders is *alike* if in both worlds the same one is better by stall time, or in both they are alike;
+  *opposite* if the worlds prove different things; *open* if one of them proves nothing. Rankings are alike if all pairs are.
 
-Two virtual cores played them, twelve sessions at a time (*dumbbell*: two), server and player before ordinary programs, in two
-hours and three quarters. Builds and other sessions ran beside some of them. A bulk flow's link may be 1 ms late in the 99th
-percentile, a scenario's 20 ms.
+They were played on two virtual cores, twelve sessions at a time (*dumbbell*: two), with server and player having priority over
+ordinary programs, in two hours and three quarters. Builds and other sessions ran at the same time as some of them. A bulk flow's
+link may be 1 ms late at the 99th percentile, a scenario's 20 ms.
 
-`sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or
-with more seeds, the same command goes on from there. `--parallel 3` plays three at a time, `--tolerance` says how late the emulated link
-may be. `report.html` has the figures.
+`sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after
+Ctrl-C, or with more seeds, the same command continues from there. `--parallel 3` plays three at a time, `--tolerance` says how
+late the emulated link may be. `report.html` has the figures.
 """
 
 BULK = """
