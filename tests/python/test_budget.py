@@ -205,7 +205,7 @@ def test_too_small_an_address_space_is_told_at_once():
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "error: this shell allows 0.6 GB of address space, playpath needs 1.5 GB; "
+        "error: this shell allows 0.6 GB of address space; playpath needs 1.5 GB; "
         "`ulimit -v unlimited` removes the limit\n"
     )
 
