@@ -90,7 +90,7 @@ def test_equal_results_give_equal_bytes_and_nothing_is_overwritten(comparison):
     assert (comparison / "again.zip").read_bytes() == (comparison / "result.playpath.zip").read_bytes()
     done = playpath_command("export", "result", "--out", "again.zip", cwd=comparison)
     assert done.status == 2
-    assert done.err == "error: --out again.zip: is there already and is kept; give another file\n"
+    assert done.err == "error: --out again.zip: exists already and is not overwritten; give another file\n"
 
 
 def test_a_session_that_differs_is_named_with_its_first_metric(comparison, tmp_path):

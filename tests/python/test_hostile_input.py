@@ -162,7 +162,7 @@ def test_the_last_resort_is_one_line_and_a_file(monkeypatch, tmp_path, capsys):
     assert ended.value.code == 1
     (log,) = tmp_path.iterdir()
     captured = capsys.readouterr().err
-    assert captured == f"error: ZeroDivisionError: one\\ntwo; this is a fault of playpath, its details are in {log}\n"
+    assert captured == f"error: ZeroDivisionError: one\\ntwo; this is a bug in playpath; details are in {log}\n"
     assert "Traceback" in log.read_text()
 
 
