@@ -41,7 +41,8 @@ def test_both_ways_of_the_latest_path_are_the_error_bar():
     assert found.added_rtt_ms == pytest.approx({"a": 0.3, "b": 0.6})
     assert (found.turned, found.to_dict()["verdict_survives"]) == ([], True)
     assert found.warning == (
-        "the links' lateness added 0.3 to 0.6 ms to a round trip, depending on the sender: RTTs are too long by up to that; the verdict survives it"
+        "the links' lateness added 0.3 to 0.6 ms to a round trip, depending on the sender: RTTs are too long by up to that; "
+        "the verdict survives it"
     )
 
 

@@ -86,7 +86,7 @@ def test_one_viewer_without_throughput_does_not_spoil_the_table(tmp_path):
     log.write_text("session,mtp\na,3000\nb,0\nc,-5\nd,2000\nd,0\n")
     found = read_logs([log], keep_names=True)
     assert [(row["name"], row["rate_mbps"]) for row in found.rows] == [("a", 3.0), ("d", 2.0)]
-    assert any(note.startswith("2 samples tell a throughput of 0") for note in found.notes)
+    assert any(note.startswith("2 samples have a throughput of 0") for note in found.notes)
 
 
 def test_no_cell_of_a_log_becomes_a_formula(tmp_path):
