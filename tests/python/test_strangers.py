@@ -115,7 +115,7 @@ def test_a_script_without_a_guard_asks_a_population_once(tmp_path):
 
 def test_the_doctor_says_that_namespaces_cannot_be_made(monkeypatch):
     monkeypatch.setattr(doctor, "_CLONE_NEWNET", -1)  # a flag that no kernel takes
-    found = next(check for check in doctor.examine() if check.name == "right to make namespaces")
+    found = next(check for check in doctor.examine() if check.name == "right to create namespaces")
     assert not found.is_there
     assert "CAP_SYS_ADMIN" in found.remedy
     assert not doctor.can_run(doctor.examine())[doctor.EMULATION]
