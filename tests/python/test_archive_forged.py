@@ -88,10 +88,10 @@ def test_of_another_version_flows_links_and_the_answer_are_listed_too(archive, t
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ("flows", "flows.parquet: is not what the sessions give"),
-        ("links", "links.parquet: is not what the sessions give"),
-        ("warnings", "comparison.json: the warnings are not those of the sessions"),
-        ("csv", "tables/sessions.csv: is not what follows from results/"),
+        ("flows", "flows.parquet: does not match the sessions"),
+        ("links", "links.parquet: does not match the sessions"),
+        ("warnings", "comparison.json: the warnings do not match those of the sessions"),
+        ("csv", "tables/sessions.csv: does not follow from results/"),
         ("scenario", "its scenario is not the one that question.json asks about"),
         ("digest", "archive.json: `digest` is not that of results/"),
         ("metric", "seed 1: goodput was"),

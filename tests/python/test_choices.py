@@ -183,7 +183,7 @@ def test_a_population_of_choices_tells_for_whom(tmp_path):
 
 
 def test_what_is_drawn_or_an_axis_is_not_compared_as_well():
-    with pytest.raises(InputError, match=r'vary\["path.loss"\]: `path.0.loss` has one value as well'):
+    with pytest.raises(InputError, match=r'vary\["path.loss"\]: `path.0.loss` also has a fixed value'):
         playpath.load(SMALL, cc="cubic", vary={"path.loss": "0 %,1 %"}, set={"path.0.loss": "2 %"})
     design = {"scenario": playpath.load(SMALL, cc="cubic", vary={"path.loss": "0 %,1 %"}),
               "axis": [{"key": "path.loss", "values": ["0 %", "2 %"]}]}  # fmt: skip

@@ -65,7 +65,7 @@ def test_seeds_end_where_the_columns_do(cli, small):
 def test_wrong_options_are_one_line(cli, small):
     done = cli("compare", small, "--tolerance", "1 ms")
     done.assert_refused()
-    assert "the world 'sim' has no clock that could be late" in done.err
+    assert "links in the world 'sim' are never late" in done.err
     for no_time in ("1 Mbit/s", "30 kB", "-1 ms", "soon"):
         cli("run", small, "--tolerance", no_time, "--sender", "cubic").assert_refused()
     cli("tune", small, "--param", "ccplb.pob_rate=1..2", "--seed", "-1").assert_refused()

@@ -130,7 +130,7 @@ def test_one_moment_of_one_trace_is_told(start, is_told):
     trace = '{ content = "time_s,rate_mbps\\n0,1\\n5,4\\n10,2\\n" }'
     text = scenario(rate=f"trace = {trace}\n{start}", own="").replace("[population]", "")
     found = playpath.compare(text, seeds=2, jobs=1)
-    assert any("the same moment of the same trace" in warning for warning in found.warnings) == is_told
+    assert any("the same point of the same trace" in warning for warning in found.warnings) == is_told
 
 
 @pytest.mark.parametrize(("spread", "is_told"), [("", True), (', spread = "2 s"', False)])

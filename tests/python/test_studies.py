@@ -229,7 +229,7 @@ def test_a_store_that_vanishes_is_told(tmp_path, monkeypatch):
         return outcome
 
     monkeypatch.setattr("playpath.papers.runner.run_all", vanish)
-    with pytest.raises(RunError, match=r"6 of 6 cells that were run are not there any more"):
+    with pytest.raises(RunError, match=r"6 of 6 cells that were run are missing"):
         run_study(tiny_study(), Options(tmp_path, jobs=1))
 
 
