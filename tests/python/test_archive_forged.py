@@ -179,7 +179,7 @@ def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, k
     bad = changed(archive, tmp_path / "bad.zip", {"results/comparison.json": answer(archive, **{key: 7})})
     done = playpath_command("verify", bad, cwd=tmp_path)
     assert done.status in (1, 2)
-    assert "fault of playpath" not in done.err
+    assert "bug in playpath" not in done.err
 
 
 @pytest.mark.parametrize(

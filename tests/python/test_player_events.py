@@ -91,7 +91,7 @@ def test_a_session_that_never_starts_has_waited_all_along() -> None:
 def test_a_plain_download_has_no_viewer_and_its_own_figures() -> None:
     made = engine.record({"sessions": [{"name": "video", "reported": {"first_byte_s": 0.25}}]})
     assert made["metrics"] == {"first_byte_s": 0.25, "goodput_mbps": 0.0}
-    with pytest.raises(RunError, match='no metric is called "first_bite_s"'):
+    with pytest.raises(RunError, match='there is no metric "first_bite_s"'):
         engine.record({"sessions": [{"name": "video", "reported": {"first_bite_s": 0.25}}]})
 
 

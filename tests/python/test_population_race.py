@@ -94,7 +94,7 @@ def test_of_a_complete_set_it_is_said_that_the_answer_is_about_it(people, tmp_pa
     assert list(found.looks) in ([20], [20, 24])
     assert "The result is about these 24 links or users and no others." in found.fine_print
     assert set(found.paths["weight"]) == {1, 2, 3}
-    with pytest.raises(playpath.InputError, match=r"`population\.complete`: paths are drawn from distributions"):
+    with pytest.raises(playpath.InputError, match=r"`population\.complete`: paths drawn from distributions"):
         load_population(CLEAR.replace("sessions = 2", "sessions = 2\ncomplete = true"))
 
 

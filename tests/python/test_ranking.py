@@ -233,7 +233,7 @@ def test_verdict_says_when_only_the_cost_is_open():
     ranker, _decision = rank(values)
     text = ranker.verdict
     assert text.startswith("a and b are alike for the viewer")
-    assert "Which of them costs the network least is open: b has " in text
+    assert "Which of them costs the network least is undecided: b has " in text
     assert text.endswith("more runs would probably decide.")
 
 

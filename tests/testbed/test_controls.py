@@ -145,9 +145,9 @@ def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() 
     web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
     with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs 200 at most"):
         run_kernel(scenario(traffic=[web]), sender("cubic"), 1)
-    with pytest.raises(TestbedError, match=r"curl knows no \[viewer\]"):
+    with pytest.raises(TestbedError, match=r"curl does not support \[viewer\]"):
         run_kernel(scenario(viewer={"leaves_after": "20 s"}), sender("cubic"), 1, player="curl")
-    with pytest.raises(TestbedError, match=r"vlc knows no \[origin\]"):
+    with pytest.raises(TestbedError, match=r"vlc does not support \[origin\]"):
         run_kernel(scenario(origin={"misses": "5 %"}), sender("cubic"), 1, player="vlc")
     with pytest.raises(TestbedError, match="goes over cubic, newreno, not over ccp"):
         translate(sender("ccp", validation="newcwv"))

@@ -14,7 +14,7 @@ pub enum SocketError {
     None { pid: u32, peer: SocketAddr },
     #[error("process {pid} has {count} TCP sockets to {peer}")]
     Several { pid: u32, peer: SocketAddr, count: usize },
-    #[error("{0} is no process")]
+    #[error("there is no process {0}")]
     NoProcess(u32),
     #[error("cannot look into process {pid}: {source}")]
     Process { pid: u32, source: std::io::Error },

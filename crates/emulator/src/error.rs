@@ -36,7 +36,7 @@ pub enum ConfigError {
     NoPath { i: usize, path: String },
     #[error("`ends` is empty; at least one path is needed")]
     NoEnds,
-    #[error("a second way is called \"{0}\"")]
+    #[error("two entries of `ends` have the name \"{0}\"")]
     SameName(String),
     #[error("device \"{0}\" is named twice in one namespace")]
     SameDevice(String),

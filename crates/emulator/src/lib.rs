@@ -48,7 +48,7 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
     let scheduling = sys::set_scheduling(config.settings.realtime);
     if config.settings.realtime && !scheduling.is_realtime() {
         let refused = "SCHED_DEADLINE and SCHED_FIFO were refused (CAP_SYS_NICE is missing)";
-        warnings.push(format!("{refused}: what else runs on this machine makes packets late"));
+        warnings.push(format!("{refused}: other processes on this machine make packets late"));
     }
     if let Err(error) = sys::set_least_timer_slack() {
         warnings.push(format!("timer slack: {error}"));

@@ -85,7 +85,7 @@ impl Pauses {
     fn warning(self) -> Option<String> {
         (self.count > 0).then(|| {
             let (count, longest) = (self.count, legible(self.longest));
-            format!("the machine stood still {count} times, for up to {longest}; hosts of virtual machines do so when all cores are busy")
+            format!("the machine froze {count} times, for up to {longest}; a virtual machine's host may do that when all its cores are busy")
         })
     }
 }

@@ -109,7 +109,7 @@ impl LinkConfig {
         let (limit, bytes) = self.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
         let packets = bytes as f64 / FULL_PACKET as f64;
         Some(format!(
-            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
+            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if you mean so few, give the limit in packets"
         ))
     }
 
@@ -117,7 +117,7 @@ impl LinkConfig {
     fn bursts_by_packets(&self) -> Option<String> {
         let LossConfig::GilbertElliott(_) = self.loss else { return None };
         Some(format!(
-            "{}: bursts of `gilbert_elliott` go on packet by packet: a sender that waits for its timer can meet one for minutes; \
+            "{}: bursts of `gilbert_elliott` advance packet by packet: one can last for minutes while a sender waits for its timer; \
              `kind = \"bursts\"` ends them by the clock",
             self.name
         ))

@@ -23,7 +23,7 @@ impl Memory {
         let Some(scarce) = self.scarce() else { return Ok(()) };
         let gigabytes = |bytes: u64| bytes as f64 * 1e-9;
         Err(format!(
-            "out of memory at {} of {}, after {:.0e} events: {:.1} GB are taken and {:.1} of {:.1} GB left; ask for less (queues, \
+            "out of memory at {} of {}, after {:.0e} events: {:.1} GB are in use and {:.1} of {:.1} GB are left; ask for less (queues, \
              flows, time series, fewer jobs at once)",
             progress.now,
             progress.expected_end,

@@ -50,7 +50,7 @@ impl Record {
         let mut names: Vec<&str> = measured.series.iter().map(|series| series.name.as_str()).collect();
         names.sort_unstable();
         let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-        assert!(twice.is_none(), "two time series are called {:?}", twice.map(|pair| pair[0]));
+        assert!(twice.is_none(), "two time series have the name {:?}", twice.map(|pair| pair[0]));
         let sessions: Vec<SessionRecord> = measured.sessions.iter().map(session_record).collect();
         let metrics = all_metrics(&measured, &sessions);
         let warnings = warnings(&measured);
@@ -77,7 +77,7 @@ pub fn record_of_json(measurements: &str) -> Result<Value, serde_json::Error> {
     let measured: Measurements = serde_json::from_value(document)?;
     let mut reported = measured.sessions.iter().flat_map(|session| session.reported.keys());
     if let Some(unknown) = reported.find(|name| metric(name).is_none()) {
-        return Err(serde_json::Error::custom(format!("no metric is called \"{unknown}\"")));
+        return Err(serde_json::Error::custom(format!("there is no metric \"{unknown}\"")));
     }
     let mut json = Record::of(measured).to_json(Value::Null);
     json["events"] = log.unwrap_or_else(|| json!([]));
@@ -233,7 +233,7 @@ fn warnings(measured: &Measurements) -> Vec<String> {
     let mut warnings = measured.warnings.clone();
     if let Some(limit) = measured.cut_at {
         let limit = limit.as_secs_f64();
-        warnings.push(format!("the video was not played to its end within {limit} s: the run was cut"));
+        warnings.push(format!("the video was not played to its end within {limit} s: the run was cut off"));
     }
     let has_loss = |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets > 0;
     let has_queue = |link: &LinkRecord| link.mean_queue_packets >= 0.01;
@@ -242,7 +242,8 @@ fn warnings(measured: &Measurements) -> Vec<String> {
         && !measured.flows.iter().any(has_loss)
         && !measured.links.iter().any(has_queue)
     {
-        warnings.push("no packet was lost and no queue filled: the path does not tell the senders apart".into());
+        warnings
+            .push("no packet was lost and no queue filled: this path cannot show a difference between senders".into());
     }
     let got_nothing = measured.flows.iter().filter(|flow| flow.read_bytes == 0 && flow.is_open);
     warnings.extend(got_nothing.map(|flow| format!("flow {} delivered nothing", flow.name)));

@@ -75,7 +75,7 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     }
     match sender.unresolved_code() {
         None => Ok(sender),
-        Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),
+        Some(_) => Err(format!("{}: your own control in Python runs only in the simulator", sender.name)),
     }
 }
 
@@ -88,7 +88,7 @@ pub fn of_tcp(sender: &SenderSpec) -> Result<(Arc<Config>, bool), String> {
         None => Ok((tcp, false)),
         Some(tls) if tls.resumption == Resumption::None => Ok((Arc::new(Config { tls: None, ..*tcp }), true)),
         Some(_) => Err(format!(
-            "{}: here the client decides whether it resumes a session; allowed: tls = \"full\"",
+            "{}: with real clients it is the client that decides whether to resume a session; allowed: tls = \"full\"",
             sender.name
         )),
     }
@@ -100,7 +100,7 @@ pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
         TransportSpec::Quic(quic) => Ok(*quic.config),
         other => {
             let spoken = other.other_than_tcp().unwrap_or("TCP");
-            Err(format!("{}: it speaks {spoken}; give it transport = \"quic\"", sender.name))
+            Err(format!("{}: it uses {spoken}; give it transport = \"quic\"", sender.name))
         }
     }
 }

@@ -61,12 +61,12 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let command = A::command();
         let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
-        return Err(Failure::Input(format!("say a command: {} (--help tells more)", verbs.join(", "))));
+        return Err(Failure::Input(format!("give a command: {} (see --help)", verbs.join(", "))));
     }
     let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
     let said: Vec<&str> = text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
     let said = said.join("; ").replace(":; ", ": ");
-    Err(Failure::Input(format!("{} (--help tells more)", said.trim_start_matches("error: "))))
+    Err(Failure::Input(format!("{} (see --help)", said.trim_start_matches("error: "))))
 }
 
 /// A line on standard output, at once.
@@ -102,7 +102,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The text of a regular file in UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_file(path)?).map_err(|_| io::Error::other("is not a text in UTF-8"))
+    String::from_utf8(read_file(path)?).map_err(|_| io::Error::other("is not text in UTF-8"))
 }
 
 /// Without the number that the system has for it.

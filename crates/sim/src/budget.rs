@@ -53,8 +53,11 @@ impl Budget {
         if events < most && (events < most / 1000.0 || whole * events <= most * most / 10.0) {
             return Ok(());
         }
-        let takes =
-            if whole.is_finite() { format!("about {whole:.0e} events") } else { "events without end".to_string() };
+        let takes = if whole.is_finite() {
+            format!("about {whole:.0e} events")
+        } else {
+            "an endless number of events".to_string()
+        };
         Err(ScenarioError::new(format!(
             "`run.max_events` = {}: the run would take {takes} ({events:.0e} at {} of {}); ask for less (rates, flows, \
              duration) or allow more",

@@ -11,7 +11,7 @@ use playpath_scenario::Scenario;
 use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
 
-const HIDDEN_BUFFER: &str = "what waited in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
+const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";
 
 pub fn measure(mut simulation: Simulation) -> Measurements {
@@ -209,6 +209,6 @@ fn unused_latencies(scenario: &Scenario) -> impl Iterator<Item = String> + use<'
     paths.chain(links).filter_map(|(name, latency)| {
         let (least, most) = latency?;
         let of = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-        Some(format!("{name}: latency_ms of the trace ({of}) is not in force; the delay is the path's"))
+        Some(format!("{name}: latency_ms of the trace ({of}) is not used; the delay is the path's"))
     })
 }

@@ -68,7 +68,7 @@ pub fn capture(
     let traffic = scenario.traffic.iter().map(|group| &group.sender);
     for sender in std::iter::once(sender).chain(traffic) {
         if let Some(spoken) = sender.transport.other_than_tcp() {
-            let message = format!("\"{}\" speaks {spoken}, whose packets are not captured", sender.name);
+            let message = format!("\"{}\" uses {spoken}, whose packets cannot be captured", sender.name);
             return Err(ScenarioError::new(message));
         }
     }

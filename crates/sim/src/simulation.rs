@@ -270,7 +270,10 @@ fn first_flows(scenario: &Scenario, seed: RootSeed) -> Vec<String> {
 /// What the scenario only names cannot be played.
 pub fn require_made(scenario: &Scenario, sender: &SenderSpec) -> Result<(), ScenarioError> {
     scenario.unresolved_code(sender).map_or(Ok(()), |own| {
-        Err(ScenarioError::new(format!("\"{}\" is code of your own; the Python package plays it", own.reference)))
+        Err(ScenarioError::new(format!(
+            "\"{}\" is your own code, which only the Python package can play",
+            own.reference
+        )))
     })
 }
 

@@ -37,7 +37,7 @@ pub const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::Better, "better"),
     (Outcome::Worse, "worse"),
     (Outcome::Alike, "no noticeable difference"),
-    (Outcome::Depends, "better or worse, as the viewer weighs stalls against the picture,"),
+    (Outcome::Depends, "better or worse, depending on how the viewer weighs stalls against the picture,"),
     (Outcome::Open, "undecided"),
 ];
 

@@ -104,7 +104,7 @@ impl<'a> Teller<'a> {
             let trailing = self.trailing(&behind, if figures.contains(self.of) { "" } else { self.of });
             let between = some(&[&leaders[..], &doubtful].concat());
             let certain = self.proven(&doubtful, |_, _| true);
-            let certain = if certain.is_empty() { certain } else { format!("; certain is {certain}") };
+            let certain = if certain.is_empty() { certain } else { format!("; proven: {certain}") };
             return format!(
                 "Undecided after {seeds} runs between {between}; {best} leads{figures}{trailing}{certain}."
             );
@@ -219,7 +219,11 @@ impl<'a> Teller<'a> {
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
             let costs = || self.cheapest(&[together, open].concat());
-            return format!("Not told apart: {}.{}", difference(found), if later.is_empty() { costs() } else { later });
+            return format!(
+                "Not proven alike: {}.{}",
+                difference(found),
+                if later.is_empty() { costs() } else { later }
+            );
         }
         if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
             return String::new();
@@ -227,11 +231,11 @@ impl<'a> Teller<'a> {
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
             true => format!(
-                "{} has {}; open is whether what else viewers weigh outweighs that.",
+                "{} has {}; whether the other things that viewers weigh outweigh that is open.",
                 found.sender,
                 difference(&found)
             ),
-            false => format!("Open: {} has {}.", found.sender, difference(&found)),
+            false => format!("Undecided: {} has {}.", found.sender, difference(&found)),
         })
     }
 
@@ -343,7 +347,7 @@ impl<'a> Teller<'a> {
         let Some(shown) = unsure.next().or_else(|| behind().next()) else { return String::new() };
         let detail = self.deciding(shown).map_or(String::new(), |d| format!(": {shown} has {}", difference(&d)));
         if is_unsure {
-            return format!("Which of them costs the network least is open{detail}.");
+            return format!("Which of them costs the network least is undecided{detail}.");
         }
         let least: Vec<&String> = std::iter::once(self.best).chain(&self.decision.tied).collect();
         let verb = if least.len() == 1 { "costs" } else { "cost" };

@@ -187,7 +187,7 @@ pub fn score_rungs(ladder: Ladder, measure: Measure, scores: &[f64]) -> Result<L
         return Err(format!("`{name}` has {got} scores; the video has {count} representations"));
     }
     if ladder.scores(0, 0).get(measure).is_some() {
-        return Err(format!("`{name}` is in `video.quality`, too; give one of them"));
+        return Err(format!("`{name}` is also in `video.quality`; give only one of them"));
     }
     let place = |place: usize| ladder.scores(place / count, place % count);
     let mut all: Vec<Scores> = (0..ladder.segments() * count).map(place).collect();

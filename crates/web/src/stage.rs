@@ -135,7 +135,7 @@ fn resolve(text: &str) -> Result<Scenario, String> {
 fn read(files: &Value, name: &str) -> Result<Vec<u8>, String> {
     match files.get(name).and_then(Value::as_str) {
         Some(text) => Ok(text.as_bytes().to_vec()),
-        None => Err(format!("cannot read \"{name}\": the page has no such file; drop it on the page, too")),
+        None => Err(format!("cannot read \"{name}\": the page has no such file; drop it on the page as well")),
     }
 }
 

@@ -116,7 +116,7 @@ pub(super) fn columns(line: usize, header: &str, separator: char) -> Result<(Col
             ([], _) => format!("no {what} column in the header {:?}; name one, such as {examples}", shortened(header)),
             _ => {
                 let names: Vec<String> = clear.iter().map(|(_, name, ..)| format!("{name:?}")).collect();
-                format!("more than one {what} column: {}; leave the one that is meant", names.join(", "))
+                format!("more than one {what} column: {}; keep only the one that you mean", names.join(", "))
             }
         };
         Err(TraceError::at(line, problem))
