@@ -148,7 +148,7 @@ def test_not_significant_is_not_alike():
     assert not decision.is_decided
     assert decision.more_runs > 0
     assert ranker.headline.startswith("Undecided after 4 runs between a and b; a leads")
-    assert ranker.verdict.startswith("Open: b has ")
+    assert ranker.verdict.startswith("Undecided: b has ")
 
 
 def test_equal_senders_share_the_first_rank():
