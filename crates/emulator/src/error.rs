@@ -1,4 +1,4 @@
-//! Why the emulator could not run.
+//! Errors of the emulator.
 
 use std::io;
 
@@ -19,7 +19,7 @@ pub enum EmulatorError {
     Link(#[from] playpath_link::LinkError),
 }
 
-/// What is wrong with a configuration, in one line that says where and what.
+/// An invalid configuration: one line with the position and the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub enum EndsError {
 }
 
 impl EmulatorError {
-    /// For `map_err`, of what the emulator does at one place only.
+    /// Conversion for `map_err`, for system calls that occur in one place only.
     pub fn system(what: &'static str) -> impl Fn(io::Error) -> EmulatorError {
         move |source| EmulatorError::System { what, source }
     }
