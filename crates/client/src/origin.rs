@@ -30,7 +30,7 @@ fn accept_all(listener: &TcpListener, place: &Arc<Place>) {
         let place = place.clone();
         std::thread::spawn(move || match answer_all(stream, &place) {
             Ok(()) => {}
-            // The client has closed the connection after its last response.
+            // The client needs nothing more and has closed the connection.
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {}
             Err(e) => eprintln!("playpath-client serve: {}: {e}", place.server),
         });

@@ -44,7 +44,7 @@ pub struct Settings {
     /// Interval of the links' time series; `None`: none.
     #[serde(deserialize_with = "time")]
     pub sample: Option<Duration>,
-    /// Lateness (99th percentile) above which a run is invalid; `None`: what each path bears.
+    /// Lateness (99th percentile) above which a run is invalid; `None`: derived from each path's base RTT.
     #[serde(deserialize_with = "time")]
     pub tolerance: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! What is measured of a finished run. Figures follow from it in `playpath-record`.
+//! Measurements of a finished run. `playpath-record` computes the metrics from them.
 
 use crate::apps::{App, VideoSession};
 use crate::diary;
@@ -94,7 +94,7 @@ fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
     begun.map(|session| measured(session)).collect()
 }
 
-/// Of those flows that use several paths; `None` if there is no such flow.
+/// Path counters of the flows that use several paths; `None` if there is no such flow.
 fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<PathCounts> {
     let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
     let servers = || flows().filter_map(|flow| flow.server().multipath());
@@ -118,7 +118,8 @@ fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<P
     })
 }
 
-/// Data packets of each flow that a link dropped: conservation, what was sent has arrived, is under way, or was dropped.
+/// Data packets of each flow that a link dropped: for the check of conservation: each sent packet has arrived, is in flight, or was
+/// dropped.
 fn dropped_data_packets(net: &Network) -> Vec<u64> {
     let flows = net.flows.iter().zip(net.data_packets_under_way());
     flows.map(|(flow, under_way)| flow.server().totals().sent_packets - flow.arrived_data_packets - under_way).collect()
