@@ -36,24 +36,24 @@ use playpath_cc::kernel::{Law, Slot};
 use crate::diag::Diag;
 use crate::live::{LiveError, Registered};
 
-/// Longer bodies of reports nginx refuses (`client_max_body_size`).
+/// Most bytes of a report body; nginx refuses longer ones (`client_max_body_size`).
 const MAX_BODY: usize = 64 * 1024;
-/// Connections of a session that its reports are handed to: the latest. Browsers open six to a server.
+/// Most connections of a session that its reports are applied to, the latest ones. Browsers open six to a server.
 const MAX_PEERS: usize = 16;
 /// Most sessions remembered; above it all are forgotten.
 const MAX_SESSIONS: usize = 16 * 1024;
 /// Value of `pob_free_bytes` if the player does not report its buffer level.
 const NOT_TOLD: f64 = u32::MAX as f64;
 const OF_PLAYER: (&str, &str) = ("POST", "/reports");
-/// How a line begins that reports a claim which was not believed.
+/// Prefix of the log lines about rejected values.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
-/// A client that has not sent its request in this time, or does not take its few bytes, is dropped.
+/// Time in which a client has to send its request, and to take the answer, before it is dropped.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Which size of the playout buffer is passed to the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BufferMode {
-    /// All of it (the CCPLB paper).
+    /// The whole buffer (the CCPLB paper).
     Size,
     /// The free part, if the player reports its buffer level.
     Free,
