@@ -41,7 +41,7 @@ const CONTROL: u64 = FRAME_HEADER + 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Stream of the window; `None` for the connection's.
+    /// Stream that it belongs to; `None` for the connection.
     pub stream: Option<RequestId>,
     /// All bytes but those of a body.
     pub overhead: u64,
