@@ -1,4 +1,4 @@
-//! Recognising the format of a trace. What could mean several things is refused.
+//! Recognition of the format of a trace. Ambiguous texts are rejected.
 
 use super::{TraceError, content_lines};
 use std::fmt;
