@@ -1,4 +1,4 @@
-//! The player kind `dash` as it is typed in a scenario.
+//! The settings of the player kind `dash` in a scenario.
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
