@@ -44,7 +44,7 @@ struct Linux {
     average: Vec<Option<Rate>>,
     /// Path of the burst, and its remaining bytes.
     burst: Option<(usize, u64)>,
-    /// Path of the data fragment that is sent again, and what is left of it.
+    /// Path of the data fragment that is retransmitted, and its remaining bytes.
     fragment: Option<(usize, u64)>,
 }
 
@@ -69,7 +69,7 @@ impl Linux {
         self.burst = Some((subflow.path, burst));
     }
 
-    /// Sent again: what is left of a data fragment, or the next one on a subflow with empty queues (`mptcp_subflow_get_retrans`).
+    /// Choose a retransmission: the rest of a data fragment, or the next one on a subflow with empty queues (`mptcp_subflow_get_retrans`).
     fn select_again(&mut self, context: &Context) -> Decision {
         let bytes = u64::from(context.segment_bytes);
         if let Some((path, left)) = self.fragment
