@@ -129,7 +129,7 @@ def __dir__() -> list[str]:
 
 
 class _Namespace(ModuleType):
-    """Importing the module `playpath.compare` would bind it on the package, in place of the function of that name."""
+    """Importing the module `playpath.compare` would bind the module to the package, in place of the function of that name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOME and isinstance(value, ModuleType)):

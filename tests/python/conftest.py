@@ -86,7 +86,7 @@ class Finished:
         assert self.err.startswith("error: "), self.err
         assert self.err.count("\n") == 1, self.err
         assert [word for word in words if word not in self.err] == [], self.err
-        assert [word for word in ("Traceback", "fault of playpath") if word in self.err] == [], self.err
+        assert [word for word in ("Traceback", "bug in playpath") if word in self.err] == [], self.err
 
 
 def playpath_command(*arguments: object, cwd: Path | None = None, **variables: str) -> Finished:

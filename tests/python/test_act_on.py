@@ -37,7 +37,7 @@ def test_a_comparison_beside_traffic_tells_what_is_left_to_it(cli, tmp_path):
     file.write_text(SMALL + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n')
     found = cli("compare", file, "--seeds", 2, "--out", tmp_path / "out")
     assert found.status == 0, found.err
-    assert "beside it, the others on the path" in found.out
+    assert "the other flows on the path" in found.out
     shown = Comparison.load(tmp_path / "out").to_dict()["neighbours"]
     assert {entry["sender"] for entry in shown} == {"newreno", "cubic"}
     assert all(entry["goodput_mbps"] > 0 and 0 < entry["loss_ratio"] < 1 for entry in shown)

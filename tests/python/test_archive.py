@@ -90,7 +90,7 @@ def test_equal_results_give_equal_bytes_and_nothing_is_overwritten(comparison):
     assert (comparison / "again.zip").read_bytes() == (comparison / "result.playpath.zip").read_bytes()
     done = playpath_command("export", "result", "--out", "again.zip", cwd=comparison)
     assert done.status == 2
-    assert done.err == "error: --out again.zip: is there already and is kept; give another file\n"
+    assert done.err == "error: --out again.zip: exists already and is not overwritten; give another file\n"
 
 
 def test_a_session_that_differs_is_named_with_its_first_metric(comparison, tmp_path):
@@ -110,7 +110,7 @@ def test_a_session_that_differs_is_named_with_its_first_metric(comparison, tmp_p
     done = playpath_command("verify", lie, cwd=tmp_path)
     assert done.status == 1
     assert f"{first}, seed 1: goodput was" in done.out
-    assert "comparison.json: `digest` does not follow from the tables beside it" in done.out
+    assert "comparison.json: `digest` does not follow from the stored tables" in done.out
 
 
 def test_another_verdict_does_not_follow_from_the_tables(comparison, tmp_path):
@@ -125,7 +125,7 @@ def test_another_verdict_does_not_follow_from_the_tables(comparison, tmp_path):
     assert done.status == 1
     loaded = json.loads(done.out)
     assert not loaded["same"]
-    assert loaded["differences"] == ["comparison.json: `verdict` does not follow from the tables beside it"]
+    assert loaded["differences"] == ["comparison.json: `verdict` does not follow from the stored tables"]
 
 
 def test_another_version_is_told_and_the_sessions_are_compared_all_the_same(comparison, tmp_path):
@@ -155,7 +155,7 @@ def test_a_sweep_over_traces_carries_them(tmp_path):
     (tmp_path / "slow.mahi").write_text(mahi(4))
     done = playpath_command("export", "result", "--out", "other.zip", cwd=tmp_path)
     assert done.status == 2
-    assert "a file that it names is not what it was when this was run" in done.err
+    assert "a file that it names has changed since this was run" in done.err
     for name in ("link.mahi", "slow.mahi", "small.toml", "design.toml"):
         (tmp_path / name).unlink()
     done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
@@ -228,7 +228,7 @@ def test_a_population_carries_its_links(tmp_path):
     assert done.status == 0, done.err
     done = playpath_command("export", "result", cwd=tmp_path)
     assert done.status == 2
-    assert "name the population's file: --population FILE" in done.err
+    assert "give the population's file: --population FILE" in done.err
     done = playpath_command("export", "result", "--population", "users.toml", cwd=tmp_path)
     assert done.status == 0, done.err
     for path in (tmp_path / "links").iterdir():
@@ -245,7 +245,7 @@ def test_what_cannot_be_played_again_is_refused(comparison, tmp_path):
     kernel = changed(comparison / "result.playpath.zip", tmp_path / "kernel.zip", {}, {"world": "kernel"})
     done = playpath_command("verify", kernel, cwd=tmp_path)
     assert done.status == 1
-    assert "it was measured in real time (world kernel), which cannot be played again" in done.err
+    assert "it was measured in real time (world kernel), which cannot be repeated" in done.err
 
 
 def hostile(archive: Path, target: Path, name: str, content: bytes = b"x", mode: int = 0) -> Path:
@@ -314,7 +314,11 @@ def test_a_changed_or_missing_file_is_named(comparison, tmp_path):
         ("b", {k: v for k, v in held.items() if k != "question.json"}, "'question.json' is missing"),
         ("c", {k: v for k, v in held.items() if k != "archive.json"}, "archive.json is missing"),
         ("d", held | {"archive.json": b"[" * 100_000}, "archive.json is damaged"),
-        ("e", held | {"archive.json": b'{"format": 2, "files": {}}'}, "format 2 is not this playpath's; allowed: 1"),
+        (
+            "e",
+            held | {"archive.json": b'{"format": 2, "files": {}}'},
+            "has format 2, which this version does not support; allowed: 1",
+        ),
     ):
         with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as made:
             for file, content in files.items():

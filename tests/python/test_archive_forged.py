@@ -88,10 +88,10 @@ def test_of_another_version_flows_links_and_the_answer_are_listed_too(archive, t
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ("flows", "flows.parquet: is not what the sessions give"),
-        ("links", "links.parquet: is not what the sessions give"),
-        ("warnings", "comparison.json: the warnings are not those of the sessions"),
-        ("csv", "tables/sessions.csv: is not what follows from results/"),
+        ("flows", "flows.parquet: does not match the sessions"),
+        ("links", "links.parquet: does not match the sessions"),
+        ("warnings", "comparison.json: the warnings do not match those of the sessions"),
+        ("csv", "tables/sessions.csv: does not follow from results/"),
         ("scenario", "its scenario is not the one that question.json asks about"),
         ("digest", "archive.json: `digest` is not that of results/"),
         ("metric", "seed 1: goodput was"),
@@ -179,7 +179,7 @@ def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, k
     bad = changed(archive, tmp_path / "bad.zip", {"results/comparison.json": answer(archive, **{key: 7})})
     done = playpath_command("verify", bad, cwd=tmp_path)
     assert done.status in (1, 2)
-    assert "fault of playpath" not in done.err
+    assert "bug in playpath" not in done.err
 
 
 @pytest.mark.parametrize(

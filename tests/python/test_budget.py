@@ -50,7 +50,7 @@ def test_the_budget_of_a_scenario_is_its_own():
     ("text", "says"),
     [
         (VIDEO + path(queue='{ kind = "pie", update_interval = "1 ns" }'), "pie.update_interval = 1 ns is not allowed"),
-        (VIDEO + "".join(path(name=f"p{i}") for i in range(33)), "33 paths are more than one connection takes"),
+        (VIDEO + "".join(path(name=f"p{i}") for i in range(33)), "33 paths are more than one connection can use"),
     ],
     ids=["pie", "paths"],
 )
@@ -205,7 +205,7 @@ def test_too_small_an_address_space_is_told_at_once():
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "error: this shell allows 0.6 GB of address space, playpath needs 1.5 GB; "
+        "error: this shell allows 0.6 GB of address space; playpath needs 1.5 GB; "
         "`ulimit -v unlimited` removes the limit\n"
     )
 

@@ -183,7 +183,7 @@ def test_a_population_of_choices_tells_for_whom(tmp_path):
 
 
 def test_what_is_drawn_or_an_axis_is_not_compared_as_well():
-    with pytest.raises(InputError, match=r'vary\["path.loss"\]: `path.0.loss` has one value as well'):
+    with pytest.raises(InputError, match=r'vary\["path.loss"\]: `path.0.loss` also has a fixed value'):
         playpath.load(SMALL, cc="cubic", vary={"path.loss": "0 %,1 %"}, set={"path.0.loss": "2 %"})
     design = {"scenario": playpath.load(SMALL, cc="cubic", vary={"path.loss": "0 %,1 %"}),
               "axis": [{"key": "path.loss", "values": ["0 %", "2 %"]}]}  # fmt: skip
@@ -201,7 +201,7 @@ def test_what_is_drawn_or_an_axis_is_not_compared_as_well():
         ('[[choice]]\nkey = "path.queu"\nvalues = ["pie", "red"]\n', 'did you mean "queue"'),
         ('[[choice]]\nkei = "path.queue"\nvalues = ["pie", "red"]\n', 'did you mean "key"'),
         (CHOICE + CHOICE, "has two [[choice]]"),
-        ('[[choice]]\nkey = "run.seeds"\nvalues = [1, 2]\n', "is one for all that is compared"),
+        ('[[choice]]\nkey = "run.seeds"\nvalues = [1, 2]\n', "is the same for everything that is compared"),
     ],
 )
 def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
@@ -215,12 +215,12 @@ def test_a_wrong_choice_of_the_file_is_one_line(cli, tmp_path, text, says):
     ("vary", "says"),
     [
         ({"path.queu": "a,b"}, 'did you mean "queue"'),
-        ({"path.queue": "pie"}, "give two values or more"),
-        ({"path.queue": "pie,pie"}, "pie stands twice"),
+        ({"path.queue": "pie"}, "give at least two values"),
+        ({"path.queue": "pie,pie"}, "pie is given twice"),
         ({"path.queue": "pie,zork"}, 'unknown queue "zork"'),
         ({"path.queue": 3}, "must be a list of values"),
         ({"player.buffer": [f"{n} s" for n in range(1, 130)]}, "allowed: up to 120 at once"),
-        ({"run.seeds": "1,2"}, "is one for all that is compared"),
+        ({"run.seeds": "1,2"}, "is the same for everything that is compared"),
         (["path.queue"], "is not a mapping of settings"),
         ({3: "pie,red"}, "is not a mapping of settings"),
         ({"": "pie,red"}, "is not a mapping of settings"),

@@ -65,7 +65,7 @@ def test_seeds_end_where_the_columns_do(cli, small):
 def test_wrong_options_are_one_line(cli, small):
     done = cli("compare", small, "--tolerance", "1 ms")
     done.assert_refused()
-    assert "the world 'sim' has no clock that could be late" in done.err
+    assert "links in the world 'sim' are never late" in done.err
     for no_time in ("1 Mbit/s", "30 kB", "-1 ms", "soon"):
         cli("run", small, "--tolerance", no_time, "--sender", "cubic").assert_refused()
     cli("tune", small, "--param", "ccplb.pob_rate=1..2", "--seed", "-1").assert_refused()
@@ -162,7 +162,7 @@ def test_the_last_resort_is_one_line_and_a_file(monkeypatch, tmp_path, capsys):
     assert ended.value.code == 1
     (log,) = tmp_path.iterdir()
     captured = capsys.readouterr().err
-    assert captured == f"error: ZeroDivisionError: one\\ntwo; this is a fault of playpath, its details are in {log}\n"
+    assert captured == f"error: ZeroDivisionError: one\\ntwo; this is a bug in playpath; details are in {log}\n"
     assert "Traceback" in log.read_text()
 
 

@@ -109,7 +109,10 @@ def test_a_packed_log_is_read_whatever_it_is_called_and_a_damaged_one_is_one_lin
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"\x28\xb5\x2f\xfd and more", "is packed by zstd, which is not read; allowed: plain text, gzip, bzip2, xz"),
+        (
+            b"\x28\xb5\x2f\xfd and more",
+            "is compressed with zstd, which is not supported; allowed: plain text, gzip, bzip2, xz",
+        ),
         (b"session,start_time,bytes,duration_s\n" + b"x" * 200_000 + b",1,1,1\n", "is damaged or ends too early"),
         (b"session,start_time,bytes,duration_s\na,1700000000,1000000,1\n", "no session has 3 transfers or more"),
     ],
@@ -159,7 +162,7 @@ def test_a_damaged_table_of_sessions_is_one_line(tmp_path: Path, text: str) -> N
     (tmp_path / "sessions.csv").write_text(text)
     (tmp_path / "rivals.csv").write_text(f"{','.join(inference.RIVALS)}\n")
     with pytest.raises(
-        InputError, match=r"sessions.csv.* is damaged; playpath population infer LOG… --out .* writes them again"
+        InputError, match=r"sessions.csv.* is damaged; write them again with playpath population infer LOG… --out "
     ):
         judge(tmp_path)
 
@@ -266,7 +269,7 @@ def test_a_queue_that_the_sender_overflows_is_no_noise(tmp_path: Path) -> None:
     assert float(found["retransmitted_percent"]) > 0.1
     assert float(found["loss_probability"]) < 0.01
     assert float(found["rate_mbps"]) == pytest.approx(5, rel=0.05)
-    assert "0 lose at random, 1 overflow a queue" in said
+    assert "0 from random loss, 1 from a queue's overflow" in said
 
 
 @pytest.mark.slow
@@ -290,7 +293,7 @@ def test_without_retransmissions_both_readings_stay_and_that_is_said(tmp_path: P
     step = rows(tmp_path / "out" / "capacity.csv")[5]
     assert float(step["rate_mbps_p05"]) < 6
     assert float(step["rate_mbps_p95"]) > 12
-    assert "1 of 1 sessions have no retransmissions" in said
+    assert "1 of 1 sessions have no figures of retransmissions" in said
     assert "traffic.0.start" not in rows(tmp_path / "out" / "users.csv")[0]
 
 

@@ -108,7 +108,7 @@ def init(*arguments):
 def test_without_a_terminal_flags_and_defaults_answer(folder):
     done = init("own", "--like", "mobile", "--cc", "cubic,bbr")
     assert done.status == 0, done.err
-    assert "written: own.toml" in done.err
+    assert "wrote own.toml" in done.err
     assert (folder / "lte-like.mahi").exists()
     assert playpath.load(folder / "own.toml").senders == ["cubic", "bbr"]
 
@@ -145,7 +145,7 @@ def test_the_video_is_one_that_the_path_carries(folder, flags, rate):
 def test_nothing_is_overwritten(folder):
     (folder / "own.toml").write_text("mine")
     done = init("own.toml")
-    assert (done.status, done.err) == (2, "error: own.toml: is there already and is kept; give another name\n")
+    assert (done.status, done.err) == (2, "error: own.toml: exists already and is not overwritten; give another name\n")
     assert (folder / "own.toml").read_text() == "mine"
     (folder / "lte-like.mahi").write_text("mine, too")
     done = init("other", "--like", "mobile")
@@ -232,7 +232,7 @@ def test_at_a_terminal_it_asks_and_a_wrong_answer_is_asked_for_again(folder):
     terminal.answer("Path:", "like mobil")
     terminal.answer("Path:", "trace")
     terminal.answer("File of the trace:", "trace.mahi")
-    terminal.answer("Its round trip", "")
+    terminal.answer("Its round-trip time", "")
     terminal.answer("Its random loss", "0.1 %")
     terminal.answer("The queue in front of it", "")
     terminal.answer("Senders [cubic, bbr, newreno]:", "cubic")
@@ -248,7 +248,7 @@ def test_a_link_is_measured_only_after_a_yes(folder):
     terminal.answer("Path:", "measure")
     terminal.answer("Address of a large file", "http://127.0.0.1:9/")
     terminal.answer("10 connections to 127.0.0.1, then 8 s of download (50 MB at most): now? [y/N]:", "no")
-    for question in ("Its rate [20 Mbit/s]", "Its round trip", "Its random loss", "The queue"):
+    for question in ("Its rate [20 Mbit/s]", "Its round-trip time", "Its random loss", "The queue"):
         terminal.answer(question, "")
     assert terminal.end() == 0, terminal.seen
     assert "measured" not in (folder / "own.toml").read_text()
@@ -298,7 +298,7 @@ def test_a_download_that_tells_nothing_is_refused(server, monkeypatch):
     with pytest.raises(RunError, match=r"404"):
         link.measure(f"{server}/small")
     monkeypatch.setattr(_Server, "body", b"x" * 1000)
-    with pytest.raises(RunError, match=r"only 1 kB came; give a file of 10 MB or more$"):
+    with pytest.raises(RunError, match=r"only 1 kB arrived; give a file of 10 MB or more$"):
         link.measure(f"{server}/large")
 
 

@@ -41,7 +41,8 @@ def test_both_ways_of_the_latest_path_are_the_error_bar():
     assert found.added_rtt_ms == pytest.approx({"a": 0.3, "b": 0.6})
     assert (found.turned, found.to_dict()["verdict_survives"]) == ([], True)
     assert found.warning == (
-        "the links' lateness added 0.3 to 0.6 ms to a round trip, by sender: RTTs are too long by up to that; the verdict survives it"
+        "the links' lateness added 0.3 to 0.6 ms to a round trip, depending on the sender: RTTs are too long by up to that; "
+        "the verdict survives it"
     )
 
 
@@ -51,7 +52,7 @@ def test_without_a_verdict_there_is_none_to_survive():
     assert decision.beaten == []
     assert found.to_dict()["verdict_survives"] is None
     assert found.warning == (
-        "the links' lateness added 0.0035 ms to a round trip, by sender: RTTs are too long by up to that"
+        "the links' lateness added 0.0035 ms to a round trip, depending on the sender: RTTs are too long by up to that"
     )
 
 

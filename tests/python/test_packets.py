@@ -88,8 +88,8 @@ def test_a_window_without_packets_is_one_line(session):
     kept = trimmed(session, (2.0, 2.5)).series
     for name in ("packets.video", "acks.video"):
         assert kept[name]["time_s"][-1] <= 2.25 + 5.0
-    with pytest.raises(InputError, match=r"^--window 500\.\.501: of cubic packets are kept from"):
+    with pytest.raises(InputError, match=r"^--window 500\.\.501: packets of cubic are kept from"):
         session_page(session, (500.0, 501.0))
     untraced = SimWorld().session(playpath.load(SMALL), "cubic", 1, trace="outline")
-    with pytest.raises(InputError, match="no packets were kept"):
+    with pytest.raises(InputError, match=r"no packets of .* were kept"):
         session_page(untraced, (1.0, 2.0))

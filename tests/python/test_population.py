@@ -130,7 +130,7 @@ def test_one_moment_of_one_trace_is_told(start, is_told):
     trace = '{ content = "time_s,rate_mbps\\n0,1\\n5,4\\n10,2\\n" }'
     text = scenario(rate=f"trace = {trace}\n{start}", own="").replace("[population]", "")
     found = playpath.compare(text, seeds=2, jobs=1)
-    assert any("the same moment of the same trace" in warning for warning in found.warnings) == is_told
+    assert any("the same point of the same trace" in warning for warning in found.warnings) == is_told
 
 
 @pytest.mark.parametrize(("spread", "is_told"), [("", True), (', spread = "2 s"', False)])
@@ -174,7 +174,7 @@ def test_users_bring_settings_with_units(links):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"rate": 'trace = "nothing/*.csv"'}, "no file is called like this"),
+        ({"rate": 'trace = "nothing/*.csv"'}, "no file matches"),
         ({"rate": "trace = []"}, "the list of traces is empty"),
         (
             {"own": "paths = 1", "loss": '{ choice = ["0 %"] }'},
@@ -266,7 +266,7 @@ def test_the_answer_is_whole(played):
     versus = played.against_baseline["bbr"]
     assert versus.helped.value - versus.harmed.value == pytest.approx(versus.net.value)
     assert versus.helped.low <= versus.helped.value <= versus.helped.high
-    assert any("below 20" in text for text in played.warnings)
+    assert any("fewer than 20" in text for text in played.warnings)
     json.dumps(outcome, allow_nan=False)
 
 
@@ -349,7 +349,7 @@ def test_paths_are_added_until_it_is_decided(tmp_path):
     assert (list(found.looks), found.paths.height) == ([20], 20)
     outcome = found.to_dict()
     assert (outcome["stopping"]["looks"], outcome["stopping"]["most"]) == ([20], 64)
-    assert "Raced: looked after 20 of at most 64 paths." in found.fine_print
+    assert "A race: checked after 20 of at most 64 paths." in found.fine_print
     found.save(tmp_path / "saved")
     assert PopulationResult.load(tmp_path / "saved").to_dict() == outcome
     with pytest.raises(InputError, match="must be above the 20 paths to begin with"):

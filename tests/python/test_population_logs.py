@@ -316,7 +316,7 @@ def test_an_answer_says_what_its_paths_are_known_from(tmp_path):
         (tmp_path / "users.csv").write_text(f"name,rate_mbps,known_from\na,5,{known}\nb,8,{known}\n")
         found[known] = population(tmp_path / "own.toml", store=tmp_path / "store").to_dict()
         assert found[known]["known_from"] == {known: 2}
-    assert "are what a deployed sender got" in found[RATES]["headline"]
+    assert "are a deployed sender's throughput" in found[RATES]["headline"]
     assert "your logs do not decide this" in found[TIMES]["headline"]
     assert "bytes_retrans" in found[TIMES]["left_open"]
     assert not found[TIMES]["is_decided"]

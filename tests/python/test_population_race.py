@@ -42,7 +42,7 @@ def test_who_is_beaten_plays_no_more(raced):
 @pytest.mark.slow
 def test_every_session_of_a_race_over_drawn_paths_has_its_own(raced):
     assert raced.population.sessions == 1
-    with pytest.raises(playpath.InputError, match="sessions 3: a race over paths that are drawn plays one on each"):
+    with pytest.raises(playpath.InputError, match="sessions 3: a race over drawn paths plays one session on each"):
         population(CLEAR, store="unused", sessions=3, until_decided=True)
     with pytest.raises(playpath.InputError, match="paths 40: a race begins with 20"):
         population(CLEAR, store="unused", paths=40, until_decided=True)
@@ -92,9 +92,9 @@ def test_of_a_complete_set_it_is_said_that_the_answer_is_about_it(people, tmp_pa
     found = population(people, store=tmp_path / "store", until_decided=True, jobs=2)
     assert found.population.heaviest == 3
     assert list(found.looks) in ([20], [20, 24])
-    assert "It is about these 24 links or users and no others." in found.fine_print
+    assert "The result is about these 24 links or users and no others." in found.fine_print
     assert set(found.paths["weight"]) == {1, 2, 3}
-    with pytest.raises(playpath.InputError, match=r"`population\.complete`: paths are drawn from distributions"):
+    with pytest.raises(playpath.InputError, match=r"`population\.complete`: paths drawn from distributions"):
         load_population(CLEAR.replace("sessions = 2", "sessions = 2\ncomplete = true"))
 
 

@@ -47,7 +47,7 @@ def test_what_the_user_names_is_taken_or_refused(tree, monkeypatch):
     monkeypatch.setenv("PLAYPATH_BPF", own)
     assert find("playpath-bpf", tree / "python/playpath") == own
     monkeypatch.setenv("PLAYPATH_BPF", str(tree / "nowhere"))
-    with pytest.raises(MissingToolError, match=r"^PLAYPATH_BPF: '.*nowhere' is no program$"):
+    with pytest.raises(MissingToolError, match=r"^PLAYPATH_BPF: '.*nowhere' is not a program$"):
         find("playpath-bpf", tree / "python/playpath")
 
 

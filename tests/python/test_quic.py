@@ -64,7 +64,7 @@ def test_a_capture_is_refused_and_nothing_written(cli, tmp_path):
     place = tmp_path / "packets.pcapng"
     refused = cli("run", "wireless", "--cc", "cubic", "--set", "sender.transport=quic", "--pcap", str(place))
     assert (refused.status, place.exists()) == (2, False)
-    assert "speaks QUIC, whose packets are not captured" in refused.err
+    assert "uses QUIC, whose packets cannot be captured" in refused.err
 
 
 def test_a_viewer_who_leaves_wifi_is_played_by_all_three_kinds_of_sender():

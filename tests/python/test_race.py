@@ -116,7 +116,7 @@ def test_a_race_is_kept_and_shown_with_what_each_played(raced, tmp_path):
     raced.save(tmp_path)
     found = Comparison.load(tmp_path)
     assert found.to_dict() == raced.to_dict()
-    assert "left after 12" in comparison_page(found)
+    assert "stopped after 12" in comparison_page(found)
     assert f"({BEATEN}: 12)" in found.to_latex()
     seed, _ = found.typical_seed
     assert seed <= 12

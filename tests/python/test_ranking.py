@@ -148,7 +148,7 @@ def test_not_significant_is_not_alike():
     assert not decision.is_decided
     assert decision.more_runs > 0
     assert ranker.headline.startswith("Undecided after 4 runs between a and b; a leads")
-    assert ranker.verdict.startswith("Open: b has ")
+    assert ranker.verdict.startswith("Undecided: b has ")
 
 
 def test_equal_senders_share_the_first_rank():
@@ -233,7 +233,7 @@ def test_verdict_says_when_only_the_cost_is_open():
     ranker, _decision = rank(values)
     text = ranker.verdict
     assert text.startswith("a and b are alike for the viewer")
-    assert "Which of them costs the network least is open: b has " in text
+    assert "Which of them costs the network least is undecided: b has " in text
     assert text.endswith("more runs would probably decide.")
 
 

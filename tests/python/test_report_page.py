@@ -73,7 +73,7 @@ def test_a_difference_that_only_awaits_runs_is_marked_so():
     played = playpath.compare(SMALL, cc=list(values), seeds=7)
     stalls = pl.Series("stall_time_s", [values[s][n - 1] for s, n in played.table.select("sender", "seed").iter_rows()])
     page = comparison_page(replace(played, table=played.table.with_columns(stalls)))
-    assert "<abbr title='awaits more runs'>°</abbr>" in page
+    assert "<abbr title='needs more runs'>°</abbr>" in page
     assert "<abbr title='proven'>" not in page
 
 

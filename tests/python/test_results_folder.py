@@ -57,7 +57,7 @@ def test_a_default_folder_is_never_that_of_another_question(cli, small, tmp_path
     for _ in range(2):  # the second finds its own answer
         done = cli("compare", small, "--cc", "vegas")
         assert done.status == 0, done.err
-        assert "these go to out/small-2" in done.err
+        assert "the new ones go to out/small-2" in done.err
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["small", "small-2"]
     assert contents(tmp_path / "out" / "small") == before
 
@@ -82,7 +82,7 @@ def test_sessions_sweeps_and_studies_are_kept_too(cli, small, tmp_path):
 def test_one_run_at_a_time_writes_into_a_folder(tmp_path):
     folder = tmp_path / "a" / "b"
     with results_folder(folder, "", "record.json", {}):
-        with pytest.raises(InputError, match=rf"process {os.getpid()} writes its results there; wait for it"):
+        with pytest.raises(InputError, match=rf"process {os.getpid()} is writing its results there; wait for it"):
             results_folder(folder, "", "record.json", {}).__enter__()
         assert list(folder.iterdir()) != []
     assert not folder.parent.exists()  # nothing was written, so nothing stays

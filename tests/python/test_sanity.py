@@ -115,7 +115,7 @@ def test_doubts_come_before_the_result(cli, tmp_path):
 def test_a_default_sender_is_named():
     text = SMALL.split("[[sender]]")[0]
     (outcome,) = doubts(playpath.load(text))
-    assert outcome == "the scenario names no sender: cubic plays; name others with [[sender]] or --cc"
+    assert outcome == "the scenario names no sender: cubic is used; name others with [[sender]] or --cc"
     for named in (SMALL, text + "[[ sender ]]\ncc = 'vegas'\n", "sender = [{cc = 'vegas'}]\n" + text):
         assert doubts(playpath.load(named)) == []
     assert doubts(playpath.load(playpath.load(SMALL).resolved)) == []
@@ -129,7 +129,7 @@ def test_a_sweep_says_at_how_many_points(cli, tmp_path):
     (tmp_path / "d.toml").write_text('scenario = "s.toml"\nseeds = 1\n' + axis)
     (text,) = doubts_of_design(load_design(tmp_path / "d.toml"))
     assert text == (
-        "the video's 5 Mbit/s are more than the path carries (2 Mbit/s): everybody stalls "
+        "the video's 5 Mbit/s are more than the path carries (2 Mbit/s): every sender stalls "
         "(at 2 of 3 points; first where path.rate = 2 Mbit/s)"
     )
     assert f"warning: {text}" in cli("sweep", "d.toml", "--dry-run").err

@@ -78,7 +78,7 @@ def test_what_turns_the_answer_comes_before_what_moves_it():
         "minus that of a is +3 s instead of +1."
     )
     calm = replace(shown, shifts=[shift("rate", "stays", 0.4)])
-    assert calm.sentence.startswith("Small variations of rate change nothing that one would notice")
+    assert calm.sentence.startswith("Small variations of rate make no noticeable difference")
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_on_the_command_line(cli, small, tmp_path):
     [
         (("--seeds", "1"), "needs two seeds or more"),
         (("--cc", "cubic"), "needs two senders or choices"),
-        (("--world", "kernel"), "in the world 'sim' only"),
+        (("--world", "kernel"), "only in the world 'sim'"),
     ],
 )
 def test_what_cannot_be_varied_is_told_before_anything_plays(cli, small, options, says):
@@ -128,11 +128,11 @@ def test_what_held_a_rate_is_what_was_measured():
     """Of 50 lost packets in 100 s one every 2 s; 30 of 40 drops at the full queue are 75 %."""
     (shown,) = causes(measured(50, 0.5, {"queue_full": 30.0, "loss": 10.0, "aqm": 0.0}))
     assert shown.sentence == (
-        "2 Mbit/s: the path was busy 50 % of the time; every 2 s a packet was lost (at the full queue 75 %, by chance on the link 25 %); "
+        "2 Mbit/s: the path was busy 50 % of the time; every 2 s a packet was lost (at the full queue 75 %, at random on the link 25 %); "
         "queueing made its RTT 90 ms instead of 60."
     )
     (full,) = causes(measured(0, 0.95, {}))
-    assert "busy 95 % of the time, which is full; hardly a packet was lost" in full.sentence
+    assert "busy 95 % of the time, which is full; hardly any packet was lost" in full.sentence
 
 
 def test_the_rule_that_blocks_a_population_is_named():

@@ -300,7 +300,7 @@ def test_the_demo_needs_ffmpeg_and_no_network(monkeypatch: pytest.MonkeyPatch, t
     media._ffmpeg_version.cache_clear()
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLAYPATH_CACHE", str(tmp_path / "fresh"))
-    with pytest.raises(MissingToolError, match="ffmpeg is missing: it makes the media; apt install ffmpeg"):
+    with pytest.raises(MissingToolError, match="ffmpeg is missing, which makes the media; apt install ffmpeg"):
         media.demo()
     assert not (tmp_path / "fresh").exists()
 
@@ -310,7 +310,7 @@ def test_a_clip_that_does_not_come_is_one_line(monkeypatch: pytest.MonkeyPatch, 
         raise subprocess.TimeoutExpired(command, 120)
 
     monkeypatch.setattr(subprocess, "run", silent)
-    with pytest.raises(MissingToolError, match="PLAYPATH_CLIP=FILE names one"):
+    with pytest.raises(MissingToolError, match="name a file with PLAYPATH_CLIP=FILE"):
         media._fetch_clip(tmp_path / "clip" / "film.mp4")
 
 

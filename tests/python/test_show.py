@@ -154,7 +154,7 @@ def test_what_files_say_is_told_in_figures(cli, tmp_path):
     (tmp_path / "mine.toml").write_text(text + '[[sender]]\ncc = "cubic"\n')
     done = cli("show", tmp_path / "mine.toml")
     assert done.status == 0, done.err
-    assert "film: 8 s in 4 segments, 2 rungs of 300, 2000 kbit/s; audio of its own of 64 kbit/s" in done.out
+    assert "film: 8 s in 4 segments, 2 rungs of 300, 2000 kbit/s; separate audio of 64 kbit/s" in done.out
     assert "a trace of 2 Mbit/s on average" in done.out
     loaded = cli("show", "wireless", "--json").json["understood"]
     assert loaded == ["film: 624 s of 5.24 Mbit/s on average, 25 pictures a second"]

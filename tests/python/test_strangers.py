@@ -86,7 +86,7 @@ def test_one_viewer_without_throughput_does_not_spoil_the_table(tmp_path):
     log.write_text("session,mtp\na,3000\nb,0\nc,-5\nd,2000\nd,0\n")
     found = read_logs([log], keep_names=True)
     assert [(row["name"], row["rate_mbps"]) for row in found.rows] == [("a", 3.0), ("d", 2.0)]
-    assert any(note.startswith("2 samples tell a throughput of 0") for note in found.notes)
+    assert any(note.startswith("2 samples have a throughput of 0") for note in found.notes)
 
 
 def test_no_cell_of_a_log_becomes_a_formula(tmp_path):
@@ -115,7 +115,7 @@ def test_a_script_without_a_guard_asks_a_population_once(tmp_path):
 
 def test_the_doctor_says_that_namespaces_cannot_be_made(monkeypatch):
     monkeypatch.setattr(doctor, "_CLONE_NEWNET", -1)  # a flag that no kernel takes
-    found = next(check for check in doctor.examine() if check.name == "right to make namespaces")
+    found = next(check for check in doctor.examine() if check.name == "right to create namespaces")
     assert not found.is_there
     assert "CAP_SYS_ADMIN" in found.remedy
     assert not doctor.can_run(doctor.examine())[doctor.EMULATION]

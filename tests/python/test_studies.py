@@ -207,7 +207,7 @@ def test_a_session_that_is_cut_is_counted(tmp_path):
     cut = dict(zip(result.table["variant"], result.table[CUT], strict=True))
     assert (cut, result.cut) == ({"cut": 1.0, "whole": 0.0}, 3)
     assert result.claims[0].verdict == "reproduced"
-    assert "3 of them were cut before their end" in save(result, tmp_path).read_text()
+    assert "3 of them were cut off before their end" in save(result, tmp_path).read_text()
 
 
 def test_a_store_of_many_shards_is_packed_and_loses_nothing(tmp_path):
@@ -229,7 +229,7 @@ def test_a_store_that_vanishes_is_told(tmp_path, monkeypatch):
         return outcome
 
     monkeypatch.setattr("playpath.papers.runner.run_all", vanish)
-    with pytest.raises(RunError, match=r"6 of 6 cells that were run are not there any more"):
+    with pytest.raises(RunError, match=r"6 of 6 cells that were run are missing"):
         run_study(tiny_study(), Options(tmp_path, jobs=1))
 
 
@@ -247,7 +247,7 @@ def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
     (loss,) = swept.swept
     assert swept.of(loss, "t-1") == ["not reproduced", "reproduced"]
     assert swept.of(loss, "t-2") == ["reproduced", "reproduced"]
-    assert summary(swept) == ["loss: turns t-1"]
+    assert summary(swept) == ["loss: reverses t-1"]
     # Two cases of three seeds at the other value; those of the chosen value are the study's own.
     assert ran == [6, 6]
     assert swept.ran.table.height == 12
@@ -257,7 +257,7 @@ def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
     assert sorted(signs) == sorted("✗✓✓✓")
     page = save(result, tmp_path, swept).read_text()
     assert "Which claims depend on what (3 seeds a case)" in page
-    assert "loss: turns t-1" in page
+    assert "loss: reverses t-1" in page
 
 
 def test_the_joint_space_tells_how_much_of_it_reproduces(tmp_path):

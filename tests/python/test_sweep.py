@@ -281,7 +281,7 @@ def test_a_store_that_vanishes_is_told(tmp_path):
                 shard.unlink()
             return super().submit(*given)
 
-    with Vanishing(1) as pool, pytest.raises(RunError, match="cells that were run are not there any more"):
+    with Vanishing(1) as pool, pytest.raises(RunError, match="cells that were run are missing"):
         sweep(DESIGN, store=tmp_path / "store", executor=pool)
 
 
@@ -303,12 +303,12 @@ def test_wins_that_no_viewer_feels_are_counted_apart():
     ]
     result = SimpleNamespace(decisions=pl.DataFrame(rows))
     assert counts(result) == {"a": (1, 3, 0)}
-    assert _leader(result) == "a wins most often where the viewer feels it: at 1 point for certain."
+    assert _leader(result) == "a has the most proven wins that the viewer notices: at 1 point."
     result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
-    assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")
+    assert _leader(result).startswith("No win that a viewer notices is proven; a costs the network least")
     opened = [{**row, "is_decided": False, "winners": [name]} for row, name in zip(rows[:2], "ab", strict=True)]
     result = SimpleNamespace(decisions=pl.DataFrame(opened))
-    assert _leader(result) == "a and b lead equally often; nobody wins anywhere for certain."
+    assert _leader(result) == "a and b lead equally often; no win is proven anywhere."
 
 
 def dying_chunk(chunk, *rest):
@@ -377,7 +377,7 @@ def test_workers_that_cannot_start_are_told(tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert "workers end as they start (BrokenProcessPool)" in done.stderr
+    assert "workers die as they start (BrokenProcessPool)" in done.stderr
 
 
 def test_command_line(design_file, tmp_path):

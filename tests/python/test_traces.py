@@ -54,7 +54,7 @@ def test_generators_repeat_and_depend_on_the_seed(kind):
 
 
 def test_wrong_traces_say_what_and_where():
-    for text, message in (("", "empty"), ("5\n3\n", "line 2"), ("1.5\n", "not clear"), ("a b c d", "line 1")):
+    for text, message in (("", "empty"), ("5\n3\n", "line 2"), ("1.5\n", "ambiguous"), ("a b c d", "line 1")):
         with pytest.raises(playpath.InputError, match=message):
             traces.preview(text)
     with pytest.raises(playpath.InputError, match='did you mean "sabre"'):

@@ -46,7 +46,7 @@ def test_held_out_scenarios_are_not_trained_on():
 
 
 def test_what_was_trained_on_is_not_held_out():
-    with pytest.raises(playpath.InputError, match="--held-out small: is a train scenario, too"):
+    with pytest.raises(playpath.InputError, match="--held-out small: is also a train scenario"):
         tune([TINY], ["cubic.beta=0.4..0.9"], held_out=[TINY])
 
 

@@ -337,11 +337,11 @@ def test_who_gets_more_stands_in_place_of_a_ranking_by_stalls():
     assert [pair for pair in swapped.pairs if pair.order == "opposite"]
     for result, verdict in ((alike, alike.ranking_verdict), (swapped, "differ")):
         assert result.sentence.startswith(
-            f"Nobody watches, so nothing is ranked by stalls. Who gets more goodput: {verdict} ("
+            f"There is no video, so nothing is ranked by stalls. Who gets more goodput: {verdict} ("
         )
     one = DUMBBELL.split("[[traffic]]")
     alone = traffic_twin(scenario=one[0] + "[[traffic]]" + one[1] + "[run]" + DUMBBELL.split("[run]")[1])
-    assert alone.sentence.startswith("Nobody watches, so nothing is ranked by stalls. Figures: ")
+    assert alone.sentence.startswith("There is no video, so nothing is ranked by stalls. Figures: ")
 
 
 def test_a_twin_of_traffic_is_stored_and_shown(tmp_path):
@@ -365,7 +365,7 @@ def test_groups_of_traffic_are_compared_under_one_sender():
     result = twin(following, cc=["cubic", "vegas"], kernel=kernel, left_out=lambda s: {})
     assert kernel.played == [("cubic", 1), ("cubic", 2), ("cubic", 3)]
     assert list(result.left_out) == ["vegas"]
-    assert "under one sender (cubic); --cc names another" in result.left_out["vegas"]
+    assert "with a single sender (cubic); choose another with --cc" in result.left_out["vegas"]
     # One that does not run here does not stand for the others.
     other = twin(
         following, cc=["cubic", "vegas"], seeds=1, kernel=SlowerGroup("", 1), left_out=lambda s: {"cubic": "no"}

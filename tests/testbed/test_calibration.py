@@ -20,15 +20,15 @@ def test_a_machine_that_is_too_busy_is_told_what_to_do() -> None:
     with pytest.raises(TestbedError) as shown:
         calibration.check_machine(scenario(), at_once=2, tolerance="1 ns", seconds=0.3)
     text = str(shown.value)
-    assert text.startswith("this machine cannot hold the scenario's links now: path ")
+    assert text.startswith("this machine cannot keep the scenario's links on time at present: path ")
     assert "(tolerance 1 ns)" in text
-    assert "play fewer than 2 at once, or allow it: --tolerance '" in text
+    assert "play fewer than 2 at once, or accept the lateness: --tolerance '" in text
     assert "\n" not in text
 
 
 def test_what_takes_the_cores_is_named() -> None:
     shown = calibration._who({"rustc": 1.23, "sshd": 0.01, "a": 0.5, "b": 0.4, "c": 0.3})
-    assert shown.endswith("cores (of a core: rustc 123 %, a 50 %, b 40 %)")
+    assert shown.endswith("cores (shares of a core: rustc 123 %, a 50 %, b 40 %)")
     assert calibration._who({"sshd": 0.01}).endswith("its host is busy")
 
 

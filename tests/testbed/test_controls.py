@@ -145,9 +145,9 @@ def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() 
     web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
     with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs 200 at most"):
         run_kernel(scenario(traffic=[web]), sender("cubic"), 1)
-    with pytest.raises(TestbedError, match=r"curl knows no \[viewer\]"):
+    with pytest.raises(TestbedError, match=r"curl does not support \[viewer\]"):
         run_kernel(scenario(viewer={"leaves_after": "20 s"}), sender("cubic"), 1, player="curl")
-    with pytest.raises(TestbedError, match=r"vlc knows no \[origin\]"):
+    with pytest.raises(TestbedError, match=r"vlc does not support \[origin\]"):
         run_kernel(scenario(origin={"misses": "5 %"}), sender("cubic"), 1, player="vlc")
     with pytest.raises(TestbedError, match="goes over cubic, newreno, not over ccp"):
         translate(sender("ccp", validation="newcwv"))
@@ -208,13 +208,13 @@ def test_a_senders_settings_become_linuxs() -> None:
 
 def test_what_linux_does_not_have_is_named() -> None:
     (warning,) = resolved(limited_transmit=False, cc={"name": "cubic", "growth": "rfc"}).warnings
-    start = "no counterpart in the kernel world, so not in force: "
+    start = "no counterpart in the kernel world, so without effect: "
     assert warning == start + 'limited_transmit = false, cc.growth = "rfc"'
     # Without SACK Linux recovers as NewReno does; that it reduces by PRR all the same has no switch.
     (warning,) = resolved(profile="ns2", mss=1448).warnings
     assert warning.startswith(start + 'recovery = "newreno"')
     plain = {"send_buffer": "300 kB"}
-    assert send_buffer_warning(plain)[0].endswith('not in force: send_buffer = "300 kB"')
+    assert send_buffer_warning(plain)[0].endswith('has no effect: send_buffer = "300 kB"')
     assert send_buffer_warning({"send_buffer": "8 MB"}) == []
 
 
@@ -223,7 +223,7 @@ def test_when_a_source_of_traffic_starts_is_no_setting_of_its_sender() -> None:
     loaded = playpath.load({"path": [{"rate": "10 Mbit/s", "rtt": "20 ms"}], "traffic": [source]})
     assert translate(loaded.resolved["traffic"][0]).warnings == []
     (warning,) = translate(loaded.resolved["traffic"][0] | {"limited_transmit": False}).warnings
-    assert warning.endswith("not in force: limited_transmit = false")
+    assert warning.endswith("without effect: limited_transmit = false")
 
 
 def test_a_receive_buffer_holds_the_sender_back_as_in_the_simulator() -> None:

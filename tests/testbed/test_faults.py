@@ -158,13 +158,13 @@ def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path, caplog: pytest
     from playpath.real.testbed import runner
 
     with pytest.raises(
-        TestbedError, match="the link was not what was asked for, so the run does not count: path"
+        TestbedError, match="the link did not behave as configured, so the run does not count: path"
     ) as caught:
         # No wake-up is ever within a nanosecond.
         runner.run_kernel(scenario(), sender("cubic"), 1, tolerance="1 ns", tries=2, logs=tmp_path)
     assert "\n" not in str(caught.value)
     (once_more,) = caplog.messages  # of two tries
-    assert once_more.startswith("cubic, seed 1: once more, the link was not what was asked for")
+    assert once_more.startswith("cubic, seed 1: repeating the run: the link did not behave as configured")
     assert json.loads((tmp_path / "failed.json").read_text())["failed"] == str(caught.value)
 
 

@@ -274,5 +274,7 @@ def test_cross_traffic_takes_one_path() -> None:
         ],
         "traffic": [{"kind": "bulk", "cc": "cubic"}],
     }
-    with pytest.raises(UnsupportedError, match=r'may take 2 paths, which is MPTCP: .* give it one: paths = \["wifi"\]'):
+    with pytest.raises(
+        UnsupportedError, match=r'may use 2 paths, which needs MPTCP: .* give it one: paths = \["wifi"\]'
+    ):
         playpath.run(described, world="kernel")

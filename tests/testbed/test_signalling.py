@@ -187,7 +187,7 @@ def test_what_cannot_be_told_is_refused() -> None:
             {"player": shown},
             vlc,
             1,
-            "`player.cmsd` = true: vlc neither reports nor reads server data; own and dashjs do",
+            "`player.cmsd` = true: vlc neither sends reports nor reads server data; own and dashjs do",
         ),
         ({"player": shown}, own, 2, "over several paths: .*; allowed: one path, or the world wire"),
         ({"player": shown | {"low_latency": "chunks"}}, own, 1, "allowed: without `low_latency`"),
@@ -201,7 +201,7 @@ def test_what_cannot_be_told_is_refused() -> None:
     check({"player": {"kind": "dash"}}, vlc, "kernel", 2)
     with pytest.raises(UnsupportedError, match=r"dash.js 5.2.1 reports no bc; allowed with it: ps, t, e, rr"):
         dashjs.check(scenario(player=LADDER | {"cmcd_events": "ps, bc"}))
-    with pytest.raises(UnsupportedError, match=r"drops the suggestion where there is no audio; give `audio`"):
+    with pytest.raises(UnsupportedError, match=r"ignores the suggestion if there is no audio; give `audio`"):
         dashjs.check(scenario(player=LADDER | SUGGESTED | {"audio": "none"}))
 
 
@@ -213,7 +213,7 @@ def test_client_data_that_the_own_origin_does_not_hand_on_are_named() -> None:
         ({"player": shown | {"low_latency": "chunks"}}, "`low_latency`"),
     ):
         assert unheard(described, own).startswith(
-            f'`player.cmcd` = "v1": the server that {what} needs hands nothing on'
+            f'`player.cmcd` = "v1": the server that {what} needs passes nothing on'
         )
         assert unheard(described, dashjs) == unheard(described | {"player": {"kind": "dash"}}, own) == ""
     assert unheard({"player": shown}, own) == ""
@@ -222,7 +222,7 @@ def test_client_data_that_the_own_origin_does_not_hand_on_are_named() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ('http = "h2"', '`player.http` = "h2" is the simulator\'s; allowed here: apart, http/1.1'),
+        ('http = "h2"', '`player.http` = "h2" is for the simulator; allowed here: apart, http/1.1'),
         ('cmcd_events = "t"', 'allowed here: with `cmcd` = "v2"'),
     ],
 )

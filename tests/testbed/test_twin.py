@@ -80,7 +80,7 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path: Path,
     out, err = run.communicate(timeout=60)
     assert run.returncode == 130, err
     assert json.loads(out)["seeds"] == [1]
-    assert "goes on from here" in err
+    assert "run the same command again to resume" in err
     assert len(records(tmp_path)) in (2, 3)
 
 

@@ -369,7 +369,9 @@ def test_tls_over_tcp_for_curl_and_for_chromium(tmp_path: Path) -> None:
     asked = scenario(video=video, player=ladder)
     found = run_kernel(asked, sender("bbr3", tls="full"), 1, world="wire", player="dashjs", tolerance="100 ms")
     assert found["metrics"]["played_s"] == pytest.approx(5, abs=0.2)
-    with pytest.raises(UnsupportedError, match="own speaks no TLS with it; over TLS play dashjs, hlsjs, shaka or curl"):
+    with pytest.raises(
+        UnsupportedError, match="own cannot play over TLS here; over TLS play dashjs, hlsjs, shaka or curl"
+    ):
         run_kernel(scenario(), sender("bbr3", tls="full"), 1, world="wire")
 
 
@@ -553,12 +555,12 @@ def test_what_the_wire_world_cannot_play_is_said() -> None:
     agent = {"kind": "agent", "buffer": "1 s"}
     for asked, player, words in (
         (scenario(player=agent), "own", "streaming agent's chunks.* over TCP without TLS alone"),
-        (scenario(), "own", "own speaks no HTTP/3; over QUIC play dashjs, hlsjs, shaka or ngtcp2"),
-        (scenario(path=PATHS), "ngtcp2", "QUIC takes one path"),
+        (scenario(), "own", "own cannot play over HTTP/3 here; over QUIC play dashjs, hlsjs, shaka or ngtcp2"),
+        (scenario(path=PATHS), "ngtcp2", "QUIC uses a single path here"),
     ):
         with pytest.raises(UnsupportedError, match=words):
             run_kernel(asked, over_quic("cubic"), 1, world="wire", player=player)
-    with pytest.raises(UnsupportedError, match="ngtcp2 speaks QUIC only"):
+    with pytest.raises(UnsupportedError, match="ngtcp2 supports only QUIC"):
         run_kernel(scenario(), sender("cubic"), 1, world="wire", player="ngtcp2")
 
 

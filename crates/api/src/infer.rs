@@ -1,4 +1,4 @@
-//! A session's log in, draws of its path out: `playpath population infer` calls this once for each session.
+//! Inference of a session's path: takes its log, returns posterior draws. `playpath population infer` calls this once per session.
 
 use playpath_infer::log::Transfer;
 use playpath_infer::replay::replay;
@@ -21,7 +21,7 @@ struct Question {
     draws: usize,
     kept: usize,
     seed: u64,
-    /// Share of what was sent that was sent again, where the log counts it.
+    /// Share of the sent bytes that were retransmitted, if the log counts them.
     #[serde(default)]
     retransmitted: Option<f64>,
     /// Transfers, by their places, that nothing is inferred from, and that alone are counted as held in the replay.

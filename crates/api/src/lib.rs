@@ -1,7 +1,7 @@
-//! The engine as hosts call it: text in, text out. Python's module and the browser's say only how their language does that, so that
-//! a record and its digest are the same in both.
+//! The engine's interface for hosts: text in, text out. Python's module and the browser's are thin bindings, so that a record and its
+//! digest are the same in both.
 //!
-//! Pure, as the crates below it: a host hands in the files that a scenario names.
+//! Without I/O, like the crates below it: the host passes in the files that a scenario names.
 
 pub mod infer;
 pub mod registries;
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 /// Version of the engine; part of every manifest.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The scenario (TOML or JSON text) with what the command line changes, as JSON.
+/// The scenario (TOML or JSON text) with the overrides of the command line, as JSON.
 pub fn resolve(text: &str, overrides_json: &str, read_file: ReadFile) -> Result<Scenario, ScenarioError> {
     let overrides: Value =
         serde_json::from_str(overrides_json).map_err(|e| ScenarioError::new(format!("overrides: {e}")))?;
@@ -28,8 +28,8 @@ pub fn resolved(text: &str) -> Result<Scenario, ScenarioError> {
     Scenario::parse(text, &Value::Null, &no_files)
 }
 
-/// The record of a simulated run as JSON, with its manifest and digest; of a traced one also the changes of path and
-/// what the congestion controls did.
+/// The record of a simulated run as JSON, with its manifest and digest; of a traced one also the path switches and
+/// the log of the congestion controls.
 pub fn record_json(scenario: &Scenario, sender: &str, seed: u64, record: &Record) -> Value {
     let mut json = with_digest(record.to_json(manifest(scenario, sender, seed)));
     if !record.switches.is_empty() {

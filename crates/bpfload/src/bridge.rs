@@ -1,13 +1,14 @@
-//! The CMCD bridge: nginx asks it for every request, before the response starts, and it hands what the player reports (CTA-5004)
-//! to the control of that very connection.
+//! The CMCD bridge: nginx calls it for every request, before the response starts, and it passes the player's data (CTA-5004) to the
+//! congestion control of that connection.
 //!
-//! It speaks HTTP on a Unix socket, one short request at a time, and answers 204 whatever it was told: it can inform a control,
-//! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/manual/kernel-cmcd.md`). All values are
-//! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
+//! It speaks HTTP on a Unix socket, one short request at a time, and always answers 204: it can inform a control,
+//! but never delay or refuse a response. If it is slow or not running, nginx continues without it (`docs/manual/kernel-cmcd.md`). All
+//! values are
+//! untrusted input of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
 //!
-//! Its answer can carry what the kernel knows of the connection (CMSD, CTA-5006), for nginx to pass on. And it takes reports of
-//! players (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
-//! connections of the session whose `sid` they bear.
+//! Its answer can carry the kernel's estimates for the connection (CMSD, CTA-5006), which nginx passes on. It also accepts reports of
+//! players (CMCD's event mode): nginx forwards the POSTs for its collector as `POST /reports`, and their values are applied to all
+//! connections of the session with the same `sid`.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -35,26 +36,26 @@ use playpath_cc::kernel::{Law, Slot};
 use crate::diag::Diag;
 use crate::live::{LiveError, Registered};
 
-/// Longer bodies of reports nginx refuses (`client_max_body_size`).
+/// Most bytes of a report body; nginx refuses longer ones (`client_max_body_size`).
 const MAX_BODY: usize = 64 * 1024;
-/// Connections of a session that its reports are handed to: the latest. Browsers open six to a server.
+/// Most connections of a session that its reports are applied to, the latest ones. Browsers open six to a server.
 const MAX_PEERS: usize = 16;
-/// Sessions remembered; beyond, all start anew.
+/// Most sessions remembered; above it all are forgotten.
 const MAX_SESSIONS: usize = 16 * 1024;
-/// In `pob_free_bytes`: the player does not tell its level.
+/// Value of `pob_free_bytes` if the player does not report its buffer level.
 const NOT_TOLD: f64 = u32::MAX as f64;
 const OF_PLAYER: (&str, &str) = ("POST", "/reports");
-/// How a line begins that reports a claim which was not believed.
+/// Prefix of the log lines about rejected values.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
-/// A client that has not sent its request in this time, or does not take its few bytes, is dropped.
+/// Time in which a client has to send its request, and to take the answer, before it is dropped.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// What of the playout buffer is handed to the control.
+/// Which size of the playout buffer is passed to the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BufferMode {
-    /// All of it (the CCPLB paper).
+    /// The whole buffer (the CCPLB paper).
     Size,
-    /// The part that is free, if the player tells its level.
+    /// The free part, if the player reports its buffer level.
     Free,
 }
 
@@ -66,18 +67,18 @@ pub struct CmcdBridge {
     sessions: HashMap<String, CmcdSession>,
 }
 
-/// What the answers tell of the server.
+/// Source of the server's data in the answers (CMSD).
 struct Telling {
     diag: Diag,
     policy: ServerPolicy,
 }
 
-/// What the player of a session has reported so far.
+/// Data that the player of a session has reported so far.
 struct CmcdSession {
     view: ServerView,
     /// An implausible claim of it was reported; once is enough, a client could fill the log.
     is_reported: bool,
-    /// Whence its requests came, the latest last.
+    /// Source addresses of its requests, the latest last.
     peers: Vec<SocketAddr>,
 }
 
@@ -86,7 +87,7 @@ impl CmcdSession {
         CmcdSession { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
     }
 
-    /// A request of it came from there.
+    /// Note the source address of a request.
     fn note(&mut self, peer: SocketAddr) {
         self.peers.retain(|known| *known != peer);
         self.peers.push(peer);
@@ -109,12 +110,12 @@ impl CmcdBridge {
         CmcdBridge { registered, mode, telling: None, reports: None, sessions: HashMap::new() }
     }
 
-    /// The same, whose answers tell what the kernel knows, and `max_rate` as the highest rate that a session should choose.
+    /// The same, with answers that carry the kernel's estimates, and `max_rate` as the highest rate that a session should choose.
     pub fn telling(self, diag: Diag, max_rate: Option<Rate>) -> CmcdBridge {
         CmcdBridge { telling: Some(Telling { diag, policy: ServerPolicy { max_rate } }), ..self }
     }
 
-    /// The same, which keeps players' reports in a file.
+    /// The same, with players' reports appended to a file.
     pub fn collecting(self, reports: File) -> CmcdBridge {
         CmcdBridge { reports: Some(reports), ..self }
     }
@@ -147,7 +148,7 @@ impl CmcdBridge {
         stream.write_all(format!("HTTP/1.1 204 No Content\r\n{header}Connection: close\r\n\r\n").as_bytes())
     }
 
-    /// The header that tells of the server; empty if there is nothing to tell.
+    /// The CMSD header; empty if there are no data for it.
     fn server_data(&self, question: &Question) -> String {
         let Some(Telling { diag, policy }) = &self.telling else { return String::new() };
         let known = question.local.and_then(|local| diag.of(local, question.peer)).unwrap_or_default();
@@ -175,8 +176,8 @@ impl CmcdBridge {
         hints.map_or(Ok(()), |hints| self.tell(request.peer, &hints))
     }
 
-    /// Reports that a player has sent to the collector. They concern the connections of a session whose requests bear the same
-    /// `sid`; of an unknown one they are only kept.
+    /// Handle reports that a player has sent to the collector. They apply to the connections of the session whose requests carry the same
+    /// `sid`; those of an unknown session are only stored.
     fn collect(&mut self, post: &Question) -> Result<(), LiveError> {
         for line in report_lines(post.body) {
             self.keep(post.peer, line);
@@ -200,7 +201,7 @@ impl CmcdBridge {
         }
     }
 
-    /// Tell the control of the connection to this peer.
+    /// Pass the parameters to the control of the connection to this peer.
     fn tell(&self, peer: SocketAddr, hints: &AppParameters) -> Result<(), LiveError> {
         let Some(registered) = &self.registered else { return Ok(()) };
         let mut block = registered.params_of(peer)?;
@@ -214,8 +215,8 @@ impl CmcdBridge {
     }
 }
 
-/// A listening socket at `path`, which the owner of its folder may open, and nobody else: who may tell the control of viewers is
-/// the kernel's to check. What a killed bridge left there goes; what somebody serves, and what is no socket, stays.
+/// A listening socket at `path` that only the owner of its folder may open, so that the kernel checks who may inform the control. A stale
+/// socket of a killed bridge is replaced; one in use, and any other file, is left alone.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     let listener = match bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_stale(path) => {
@@ -229,7 +230,7 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// Nobody else's from its first moment on: whoever connected before a change of its mode would be served.
+/// Create the socket with its final mode: a client that connected before a later change of the mode would be served.
 fn bind(path: &Path) -> std::io::Result<UnixListener> {
     let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
     let listener = UnixListener::bind(path);
@@ -242,8 +243,8 @@ fn is_stale(path: &Path) -> bool {
         && UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
-/// The parameters that this control takes of what is known: measures, so rounded and cut to their ranges. One that takes size and
-/// free part of the buffer gets both, whatever the mode.
+/// Values for the parameters of this control. They are measurements, so they are rounded and clamped to their ranges. A control with
+/// parameters for both the size and the free part of the buffer gets both, whatever the mode.
 fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static Slot, ParamValue<'static>)> {
     let free = hints.playout_buffer_free_bytes;
     let takes_both = law.slot("pob_free_bytes").is_some();
@@ -268,7 +269,7 @@ fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static S
     settings.into_iter().flatten().collect()
 }
 
-/// What nginx passed on.
+/// A request as nginx forwarded it.
 struct Question<'a> {
     peer: SocketAddr,
     /// The server's end of the connection.
@@ -276,7 +277,7 @@ struct Question<'a> {
     /// Query of the original request, if it carries client data.
     query: Option<&'a str>,
     head: &'a Head,
-    /// Of a POST.
+    /// Body of a POST.
     body: &'a str,
 }
 
@@ -289,8 +290,8 @@ impl<'a> Question<'a> {
         Some(Question { peer, local, query, head, body })
     }
 
-    /// Size of what was asked for: the file that nginx will serve, or a part of it. A range is a word of the client's: of a file of
-    /// unknown size it counts only with both its ends.
+    /// Size of the requested object, bytes: the file that nginx will serve, or a part of it. The range is unchecked input of the client: if
+    /// the size of the file is unknown, it is used only with both ends.
     fn object_bytes(&self) -> Option<u64> {
         let file = self.head.field("X-Playpath-File").and_then(|file| fs::metadata(file).ok());
         let size = file.filter(fs::Metadata::is_file).map(|file| file.len());

@@ -1,4 +1,4 @@
-//! The controls by name, and their parameters as a command line writes them. What they take stands in `playpath_cc::kernel`.
+//! The controls by name, and their parameters in command-line form. The parameters are declared in `playpath_cc::kernel`.
 
 use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Block, Law, Refused, Slot, laws};
@@ -7,7 +7,7 @@ use playpath_units::names::unknown;
 
 use crate::load::NAME_SIZE;
 
-/// What is wrong with a name or a setting: one line.
+/// An invalid name or setting: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// No control has this name.

@@ -1,7 +1,7 @@
-//! What Linux's TCP knows of one connection, by netlink (sock_diag).
+//! Linux's state of one TCP connection, by netlink (sock_diag).
 //!
-//! References: linux/inet_diag.h, linux/sock_diag.h, linux/tcp.h (`struct tcp_info`). One connection is looked up by both its ends,
-//! so the price does not grow with the number of connections. `idiag_cookie` of all ones: whatever socket has these ends.
+//! References: linux/inet_diag.h, linux/sock_diag.h, linux/tcp.h (`struct tcp_info`). A connection is looked up by both its ends,
+//! so the cost does not grow with the number of connections. `idiag_cookie` of all ones: whatever socket has these ends.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,11 +19,11 @@ const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 const PEER_PORT: usize = 6;
 
-/// Where `struct tcp_info` has its members; what an older kernel does not tell is zero.
+/// Offsets of the members of `struct tcp_info`; members that an older kernel lacks read as zero.
 const RTT: usize = 68;
 const DELIVERY_RATE: usize = 160;
 
-/// What the header tells of a connection.
+/// The quantities of a connection that the CMSD header carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// Smoothed round-trip time, in µs.
@@ -61,7 +61,7 @@ impl Diag {
 
 /// `struct nlmsghdr`, `struct inet_diag_req_v2`.
 fn question(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
-    // A socket that takes both families knows its IPv4 peers by IPv4 addresses, too.
+    // A dual-stack socket, too, is found by the IPv4 address of an IPv4 peer.
     let (local, peer) = (canonical(local), canonical(peer));
     let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let mut id = Vec::new();

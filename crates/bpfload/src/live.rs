@@ -1,4 +1,4 @@
-//! Finding what is registered on this machine, whoever loaded it, and reading and setting its maps.
+//! Finds the controls registered on this machine, whichever process loaded them, and reads and sets their maps.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -28,7 +28,7 @@ pub struct Registered {
     status: Option<MapHandle>,
 }
 
-/// State of one connection, as it last published it.
+/// State of one connection, as last published by its control.
 pub struct LiveConnection {
     pub peer: SocketAddr,
     pub local_port: u16,
@@ -52,11 +52,11 @@ pub struct LiveConnection {
     /// Details, by the control's table.
     pub details: Vec<(&'static str, i64)>,
     pub params: Vec<(&'static str, ParamValue<'static>)>,
-    /// Whose they are: the `control`'s, the `peer`'s or the `socket`'s own.
+    /// Origin of the parameters: `control`, `peer` or `socket`.
     pub params_from: &'static str,
 }
 
-/// Why what is registered cannot be seen or changed.
+/// Errors of reading or changing registered controls.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// Not root.
@@ -65,13 +65,13 @@ pub enum LiveError {
     /// No /proc.
     #[error("/proc/self/status: {0}")]
     Status(#[source] std::io::Error),
-    /// Nobody has registered a control of this name.
+    /// No control of this name is registered.
     #[error("no control `{name}` is registered; {}", match registered.as_slice() {
         [] => "none is".into(),
         names => format!("registered: {}", names.join(", ")),
     })]
     NotRegistered { name: String, registered: Vec<String> },
-    /// The kernel does not tell its types.
+    /// The kernel's type information is not available.
     #[error("cannot read the kernel's BTF: {0}")]
     Btf(#[source] libbpf_rs::Error),
     /// A map of a control that is going away, or no rights to it.
@@ -134,8 +134,8 @@ pub fn registered() -> Result<Vec<Registered>, LiveError> {
     Ok(newest.into_values().collect())
 }
 
-/// Whether this process may see what is registered. The kernel shows nobody else's programs without CAP_SYS_ADMIN: it would look as
-/// if there were none.
+/// Check that this process may see registered controls. Without CAP_SYS_ADMIN the kernel hides other processes' programs, and there would
+/// seem to be none.
 fn check_rights() -> Result<(), LiveError> {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
     let status = std::fs::read_to_string("/proc/self/status").map_err(LiveError::Status)?;
@@ -198,7 +198,7 @@ impl Registered {
         }
     }
 
-    /// Put parameters into a live socket. They go before its peer's, and end with it.
+    /// Attach parameters to a live socket. They take precedence over its peer's, and last as long as the socket.
     pub fn set_params_of_socket(&self, socket: &Socket, params: &Block) -> Result<(), LiveError> {
         let map = self.sockets.as_ref().ok_or(LiveError::NoParameters)?;
         let value: Vec<u8> = params.iter().flat_map(|v| v.to_ne_bytes()).collect();
@@ -237,7 +237,7 @@ fn links_by_name() -> Result<BTreeMap<String, u32>, LiveError> {
     Ok(links)
 }
 
-/// Where the name stands in the value of a struct_ops map of this kernel.
+/// Offset of the name in the value of a struct_ops map of this kernel.
 fn kernel_name_offset() -> Result<Option<usize>, LiveError> {
     let btf = Btf::from_vmlinux().map_err(LiveError::Btf)?;
     let offset_in = |outer: &str, member: &str| -> Option<usize> {

@@ -22,7 +22,7 @@ pub struct Loaded {
     _object: Object,
 }
 
-/// What libbpf said since the last load; the verifier's log is part of it.
+/// Messages of libbpf since the last load, including the verifier's log.
 static WORDS: Mutex<String> = Mutex::new(String::new());
 
 fn keep_words(_level: PrintLevel, message: String) {
@@ -34,7 +34,7 @@ fn keep_words(_level: PrintLevel, message: String) {
 /// Why a control is not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The kernel's verifier said no.
+    /// The kernel's verifier rejected the program.
     #[error("the kernel's verifier refused {control}; its last words:{words}")]
     Verifier { control: &'static str, words: String },
     /// Not root.

@@ -144,7 +144,7 @@ impl From<LiveError> for Failure {
 }
 
 fn list() -> Result<(), Failure> {
-    // Without rights the table still prints; what is registered is then unknown: null.
+    // Without the rights the table is still printed; the registered controls are then unknown: null.
     let registered = live::registered().ok();
     let all: Vec<Value> = laws()
         .into_iter()
@@ -185,7 +185,8 @@ fn load_command(options: &Load) -> Result<(), Failure> {
     }
 }
 
-/// A registered control. A name that none of ours can have is wrong input; one that nobody has registered is not.
+/// A registered control. A name that no control of playpath can have is invalid input (status 2); a valid name that is not registered is a
+/// failure (status 1).
 fn find(name: &str) -> Result<live::Registered, Failure> {
     if controls::of_registered(name).is_none() {
         return Err(InputError::UnknownControl(name.into()).into());
@@ -229,7 +230,7 @@ fn show(name: Option<&str>) -> Result<(), Failure> {
     say(&Value::from(rows))
 }
 
-/// Whose parameters `set` changes.
+/// What `set` changes the parameters of.
 enum Target {
     Control,
     Peer(SocketAddr),

@@ -1,4 +1,4 @@
-//! When a holding loader ends: on SIGTERM, SIGINT or SIGHUP, and, if asked, with its standard input.
+//! When a loader with `--hold` ends: on SIGTERM, SIGINT or SIGHUP and, if requested, at the end of its standard input.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;

@@ -1,5 +1,5 @@
 //! A live socket of another process, borrowed: found by its peer in `/proc/PID/net`, its descriptor copied with
-//! `pidfd_getfd` (which asks for the rights of ptrace). The kernel takes such a descriptor as the key of socket storage.
+//! `pidfd_getfd` (which requires the rights of ptrace). The kernel takes such a descriptor as the key of socket storage.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,7 +14,7 @@ pub enum SocketError {
     None { pid: u32, peer: SocketAddr },
     #[error("process {pid} has {count} TCP sockets to {peer}")]
     Several { pid: u32, peer: SocketAddr, count: usize },
-    #[error("{0} is no process")]
+    #[error("there is no process {0}")]
     NoProcess(u32),
     #[error("cannot look into process {pid}: {source}")]
     Process { pid: u32, source: std::io::Error },
@@ -48,7 +48,7 @@ fn inodes_of(pid: u32, peer: SocketAddr) -> Vec<u64> {
     let mut found = Vec::new();
     for table in ["tcp", "tcp6"] {
         let path = format!("/proc/{pid}/net/{table}");
-        // No table tcp6 without IPv6; no table at all without the process, which its descriptors will tell.
+        // Without IPv6 there is no tcp6; without the process there is no table at all, which `descriptors_of` reports.
         let text = fs::read_to_string(&path).unwrap_or_default();
         found.extend(text.lines().skip(1).filter_map(|line| inode_if(line, peer)).filter(|inode| *inode != 0));
     }

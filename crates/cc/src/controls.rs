@@ -1,5 +1,5 @@
-//! The controls, a file or a folder each. Its `mod` line here registers a control: the build script makes `ENTRIES` of these
-//! lines, in their order, which is that of `playpath list cc`.
+//! The controls, a file or a folder each. The `mod` line here registers a control: the build script generates `ENTRIES` from these
+//! lines, in the same order, which is also that of `playpath list cc`.
 
 use crate::registry::Entry;
 

@@ -1,4 +1,4 @@
-//! Events and the read-only view that come with them. All counts in packets (MSS units) unless the name says bytes.
+//! Events and the read-only view that is passed with them. All counts in packets (MSS units) unless the name says bytes.
 
 use playpath_units::{Duration, Rate, Time};
 
@@ -25,7 +25,7 @@ pub struct View<'a> {
     /// Packets marked lost since the start.
     pub lost: u64,
     /// Packets sent since the start, retransmissions included. Rounds: a round ends when a packet sent after the round's
-    /// start is delivered; [`Ack::round_start`] tells.
+    /// start is delivered (see [`Ack::round_start`]).
     pub sent: u64,
     /// A loss recovery (fast recovery or after an RTO) is under way.
     pub in_recovery: bool,
@@ -68,7 +68,7 @@ impl View<'_> {
     }
 }
 
-/// What a coupled controller may know of each subflow of its connection.
+/// State of each subflow of a connection for a coupled controller.
 #[derive(Clone, Copy, Debug)]
 pub struct Sibling {
     /// Congestion window; in recovery the value of `ssthresh`, as Linux OLIA does.
@@ -113,11 +113,11 @@ pub struct PacketSent {
 }
 
 /// A packet was marked lost. Reported before the [`CongestionEvent`], [`Rto`] or [`Ack`] of the same moment, once per packet
-/// and marking; `View::lost` and `View::in_flight` already tell of it.
+/// and marking; `View::lost` and `View::in_flight` already include it.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLost {
-    /// Where its first payload byte lies: TCP's stream offset, or the payload bytes that a QUIC path had sent before it. Losses are
-    /// discontiguous where it is not the end of the loss before.
+    /// Offset of its first payload byte: TCP's stream offset, or the payload bytes that a QUIC path had sent before it. Losses are
+    /// discontiguous if it differs from the end of the previous loss.
     pub offset: u64,
     pub payload_bytes: u32,
     /// Packets in flight when it was sent last, itself included.
@@ -148,7 +148,7 @@ pub struct RateSample {
 }
 
 impl RateSample {
-    /// Of so many packets, sent with a full window at the start of the connection, none of which was lost.
+    /// A sample of this many packets, sent with a full window at the start of the connection and all delivered.
     pub fn new(delivered: u32, interval: Duration, mss: u32) -> RateSample {
         let bits = f64::from(delivered) * f64::from(mss) * 8.0;
         RateSample {
@@ -187,14 +187,14 @@ pub struct Ack {
     pub may_grow: bool,
     /// First ACK of a new round trip (a packet sent after the last round start is delivered).
     pub round_start: bool,
-    /// The ACK carried ECN-Echo, or told of marks.
+    /// The ACK carried ECN-Echo, or reported marks.
     pub ecn_echo: bool,
-    /// Packets that it tells were marked, where the peer counts them (RFC 9768); else 0.
+    /// Number of packets that it reports as marked, if the peer counts them (RFC 9768); else 0.
     pub ce_marked: u32,
 }
 
 impl Ack {
-    /// Of so many packets, none of them SACKed before and none lost, to a full window; without samples.
+    /// An ACK of this many packets, none of them SACKed before and none lost, with a full window; without samples.
     pub const fn new(acked: u32, mss: u32) -> Ack {
         Ack {
             acked,
@@ -220,7 +220,7 @@ pub struct TcpDupAck {
     pub count: u32,
     /// When the first unacknowledged segment was sent last.
     pub head_sent_at: Time,
-    /// It has been retransmitted before.
+    /// Whether the head has been retransmitted before.
     pub head_is_retransmitted: bool,
 }
 

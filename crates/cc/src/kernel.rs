@@ -1,8 +1,9 @@
-//! What stands for a control in Linux, and how our eBPF laws (folder `bpf`) hold its settings. This is their one table: the laws'
-//! C header, the loader's parameters, the blocks of the laws' tests and the test bed's choice of a control are made of it.
+//! Linux's equivalents of the controls, and the encoding of settings for our eBPF laws (folder `bpf`). This is the only table of them: the
+//! laws' C header, the loader's parameters, the blocks of the laws' tests and the test bed's choice of a control are generated from it.
 //!
-//! A law has a block of [`SLOTS`] words of 32 bits. A [`Slot`] holds a parameter as a whole number of steps, so not every value:
-//! one that it does not hold is refused by name, never rounded.
+//! A law has a block of [`SLOTS`] words of 32 bits. A [`Slot`] holds a parameter as a whole number of steps, so not every value can be
+//! represented:
+//! others are rejected with an error, never rounded.
 
 mod header;
 
@@ -18,12 +19,12 @@ pub type Block = [u32; SLOTS];
 /// Windows of the laws end here: products of two stay inside 64 bits.
 pub(crate) const MAX_WINDOW: f64 = 1_048_576.0;
 
-/// What stands for a control in Linux.
+/// Linux's equivalent of a control.
 #[derive(Clone, Copy)]
 pub struct InKernel {
-    /// With the kernel's own window validation, or none.
+    /// The equivalent with the kernel's own window validation, or none.
     pub control: KernelControl,
-    /// With newCWV, which the kernel does not have (RFC 7661).
+    /// The equivalent with newCWV, which the kernel lacks (RFC 7661).
     pub newcwv: Option<&'static Law>,
 }
 
@@ -45,34 +46,34 @@ pub struct Law {
     pub summary: &'static str,
     pub slots: &'static [&'static [Slot]],
     pub phases: &'static [&'static str],
-    /// Names of what else it tells of a connection, in order.
+    /// Names of the further values that it publishes for a connection, in order.
     pub details: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// A parameter of the control, its range cut to what the law takes; or one that only the law has.
+    /// A parameter of the control, its range narrowed to that of the law; or one that only the law has.
     pub spec: ParamSpec,
     pub index: usize,
     /// Steps per unit of a number. Switches and words are numbered.
     pub scale: u32,
 }
 
-/// A control of Linux with the settings that make it stand for one of the registry.
+/// A control of Linux with the settings that make it equivalent to one of the registry.
 pub struct OnKernel {
     pub control: KernelControl,
     /// Its settings where they are not the defaults.
     pub settings: Vec<(&'static str, ParamValue<'static>)>,
-    /// What is asked of the sender's stack otherwise than Linux has it (see [`Stack`]): not in force there.
+    /// Requested settings of the sender's stack (see [`Stack`]) that differ from Linux's and so have no effect there.
     pub habits: Vec<(&'static str, ParamValue<'static>)>,
 }
 
-/// What Linux cannot be asked for. One line for users.
+/// A request without an equivalent in Linux. One line for users.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
-    /// Nothing stands for the control.
+    /// The control has no equivalent.
     Control(&'static str),
-    /// Nothing stands for it with newCWV.
+    /// It has no equivalent with newCWV.
     Newcwv(&'static str),
     /// A value that the control in the kernel does not take.
     Value { control: &'static str, name: &'static str, value: ParamValue<'static>, allowed: String },
@@ -217,7 +218,7 @@ impl Slot {
 }
 
 impl Entry {
-    /// What of Linux stands for this control with `params`. Error: nothing does, or it does not take a value.
+    /// Linux's equivalent of this control with `params`. Error: there is none, or it does not accept a value.
     pub fn on_kernel(&self, params: &Params, with_newcwv: bool) -> Result<OnKernel, Refused> {
         let in_kernel = self.in_kernel.as_ref().ok_or(Refused::Control(self.name))?;
         let control = match (with_newcwv, in_kernel.newcwv) {

@@ -1,6 +1,6 @@
-//! Congestion control: the trait, its events and the registry. The algorithms are in `controls`, what they are made of in `parts`.
+//! Congestion control: the trait, its events and the registry. The algorithms are in `controls`, their shared components in `parts`.
 //!
-//! A controller gets events as records with time and is asked for its windows. It owns `cwnd` and `ssthresh`; the transport
+//! A controller receives events as records with a time, and the transport queries its windows. It owns `cwnd` and `ssthresh`; the transport
 //! owns loss recovery (PRR, pipe, inflation), window validation and pacing. Windows are in packets (MSS units), as in Linux
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
@@ -26,7 +26,7 @@ pub use registry::{Behaviour, EcnUse, Entry, QuicStack, Stack, build, entries, f
 
 use playpath_units::Rate;
 
-/// What the transport does with the window between the start and the end of a loss recovery.
+/// The transport's treatment of the window between the start and the end of a loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryWindow {
     /// The transport's recovery (PRR, RFC 6675 pipe or NewReno inflation) leads from the old to the new `ssthresh`.
@@ -66,12 +66,12 @@ pub trait CongestionControl: Send {
         }
     }
 
-    /// What the algorithm is doing, in its own words ("slow_start", "congestion_avoidance", "probe_bw"); for traces.
+    /// The algorithm's current phase, in its own terms ("slow_start", "congestion_avoidance", "probe_bw"); for traces.
     fn phase(&self) -> &'static str {
         if self.cwnd() < self.ssthresh() { "slow_start" } else { "congestion_avoidance" }
     }
 
-    /// Who rules the window during loss recovery.
+    /// What determines the window during loss recovery.
     fn recovery_window(&self) -> RecoveryWindow {
         RecoveryWindow::Transport
     }
@@ -103,7 +103,7 @@ pub trait CongestionControl: Send {
     /// The retransmission timer expired.
     fn on_rto(&mut self, view: &View, event: &Rto);
 
-    /// The last congestion event or RTO proved spurious (DSACK, Eifel): restore what it took.
+    /// The last congestion event or RTO proved spurious (DSACK, Eifel): restore the previous state.
     fn on_undo(&mut self, view: &View, event: &Undo);
 
     /// First packet after an idle period; the window itself is changed by [`on_window_change`](Self::on_window_change).
@@ -112,6 +112,6 @@ pub trait CongestionControl: Send {
     /// Window validation (RFC 2861, RFC 7661) or an MPTCP scheduler (penalisation) sets the windows.
     fn on_window_change(&mut self, view: &View, change: &WindowChange);
 
-    /// The application tells what it knows of the video (playout buffer, rate).
+    /// New parameters of the video from the application (playout buffer, rate).
     fn on_app_parameters(&mut self, _view: &View, _parameters: &AppParameters) {}
 }

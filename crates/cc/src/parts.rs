@@ -1,4 +1,5 @@
-//! What controls are made of: the signs of a classic queue, estimators, slow starts, windows, Reno, rounds, the bookkeeping of coupled subflows, random draws.
+//! Components of the controls: detection of a classic queue, estimators, slow starts, windows, Reno, rounds, the bookkeeping of coupled
+//! subflows, random draws.
 
 pub mod classic_queue;
 pub mod coupled;

@@ -1,4 +1,4 @@
-//! The run's clock: time since the start that all programs of a run were told, on the machine's monotonic clock.
+//! The run's clock: time since the common start of all programs of a run, on the machine's monotonic clock.
 
 use playpath_shell::monotonic_nanos;
 use playpath_units::Time;
@@ -19,7 +19,7 @@ impl Clock {
         Time::from_nanos(monotonic_nanos().saturating_sub(self.start_nanos))
     }
 
-    /// What the monotonic clock shows at `time`.
+    /// Reading of the monotonic clock at `time`, ns.
     pub fn nanos_at(self, time: Time) -> u64 {
         self.start_nanos.saturating_add(time.as_nanos())
     }

@@ -1,7 +1,7 @@
 //! One HTTP/1.1 connection: requests out, responses in, in order (RFC 9112 section 9.3.2).
 //!
-//! The server holds one large file. An object of n bytes is asked for as the first n bytes of it (RFC 9110 section 14.2), so
-//! any sizes can be played from any server without a file per object.
+//! The server holds one large file. An object of n bytes is requested as its first n bytes (RFC 9110 section 14.2), so
+//! any size can be fetched from any server without a file per object.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
@@ -25,7 +25,7 @@ struct Awaited {
 pub enum Progress {
     /// Body bytes of a response that is wanted.
     Body(RequestId, u64),
-    /// The header of a response that is wanted, and what the server tells of itself in it (CTA-5006).
+    /// The header of a requested response, and the server's data in it (CMSD, CTA-5006).
     ServerData(RequestId, Cmsd),
     /// Bytes that the player does not see: other headers, abandoned bodies.
     Other,
@@ -170,7 +170,7 @@ fn read_head(text: &[u8]) -> io::Result<Head> {
     Head::of_response(text).map_err(io::Error::other)?.ok_or_else(|| io::Error::other("a head without its first line"))
 }
 
-/// What the server tells of itself in the header of a response.
+/// The server's data in the header of a response (CMSD).
 fn server_data(head: &Head) -> Option<Cmsd> {
     head.field("cmsd-dynamic").map(Cmsd::parse).filter(|cmsd| *cmsd != Cmsd::default())
 }

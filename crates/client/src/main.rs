@@ -36,7 +36,7 @@ enum Verb {
     Describe,
     /// Play the video, and print what the viewer saw.
     Play,
-    /// The clients of the cross traffic; what they got is printed when standard input ends.
+    /// Run the clients of the cross traffic; their counters are printed when standard input ends.
     Traffic,
     /// The servers of the cross traffic and of the streaming agent; a line when ready; until standard input ends.
     Serve,

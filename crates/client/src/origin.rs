@@ -1,8 +1,8 @@
-//! A small web server for what nginx cannot do: a congestion control per port, bodies written in chunks at a heartbeat, and live media
-//! written piece by piece as it is encoded.
+//! A small web server for what nginx cannot do: a congestion control per port, bodies written in chunks at a fixed interval, and live media
+//! written chunk by chunk as they are encoded.
 //!
 //! It answers `GET` with a range (RFC 9110 section 14.2) by that many zero bytes, on persistent connections, one thread each.
-//! How the body is written is asked for by a field of the request ([`DELIVERY`]).
+//! A header field of the request ([`DELIVERY`]) says how the body is to be written.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,7 +30,7 @@ fn accept_all(listener: &TcpListener, place: &Arc<Place>) {
         let place = place.clone();
         std::thread::spawn(move || match answer_all(stream, &place) {
             Ok(()) => {}
-            // The client has what it wanted.
+            // The client needs nothing more and has closed the connection.
             Err(e) if matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {}
             Err(e) => eprintln!("playpath-client serve: {}: {e}", place.server),
         });
@@ -82,8 +82,8 @@ impl Asked {
     }
 }
 
-/// The header leaves with the first bytes of the body, as in the simulator: a small packet of its own would give a delay-based
-/// control a base RTT that no full packet ever has. A socket that took its time catches up, as the simulator's program does.
+/// The header is sent with the first bytes of the body, as in the simulator: a small packet of its own would give a delay-based control a
+/// base RTT that no full packet reaches. After a delay in the socket the writes catch up, as those of the simulator's program do.
 fn answer(mut stream: &TcpStream, asked: &Asked) -> io::Result<()> {
     let header = format!("HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\r\n", asked.bytes);
     let (head, began) = (header.len() as u64, now());

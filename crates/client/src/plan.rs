@@ -7,7 +7,7 @@
 //!  "collector": {"server": "10.77.0.1:8082", "path": "/cmcd", "protocol": "tcp"},
 //!  "sources": [{"server": "10.77.0.1:9000", "client": "10.77.0.2", "cc": "reno"}]}
 //! ```
-//! `sources` are those of the traffic, in the order that `describe` prints them. `start_ns` is on the monotonic clock.
+//! `sources` are those of the cross traffic, in the order in which `describe` prints them. `start_ns` is on the monotonic clock.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,7 +27,7 @@ pub enum Protocol {
 #[derive(Clone, Debug)]
 pub struct Place {
     pub server: SocketAddr,
-    /// Where datagrams go.
+    /// Address that datagrams are sent to.
     pub client: Option<IpAddr>,
     /// Congestion control of accepted connections; `None`: the namespace's.
     pub cc: Option<String>,
@@ -35,7 +35,7 @@ pub struct Place {
     pub protocol: Protocol,
 }
 
-/// What a run needs to know.
+/// Plan of a run.
 pub struct Plan {
     pub scenario: Scenario,
     /// Root of all random streams.
@@ -48,9 +48,9 @@ pub struct Plan {
     pub video: Option<Place>,
     /// The own origin, if there is one.
     pub origin: Option<Place>,
-    /// Where the player's reports go, if it sends any.
+    /// Address of the collector of the player's reports, if it sends any.
     pub collector: Option<Place>,
-    /// Where each source of the traffic is served.
+    /// Address of the server of each traffic source.
     pub sources: Vec<Place>,
 }
 

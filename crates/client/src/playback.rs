@@ -1,4 +1,4 @@
-//! Drives a player by the wall clock over real connections. Same contract as the simulator's session (crates/sim): one mutation,
+//! Drives a player by the wall clock over real connections. The call order is that of the simulator's session (crates/sim): one mutation,
 //! then all actions, then timer and read limits.
 
 use std::io;
@@ -17,7 +17,7 @@ use crate::http::{HttpConnection, Progress};
 use crate::plan::Place;
 use crate::reports::Reports;
 
-/// From when to when a session lasts, and how often it is sampled.
+/// Start and end of a session, and its sampling interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// The viewer presses play.
@@ -66,7 +66,7 @@ impl<'a> Playback<'a> {
         }
     }
 
-    /// Let the flag cut it, too: it is looked at every 100 ms.
+    /// Also end the session when the flag is set; the flag is checked every 100 ms.
     pub fn ended_by(mut self, flag: Arc<AtomicBool>) -> Playback<'a> {
         self.ended = Some(flag);
         self
@@ -106,7 +106,7 @@ impl<'a> Playback<'a> {
         self.reports.as_mut().map_or(Ok(()), |reports| reports.finish(clock)).map_err(|e| of_collector(&e))
     }
 
-    /// What the viewer saw, in the simulator's words.
+    /// The playback log in the simulator's format.
     pub fn to_json(&self) -> Value {
         let [time_s, level, bytes] = &self.samples;
         let elapsed = self.clock.now().saturating_since(self.span.start);

@@ -1,8 +1,8 @@
 //! Reports of client data (CMCD's event mode, CTA-5004-B): POSTs to a collector, on a connection of their own.
 //!
-//! HTTP/1.1 answers one request after the other (RFC 9112 section 9.3.2): on a connection of the media a report would reach the
-//! server's program after the download that it is about. The connection is opened with the first report. Answers are read and
-//! only their status is looked at.
+//! HTTP/1.1 answers one request after the other (RFC 9112 section 9.3.2): on a media connection a report would reach the
+//! server's program only after the download that it describes. The connection is opened with the first report. Only the status of the
+//! answers is checked.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::plan::Place;
 use crate::socket;
 
-/// What is still on its way when the session ends has so long to arrive.
+/// Time that unsent reports have to arrive after the end of the session.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub struct Reports<'a> {
@@ -40,12 +40,12 @@ impl<'a> Reports<'a> {
         Reports { place, session, stream: None, is_connected: false, unsent, answer, count: 0, answered: 0 }
     }
 
-    /// By this the collector knows whose requests and reports belong together.
+    /// Add the identifiers by which the collector matches requests and reports of a session.
     pub fn sign(&self, cmcd: &mut Cmcd) {
         cmcd.sid = Some(self.session.clone());
     }
 
-    /// Send one; what the socket does not take at once follows with [`handle`](Self::handle).
+    /// Send a report; bytes that the socket does not accept at once are sent by [`handle`](Self::handle).
     pub fn send(&mut self, cmcd: &Cmcd) -> io::Result<()> {
         let body = cmcd.report();
         let head = format!(
@@ -65,13 +65,14 @@ impl<'a> Reports<'a> {
         self.write()
     }
 
-    /// What it waits for; `None` before the first report.
+    /// Event to poll for; `None` before the first report.
     pub fn poll_fd(&self) -> Option<PollFd<'_>> {
         let wanted = if self.unsent.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
         self.stream.as_ref().map(|stream| PollFd::new(stream, wanted))
     }
 
-    /// Something may have come, or have room: harmless if not. Error: the collector refuses, or breaks off.
+    /// Read and write as far as the socket allows; harmless if it is not ready. Error: the collector rejects a report or closes the
+    /// connection.
     pub fn handle(&mut self) -> io::Result<()> {
         self.write()?;
         self.read()

@@ -9,7 +9,7 @@ use crate::plan::{Place, Protocol};
 
 const BACKLOG: i32 = 128;
 
-/// A socket on its way to `server`: writable once it is connected (or has failed: `TcpStream::take_error`).
+/// Start a non-blocking connect to `server`: the socket becomes writable once it is connected (or has failed: `TcpStream::take_error`).
 pub fn begin_connect(server: SocketAddr, protocol: Protocol) -> io::Result<TcpStream> {
     let socket = new(server, protocol, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
     match connect(&socket, &server) {

@@ -1,4 +1,4 @@
-//! Cross traffic over real sockets: the simulator's sources, with the same draws. What a source gets comes from its own port of
+//! Cross traffic over real sockets: the simulator's sources, with the same draws. Each source downloads from its own port of
 //! the origin; datagrams are sent by the server's side.
 
 use std::io;
@@ -78,7 +78,7 @@ impl Sources {
     pub fn finish(self, clock: Clock) -> Value {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads {
-            // A thread that panicked has left its words on standard error; its tally says what it got until then.
+            // A thread that panicked has printed its message on standard error; its counters hold what it received until then.
             let _ = thread.join();
         }
         let now = clock.now();
@@ -210,7 +210,7 @@ impl Worker {
         Ok(true)
     }
 
-    /// Takes what the server's side sends.
+    /// Receives the datagrams of the server's side.
     fn take_datagrams(&self) -> io::Result<()> {
         let client = self.place.client.ok_or_else(|| io::Error::other("a datagram source needs `client`"))?;
         let socket = UdpSocket::bind((client, self.place.server.port()))?;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Of a packet that is neither TCP nor UDP: more than any of its headers.
+/// Bytes kept of a packet that is neither TCP nor UDP: more than any header takes.
 const SNAP: usize = 96;
 
 /// A capture file being written.

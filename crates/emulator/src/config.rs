@@ -1,4 +1,4 @@
-//! The configuration: a resolved scenario, where the ends of its paths are, and how to run. See the README for the format.
+//! The configuration: a resolved scenario, the locations of its paths' ends, and run options. See the README for the format.
 
 use crate::error::{ConfigError, EndsError};
 use playpath_link::LinkConfig;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 
-/// What a run needs to know.
+/// Configuration of a run.
 #[derive(Debug)]
 pub struct Config {
     pub settings: Settings,
@@ -44,7 +44,7 @@ pub struct Settings {
     /// Interval of the links' time series; `None`: none.
     #[serde(deserialize_with = "time")]
     pub sample: Option<Duration>,
-    /// Lateness (99th percentile) above which a run is invalid; `None`: what each path bears.
+    /// Lateness (99th percentile) above which a run is invalid; `None`: derived from each path's base RTT.
     #[serde(deserialize_with = "time")]
     pub tolerance: Option<Duration>,
 }
@@ -55,7 +55,7 @@ impl Default for Settings {
     }
 }
 
-/// What a path bears of lateness: this share of its base RTT (one in …) …
+/// Tolerated lateness of a path: this share of its base RTT (one in …) …
 const SHARE_OF_RTT: u64 = 20;
 /// … and this share of the time that it takes to send a full packet, by which a queue jitters anyway …
 const SHARE_OF_PACKET_TIME: u64 = 2;
@@ -64,7 +64,7 @@ const PACKET_BYTES: u64 = 1500;
 const LEAST_TOLERANCE: Duration = Duration::from_micros(500);
 
 impl Config {
-    /// Lateness (99th percentile) above which a run is invalid, on this way: as set, or what the way bears.
+    /// Lateness (99th percentile) above which a run is invalid on this route: the configured value, or the one derived from its base RTT.
     pub fn tolerance(&self, route: &RouteSpec) -> Duration {
         self.settings.tolerance.unwrap_or_else(|| {
             let links = |indices: &[usize]| indices.iter().map(|index| &self.links[*index]).collect::<Vec<_>>();
@@ -83,7 +83,7 @@ impl Config {
 struct Ends {
     path: String,
     flow: Option<String>,
-    /// What that adds to the path's round trip.
+    /// Time that this adds to the path's round trip.
     #[serde(default, deserialize_with = "time")]
     rtt: Option<Duration>,
     mtu: Option<u32>,
@@ -94,10 +94,10 @@ struct Ends {
 /// A way between two ends: the links on it, by index, and the ends.
 #[derive(Debug)]
 pub struct RouteSpec {
-    /// Of the path, or of the flow whose own way it is.
+    /// Name of the path, or of the flow whose access link it is.
     pub name: String,
     pub links: PathLinks,
-    /// It is a flow's own access, not a path.
+    /// Whether it is a flow's access link and not a path.
     pub is_access: bool,
     pub mtu: Option<u32>,
     pub server: EndSpec,
@@ -127,7 +127,7 @@ pub enum Namespace {
 const LONGEST_DEVICE_NAME: usize = 15;
 
 impl Config {
-    /// From JSON. Errors: one line that says where and what.
+    /// Parse from JSON. Errors: one line with the position and the reason.
     pub fn parse(text: &str) -> Result<Config, ConfigError> {
         let file: File = serde_json::from_str(text)?;
         let no_files = |name: &str| Err(format!("{name}: a resolved scenario names no files"));
@@ -170,7 +170,7 @@ impl Ends {
         Ok(())
     }
 
-    /// A flow's own links come in front of the path's on the way down, and behind them on the way up.
+    /// A flow's own links precede the path's links downstream and follow them upstream.
     fn into_route(self, path: PathLinks, links: &mut Vec<LinkConfig>) -> RouteSpec {
         let mut way = path;
         if let (Some(flow), Some(rtt)) = (&self.flow, self.rtt) {
@@ -216,7 +216,7 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error
     text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
-/// No slash, no white space, not empty, no name with a meaning of its own.
+/// Whether a name is usable: not empty, without slashes or white space, and not reserved.
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && name.chars().all(is_plain) && name != "." && name != ".."

@@ -1,10 +1,10 @@
-//! The loop: deliver what is due, read what has come, sleep until the next deadline.
+//! The loop: deliver due packets, read arriving ones, sleep until the next deadline.
 //!
 //! Time is the monotonic clock since the start of the run. Due packets are taken in the order of their logical times over all
 //! links, so that a packet enters its next link at the moment it left the one before, however late the loop is.
 //!
-//! Whoever prepares a run tells when it begins. At that moment the clock and the links start anew, so that traces, outages, random draws
-//! and statistics begin with the run, as in the simulator, however long its preparation took.
+//! The program that prepares a run announces its start. At that moment the clock and the links are reset, so that traces, outages, random
+//! draws and statistics begin with the run, as in the simulator, however long the preparation took.
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ use playpath_units::{Duration, Time};
 /// Packets read from a device before the others get their turn.
 const BATCH: usize = 64;
 const MAX_PACKET: usize = 65_536;
-/// What is on its way when the run begins, and would arrive within this time, arrives at once.
+/// Packets in flight at the start of the run that would arrive within this time are delivered at once.
 const FLUSHED: Duration = Duration::from_secs(2);
 
 /// Everything that a run consists of.
@@ -48,7 +48,7 @@ pub struct Engine<M> {
     series: Series,
     spin: Spin,
     start_nanos: u64,
-    /// When the run begins, if that is yet to come.
+    /// Start of the run, if it lies in the future.
     begin: Time,
     next_id: u64,
     wakeups: u64,
@@ -104,7 +104,7 @@ impl<M: Machine> Engine<M> {
         })
     }
 
-    /// Run until told to end.
+    /// Run until a signal or the end of standard input.
     pub fn run(&mut self) -> Result<(), EmulatorError> {
         loop {
             self.deliver_due(Duration::ZERO);
@@ -120,7 +120,7 @@ impl<M: Machine> Engine<M> {
                 Order::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
                 Order::Nothing => {}
             }
-            // What fell due during the wait happened before what has just come.
+            // Packets that became due during the wait precede those that have just arrived.
             self.deliver_due(Duration::ZERO);
             for device in 0..self.routes.len() {
                 if self.machine.has_come(device) {
@@ -144,7 +144,7 @@ impl<M: Machine> Engine<M> {
         Ok(())
     }
 
-    /// What the run has measured. Ends the log; errors: it could not be written.
+    /// The run's measurements. Closes the packet log; errors: it could not be written.
     pub fn finish(mut self) -> (RunMeasure, M, Result<(), EmulatorError>) {
         let now = self.now();
         if let Some(log) = &mut self.log {
@@ -215,7 +215,7 @@ impl<M: Machine> Engine<M> {
         }
     }
 
-    /// Sleep until just before the next deadline, then watch the clock; return early if something has come.
+    /// Sleep until just before the next deadline, then watch the clock; return early if a packet has arrived.
     fn wait(&mut self) -> Result<(), EmulatorError> {
         self.wakeups += 1;
         let deadline = self.next_link().map_or(Time::MAX, |index| self.links[index].poll_timeout());

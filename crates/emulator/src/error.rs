@@ -1,4 +1,4 @@
-//! Why the emulator could not run.
+//! Errors of the emulator.
 
 use std::io;
 
@@ -19,7 +19,7 @@ pub enum EmulatorError {
     Link(#[from] playpath_link::LinkError),
 }
 
-/// What is wrong with a configuration, in one line that says where and what.
+/// An invalid configuration: one line with the position and the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error(transparent)]
@@ -36,7 +36,7 @@ pub enum ConfigError {
     NoPath { i: usize, path: String },
     #[error("`ends` is empty; at least one path is needed")]
     NoEnds,
-    #[error("a second way is called \"{0}\"")]
+    #[error("two entries of `ends` have the name \"{0}\"")]
     SameName(String),
     #[error("device \"{0}\" is named twice in one namespace")]
     SameDevice(String),
@@ -55,7 +55,7 @@ pub enum EndsError {
 }
 
 impl EmulatorError {
-    /// For `map_err`, of what the emulator does at one place only.
+    /// Conversion for `map_err`, for system calls that occur in one place only.
     pub fn system(what: &'static str) -> impl Fn(io::Error) -> EmulatorError {
         move |source| EmulatorError::System { what, source }
     }

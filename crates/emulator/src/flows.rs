@@ -1,4 +1,4 @@
-//! What each flow sent, lost and got through, and its round-trip times: counted at the server's end of the paths, where all packets
+//! Packets sent, lost and delivered by each flow, and its round-trip times, measured at the server's end of the paths, which all packets
 //! pass.
 //!
 //! RTT samples are those that the server's TCP takes (RFC 6298 section 3, Karn's algorithm; Linux `tcp_clean_rtx_queue`): one for
@@ -6,7 +6,7 @@
 //! (RFC 2018); none if a segment among them was sent more than once. Differences: no sample from timestamps alone (RFC 7323) where
 //! Karn's rule forbids one.
 //!
-//! Units: bytes of IP packets, nanoseconds. Tested below on made-up segments, and by the test bed against `tcp_info`.
+//! Units: bytes of IP packets, nanoseconds. Tested below on synthetic segments, and by the test bed against `tcp_info`.
 
 use playpath_transport::codec::{Packet, TCP};
 use playpath_transport::{Flags, Segment};
@@ -77,7 +77,7 @@ pub struct Flow {
     outstanding: VecDeque<Sent>,
 }
 
-/// A segment on its way: its last sequence number and one, and when it was sent.
+/// A segment in flight: the sequence number that follows its last byte, and the time it was sent.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     end: u32,
@@ -111,7 +111,7 @@ impl Flows {
         }
     }
 
-    /// The clock begins anew: no sample spans that moment.
+    /// Reset at the start of the clock: no sample may span that moment.
     pub fn begin(&self) {
         self.0.borrow_mut().flows.iter_mut().for_each(|flow| flow.outstanding.clear());
     }
@@ -225,7 +225,7 @@ impl Flow {
     }
 }
 
-/// Sequence number `a` comes after `b` (RFC 9293 section 3.4).
+/// Whether sequence number `a` follows `b` (RFC 9293 section 3.4).
 fn is_after(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }

@@ -25,16 +25,15 @@ use playpath_shell::{Failure, say};
 use report::DeviceMeasure;
 use serde_json::json;
 
-/// What keeps the emulator running besides signals.
+/// What ends the emulator besides signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifeline {
     None,
-    /// A pipe at standard input, if there is one: whoever holds its other end keeps the emulator alive, and may tell it when the
-    /// run begins.
+    /// A pipe at standard input, if there is one: the emulator ends when the other end is closed, and reads the start of the run from it.
     Stdin,
 }
 
-/// Run until told to stop; one line on standard output when ready, one with the report.
+/// Run until asked to stop. Prints one line on standard output when ready and one with the report.
 pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
     sys::die_with_parent()?;
     let signals = sys::termination_signals().map_err(EmulatorError::system("signals"))?;
@@ -48,7 +47,7 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
     let scheduling = sys::set_scheduling(config.settings.realtime);
     if config.settings.realtime && !scheduling.is_realtime() {
         let refused = "SCHED_DEADLINE and SCHED_FIFO were refused (CAP_SYS_NICE is missing)";
-        warnings.push(format!("{refused}: what else runs on this machine makes packets late"));
+        warnings.push(format!("{refused}: other processes on this machine make packets late"));
     }
     if let Err(error) = sys::set_least_timer_slack() {
         warnings.push(format!("timer slack: {error}"));

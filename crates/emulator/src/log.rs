@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::rc::Rc;
 
-/// Where links leave word of the packets that they dropped.
+/// Shared list of the packets that the links have dropped.
 #[derive(Clone, Default)]
 pub struct DropLog(Rc<RefCell<Vec<(u64, DropCause)>>>);
 
@@ -18,7 +18,7 @@ impl DropLog {
     }
 }
 
-/// What is known of a packet from its arrival on.
+/// The fields of a packet's log line that are known when it arrives.
 #[derive(Clone, Copy)]
 struct Arrived {
     route: u16,

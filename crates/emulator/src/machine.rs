@@ -1,5 +1,5 @@
-//! What the loop needs of the machine that it runs on: a clock, sleep, the ends of the paths, and word of when to begin and to end.
-//! Tests of the loop hold a machine of their own, whose clock moves as they say (`engine/tests.rs`).
+//! The machine as the loop sees it: a clock, sleep, the ends of the paths, and orders to begin and to end. Tests of the loop use a
+//! simulated machine whose clock they control (`engine/tests.rs`).
 
 use crate::error::EmulatorError;
 use crate::net::Device;
@@ -13,13 +13,13 @@ use std::os::unix::net::UnixStream;
 pub trait Machine {
     /// Nanoseconds of a clock that never goes back.
     fn now_nanos(&self) -> u64;
-    /// Sleep until something has come, for at most `nanos` (`None`: for ever). Whether something has.
+    /// Sleep until a packet or an order has arrived, for at most `nanos` ns (`None`: without limit). Returns whether one has.
     fn wait(&mut self, nanos: Option<u64>) -> Result<bool, EmulatorError>;
-    /// What has been said, as of the last wait.
+    /// The next order received up to the last wait.
     fn next_order(&mut self) -> Result<Order, EmulatorError>;
     /// Whether a device had a packet at the last wait.
     fn has_come(&self, device: usize) -> bool;
-    /// The next packet that came to a device, if there is one.
+    /// Read the next packet from a device, if there is one.
     fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError>;
     fn write(&mut self, device: usize, packet: &[u8]);
 }
@@ -28,12 +28,12 @@ pub struct Linux {
     pub devices: Vec<Device>,
     signals: UnixStream,
     stdin: Option<(File, Orders)>,
-    /// Of the devices, the signals and standard input: whether they were ready at the last wait.
+    /// Whether the devices, the signals and standard input were ready at the last wait.
     is_ready: Vec<bool>,
 }
 
 impl Linux {
-    /// With these devices, until `signals` can be read, or `stdin`, if it is a lifeline, ends.
+    /// A machine with these devices. It reports the end when `signals` becomes readable, or when `stdin`, if given, is closed.
     pub fn new(devices: Vec<Device>, signals: UnixStream, stdin: Option<File>) -> Linux {
         let is_ready = vec![false; devices.len() + 2];
         Linux { devices, signals, stdin: stdin.map(|file| (file, Orders::default())), is_ready }

@@ -5,8 +5,8 @@ use playpath_emulator::{ConfigError, Lifeline, run};
 use playpath_shell::{Failure, clap};
 use std::process::ExitCode;
 
-/// The simulator's links on the wall clock, over TUN devices. Prints a line when ready and one with the report at the end, which
-/// comes with SIGTERM or SIGINT or, where standard input is a pipe, with the end of that.
+/// The simulator's links on the wall clock, over TUN devices. Prints a line when ready and one with the report at the end. Stops on
+/// SIGTERM or SIGINT or, if standard input is a pipe, when that is closed.
 #[derive(clap::Parser)]
 #[command(name = "playpath-emulator", version)]
 struct Arguments {

@@ -49,14 +49,14 @@ fn open_namespace(namespace: &Namespace) -> Result<File, EmulatorError> {
 
 fn make_device(name: &str, settings: DeviceSettings) -> io::Result<File> {
     let file = sys::open_tun(name)?;
-    // Router solicitations would count as packets. Where there is no IPv6 there is nothing to switch off.
+    // Router solicitations would be counted as packets. Without IPv6 there is nothing to switch off.
     let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
     settings.apply(name)?;
     Ok(file)
 }
 
-/// Do something in a network namespace and come back, if that is allowed: within a user namespace the way back to the
-/// machine's own network namespace is barred, and nothing here depends on it.
+/// Run `work` in a network namespace and return to the previous one if that is permitted: a user namespace forbids returning to the
+/// machine's own network namespace, and nothing here depends on it.
 fn inside<T>(namespace: &File, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let own = sys::own_namespace()?;
     sys::enter_namespace(namespace)?;

@@ -1,5 +1,5 @@
-//! What the one who started the emulator says on its standard input, a line each: `start NANOSECONDS`, when the run begins on the
-//! monotonic clock. The end of the input ends the emulator.
+//! Orders on standard input from the program that started the emulator, one per line: `start NANOSECONDS`, the start of the run on the
+//! monotonic clock. The end of the input stops the emulator.
 
 use crate::error::EmulatorError;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::io::{self, Read};
 /// A pipe at standard input.
 #[derive(Default)]
 pub struct Orders {
-    /// A line that has come in part.
+    /// A line of which only a part has arrived.
     text: String,
 }
 
@@ -17,12 +17,12 @@ pub enum Order {
     Nothing,
     /// The run begins at this time of the monotonic clock, in nanoseconds.
     Start(u64),
-    /// No more will come.
+    /// End of the input.
     End,
 }
 
 impl Orders {
-    /// Read what has come; only when there is something. Errors: one line that says what is wrong.
+    /// Read the available input; call only if there is some. Errors: one line that says what is wrong.
     pub fn read(&mut self, input: &mut impl Read) -> Result<Order, EmulatorError> {
         let mut buffer = [0; 256];
         match input.read(&mut buffer) {

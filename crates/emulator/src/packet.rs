@@ -14,7 +14,7 @@ pub struct IpPacket {
     pub hop: u16,
     pub arrival: Time,
     pub bytes: Box<[u8]>,
-    /// Whom to tell if a link drops it.
+    /// Where a drop by a link is logged.
     pub drop_log: Option<DropLog>,
     /// The flow that it belongs to, if it comes from the server.
     pub flow: Option<FlowMark>,

@@ -1,4 +1,4 @@
-//! The report: what was asked for, what was achieved, and whether the run counts.
+//! The report: requested and achieved timing, and whether the run is valid.
 
 use crate::config::{Config, RouteSpec};
 use crate::flows::{Flow, PathChanges};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 /// A hand-over later than this is a slip.
 const SLIP: Duration = Duration::from_millis(1);
 
-/// What the loop measured of a direction of a path.
+/// Measurements of one direction of a path.
 pub struct RouteMeasure {
     /// Hand-over minus due time.
     pub lateness: Histogram,
@@ -23,7 +23,7 @@ pub struct RouteMeasure {
 }
 
 impl RouteMeasure {
-    /// A packet that came at `arrival` and was due at `due` was handed over at `now`.
+    /// Count a packet that arrived at `arrival`, was due at `due` and was delivered at `now`.
     pub fn note_delivery(&mut self, arrival: Time, due: Time, now: Time) {
         let lateness = now.saturating_since(due);
         self.lateness.add(lateness.as_nanos());
@@ -32,7 +32,7 @@ impl RouteMeasure {
     }
 }
 
-/// What the loop measured of a link: packets that left it back to back, by the wall clock.
+/// Measurements of a link: packets that left it back to back, by the wall clock.
 #[derive(Default)]
 pub struct LinkMeasure {
     rate: Option<Rate>,
@@ -43,13 +43,13 @@ pub struct LinkMeasure {
 }
 
 impl LinkMeasure {
-    /// Nothing yet, of a link with this server.
+    /// Empty measurements of a link with this server.
     pub fn new(server: &ServerConfig) -> LinkMeasure {
         let rate = if let ServerConfig::Constant { rate } = server { Some(*rate) } else { None };
         LinkMeasure { rate, ..LinkMeasure::default() }
     }
 
-    /// A packet left at logical time `due`, in fact at `now`. It counts if it left right behind the one before.
+    /// Count a packet that left at logical time `due` and in fact at `now`, if it followed the previous one back to back.
     pub fn note_output(&mut self, due: Time, now: Time, wire_bytes: usize) {
         let Some(rate) = self.rate else { return };
         if let Some((last_due, last_now)) = self.last.replace((due, now)) {
@@ -85,7 +85,7 @@ impl Pauses {
     fn warning(self) -> Option<String> {
         (self.count > 0).then(|| {
             let (count, longest) = (self.count, legible(self.longest));
-            format!("the machine stood still {count} times, for up to {longest}; hosts of virtual machines do so when all cores are busy")
+            format!("the machine froze {count} times, for up to {longest}; a virtual machine's host may do that when all its cores are busy")
         })
     }
 }

@@ -1,9 +1,9 @@
-//! How long before a deadline the loop stops sleeping. Sleeping ends late, by some 50 µs in a virtual machine; so the loop sleeps a
-//! margin less and watches the clock for the rest. The margin follows what the machine does: the 95th percentile of the lateness seen.
+//! How long before a deadline the loop stops sleeping. Sleep overruns by some 50 µs in a virtual machine, so the loop wakes up a margin
+//! early and busy-waits for the rest. The margin adapts to the machine: the 95th percentile of the observed lateness.
 //!
-//! Watching takes processor time from the programs whose traffic this is. At hundreds of megabits per second deadlines are so
-//! dense that the loop would never sleep; so at most half of the time is spent watching, and beyond that deadlines are met late by a
-//! wake-up. At 1 Gbit/s that is four packets.
+//! Busy-waiting takes processor time from the programs whose traffic is emulated. At hundreds of megabits per second deadlines are so
+//! dense that the loop would never sleep, so at most half of the time is spent busy-waiting; beyond that, deadlines are missed by one
+//! wake-up latency. At 1 Gbit/s that is four packets.
 
 use playpath_units::{Duration, Time};
 
@@ -16,7 +16,7 @@ pub struct Spin {
     allowed_until: Time,
 }
 
-/// Where the margin starts and the range it may take.
+/// Initial margin and its range, ns.
 const START_NANOS: u64 = 60_000;
 const LEAST_NANOS: u64 = 2_000;
 const MOST_NANOS: u64 = 200_000;
@@ -48,7 +48,7 @@ impl Spin {
         if self.allowance_nanos > 0 { self.margin() } else { Duration::ZERO }
     }
 
-    /// The clock begins anew.
+    /// Reset at the start of the clock.
     pub fn begin(&mut self) {
         self.allowed_until = Time::ZERO;
     }

@@ -51,7 +51,7 @@ pub fn enter_namespace(namespace: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// Make a TUN device in this thread's namespace. It lasts as long as the file is open.
+/// Create a TUN device in this thread's namespace. It exists as long as the file is open.
 pub fn open_tun(name: &str) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     let file = File::options().read(true).write(true).custom_flags(flags).open("/dev/net/tun")?;
@@ -59,19 +59,19 @@ pub fn open_tun(name: &str) -> io::Result<File> {
     Ok(file)
 }
 
-/// What a device of this thread's namespace is set to.
+/// Settings of a device in this thread's namespace.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSettings {
     /// Packets that it keeps before it drops.
     pub transmit_queue: u32,
-    /// Largest packet; `None`: as it is.
+    /// Largest packet, bytes; `None` leaves it unchanged.
     pub mtu: Option<u32>,
     /// Address of this end and of the other one; the device is then switched on.
     pub addresses: Option<(Ipv4Addr, Ipv4Addr)>,
 }
 
 impl DeviceSettings {
-    /// By netlink (rtnetlink(7)), which, unlike some ioctls, also works inside a user namespace.
+    /// Apply the settings by netlink (rtnetlink(7)), which, unlike some ioctls, also works inside a user namespace.
     pub fn apply(&self, device: &str) -> io::Result<()> {
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         let index = netdevice::name_to_index(&socket, device)?;
@@ -123,7 +123,7 @@ impl Message {
         rustix::io::write(socket, &self.0)?;
         let mut answer = [0u8; 4096];
         let length = rustix::io::read(socket, &mut answer)?;
-        // After the header of 16 bytes comes the error number, negative, or zero.
+        // The header of 16 bytes is followed by the negated error number, or zero.
         match answer[..length].get(16..20).and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
             Some(0) => Ok(()),
             Some(error) => Err(Errno::from_raw_os_error(-error).into()),
@@ -146,7 +146,7 @@ pub enum Scheduling {
 }
 
 impl Scheduling {
-    /// In words; the kernel's name where it has one.
+    /// Name for messages; the kernel's name where it has one.
     pub fn name(self) -> &'static str {
         match self {
             Scheduling::Deadline => "SCHED_DEADLINE",
@@ -176,17 +176,18 @@ struct SchedulingAttributes {
     period: u64,
 }
 
-/// Half of a core in every 10 ms is reserved, and what nobody else has reserved may be used beyond it.
+/// Half of a core in every 10 ms is reserved; unreserved time may be used beyond it.
 const RESERVED_NANOS: u64 = 5_000_000;
 const PERIOD_NANOS: u64 = 10_000_000;
 const SCHED_FLAG_RECLAIM: u64 = 2;
 const BEST_NICE: i32 = -20;
 
-/// Of an ordinary process: one that runs for so short a time is picked soon after it wakes up (EEVDF, Linux 6.12 and later; the default is
-/// some milliseconds).
+/// Time slice of an ordinary process, ns: the shorter it is, the sooner the process is scheduled after it wakes up (EEVDF, Linux 6.12 and
+/// later; the default is some milliseconds).
 const SLICE_NANOS: u64 = 100_000;
 
-/// Take the best that is allowed. With two dozen compilers beside it on two cores, a loop for 6 Mbit/s and 60 ms was 12 to 15 ms late
+/// Set the best scheduling class that is permitted. With two dozen compilers running on the same two cores, a loop for 6 Mbit/s and 60 ms
+/// was 12 to 15 ms late
 /// (99th percentile) as an ordinary process, 6 to 7 with short slices, 4 with the best nice value, 2.4 with both, and 0.05 ms in either
 /// real-time class.
 pub fn set_scheduling(wants_realtime: bool) -> Scheduling {

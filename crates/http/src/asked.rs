@@ -1,8 +1,8 @@
-//! How playpath's own client asks playpath's own servers to write a response: [`Delivery`] as a field of the request.
+//! How playpath's own client asks playpath's own servers to pace a response: [`Delivery`] as a header field of the request.
 //!
 //! `Playpath-Delivery: 2500 bytes every 100000000 ns`, `… after 200000000 ns`, or
-//! `… 1 of 4 next at 81230000000 ns every 500000000 ns`, whose `next at` is on the machine's monotonic clock, by which client
-//! and server agree. Any other server ignores it.
+//! `… 1 of 4 next at 81230000000 ns every 500000000 ns`, whose `next at` is on the machine's monotonic clock, which client
+//! and server share. Other servers ignore the field.
 
 use playpath_units::{Duration, Time};
 use playpath_video::Delivery;

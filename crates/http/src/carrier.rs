@@ -1,4 +1,4 @@
-//! A connection as HTTP needs it.
+//! The interface to a connection that HTTP needs.
 
 use playpath_transport::transports::Streams;
 use playpath_units::Time;

@@ -9,11 +9,11 @@ pub struct Head {
     /// Request line or status line.
     pub first: String,
     pub method: String,
-    /// As it was sent: a path, or a whole address.
+    /// Request target as sent: a path, or an absolute URL.
     pub target: String,
     /// The x of HTTP/1.x.
     pub minor: u8,
-    /// Of a response; 0 of a request.
+    /// Status code of a response; 0 for a request.
     pub status: u16,
     pub fields: Vec<(String, String)>,
     /// Bytes that it takes, up to its empty line and with it.
@@ -32,7 +32,7 @@ pub enum Broken {
 }
 
 impl Head {
-    /// Of a request; `None`: it is not complete.
+    /// Parse the head of a request; `None` if it is incomplete.
     pub fn of_request(input: &[u8]) -> Result<Option<Head>, Broken> {
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut request = httparse::Request::new(&mut fields);
@@ -50,7 +50,7 @@ impl Head {
         }))
     }
 
-    /// Of a response; `None`: it is not complete.
+    /// Parse the head of a response; `None` if it is incomplete.
     pub fn of_response(input: &[u8]) -> Result<Option<Head>, Broken> {
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut response = httparse::Response::new(&mut fields);

@@ -1,4 +1,4 @@
-//! HTTP/1.1 over one connection, by its bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
+//! HTTP/1.1 over one connection, modelled in bytes: responses follow one another in the order of their requests (RFC 9112 §9.3.2).
 
 use crate::{Ordered, Received};
 use playpath_units::Time;
@@ -6,7 +6,7 @@ use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Request, RequestId};
 use std::collections::VecDeque;
 
-/// Both ends of a connection, and what is under way between them.
+/// Both ends of a connection, and the messages in transit between them.
 #[derive(Default)]
 pub struct Http1 {
     /// Requests sent, whose response is not complete at the client; oldest first.
@@ -26,7 +26,7 @@ struct Awaited {
     header_left: u64,
     body_left: u64,
     is_abandoned: bool,
-    /// What the server tells in the header.
+    /// The server's data in the header (CMSD).
     cmsd: Option<Cmsd>,
 }
 
@@ -37,7 +37,7 @@ struct Response {
     began: Time,
     /// Bytes that the server's program had produced when last looked at.
     written: u64,
-    /// It produces nothing more before; found once for each piece, and asked for with every packet.
+    /// Time of the next chunk; computed once per chunk, since it is queried with every packet.
     next_at: Time,
     taken: u64,
 }
@@ -61,8 +61,8 @@ impl Ordered for Http1 {
         bytes
     }
 
-    /// The response is read and ignored. What the server has not yet written of it, it still writes: the model of a client
-    /// that keeps its connection; a client that resets it closes it, too.
+    /// Read and ignore the response. The server still writes the rest of it: this models a client
+    /// that keeps its connection; a client that wants to stop the response closes the connection as well.
     fn abandon(&mut self, id: RequestId) -> u64 {
         self.awaited.iter_mut().filter(|awaited| awaited.id == id).for_each(|awaited| awaited.is_abandoned = true);
         0

@@ -1,16 +1,17 @@
-//! HTTP/2 over one connection, by its bytes: streams side by side, frames, windows, priorities.
+//! HTTP/2 over one connection, modelled in bytes: concurrent streams, frames, windows, priorities.
 //!
 //! References: RFC 9113 §4.1 (frame header, 9 bytes), §4.2 (frames of 16 384 bytes at most), §5.2 and §6.9 (windows), §6.4
 //! (`RST_STREAM`); RFC 9218 §4 and §10 (priorities). Client: Chromium `net/spdy/spdy_session.h` (windows of 6 MiB for a stream and 15
-//! MiB for the connection, opened again when half of it was read).
+//! MiB for the connection, reopened when half of it was read).
 //! Differences from the references:
-//! 1. Field sections have the size that the request states; what HPACK saves after the first is not computed.
+//! 1. Field sections have the size that the request states; the savings of HPACK after the first are not computed.
 //! 2. No TLS and its records, no `PING`, no `PRIORITY_UPDATE`, no push; windows do not follow the path.
-//! 3. A server of RFC 9218 in full: urgency before all, what is incremental shared by bytes; many servers know less. Of one urgency
-//!    what is not incremental goes first, which the RFC leaves open; nghttp2 lets an older incremental response have its turn.
+//! 3. A server that implements RFC 9218 in full: urgency first, incremental responses share by bytes; many servers implement less. Within
+//! one urgency, non-incremental responses go first, which the RFC leaves open; nghttp2 lets an older incremental response take its turn.
 //!
 //! Units: bytes. Invariants: each body byte of a request is delivered once, those of a stream in order, whatever is written, read, updated
-//! or reset in between; no more than the windows is under way; a frame that was begun is finished. Tested by `tests/http2.rs` (worked
+//! or reset in between; the bytes in transit never exceed the windows; a frame that was begun is finished. Tested by `tests/http2.rs`
+//! (worked
 //! schedules, those of nghttp2, random interleavings).
 
 mod server;
@@ -28,19 +29,19 @@ pub const FRAME_HEADER: u64 = 9;
 pub const MAX_FRAME: u64 = 16_384;
 /// `SETTINGS_INITIAL_WINDOW_SIZE` of the client.
 pub const STREAM_WINDOW: u64 = 6 << 20;
-/// What the client's first `WINDOW_UPDATE` makes of the connection's window.
+/// Connection window after the client's first `WINDOW_UPDATE`, bytes.
 pub const CONNECTION_WINDOW: u64 = 15 << 20;
 
-/// Preface, four settings, `WINDOW_UPDATE`: what the client says first.
+/// Bytes of the client's preface: magic, four settings, `WINDOW_UPDATE`.
 const CLIENT_PREFACE: u64 = 24 + (FRAME_HEADER + 4 * 6) + CONTROL;
-/// Three settings, `WINDOW_UPDATE`: what the server says first.
+/// Bytes of the server's preface: three settings, `WINDOW_UPDATE`.
 const SERVER_PREFACE: u64 = FRAME_HEADER + 3 * 6 + CONTROL;
 /// A frame of four bytes: `WINDOW_UPDATE`, `RST_STREAM`.
 const CONTROL: u64 = FRAME_HEADER + 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Whose; `None`: of the connection.
+    /// Stream that it belongs to; `None` for the connection.
     pub stream: Option<RequestId>,
     /// All bytes but those of a body.
     pub overhead: u64,
@@ -74,15 +75,16 @@ impl ClientFrame {
     }
 }
 
-/// Both ends of a connection, and what is under way between them. The owner carries the bytes: it writes what the methods
-/// return, and tells what was read at either end.
+/// Both ends of a connection, and the frames in transit between them. The owner carries the bytes: it writes those that the methods return,
+/// and reports those read at either end.
 #[derive(Debug)]
 pub struct Http2Connection {
     server: Server,
-    /// From the client, not read completely; and bytes of the first that were.
+    /// Frames from the client that are not completely read, and the bytes read of the first.
     up: VecDeque<ClientFrame>,
     up_read: u64,
-    /// From the server: frames begun, not read completely; bytes of the last that are not written, and of the first that were read.
+    /// Frames from the server that were begun and are not completely read; bytes of the last that are not yet written, and of the first
+    /// that were read.
     down: VecDeque<Frame>,
     unwritten: u64,
     down_read: u64,
@@ -90,7 +92,7 @@ pub struct Http2Connection {
     awaited: BTreeMap<RequestId, u64>,
     consumed: u64,
     has_settings: bool,
-    /// What the server tells in headers that were not read yet.
+    /// The server's data in headers that have not been read yet (CMSD).
     cmsd: BTreeMap<RequestId, Cmsd>,
 }
 
@@ -224,7 +226,7 @@ impl Http2Connection {
         CLIENT_PREFACE
     }
 
-    /// Windows are opened again when half of them was read; that of a stream only while more may come.
+    /// Reopen windows when half of them was read; a stream's only while more data may follow.
     fn consume(&mut self, stream: RequestId, body: u64, is_end: bool) -> u64 {
         self.consumed += body;
         let mut answer = 0;

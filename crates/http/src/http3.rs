@@ -1,13 +1,13 @@
-//! HTTP/3 over the streams of one connection, by its bytes: each request on a stream of its own, so that what is lost of one response keeps no
-//! other waiting. Which stream sends next is the transport's to say, by the priorities of RFC 9218.
+//! HTTP/3 over the streams of one connection, modelled in bytes: each request on a stream of its own, so that a loss in one response does
+//! not delay the others. The transport chooses the stream that sends next, by the priorities of RFC 9218.
 //!
-//! References: RFC 9114 §4.1 (a stream for each request), §7.1 (frames: type and length before the payload), §4.1.1 (a client that does
-//! not want a response any more sends STOP_SENDING); RFC 9218 §4, §10 (priorities).
+//! References: RFC 9114 §4.1 (a stream for each request), §7.1 (frames: type and length before the payload), §4.1.1 (a client that cancels
+//! a response sends STOP_SENDING); RFC 9218 §4, §10 (priorities).
 //! Differences from the references:
-//! 1. Field sections have the size that the request states, as in the other versions; what QPACK saves is not computed. SETTINGS and
+//! 1. Field sections have the size that the request states, as in the other versions; the savings of QPACK are not computed. SETTINGS and
 //!    QPACK's own streams, some 30 bytes each way in all, are left out.
 //! 2. A body is one DATA frame, also where the server's program produces it in pieces. No PUSH, no GOAWAY, no PRIORITY_UPDATE.
-//! 3. A server of RFC 9218 in full, as in [`http2`](crate::http2).
+//! 3. A server that implements RFC 9218 in full, as in [`http2`](crate::http2).
 //!
 //! Units: bytes. Tested by the simulator's `tests/quic.rs`.
 
@@ -18,10 +18,10 @@ use playpath_units::Time;
 use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Priority, Request, RequestId};
 
-/// Both ends of a connection, and what is under way between them.
+/// Both ends of a connection, and the messages in transit between them.
 #[derive(Default)]
 pub struct Http3 {
-    /// In the order of the requests; those whose response is read, or was given up by both ends, are gone.
+    /// In the order of the requests; those whose response was read, or abandoned by both ends, are removed.
     exchanges: Vec<Exchange>,
 }
 
@@ -32,10 +32,10 @@ struct Exchange {
     /// Bytes of the request that the server has read.
     arrived: u64,
     response: Response,
-    /// What the client has not read of the response.
+    /// Bytes of the response's header that the client has not read.
     header_left: u64,
     body_left: u64,
-    /// What the server tells in the header.
+    /// The server's data in the header (CMSD).
     cmsd: Option<Cmsd>,
     is_abandoned: bool,
 }
@@ -115,7 +115,7 @@ impl Http3 {
         complete
     }
 
-    /// The server answers, and tells of itself in the header.
+    /// The server answers, with its data in the header (CMSD).
     pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         let header = header_bytes(request, cmsd.as_ref());
         for exchange in self.exchanges.iter_mut().filter(|exchange| exchange.request.id == request.id) {
@@ -124,7 +124,7 @@ impl Http3 {
         }
     }
 
-    /// The server's program writes what it has produced and the buffers take; at most `lowat` bytes stay unsent.
+    /// The server's program writes what it has produced as far as the buffers accept it; at most `lowat` bytes stay unsent.
     pub fn serve(&mut self, carrier: &mut impl Carrier) {
         let lowat = carrier.lowat();
         loop {
@@ -148,8 +148,8 @@ impl Http3 {
         wanted.map(|exchange| exchange.header_left + exchange.body_left).sum()
     }
 
-    /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
-    /// `true`: something was read.
+    /// The client reads: everything of concurrent streams, or up to `limit` body bytes of a single one. `take` gets the data of requests
+    /// that were not abandoned. Returns `true` if anything was read.
     pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
         let exchanges = &mut self.exchanges;
         let read = carrier.at_client(|streams, now| {
@@ -163,7 +163,7 @@ impl Http3 {
     }
 }
 
-/// What a turn of the server's program has written.
+/// Output of one turn of the server's program.
 struct Written {
     bytes: u64,
     /// More is produced than could be written.
@@ -245,7 +245,7 @@ impl Exchange {
         bytes
     }
 
-    /// Nothing more happens to it at either end.
+    /// Whether it is finished at both ends.
     fn is_over(&self) -> bool {
         self.header_left + self.body_left == 0 && (matches!(self.response, Response::Over) || self.is_abandoned)
     }
@@ -265,7 +265,7 @@ fn request_bytes(request: &Request) -> u64 {
     frame_header(fields) + fields
 }
 
-/// Of a response, all but the body: a HEADERS frame, and what is before the body in its DATA frame.
+/// Bytes of a response other than the body: a HEADERS frame, and the header of the DATA frame.
 fn header_bytes(request: &Request, cmsd: Option<&Cmsd>) -> u64 {
     let fields = u64::from(request.response_header_bytes) + cmsd.map_or(0, Cmsd::header_bytes);
     let data = if request.body_bytes > 0 { frame_header(request.body_bytes) } else { 0 };

@@ -1,8 +1,9 @@
-//! HTTP, whatever carries it: requests and responses by their bytes, in the versions 1.1, 2 and 3 ([`Http`] over a [`Carrier`]), and heads
-//! of HTTP/1.1 as text for real sockets ([`Head`]), with what our client asks of our servers ([`delivery_line`]).
+//! HTTP independent of the transport: requests and responses modelled in bytes, in the versions 1.1, 2 and 3 ([`Http`] over a [`Carrier`]),
+//! and heads of HTTP/1.1 as text for real sockets ([`Head`]), with the field by which our client asks our servers for a pacing
+//! ([`delivery_line`]).
 //!
 //! Pure, as the crates below it. A request is `request_header_bytes` from client to server, a response its header bytes and its body.
-//! Not here: what is asked for and when (players, `playpath-video`), and what a server's store answers (`playpath-serve`).
+//! Elsewhere: what is requested and when (players, `playpath-video`), and what a server's store answers (`playpath-serve`).
 
 mod asked;
 mod carrier;
@@ -21,11 +22,11 @@ pub use version::{Http, Ordered};
 
 use playpath_video::cmsd::Cmsd;
 
-/// What a client has read of a response.
+/// A part of a response that a client has read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Received {
-    /// Its header, in which the server tells of itself.
+    /// Its header, with the server's data (CMSD).
     ServerData(Cmsd),
-    /// So many bytes more of its body.
+    /// This many further bytes of its body.
     Body(u64),
 }

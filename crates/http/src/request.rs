@@ -1,7 +1,8 @@
-//! What a request of HTTP/1.1 says: how long its body is, whether the connection ends after it (RFC 9112 §6.3, §9.3), and which part of a
-//! file it wants (RFC 9110 §14).
+//! Interpretation of an HTTP/1.1 request: the length of its body, whether the connection ends after it (RFC 9112 §6.3, §9.3), and the
+//! requested range of a
+//! file (RFC 9110 §14).
 //!
-//! Differences from the reference: one range at most; a request for several is for the whole (RFC 9110 §14.2 allows it).
+//! Differences from the reference: at most one range; a request for several gets the whole file (RFC 9110 §14.2 allows it).
 
 use crate::Head;
 
@@ -39,7 +40,7 @@ impl Asked {
     }
 }
 
-/// A chunked body is not read here, and one whose length two fields tell differently by nobody.
+/// Length of the body. Chunked bodies are not supported here, and contradictory length fields are an error.
 fn body_length(head: &Head) -> Result<Option<u64>, &'static str> {
     let mut lengths = head.all("content-length").flat_map(|text| text.split(',')).map(str::trim);
     if head.field("transfer-encoding").is_some() {
@@ -58,12 +59,12 @@ pub enum Range {
     Whole,
     /// First and last byte.
     Part(u64, u64),
-    /// Nothing of it exists.
+    /// The range lies beyond the end of the file.
     Beyond,
 }
 
 impl Range {
-    /// `bytes=0-99`, `bytes=100-`, `bytes=-100` (RFC 9110 §14.1.2) of `len` bytes. What is not understood counts for nothing.
+    /// `bytes=0-99`, `bytes=100-`, `bytes=-100` (RFC 9110 §14.1.2) of `len` bytes. A range that cannot be parsed is ignored.
     pub fn parse(text: &str, len: u64) -> Range {
         let Some((first, last)) = text.strip_prefix("bytes=").and_then(|text| text.trim().split_once('-')) else {
             return Range::Whole;

@@ -1,4 +1,4 @@
-//! A connection, whichever version of HTTP it speaks.
+//! A connection of any version of HTTP.
 
 use crate::http1::Http1;
 use crate::http2::Http2Connection;
@@ -18,7 +18,7 @@ enum Version {
 }
 
 impl Http {
-    /// On streams of the transport, or on one ordered stream.
+    /// HTTP on streams of the transport, or on one ordered stream.
     pub fn new(has_streams: bool) -> Http {
         Http(if has_streams { Version::Streams(Http3::default()) } else { Version::Ordered(Box::<Http1>::default()) })
     }
@@ -87,7 +87,7 @@ impl Http {
         }
     }
 
-    /// The server answers, and tells of itself in the header.
+    /// The server answers, with its data in the header (CMSD).
     pub fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>) {
         match &mut self.0 {
             Version::Ordered(http) => http.respond(now, request, cmsd),
@@ -95,7 +95,7 @@ impl Http {
         }
     }
 
-    /// The server's program produces what is due and writes what the transport takes.
+    /// The server's program produces due data and writes as much as the transport accepts.
     pub fn serve(&mut self, carrier: &mut impl Carrier) {
         let http = match &mut self.0 {
             Version::Streams(http3) => return http3.serve(carrier),
@@ -123,8 +123,8 @@ impl Http {
         }
     }
 
-    /// The client reads: of streams side by side all, of one alone as much of its body as `limit` says. `take` gets what is wanted.
-    /// `true`: something was read.
+    /// The client reads: everything of concurrent streams, or up to `limit` body bytes of a single one. `take` gets the data of requests
+    /// that were not abandoned. Returns `true` if anything was read.
     pub fn read(&mut self, carrier: &mut impl Carrier, limit: u64, mut take: impl FnMut(RequestId, Received)) -> bool {
         let http = match &mut self.0 {
             Version::Streams(http3) => return http3.read(carrier, limit, take),
@@ -150,7 +150,7 @@ impl Http {
 
 /// Both ends of a connection of one ordered stream, whose owner carries the bytes.
 pub trait Ordered: Send {
-    /// It has streams side by side and shares the connection by their priorities.
+    /// Whether it has concurrent streams that share the connection by their priorities.
     fn has_priorities(&self) -> bool;
 
     /// The client asks: bytes that it writes.
@@ -166,7 +166,7 @@ pub trait Ordered: Send {
     /// [`respond`](Self::respond).
     fn handle_at_server(&mut self, bytes: u64) -> Vec<Request>;
 
-    /// The server answers, and tells of itself in the header.
+    /// The server answers, with its data in the header (CMSD).
     fn respond(&mut self, now: Time, request: &Request, cmsd: Option<Cmsd>);
 
     /// Bytes that the server wants to write now. Followed by [`wrote`](Self::wrote).

@@ -1,13 +1,13 @@
-//! The chain that the capacity of a path is, before anything was seen: piecewise constant, on a grid of rates.
+//! The prior of a path's capacity: a piecewise constant Markov chain on a grid of rates.
 //!
-//! From a rate it goes on to another by one of three ways, each with a rate per second of its own: it drifts by some percent, it
-//! shifts (a neighbour comes or goes, the radio changes), or it becomes anything that access links are. These are beliefs, the
-//! same for all logs, and held wide; nothing is fitted to steps of a file.
+//! It changes in one of three ways, each with its own rate per second: it drifts by some per cent, it shifts (a neighbour comes or goes,
+//! the radio changes), or it becomes any rate that access links have. These are prior beliefs, the same for all logs, and deliberately
+//! wide; nothing is fitted to the steps of a file.
 //!
 //! Reference for piecewise-constant capacity as a hidden Markov chain: Veritas (SIGCOMM 2023) §4, which knows steps of a fixed
 //! length and jumps by one unit. Here time is continuous: a change may fall anywhere, in a transfer, too.
 //!
-//! Units: bit/s, seconds. Tested here: rows of the kernel sum to 1, what stays is as long as it should be.
+//! Units: bit/s, seconds. Tested here: rows of the kernel sum to 1, and rates stay constant for as long as they should.
 
 use playpath_units::random::Stream;
 
@@ -45,7 +45,7 @@ pub(crate) struct Chain {
     pub widths: Vec<f64>,
     /// Before anything was seen.
     pub prior: Vec<f64>,
-    /// Where a change leads: a row for each rate.
+    /// Distribution of the next rate after a change: a row for each rate.
     pub kernel: Vec<Vec<f64>>,
     /// Changes per second.
     pub changes: f64,
@@ -53,36 +53,37 @@ pub(crate) struct Chain {
 
 /// How many cells the grid has.
 pub(crate) struct Grain {
-    /// Of the fine part, at most, and their least width in the logarithm.
+    /// Most cells of the fine part, and their least width in the logarithm.
     cells: f64,
     finest: f64,
-    /// Least width above what was seen.
+    /// Least width of cells above the rates that were seen.
     coarse: f64,
     pub is_rough: bool,
 }
 
 impl Grain {
     pub const FINE: Grain = Grain { cells: 200.0, finest: 0.015, coarse: 0.12, is_rough: false };
-    /// To weigh what nobody logs: a cell is as wide as the noise of a usual session.
+    /// For weighing unlogged quantities: a cell is as wide as the noise of a usual session.
     pub const ROUGH: Grain = Grain { cells: 60.0, finest: 0.04, coarse: 0.2, is_rough: true };
 }
 
-/// Above what was seen, up to so many times: a link that was never filled may be so fast; and up to the rate that 99 of 100 access links
-/// are believed not to have, so many deviations above the median: losses may hold a sender far below.
+/// How far the grid reaches above the rates that were seen: up to so many times, since a link that was never filled may be so fast; and up
+/// to the rate that 99 of 100 access links are believed not to exceed, so many deviations above the median, since losses may keep a sender
+/// far below the link's rate.
 const UNSEEN: f64 = 12.0;
 const FASTEST: f64 = 2.33;
 /// Above the former a cell is so many times as wide.
 const FAR: f64 = 2.0;
 
-/// Rates of a grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest, the highest of what is seen, and
-/// its highest at least.
+/// Bounds of the grid for a session in which transfers showed rates from `low` to `high` bit/s: its lowest rate, the highest rate seen, and
+/// the least value of its highest rate.
 pub(crate) fn range((low, high): (f64, f64), beliefs: &Beliefs) -> [f64; 3] {
     let fastest = beliefs.access.0 * libm::exp(FASTEST * beliefs.access.1);
     [low / 2.0, high * 1.5, fastest.max(high * 1.5 * UNSEEN)]
 }
 
 impl Chain {
-    /// For a session in which transfers showed rates from `low` to `high` bit/s.
+    /// The chain for a session in which transfers showed rates from `low` to `high` bit/s.
     pub fn new(shown: (f64, f64), grain: &Grain, beliefs: &Beliefs) -> Chain {
         let [low, top, highest] = range(shown, beliefs).map(libm::log);
         let step = ((top - low) / grain.cells).max(grain.finest);

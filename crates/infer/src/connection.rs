@@ -1,8 +1,8 @@
 //! A connection that serves the transfers of a session over a link, packet by packet.
 //!
 //! The congestion control is the engine's, and so is the restart of its window after idle. The link is a FIFO that may be limited,
-//! lose packets at random and carry a neighbour; the time of a transfer on it, and what is sent again in it, is what
-//! [`crate::emission`] compares with the log.
+//! lose packets at random and carry a neighbour; [`crate::emission`] compares the time of a transfer on it, and its retransmissions, with
+//! the log.
 //!
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
 //! 3. a lost packet is noticed by the ACK of the next one that is not, or two round trips later where none is; 4. there is no timeout;
@@ -40,7 +40,7 @@ pub(crate) struct Connection<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Served {
-    /// From the request to the last byte.
+    /// Time from the request to the last byte.
     pub took_s: f64,
     pub first_byte_s: f64,
     /// Packets sent again, and those that the queue did not hold.
@@ -85,7 +85,7 @@ impl<'a> Connection<'a> {
         Served { took_s: last - begin + rtt_s, first_byte_s: first - begin + rtt_s, again, dropped }
     }
 
-    /// The log tells the windows.
+    /// Whether the log has the windows.
     fn is_known(&self, socket: Option<&Socket>) -> bool {
         self.flow.deployed.is_window_based() && socket.is_some_and(|socket| socket.cwnd.is_some())
     }

@@ -1,4 +1,4 @@
-//! How likely it is that so many packets of a transfer were sent again.
+//! Likelihood of the number of retransmitted packets of a transfer.
 //!
 //! What a sender sends again has two causes. Noise strikes each packet alike: a Poisson distribution around the share times the
 //! packets. Its own overshoot (or a neighbour's) overflows the queue: the connection says how many packets that costs at each rate

@@ -7,8 +7,8 @@ use playpath_units::names::unknown;
 const QUIC_DATAGRAM: f64 = 1480.0;
 const QUIC_PAYLOAD: f64 = 1420.0;
 
-/// What served the viewers. Its rules are the engine's own: the control of the registry, the window's restart after idle of the
-/// transport.
+/// The sender that served the viewers. Its rules are the engine's: the registry's congestion control, and the transport's window restart
+/// after idle.
 #[derive(Clone)]
 pub struct Deployed {
     pub control: &'static Entry,
@@ -22,7 +22,7 @@ pub struct Deployed {
     pub mss: f64,
     /// Bytes of headers that a segment has on the link.
     pub header: f64,
-    /// Where the control has no rate of its own, the transport paces at so many times `cwnd / srtt`; none: it does not.
+    /// If the control has no pacing rate of its own, the transport paces at so many times `cwnd / srtt`; `None`: no pacing.
     pub paced_by: Option<f64>,
     /// Packets that a pacer lets go at once.
     pub burst: f64,
@@ -73,7 +73,7 @@ impl Deployed {
         (self.control.build)(&self.params, self.initial_window)
     }
 
-    /// It has no pacing rate of its own: windows describe its state, and they shrink by loss alone.
+    /// Whether it has no pacing rate of its own: then its state is its windows, which shrink only at losses.
     pub(crate) fn is_window_based(&self) -> bool {
         !self.control.behaviour.shrinks_without_loss
     }
@@ -83,7 +83,7 @@ fn control(name: &str) -> Result<&'static Entry, String> {
     find(name).ok_or_else(|| unknown("congestion control", name, entries().iter().map(|entry| entry.name)))
 }
 
-/// Whoever shares a link is believed to send as most of the Internet does.
+/// The assumed sender of a neighbour: that of most of the Internet.
 pub(crate) fn neighbour() -> Deployed {
     Deployed::linux("cubic").expect("in the registry")
 }

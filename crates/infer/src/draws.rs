@@ -1,4 +1,4 @@
-//! Draws of a path, shared out over the readings of a session and what each of them leaves open.
+//! Draws of a path, distributed over the readings of a session and over the quantities that each reading leaves open.
 
 use crate::chain::normalised;
 use crate::counts::Expected;
@@ -13,15 +13,15 @@ use crate::session::{Draw, Settings};
 use crate::steps::parts;
 use playpath_units::random::{RootSeed, Stream};
 
-/// What a link carries beside TCP and its payload, as a share: TLS records and the application's own framing; mean and deviation.
-/// Nobody logs it, so it is one unknown for a whole session.
+/// Overhead on the link besides TCP and payload, as a share: TLS records and the application's framing; mean and deviation. It is not
+/// logged, so it is one unknown for the whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
 /// Beside a neighbour the share of the link is a matter of luck for minutes: the link that gives a session's time back is off by 0.15 to
 /// 0.22, over 56 sessions, of which the neighbour's phases show 0.10 to 0.18.
 const SHARED: f64 = 0.12;
 /// What evens out between the three places at which a model's deviation is looked at, in deviations.
 const BETWEEN: f64 = 0.5;
-/// How irregular overflows are where noise is weighed beside them.
+/// How irregular overflows are when noise is weighed against them.
 const SPREAD: f64 = 0.5;
 
 /// A base RTT and a time that the server may think, weighed.
@@ -86,25 +86,25 @@ pub(crate) struct Drawn {
     pub reading: Reading,
     pub share: f64,
     pub candidates: Vec<Candidate>,
-    /// Some candidates that stand for all of them, by their places, explained.
+    /// Representative candidates, by their indices, with their explanations.
     pub explained: Vec<(usize, Explained)>,
     /// Shares that noise may take, and the probability of each.
     pub losses: Vec<(f64, f64)>,
-    /// The link over what the session shows of it.
+    /// Ratio of the link's rate to the rate that the session shows.
     pub factors: Vec<f64>,
-    /// What it shows, where a neighbour takes the rest.
+    /// The rate that the session shows, if a neighbour takes the rest.
     pub shown: Option<Shown>,
-    /// What the model is off by for a whole session.
+    /// The model's error for a whole session.
     pub model: f64,
 }
 
-/// What a session shows of a shared link in its first transfers.
+/// The rate of a shared link that a session shows in its first transfers.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     /// bit/s.
     pub rate: f64,
     pub until_s: f64,
-    /// Packets that overflow the queue in a play beside the neighbour, of those sent.
+    /// Share of sent packets that overflow the queue in a play with the neighbour.
     pub again: f64,
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
             );
         }
     }
-    // By reading and RTT until now: a few of them are to be a sample, too.
+    // So far in the order of reading and RTT; shuffled, so that the first few are a sample as well.
     for index in (1..draws.len()).rev() {
         draws.swap(index, (stream.uniform() * (index + 1) as f64) as usize);
     }
@@ -202,7 +202,7 @@ pub(crate) fn draws(found: &[Drawn], settings: &Settings) -> Vec<Draw> {
 }
 
 impl Drawn {
-    /// For each that is explained, the candidates that are nearest to it.
+    /// For each explained candidate, the candidates that are nearest to it.
     fn by_nearest(&self) -> Vec<Vec<usize>> {
         let mut groups = vec![vec![]; self.explained.len()];
         for (index, one) in self.candidates.iter().enumerate() {

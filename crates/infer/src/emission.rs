@@ -1,4 +1,4 @@
-//! How likely a transfer took as long as it did, for a capacity that stays and for one that changes on the way.
+//! Likelihood of a transfer's time, for a capacity that stays constant and for one that changes during the transfer.
 //!
 //! The connection says what a transfer takes at each rate of the grid (`connection.rs`). At one rate the time is that, and
 //! noise: of the host and the network (a normal distribution), and now and then a pause of the server or the application, which
@@ -14,10 +14,10 @@
 use crate::log::Transfer;
 use playpath_units::random::Stream;
 
-/// What times are off by.
+/// The noise of times.
 #[derive(Clone, Copy, Debug)]
 pub struct Noise {
-    /// Of every transfer, seconds: standard deviation.
+    /// Standard deviation for every transfer, in seconds.
     pub absolute_s: f64,
     pub relative: f64,
     /// How many transfers meet a pause.
@@ -41,11 +41,11 @@ impl Strays {
     pub const NOISY: Strays = Strays { share: 0.3, times: 1.0, luck: 0.25 };
 }
 
-/// What the log tells of a transfer besides its time.
+/// What the log says about a transfer besides its time.
 pub(crate) struct Told {
     /// Logarithm of how likely it is at the likeliest rate.
     common: f64,
-    /// At each rate, how likely over that.
+    /// Relative likelihood at each rate.
     at: Vec<f64>,
 }
 
@@ -61,7 +61,7 @@ impl Told {
 pub(crate) struct Emission {
     /// First byte at, seconds after the request.
     first_byte: f64,
-    /// What the log says, from the first byte on.
+    /// The logged time, from the first byte on.
     seen: f64,
     at: Vec<At>,
     pauses: f64,
@@ -74,7 +74,7 @@ pub(crate) struct Emission {
 struct At {
     /// Expected, from the first byte on.
     takes: f64,
-    /// Of the expected time: noise, and the width of the cell.
+    /// Deviation of the expected time: noise, and the width of the cell.
     deviation: f64,
     /// How likely, if it stays.
     likely: f64,
@@ -85,7 +85,7 @@ struct At {
     /// Slope of the time in the logarithm of the rate, and the noise alone.
     slope: f64,
     noise: f64,
-    /// How likely the rest of what the log tells is, over the most likely rate's.
+    /// Likelihood of the other logged quantities, relative to that at the most likely rate.
     told: f64,
 }
 
@@ -162,7 +162,7 @@ impl Emission {
         a.before * b.likely + (1.0 - a.before) * on_the_way
     }
 
-    /// When the change from `from` to `to` came, seconds after the request.
+    /// Draw the time of the change from `from` to `to`, in seconds after the request.
     pub fn moment(&self, from: usize, to: usize, draws: &mut Stream) -> f64 {
         let (a, b) = (&self.at[from], &self.at[to]);
         if draws.chance(a.before * b.likely / self.in_time(from, to)) {
@@ -178,7 +178,7 @@ impl Emission {
         self.first_byte + share * a.takes.min(self.seen.max(0.0))
     }
 
-    /// Where in its cell the rate is, in the logarithm, if it stays: within half of `width` to both sides.
+    /// Draw the position of a constant rate within its cell, in the logarithm: up to half of `width` to either side.
     pub fn within(&self, rate: usize, width: f64, draws: &mut Stream) -> f64 {
         let at = &self.at[rate];
         let anywhere = draws.uniform_in(-width / 2.0, width / 2.0);
@@ -190,16 +190,16 @@ impl Emission {
     }
 }
 
-/// Seconds of a transfer that are no serving, as the log tells them.
+/// The part of a transfer's time, in seconds, that is not serving, if the log has it.
 fn known_rtt(transfer: &Transfer) -> f64 {
     let told = transfer.first_byte_s.or(transfer.socket.and_then(|socket| socket.min_rtt_s));
     told.unwrap_or(0.0).min(0.8 * transfer.took_s)
 }
 
-/// Nothing is impossible.
+/// Lower bound of likelihoods: nothing is impossible.
 const LEAST: f64 = 1e-9;
 
-/// Of the time in the logarithm of the rate.
+/// Slope of the time over the logarithm of the rate.
 fn slope(takes: &[f64], widths: &[f64], rate: usize) -> f64 {
     let (low, high) = (rate.saturating_sub(1), (rate + 1).min(takes.len() - 1));
     let across: f64 = (low..high).map(|i| (widths[i] + widths[i + 1]) / 2.0).sum();

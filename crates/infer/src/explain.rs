@@ -1,7 +1,7 @@
 //! A session under one base RTT and one reading: how likely it is with each time that the server may think, and the courses of the rate
 //! that explain it.
 //!
-//! What nobody logs is weighed on a rough grid and the first transfers; courses are drawn on a fine one, for what is left.
+//! Unlogged quantities are weighed on a rough grid and the first transfers; courses are drawn on a fine grid for the remaining candidates.
 
 use crate::chain::{Beliefs, Chain, Grain, range};
 use crate::counts::Expected;
@@ -33,7 +33,7 @@ pub(crate) const LINKED: f64 = 0.35;
 /// three points.
 const LUCKS: [(f64, f64); 3] =
     [(0.0, 2.0 / 3.0), (-1.732_050_807_568_877_2, 1.0 / 6.0), (1.732_050_807_568_877_2, 1.0 / 6.0)];
-/// So many transfers at most say which luck it was: what the model is off by in many alike does not tell more than in a few.
+/// At most so many transfers count as evidence of the shared luck: a model error common to many transfers says no more than in a few.
 const SAY: f64 = 20.0;
 /// How irregular the overflows of the queue are: variance of their number over its square.
 const SPREADS: [f64; 3] = [0.3, 1.0, 2.0];
@@ -55,13 +55,13 @@ pub(crate) struct Case<'a> {
 #[derive(Clone)]
 pub(crate) struct Explained {
     pub chain: Rc<Chain>,
-    /// With each luck that all its transfers may have had: with none first.
+    /// One entry for each value of the shared luck, the neutral one first.
     pub lucks: Vec<Lucky>,
     /// Logarithm of the likelihood, with none.
     pub evidence: f64,
     /// Share of the transfers whose times neither a rate nor a change of it explains.
     pub unexplained: f64,
-    /// For each transfer, at each rate: packets that overflow the queue.
+    /// For each transfer, at each rate: the number of packets that overflow the queue.
     pub overflows: Rc<Vec<Vec<f64>>>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Tables<'a> {
     is_rough: bool,
     chain: Rc<Chain>,
     table: Table,
-    /// How likely the packets sent again are, of each transfer.
+    /// Likelihood of each transfer's retransmissions.
     told: Vec<Told>,
     /// Packets that overflow the queue, of each transfer at each rate.
     overflows: Rc<Vec<Vec<f64>>>,
@@ -198,7 +198,7 @@ impl<'a> Tables<'a> {
         (0..self.overflows.len()).map(of).collect()
     }
 
-    /// Of the packets sent again.
+    /// Likelihood of the retransmitted packets.
     fn counts(&self, expected: &[Vec<f64>], spread: f64) -> Vec<Vec<f64>> {
         let Case { transfers, deployed, reading, .. } = self.case;
         let of = |(index, expected): (usize, &Vec<f64>)| {

@@ -24,14 +24,14 @@ const UNMOVED: f64 = 1e-3;
 /// A way from one rate to another that is less likely than this is not followed.
 const NEGLIGIBLE: f64 = 1e-7;
 
-/// What the forward pass leaves behind.
+/// Result of the forward pass.
 pub(crate) struct Filtered {
     /// Before each transfer, over the rates at its request.
     before: Vec<Vec<f64>>,
     /// After each, over the rates at its last byte.
     after: Vec<Vec<f64>>,
     pub evidence: f64,
-    /// Density of each transfer's time, given what came before.
+    /// Density of each transfer's time, given the previous ones.
     explained: Vec<f64>,
 }
 

@@ -1,9 +1,9 @@
 //! From a log to the path behind it: draws of the capacity and the base RTT that a session's transfers allow, by the rules of the
 //! sender that served them.
 //!
-//! A log tells what the deployed sender got out of a path, not what the path is. So the sender is played: for each rate of a grid the
-//! engine's own congestion control serves the session's transfers ([`deployed`]), a hidden chain of rates says how capacities change
-//! ([`chain`]), and what the log says weighs them ([`emission`]). Pure, as the crates below it.
+//! A log shows the throughput of the deployed sender, not the path. So the sender is played: at each rate of a grid the engine's congestion
+//! control serves the session's transfers ([`deployed`]), a hidden Markov chain describes how capacities change ([`chain`]), and the log
+//! weighs the rates ([`emission`]). The crate is pure, as are those below it.
 //!
 //! ```text
 //! log ─ Transfer… ─► readings ─► plays (connection at each rate) ─► emission, counts ─► filter (forward, backward draws) ─► session ─► steps

@@ -1,4 +1,4 @@
-//! What a log says of a session: the transfers that one viewer asked for over one connection, in their order.
+//! A session in a log: the transfers that one viewer requested over one connection, in order.
 
 use serde::Deserialize;
 
@@ -7,16 +7,16 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     pub at_s: f64,
-    /// From the request to the last byte.
+    /// Time from the request to the last byte.
     pub took_s: f64,
     pub bytes: f64,
-    /// From the request to the first byte, where the log has it.
+    /// Time from the request to the first byte, if logged.
     #[serde(default)]
     pub first_byte_s: Option<f64>,
     /// Packets sent again in it, where the log counts them.
     #[serde(default)]
     pub again: Option<f64>,
-    /// The server's TCP_INFO at the request, where the log has it.
+    /// The server's TCP_INFO at the request, if logged.
     #[serde(default)]
     pub socket: Option<Socket>,
 }

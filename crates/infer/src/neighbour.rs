@@ -1,4 +1,4 @@
-//! A neighbour's transfer without end in the queue: how much of the link is left to the session.
+//! An endless transfer of a neighbour in the queue: how much of the link it leaves to the session.
 //!
 //! Beside a neighbour the session's times tell its share of the link, not the link. So its rate is inferred as on a link of its own,
 //! and the link is so many times faster as the deployed sender needs beside the neighbour, packet by packet, to give the session's
@@ -10,21 +10,21 @@ use crate::deployed::Deployed;
 use crate::log::Transfer;
 use crate::plays::gap;
 
-/// What a neighbour makes of a session.
+/// The effect of a neighbour on a session.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    /// The link over what the session shows of it, phase by phase.
+    /// Ratio of the link's rate to the rate that the session shows, for each phase of the neighbour.
     pub factors: Vec<f64>,
     /// Packets sent again, of those sent.
     pub again: f64,
     /// The longest wait in the queue, seconds.
     pub most_s: f64,
-    /// What the session shows of it, bit/s.
+    /// The rate that the session shows, in bit/s.
     pub shown: f64,
 }
 
 const PHASES: u64 = 3;
-/// The link is between so many times what the session shows.
+/// Range of that ratio.
 const FACTORS: (f64, f64) = (1.1, 6.0);
 /// Plays until the time is as logged, of the first phase and of the others, which begin where it ended: to 10 %. Beside a neighbour a time
 /// falls with the link a little faster than in proportion.

@@ -11,7 +11,7 @@ use crate::deployed::Deployed;
 use crate::log::Transfer;
 use crate::readings::Reading;
 
-/// What was played: at each of some rates, rising.
+/// The plays at some rates, in ascending order.
 pub(crate) struct Played<'a> {
     what: What<'a>,
     at: Vec<Play>,
@@ -36,9 +36,9 @@ struct Play {
     /// Packets sent again, and those that the queue did not hold.
     again: Vec<f64>,
     dropped: Vec<f64>,
-    /// What each transfer's time differs by from play to play, as a share.
+    /// Variation of each transfer's time from play to play, as a share.
     luck: Vec<f64>,
-    /// At this rate the transfer may have taken the time that it took: it was played.
+    /// Whether the transfer may have taken its time at this rate, and was therefore played.
     is_near: Vec<bool>,
 }
 
@@ -97,7 +97,7 @@ impl Spacing {
 }
 
 impl<'a> Played<'a> {
-    /// At rates from `low` to `high`, of which the session shows those up to `shown`.
+    /// Plays at rates from `low` to `high`; rates up to `shown` were seen in the session.
     pub fn new(what: What<'a>, [low, shown, high]: [f64; 3]) -> Played<'a> {
         let What { deployed, reading, grain, .. } = what;
         let spacing = Spacing::of(&reading, deployed, grain);
@@ -122,7 +122,7 @@ impl<'a> Played<'a> {
         played
     }
 
-    /// Play between the last rate that is kept and `to`, as far as is needed.
+    /// Add plays between the last kept rate and `to` as needed.
     fn between(&mut self, to: &Play, spacing: &Spacing) {
         let from = self.at.last().expect("the lowest").clone();
         let width = libm::log(to.rate / from.rate);
@@ -140,7 +140,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// At a rate between those of two plays, or above that of one.
+    /// Play at a rate between those of two plays, or above that of one.
     fn play(&self, rate: f64, below: Option<&Play>, above: Option<&Play>) -> Play {
         let What { transfers, deployed, rtt, reading, .. } = self.what;
         let may_have_been = |(index, transfer): (usize, &Transfer)| {
@@ -289,7 +289,7 @@ impl<'a> Played<'a> {
     }
 }
 
-/// Where a rate is between two others. In the time of a byte, transfers that fill their path are on a line.
+/// Position of a rate between two others, in terms of the time per byte, in which the times of transfers that fill their path are linear.
 fn share(rate: f64, low: f64, high: f64) -> f64 {
     ((1.0 / rate - 1.0 / low) / (1.0 / high - 1.0 / low)).clamp(0.0, 1.0)
 }
@@ -320,7 +320,7 @@ impl Play {
         self.dropped[index] = between(below.dropped[index], above.dropped[index]);
     }
 
-    /// A transfer as it was served in some plays.
+    /// Combine the results of a transfer in several plays.
     fn take(&mut self, index: usize, served: &[Served], rtt: f64) {
         let count = served.len() as f64;
         let mean = |of: &dyn Fn(&Served) -> f64| served.iter().map(of).sum::<f64>() / count;
@@ -334,7 +334,7 @@ impl Play {
         self.luck[index] = libm::sqrt(more * mean(&|one| off(one) * off(one)));
     }
 
-    /// By how much a transfer's time differs from what two rates around it say, as a share.
+    /// By how much a transfer's time differs from the interpolation between two rates around it, as a share.
     fn off_at(&self, index: usize, low: &Play, high: &Play) -> f64 {
         let said = low.takes[index] + share(self.rate, low.rate, high.rate) * (high.takes[index] - low.takes[index]);
         self.takes[index] / said.max(1e-9) - 1.0
@@ -366,7 +366,7 @@ fn deviation(mut off: Vec<f64>) -> f64 {
 }
 
 impl Reading {
-    /// Nothing happens to a packet but that it waits for its own.
+    /// Whether packets only wait behind packets of their own connection.
     pub(crate) fn is_plain(&self) -> bool {
         self.queue.is_none() && self.loss == 0.0
     }

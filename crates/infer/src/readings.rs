@@ -1,4 +1,4 @@
-//! How the losses and delays of a session may be read, and what is believed of each reading before the session is looked at.
+//! The readings (interpretations) of a session's losses and delays, and their prior probabilities.
 //!
 //! Packets that were sent again tell how much was lost and not why. A queue that the sender itself overflows is one reading, with a
 //! queue that may be short or long; noise on the path another; a neighbour's transfer in the same queue a third, where first bytes
@@ -15,7 +15,7 @@ use playpath_units::random::Stream;
 pub struct Reading {
     /// Share of the packets that the path loses at random.
     pub loss: f64,
-    /// Packets that may wait; none: more than ever wait.
+    /// Limit of the queue in packets; `None`: it never fills.
     pub queue: Option<u32>,
     /// A competing transfer without end is in the queue.
     pub has_neighbour: bool,
@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Nothing is ever lost, and nobody else is there.
+    /// No losses and no neighbour.
     pub const PLAIN: Reading = Reading { loss: 0.0, queue: None, has_neighbour: false, believed: 1.0 };
 
     pub(crate) fn believing(self, believed: f64) -> Reading {
@@ -32,9 +32,9 @@ impl Reading {
     }
 }
 
-/// Queues, and what is believed of each: bottlenecks hold from a few packets to many hundreds.
+/// Queue limits with their prior probabilities: bottlenecks hold from a few packets to many hundreds.
 const QUEUES: [(u32, f64); 4] = [(15, 0.12), (45, 0.28), (130, 0.38), (400, 0.22)];
-/// A neighbour's transfer of no end in a queue of 15 packets delays nobody: nobody would look for it.
+/// The same with a neighbour; without the queue of 15 packets, in which a neighbour delays nobody.
 const SHARED_QUEUES: [(u32, f64); 3] = [(45, 0.3), (130, 0.45), (400, 0.25)];
 /// Where the share that noise takes is looked for, over the share that is read off the transfers, and what is believed of its order of
 /// magnitude: any between these.
@@ -52,7 +52,7 @@ const NOISY: f64 = 0.3;
 const SHARED: f64 = 0.2;
 /// More is lost than noise explains if what is sent again is so many times what noise takes.
 const APART: f64 = 1.4;
-/// Less than this nobody can tell from none.
+/// Smaller loss shares cannot be distinguished from none.
 const LEAST_LOSS: f64 = 2e-4;
 /// First bytes known from which on a neighbour is looked for, and how much later than the earliest a quarter of them is at least.
 const FEWEST: usize = 5;

@@ -1,5 +1,4 @@
-//! Today, played again: the deployed sender serves the session's transfers on draws of its path, and its times are held against the
-//! log's.
+//! The replay: the deployed sender serves the session's transfers on draws of its path, and its times are compared with the log's.
 //!
 //! Inference takes the sender's windows from the log where it has them; the replay takes nothing but sizes and moments, so that a
 //! sender of other rules, a limit of the application or pauses of the server show. A time counts as held if it lies within what nine
@@ -24,7 +23,7 @@ pub struct Replay {
 /// So many deviations of the noise to both sides hold nine of ten times, of which the emission believes that some stray and some meet a
 /// pause: a normal distribution alone has 1.645, and of real viewers' times that were held out 83 % lay within (88 % now).
 const WITHIN: f64 = 2.13;
-/// Of a long session its beginning is played.
+/// Limit of packets: only the beginning of a longer session is played.
 const MOST_PACKETS: f64 = 40_000.0;
 
 /// Play the session on some of its draws.
@@ -73,7 +72,7 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     Replay { held, ratio }
 }
 
-/// Without the windows and losses that the log tells.
+/// The transfer without the logged windows and losses.
 fn bare(transfer: &Transfer) -> Transfer {
     Transfer { socket: None::<Socket>, again: None, ..*transfer }
 }

@@ -1,4 +1,4 @@
-//! What a log allows of the base RTT, and of the time that the server thinks before the first byte.
+//! The base RTTs, and the server's think times before the first byte, that a log allows.
 //!
 //! A socket that tells its least RTT leaves the server's time open. The earliest first byte tells the sum of both, and of the time that
 //! its packet needs. Without either the RTT is anything up to the quickest transfer, and it is looked for where the session is likely.
@@ -8,9 +8,9 @@ use crate::log::Transfer;
 
 /// Server and application, seconds before the first byte: weighed alike.
 pub(crate) const THINKS: [f64; 11] = [0.0, 0.001, 0.002, 0.003, 0.0045, 0.007, 0.011, 0.017, 0.027, 0.042, 0.065];
-/// Base RTTs, where nothing tells them: median in seconds, standard deviation of the logarithm.
+/// Prior of the base RTT if it is not logged: median in seconds, standard deviation of the logarithm.
 const ACCESS: (f64, f64) = (0.05, 0.8);
-/// Of a first byte, this share at least is the round trip.
+/// At least this share of the time to the first byte is the round trip.
 const LEAST_SHARE: f64 = 0.1;
 /// Where nothing tells the RTT: by this factor first (where packets are played by the second), and this far apart in the logarithm at
 /// last where it matters.
@@ -48,7 +48,7 @@ pub(crate) struct Point {
     pub rtt: f64,
     pub from: f64,
     pub to: f64,
-    /// With each time that the server may think: logarithm of how likely.
+    /// For each think time of the server: log likelihood.
     pub weighed: Vec<(Noise, f64)>,
 }
 
@@ -114,12 +114,12 @@ impl Known {
         matches!(self, Known::Below(_))
     }
 
-    /// A socket told it: there is one to look at.
+    /// Whether the RTT was logged, so that there is only one candidate.
     pub fn is_told(&self) -> bool {
         matches!(self, Known::Rtt(_))
     }
 
-    /// What the server may think with a base RTT.
+    /// The possible think times of the server for a base RTT.
     fn thinks(&self, rtt: f64) -> Vec<f64> {
         match self {
             Known::Sum(sum, _) => vec![(sum - rtt).max(0.0)],
@@ -156,7 +156,7 @@ impl Point {
     }
 }
 
-/// Logarithm of what is believed of a base RTT, in the logarithm of it.
+/// Log prior density of a base RTT, in its logarithm.
 fn of_access(rtt: f64) -> f64 {
     let z = libm::log(rtt / ACCESS.0) / ACCESS.1;
     -0.5 * z * z

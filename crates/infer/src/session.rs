@@ -1,4 +1,4 @@
-//! A session: its transfers in, draws of its path out.
+//! Inference for a session: from its transfers to draws of its path.
 //!
 //! What nobody logs is weighed by how well it explains the session: the noise of the host, the time that the server thinks, the base
 //! RTT where no socket told it (`round_trips.rs`), and why packets were lost (`readings.rs`). Draws are shared out over all of them by
@@ -26,13 +26,13 @@ pub struct Draw {
     /// Round trip without queueing.
     pub rtt_s: f64,
     pub reading: Reading,
-    /// In which phase the neighbour is, if there is one.
+    /// The phase of the neighbour, if there is one.
     pub phase: u64,
     /// Packets that may wait: of the reading, or as is believed of any path where the reading has none.
     pub queue: u32,
 }
 
-/// What is known of the path of a session.
+/// The posterior of a session's path.
 pub struct Posterior {
     pub draws: Vec<Draw>,
     pub lasts_s: f64,
@@ -58,7 +58,7 @@ pub struct Settings {
 /// What is not logged is weighed on so many transfers: where nothing is lost, and where each packet is looked at.
 const TRIED: usize = 40;
 const TRIED_PACKETS: usize = 20;
-/// On no more packets than this, if they are enough transfers.
+/// On no more packets than this, if that covers enough transfers.
 const MOST_PACKETS: f64 = 8_000.0;
 const FEWEST_TRIED: usize = 8;
 /// A play is off by as much in one transfer as in the next, so a difference of evidence counts for this share of itself: a likelihood to
@@ -357,14 +357,14 @@ fn evidence_of(points: &[Point]) -> f64 {
     log_sum(points.iter().map(of))
 }
 
-/// Without the readings that are given up.
+/// Remove readings that are too unlikely.
 fn likely_ones(mut all: Vec<Weighed>, least: f64) -> Vec<Weighed> {
     let best = all.iter().map(|one| one.score).fold(f64::NEG_INFINITY, f64::max);
     all.retain(|one| one.score >= best + libm::log(least));
     all
 }
 
-/// What the quicker of the transfers show, bit/s.
+/// The rate that the quicker transfers show, in bit/s.
 fn shown_rate(transfers: &[Transfer]) -> f64 {
     let mut rates: Vec<f64> = transfers.iter().map(|t| 8.0 * t.bytes / t.took_s.max(1e-4)).collect();
     rates.sort_by(f64::total_cmp);

@@ -7,7 +7,7 @@ use crate::session::Draw;
 #[derive(Clone, Copy, Debug)]
 pub struct StepRate {
     pub mean: f64,
-    /// Of the rate at any moment of the step: 5 %.
+    /// 5 % quantile of the rate at any moment of the step.
     pub p05: f64,
     pub p50: f64,
     /// 95 %.
@@ -35,7 +35,7 @@ pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64, is_loss_counted: bool) -
     all.iter_mut().zip(sums).map(|(part, (sum, seconds))| summary(part, sum / seconds)).collect()
 }
 
-/// In each of the first `count` steps, the rates of a course and how long each stays.
+/// For each of the first `count` steps, the rates of a course and the duration of each.
 pub(crate) fn parts(course: &Course, lasts_s: f64, step_s: f64, count: usize) -> Vec<Vec<(f64, f64)>> {
     let mut parts = vec![vec![]; count];
     for (index, &(from, rate)) in course.iter().enumerate() {

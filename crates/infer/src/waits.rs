@@ -1,13 +1,13 @@
-//! First bytes that come late: the server's doing, or somebody else's packets in the queue.
+//! Late first bytes: caused by the server, or by another flow's packets in the queue.
 //!
 //! After a round trip and the server's usual time a first byte is there, unless it is late. A server is late for a share of the
 //! requests that nobody logs, by an exponential time; a queue in which somebody else's packets stand makes any wait up to its length
 //! as likely as another, and is empty now and then. So waits that are short, and many, are read both ways; a server that is hardly ever
 //! late for half of the requests tells little against a neighbour.
 
-/// Share of requests for which a server is late, and what is believed of each.
+/// Shares of requests for which a server is late, with their prior probabilities.
 const SERVERS: [(f64, f64); 3] = [(0.05, 0.6), (0.3, 0.25), (0.8, 0.15)];
-/// By how much at least, on average.
+/// Least mean lateness of a late server.
 const LATE_S: f64 = 0.02;
 /// How exact a first byte is that nothing delays.
 const EXACT_S: f64 = 0.002;

@@ -36,7 +36,7 @@ pub struct LinkConfig {
     /// Share of packets that are corrupted on the wire.
     pub corruption: Ratio,
     pub rebinding: Option<Rebinding>,
-    /// What waits in front of the server.
+    /// Queue in front of the server.
     pub queue: QueueConfig,
     /// Round-trip time of the path without queueing: the "rtt" in limits of "1 bdp".
     pub base_rtt: Duration,
@@ -96,20 +96,20 @@ impl LinkConfig {
         self.loss.check()
     }
 
-    /// What makes a run over this link say less than it seems to; each a line that begins with the link's name.
+    /// Warnings about this link's configuration, each one line that begins with the link's name.
     pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
         [self.tight_queue(), self.bursts_by_packets()].into_iter().flatten()
     }
 
-    /// A tail-drop queue towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst of
-    /// two is cut, which is hardly what was meant.
+    /// Warning about a drop-tail queue towards the client whose limit, in time or bandwidth-delay products, is too small for two full
+    /// packets, so that a burst of two loses one; this is probably a mistake.
     fn tight_queue(&self) -> Option<String> {
         const FULL_PACKET: u64 = 1500;
         let name = self.name.strip_suffix("/down")?;
         let (limit, bytes) = self.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
         let packets = bytes as f64 / FULL_PACKET as f64;
         Some(format!(
-            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
+            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if you mean so few, give the limit in packets"
         ))
     }
 
@@ -117,14 +117,14 @@ impl LinkConfig {
     fn bursts_by_packets(&self) -> Option<String> {
         let LossConfig::GilbertElliott(_) = self.loss else { return None };
         Some(format!(
-            "{}: bursts of `gilbert_elliott` go on packet by packet: a sender that waits for its timer can meet one for minutes; \
+            "{}: bursts of `gilbert_elliott` advance packet by packet: one can last for minutes while a sender waits for its timer; \
              `kind = \"bursts\"` ends them by the clock",
             self.name
         ))
     }
 
-    /// A drop-tail limit in time or bandwidth-delay products, and the bytes that it comes to before the least of one packet
-    /// applies. `None` for other queues and limits, and behind an unlimited server.
+    /// A drop-tail limit in time or bandwidth-delay products, and its size in bytes before the minimum of one packet
+    /// is applied. `None` for other queues and limits, and for an unlimited server.
     fn derived_queue(&self) -> Option<(QueueLimit, u64)> {
         let QueueConfig::DropTail(DropTailConfig { limit }) = &self.queue else { return None };
         let length = match limit {
@@ -135,7 +135,7 @@ impl LinkConfig {
         self.server.mean_rate().map(|rate| (*limit, rate.bytes_in(length)))
     }
 
-    /// What a queue may know of the link it feeds.
+    /// Properties of the link for its queue.
     pub(crate) fn link_facts(&self) -> LinkFacts {
         LinkFacts { rate: self.server.mean_rate(), one_way_delay: self.one_way_delay, base_rtt: self.base_rtt }
     }

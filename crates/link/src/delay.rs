@@ -3,8 +3,8 @@
 //! Reference: tc-netem(8) `delay TIME JITTER` and `reorder P gap N`.
 //!
 //! Differences from the reference
-//! 1. Jitter keeps the order: a packet is delivered at the earliest together with the one ahead of it. netem's jitter reorders
-//!    as a side effect; here reordering is a setting of its own.
+//! 1. Jitter keeps the order: a packet is never delivered before the one ahead of it. netem's jitter reorders
+//!    as a side effect; here reordering is a separate setting.
 //! 2. Reordering holds some packets back by an extra delay, so that others overtake them. netem lets some packets skip the
 //!    delay; the extent then depends on the delay of the path.
 //! 3. The normal distribution is not cut at netem's table ends, but the delay is never below zero.
@@ -97,7 +97,7 @@ impl DelayLine {
         self.line.iter()
     }
 
-    /// From the back: only packets that are held back have to be passed.
+    /// Insert, searching from the back: only packets that are held back have to be passed.
     fn insert(&mut self, packet: UnderWay) {
         let mut position = self.line.len();
         while position > 0 && self.line[position - 1].delivery > packet.delivery {

@@ -1,9 +1,9 @@
-//! The ECN field, and hops that do not leave it as it was.
+//! The ECN field, and hops that alter it.
 //!
-//! Reference: RFC 3168, 5; RFC 9331, 4.1. That routers clear the field or write another into it, and which: C. Sander et al., "ECN
+//! Reference: RFC 3168, 5; RFC 9331, 4.1. Routers that clear or rewrite the field: C. Sander et al., "ECN
 //! with QUIC: Challenges in the Wild", IMC 2023.
 //!
-//! Tested here: what each kind of hop makes of each field; on a link in `tests/ecn.rs`.
+//! Tested here: the result of each kind of hop for each field; on a link in `tests/ecn.rs`.
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnField {
@@ -18,7 +18,7 @@ pub enum EcnField {
 }
 
 impl EcnField {
-    /// From the two low bits of the traffic class.
+    /// The field of a traffic class, given its two low bits.
     pub fn of(bits: u8) -> EcnField {
         [EcnField::NotEct, EcnField::Ect1, EcnField::Ect0, EcnField::Ce][usize::from(bits & 0b11)]
     }

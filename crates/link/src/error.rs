@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A setting of a link that is not allowed: which, what was given, what is allowed.
+/// An invalid setting of a link: its name, the given value, the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{setting} = {value} is not allowed; allowed: {allowed}")]
 pub struct LinkError {

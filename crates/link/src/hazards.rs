@@ -1,12 +1,11 @@
-//! What happens to packets on a link besides noise and queues: outages, packets too large for it, corruption, and a NAT that forgets
-//! who it knows.
+//! Events on a link other than noise and queueing: outages, packets too large for it, corruption, and a NAT that forgets its bindings.
 //!
-//! - **MTU**: a packet of more bytes is dropped, cause `too_big`; nobody is told (a black hole, RFC 8899 §1), or who drives the link tells
-//!   its sender what would fit, as a router does by ICMP (RFC 1191 §4).
-//! - **Corruption**: the packet takes its time on the link, and is dropped at its far end, cause `corrupted`: the receiver's checksum or
-//!   AEAD would not let it through. Its own random stream, so that the noise of the loss model is the same with it and without.
-//! - **Rebinding**: from a time on a NAT shows its hosts under another port. On the way out packets are given the number of the binding in
-//!   force; on the way in one for an earlier binding is dropped, cause `rebound`: the NAT knows nobody there.
+//! - **MTU**: a larger packet is dropped, cause `too_big`, either silently (a black hole, RFC 8899 §1) or with a notice of the MTU to
+//!   the sender, as a router does by ICMP (RFC 1191 §4).
+//! - **Corruption**: the packet is transmitted as usual and dropped at the far end, cause `corrupted`: the receiver's checksum or
+//!   AEAD would reject it. It has its own random stream, so that the loss model draws the same with it and without.
+//! - **Rebinding**: from a given time on a NAT maps its hosts to another port. Outbound packets get the number of the current binding;
+//!   an inbound packet for an earlier binding is dropped, cause `rebound`, since the NAT has no entry for it.
 //!
 //! Tested here and by `tests/hazards.rs`.
 
@@ -28,14 +27,14 @@ pub struct Rebinding {
     pub at: Time,
     /// And then again and again.
     pub every: Option<Duration>,
-    /// The first comes up to this much later, by the run's seed.
+    /// The first is delayed by up to this time, drawn from the run's seed.
     pub spread: Duration,
-    /// Packets leave by this link; or they come in by it.
+    /// Whether the link is the NAT's outbound direction.
     pub is_outbound: bool,
 }
 
 impl Rebinding {
-    /// Where the seed moves it, for the link `name`, such as "wifi/down".
+    /// The rebinding at the time that the seed yields for the link `name`, such as "wifi/down".
     fn drawn(self, name: &str, seed: RootSeed) -> Rebinding {
         let path = name.rsplit_once('/').map_or(name, |(path, _direction)| path);
         let later = self.spread.mul_f64(seed.stream(&format!("link.{path}/rebinding")).uniform());
@@ -61,7 +60,7 @@ pub(crate) struct Hazards {
 }
 
 impl Hazards {
-    /// Of the link `name`; `None`: it has none.
+    /// The hazards of the link `name`; `None` if it has none.
     pub fn new(config: &crate::LinkConfig, seed: RootSeed) -> Option<Box<Hazards>> {
         let is_corrupting = config.corruption != Ratio::ZERO;
         if config.outage.is_none() && config.mtu.is_none() && config.rebinding.is_none() && !is_corrupting {
@@ -77,7 +76,7 @@ impl Hazards {
         }))
     }
 
-    /// Whether a packet that comes now is refused, and why.
+    /// The cause if a packet that arrives now is refused.
     pub fn refuses(&self, now: Time, packet: &impl crate::Packet) -> Option<DropCause> {
         if self.outage.is_some_and(|outage| outage.covers(now)) {
             return Some(DropCause::Outage);
@@ -89,12 +88,12 @@ impl Hazards {
         self.rebinding.is_some_and(is_stale).then_some(DropCause::Rebound)
     }
 
-    /// What the sender of a packet of so many bytes is told to fit.
+    /// The MTU to report to the sender of a packet of this size; `None` if it fits or nothing is reported.
     pub fn tells(&self, wire_bytes: u32) -> Option<u32> {
         (self.mtu.is_told && wire_bytes > self.mtu.bytes).then_some(self.mtu.bytes)
     }
 
-    /// The binding that a packet on its way out is given.
+    /// The binding of an outbound packet.
     pub fn outbound_binding(&self, now: Time) -> Option<u16> {
         self.rebinding.filter(|nat| nat.is_outbound).map(|nat| nat.binding(now))
     }

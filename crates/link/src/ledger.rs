@@ -1,4 +1,4 @@
-//! Where every packet went, in packets and bytes.
+//! Accounting of every packet, in packets and bytes.
 
 use std::fmt;
 use std::ops::{Add, AddAssign};
@@ -54,7 +54,7 @@ pub enum DropCause {
 }
 
 impl DropCause {
-    /// As records, tables and logs show it.
+    /// Its name in records, tables and logs.
     pub fn name(self) -> &'static str {
         match self {
             DropCause::Loss => "loss",
@@ -119,7 +119,7 @@ impl Drops {
     }
 }
 
-/// The balance of a link at one moment: what went in equals what came out, was dropped, or is still inside.
+/// The balance of a link at one moment: packets that entered = packets that left, were dropped, or are still inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub offered: Count,
@@ -127,7 +127,7 @@ pub struct Ledger {
     pub delivered: Count,
     pub dropped: Drops,
     pub queued: Count,
-    /// On the transmitter: at most one packet.
+    /// Being transmitted: at most one packet.
     pub in_service: Count,
     /// Sent, not yet handed out.
     pub propagating: Count,
@@ -136,7 +136,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Both sides of the balance are equal, and the packets inside are where they are said to be.
+    /// Check that both sides of the balance are equal, and that the counts of the packets inside are consistent.
     pub fn check(&self) -> Result<(), LedgerError> {
         let inside = self.queued + self.in_service + self.propagating;
         let accounted = self.delivered + self.dropped.total() + inside;

@@ -1,5 +1,5 @@
-//! What a packet meets on its way: loss, a queue with its management, a server, propagation. One [`Link`] is one
-//! direction of a path. Pure: no IO, no clock; time is an argument, randomness a named stream.
+//! Links: loss, a queue with active queue management, a server, propagation. One [`Link`] is one
+//! direction of a path. No I/O and no clock: time is an argument, randomness a named stream.
 
 mod config;
 mod delay;

@@ -1,8 +1,8 @@
 //! One direction of a path: outage, MTU, NAT → ingress loss → ECN field → queue → server → egress loss, corruption → propagation.
 //!
-//! Driven by logical time. Every entry point first catches up on all that happened until `now`, each event with its own
+//! Driven by logical time. Every entry point first processes all events up to `now`, each at its own
 //! time: the server takes the next packet at the moment it became free, AQMs see true sojourn times, deliveries keep their
-//! due times. So a late call never lowers the rate (the emulator needs that), and the simulator needs one timer per delivery.
+//! due times. So a late call never lowers the rate (which the emulator relies on), and the simulator needs one timer per delivery.
 //!
 //! Order of events at the same time: departures before arrivals. Calls must not go back in time; a `now` that does is taken
 //! as the latest one seen.
@@ -43,7 +43,7 @@ pub struct Link<P> {
     loss_place: LossPlace,
     hazards: Option<Box<Hazards>>,
     ecn_rewrite: Option<EcnRewrite>,
-    /// It only delays, as the links of a flow's own RTT do: nothing ever waits for the server, nor is lost behind it.
+    /// The link only delays, as those of a flow's own RTT do: no packet waits for the server or is lost after it.
     is_wire: bool,
     offered: Count,
     sent: Count,
@@ -53,7 +53,7 @@ pub struct Link<P> {
     name: String,
 }
 
-/// Where in its link a delivered packet lies.
+/// Position of a delivered packet inside its link.
 #[derive(Clone, Copy, Debug)]
 pub struct Place(u32);
 
@@ -105,7 +105,7 @@ impl<P: Packet> Link<P> {
         self.handle_made(now, packet.wire_bytes(), || packet);
     }
 
-    /// As [`handle_packet`](Self::handle_packet), of so many bytes; it is made in its slot, so that nothing is copied twice.
+    /// The same as [`handle_packet`](Self::handle_packet) for a packet of this size, which is constructed in its slot to avoid a copy.
     #[inline(always)]
     pub fn handle_made(&mut self, now: Time, wire_bytes: u32, make: impl FnOnce() -> P) {
         let packet = self.store.put(self.now.max(now), wire_bytes, make);
@@ -158,7 +158,7 @@ impl<P: Packet> Link<P> {
         Some((delivery, self.take(place)))
     }
 
-    /// As [`poll_output`](Self::poll_output), but the packet still lies in the link: [`take`](Self::take) it next, or look at it
+    /// The same as [`poll_output`](Self::poll_output), but the packet stays in the link: [`take`](Self::take) it next, or read it
     /// ([`delivered`](Self::delivered)) and [`release`](Self::release) it.
     #[inline]
     pub fn poll_place(&mut self, now: Time) -> Option<(Time, Place)> {
@@ -170,7 +170,7 @@ impl<P: Packet> Link<P> {
         Some((packet.delivery, Place(packet.slot)))
     }
 
-    /// A packet of so many bytes is dropped here and its sender told: what would fit.
+    /// The MTU to report if a packet of this size is dropped here and its sender notified; otherwise `None`.
     pub fn tells_mtu(&self, wire_bytes: u32) -> Option<u32> {
         self.hazards.as_ref()?.tells(wire_bytes)
     }
@@ -225,13 +225,12 @@ impl<P: Packet> Link<P> {
         self.store.packets()
     }
 
-    /// From now on packets that are dropped are kept for [`take_dropped`](Self::take_dropped).
+    /// Start keeping dropped packets for [`take_dropped`](Self::take_dropped).
     pub fn log_drops(&mut self) {
         self.store.dropped.get_or_insert_default();
     }
 
-    /// What was dropped since the last call, as of the last look at the clock; nothing unless [`log_drops`](Self::log_drops)
-    /// was called.
+    /// Packets dropped since the last call, up to the time last processed; empty unless [`log_drops`](Self::log_drops) was called.
     pub fn take_dropped(&mut self) -> Vec<Dropped<P>> {
         self.store.dropped.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -264,7 +263,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The balance as of the last call. Counts what is under way packet by packet: for tests and checks, not for hot paths.
+    /// The balance as of the last call. Counts the packets in flight one by one: for tests and checks, not for hot paths.
     pub fn ledger(&self) -> Ledger {
         let mut in_service = Count::default();
         let mut propagating = Count::default();
@@ -316,7 +315,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The loss model, if it stands at `place`, takes the next packet.
+    /// Whether the loss model, if it is at `place`, drops the next packet.
     #[inline]
     fn is_lost_at(&mut self, place: LossPlace, now: Time) -> bool {
         let Some(loss) = &mut self.loss else { return false };

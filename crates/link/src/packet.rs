@@ -1,4 +1,4 @@
-//! What a link needs to know of the things it carries.
+//! The interface of packets to a link.
 
 use crate::DropCause;
 use crate::ecn::EcnField;
@@ -12,7 +12,7 @@ pub trait Packet {
     /// The ECN field of the IP header (RFC 3168, 5).
     fn ecn(&self) -> EcnField;
     fn set_ecn(&mut self, field: EcnField);
-    /// Which of its NAT's bindings it comes from or goes to, counted from 0.
+    /// Index of its binding at the NAT, counted from 0.
     fn binding(&self) -> u16 {
         0
     }
@@ -22,7 +22,7 @@ pub trait Packet {
     fn is_ecn_capable(&self) -> bool {
         self.ecn() != EcnField::NotEct
     }
-    /// It carries ECT(1) or CE, so an L4S queue takes it for low latency (RFC 9331, 5.1).
+    /// Whether it carries ECT(1) or CE, so that an L4S queue classifies it as low latency (RFC 9331, 5.1).
     #[inline]
     fn is_low_latency(&self) -> bool {
         matches!(self.ecn(), EcnField::Ect1 | EcnField::Ce)

@@ -1,4 +1,4 @@
-//! The registries: what there is to choose from, with settings and defaults, for `playpath list` and for whoever reads a scenario.
+//! The registries: the available models with settings and defaults, for `playpath list` and for reading scenarios.
 
 use crate::LossConfig;
 use crate::queue::QueueConfig;
@@ -6,7 +6,7 @@ use crate::trace::generate::{self, Generate};
 use playpath_units::names::unknown;
 use playpath_units::{ParamSpec, Params};
 
-/// What a model says of itself.
+/// Description of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// `kind` in a scenario; the kernel's name where one exists.
@@ -17,7 +17,7 @@ pub struct About {
     pub reference: &'static str,
 }
 
-/// What a registry knows of a model that is configured by a `T`.
+/// Registry entry of a model with the configuration `T`.
 pub struct Entry<T> {
     /// Name, text, reference.
     pub about: About,

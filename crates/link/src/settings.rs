@@ -1,5 +1,5 @@
-//! The configuration of a model, declared once: field, kind, default, text. The struct, its checks and its text in a scenario
-//! come from that.
+//! The configuration of a model, declared once: field, kind, default, text. The struct, its checks and its form in a scenario are generated
+//! from the declaration.
 
 use crate::error::LinkError;
 use playpath_units::{Duration, ParamSpec, Params, QueueLimit, Rate, Ratio};
@@ -7,12 +7,12 @@ use playpath_units::{Duration, ParamSpec, Params, QueueLimit, Rate, Ratio};
 /// A configuration made by `config!`.
 pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
     const PARAMS: &'static [ParamSpec];
-    /// From settings as typed. Errors: a file's content that cannot be read; one line.
+    /// Build from settings in input form. Errors: a file's content that cannot be parsed; one line.
     fn of(params: &Params) -> Result<Self, String>;
-    /// Every setting as it would be typed, in declared order.
+    /// Every setting in input form, in declared order.
     fn texts(&self) -> Vec<(&'static ParamSpec, String)>;
 
-    /// As settings, for a resolved scenario. The configuration is a checked one.
+    /// As settings, for a resolved scenario. The configuration must have been checked.
     fn params(&self) -> Params {
         let mut params = Params::defaults(Self::PARAMS);
         for (spec, text) in self.texts() {
@@ -34,7 +34,7 @@ pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
 
 pub(crate) trait Setting: Sized {
     fn read(text: &str) -> Result<Self, String>;
-    /// As it would be typed.
+    /// The value in input form.
     fn text(&self) -> String;
 }
 

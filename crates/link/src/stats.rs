@@ -1,4 +1,4 @@
-//! What a link has measured about itself.
+//! Statistics of a link.
 
 use crate::ledger::{Count, Drops};
 use playpath_units::{Duration, Time};
@@ -13,7 +13,7 @@ pub struct LinkStats {
     pub ce_marked_packets: u64,
     /// Packets whose ECN field the hop changed; `None` for a hop that leaves it alone.
     pub rewritten_packets: Option<u64>,
-    /// The classes that the queue tells apart, by name; empty for a queue that has none.
+    /// The queue's classes, by name; empty for a queue without classes.
     pub classes: [Option<(&'static str, ClassStats)>; 2],
     pub busy_time: Duration,
     /// Share of the capacity used: busy time over elapsed time at a constant rate, bytes sent over bytes possible on a
@@ -35,7 +35,7 @@ pub struct ClassStats {
     pub sent: Count,
     /// Dropped, by the limit or by the management.
     pub dropped: Count,
-    /// Of those sent on: got a congestion mark here.
+    /// Number of the sent packets that were marked CE here.
     pub ce_marked_packets: u64,
     /// Time in the queue of those sent on, in all.
     pub waited: Duration,

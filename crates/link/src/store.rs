@@ -1,8 +1,8 @@
 //! The packets inside a link, each in a slot that it keeps until it leaves. Queue and delay line hold slots of 16 bytes, so a
-//! packet is written once and read once, whatever its size. No allocation once the link has held its most packets.
+//! packet is written once and read once, whatever its size. There is no allocation once the largest number of packets has been held.
 //!
-//! Free slots are taken in the order in which they became free. Packets mostly leave in the order in which they came, so slots
-//! are written and read in the order of memory: with thousands of packets inside, that is what the processor's prefetcher sees.
+//! Free slots are taken in the order in which they became free. Packets mostly leave in the order in which they arrived, so slots
+//! are written and read in memory order, which suits the processor's prefetcher when thousands of packets are inside.
 
 use crate::Packet;
 use crate::ecn::{EcnField, EcnRewrite};
@@ -105,7 +105,7 @@ impl<P: Packet> Store<P> {
         self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").set_ecn(EcnField::Ce);
     }
 
-    /// The hop writes what it leaves of the ECN field.
+    /// Rewrite the packet's ECN field.
     pub(crate) fn rewrite_ecn(&mut self, packet: Queued, rewrite: EcnRewrite) {
         let packet = self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet");
         let left = rewrite.applied(packet.ecn());

@@ -194,9 +194,9 @@ fn what_is_unclear_or_wrong_is_refused_in_one_line() {
     let cases = [
         ("", "trace: it is empty"),
         ("# only a comment\n", "trace: it is empty"),
-        ("1.5\n2.5\n", "trace, line 1: one column with 1.5 is not clear"),
-        ("0,1\n1,2\n", "trace, line 1: columns without a header are not clear"),
-        ("hello\n", "trace, line 1: \"hello\" is no known trace format"),
+        ("1.5\n2.5\n", "trace, line 1: a single column with 1.5 is ambiguous"),
+        ("0,1\n1,2\n", "trace, line 1: columns without a header are ambiguous"),
+        ("hello\n", "trace, line 1: \"hello\" is not a known trace format"),
         ("5\n4\n", "trace, line 2: 4 ms is before the line above"),
         ("5\nx\n", "trace, line 2: \"x\" is not a whole number of milliseconds"),
         ("0\n0\n", "trace: it lasts 0 ms"),
@@ -205,7 +205,7 @@ fn what_is_unclear_or_wrong_is_refused_in_one_line() {
         ("0 1\n", "trace: it is too short"),
         ("0 1\n1 0\n", "trace: its rate is 0 all the time"),
         ("0 1\n1 NaN\n", "trace, line 2: rate NaN bit/s"),
-        ("0 1 2\n", "trace, line 1: \"0 1 2\" is no known trace format"),
+        ("0 1 2\n", "trace, line 1: \"0 1 2\" is not a known trace format"),
         ("time,rate_mbps\n0,1\n", "trace, line 1: column \"time\" has no unit; allowed: s, sec, ms"),
         (
             "time_s,rate_MBps\n0,1\n",
@@ -220,7 +220,7 @@ fn what_is_unclear_or_wrong_is_refused_in_one_line() {
         ),
         (
             "time_s,rate_mbps,bw_kbps\n0,1,1\n",
-            "trace, line 1: more than one rate column: \"rate_mbps\", \"bw_kbps\"; leave the one that is meant",
+            "trace, line 1: more than one rate column: \"rate_mbps\", \"bw_kbps\"; keep only the one that you mean",
         ),
         ("time_s,color\n0,1\n", "trace, line 1: no rate column in the header \"time_s,color\"; name one, such as"),
         ("time_s,video_rate_kbps\n0,1\n", "trace, line 1: no rate column"),

@@ -1,9 +1,9 @@
-//! A congestion control written in Python, at the grain of a round trip: for prototypes only, each call takes the interpreter
+//! A congestion control written in Python, called once per round trip. For prototypes only: each call takes the interpreter
 //! lock and costs microseconds where a Rust control costs nanoseconds.
 //!
-//! Called once per round trip, once per loss episode and once per timeout, with a report as a dict; answers with the window in
-//! packets, or a dict with `cwnd` and `pacing_mbps`. What it answers is clamped to 1 to 1 000 000 packets; what cannot be
-//! used, or an exception, ends up as the run's error. Between calls nothing changes, so a window never grows within a round.
+//! Called once per round trip, once per loss episode and once per timeout, with a report as a dict; returns the window in
+//! packets, or a dict with `cwnd` and `pacing_mbps`. The window is clamped to 1 to 1 000 000 packets; an invalid result or an exception
+//! becomes the run's error. Between calls nothing changes, so a window never grows within a round.
 //! Tested by `tests/python/test_controller.py`.
 
 use crate::prototype::{FirstError, Prototype, Source};
@@ -24,7 +24,7 @@ pub struct PythonControl {
     round: Round,
 }
 
-/// What came in since the last call.
+/// Counters since the last call.
 #[derive(Default)]
 struct Round {
     acked: u32,

@@ -1,4 +1,4 @@
-//! The verdict's rule and words for Python: one object for each comparison, so that a report may ask it for many differences.
+//! The verdict's rule and wording for Python: one object per comparison, which a report may query for many differences.
 
 use playpath_record::registry::Metric;
 use playpath_verdict as verdict;
@@ -71,7 +71,7 @@ impl Judge {
         json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string()
     }
 
-    /// What choices do for each sender, as JSON; `choices` are names, their senders and values.
+    /// Effects of the choices for each sender, as JSON; `choices` are names, their senders and values.
     fn effects(&self, choices: Vec<(String, String, String)>) -> String {
         let choice = |(name, sender, value)| Choice { name, sender, value };
         json!(verdict::effects(&self.ranker, &choices.into_iter().map(choice).collect::<Vec<_>>())).to_string()
@@ -100,14 +100,14 @@ fn check_lengths(values: &[(String, Columns)], is_race: bool) -> PyResult<()> {
     Ok(())
 }
 
-/// For whom each value is better and for whom not; effects as JSON.
+/// For which senders each value is better and for which it is not; effects as JSON.
 #[pyfunction]
 pub fn for_whom(effects: &str) -> PyResult<String> {
     let found: Vec<Effect> = serde_json::from_str(effects).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(verdict::for_whom(&found))
 }
 
-/// Outcome → its words, in the order in which they are told.
+/// Outcome → its wording, in the order in which outcomes are listed.
 #[pyfunction]
 pub fn outcome_words() -> Vec<(String, &'static str)> {
     verdict::OUTCOMES.iter().map(|(outcome, word)| (format!("{outcome:?}").to_lowercase(), *word)).collect()
@@ -136,7 +136,7 @@ pub fn student_beyond(df: f64, x: f64) -> f64 {
     verdict::special::student_beyond(df, x)
 }
 
-/// What bets on the mean of outcomes in [0, 1] have won: against "at most `mean`" and against "at least `mean`".
+/// Wealth of the bets on the mean of outcomes in [0, 1]: against "at most `mean`" and against "at least `mean`".
 #[pyfunction]
 pub fn bets_won(outcomes: Vec<f64>, weights: Vec<f64>, of: Option<usize>, mean: f64) -> (f64, f64) {
     let sample = verdict::Sample { outcomes: &outcomes, weights: &weights, of };

@@ -1,11 +1,11 @@
-//! What of Linux stands for a congestion control of a scenario; the table is `playpath_cc::kernel`.
+//! Linux's equivalent of a scenario's congestion control; the table is `playpath_cc::kernel`.
 
 use playpath_cc::{ParamValue, Stack, find};
 use serde_json::{Map, Value, json};
 
-/// `control` (`reno`, or `bpf:vegas` for ours), its `settings` where they are not its defaults, the `habits` of a stack that are asked
-/// for and not in force, and what the control `takes` besides: told by the application or the test bed.
-/// Error: one line that says what Linux does not have.
+/// `control` (`reno`, or `bpf:vegas` for ours), its `settings` that differ from its defaults, the requested `habits` of a stack that have
+/// no effect, and the further inputs that the control `takes` from the application or the test bed. Error: one line that says what Linux
+/// does not have.
 pub fn control(cc: &Value, validation: &str) -> Result<Value, String> {
     let empty = Map::new();
     let (name, given) = match cc {

@@ -1,5 +1,5 @@
 //! `playpath._engine`: the only extension module. Python calls once per run, with the interpreter released, and gets a record
-//! in JSON and the time series as numpy columns. Nothing per packet crosses the border.
+//! in JSON and the time series as numpy columns. No call per packet crosses the language boundary.
 
 mod controller;
 mod judge;
@@ -88,7 +88,7 @@ fn number(text: &str) -> PyResult<f64> {
     time().or_else(rate).map_or_else(|| size.map_err(|e| ScenarioError::new_err(e.to_string())), Ok)
 }
 
-/// What was understood of the film of a resolved scenario, as JSON; "null" without one.
+/// The video of a resolved scenario as it was read, as JSON; "null" without one.
 #[pyfunction]
 fn film_figures(resolved_json: &str) -> PyResult<String> {
     Ok(parsed(resolved_json).map_err(scenario_error)?.film_figures().to_string())
@@ -101,9 +101,11 @@ fn path_figures(resolved_json: &str) -> PyResult<String> {
 }
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
-/// `{series: {column: array}}`, with `packets` those of single packets among them, with `series` those alone whose names begin
-/// so, and sampled every so many seconds with `every`. `controller` and `rule` make a congestion control and an ABR rule written
-/// in Python. `watch` is called now and then with the seconds played and those expected; what it raises ends the run, as Ctrl-C
+/// `{series: {column: array}}`, with `packets` those of single packets among them, with `series` only those whose names begin
+/// with one of its entries, sampled at an interval of `every` seconds. `controller` and `rule` make a congestion control and an ABR rule
+/// written
+/// in Python. `watch` is called from time to time with the simulated seconds and those expected; an exception that it raises ends the run,
+/// as Ctrl-C
 /// does.
 #[pyfunction]
 #[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None, series = None, every = None))]
@@ -150,7 +152,7 @@ fn run<'py>(
     Ok(PyTuple::new(py, [json.into_pyobject(py)?.into_any(), series.into_any()])?.into_any())
 }
 
-/// What was played, unless Python raised an error meanwhile.
+/// The result of the run, unless Python code raised an error during it.
 fn finished<T>(played: Result<T, playpath_scenario::ScenarioError>, error: &FirstError) -> PyResult<T> {
     match error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
         Some(raised) => Err(raised),
@@ -209,8 +211,8 @@ fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResu
     Ok(p1203_input(&events, &P1203Settings::default()).to_string())
 }
 
-/// As [`run`], for who keeps the metrics alone: of the record no more than `metrics` and `digest`, as JSON. The rest, the scenario's
-/// traces above all, would take longer to hand over than many a session to play.
+/// The same as [`run`], for callers that need only the metrics: returns the record's `metrics` and `digest`, as JSON. Handing over the
+/// rest, above all the scenario's traces, would take longer than many sessions take to simulate.
 #[pyfunction]
 fn run_metrics(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
     play_untraced(py, resolved_json, sender, seed, |scenario, record| {
@@ -219,7 +221,7 @@ fn run_metrics(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> 
     })
 }
 
-/// Plays a session without series and gives what `told` makes of it; the interpreter is released meanwhile.
+/// Plays a session without series and returns the result of `told` for it; the interpreter is released meanwhile.
 fn play_untraced<T: Send>(
     py: Python<'_>,
     resolved_json: &str,
@@ -309,14 +311,14 @@ fn jain_index(shares: Vec<f64>) -> Option<f64> {
     playpath_record::jain_index(&shares)
 }
 
-/// What there is of a kind (`cc`, `queue`, `player`, …), as a JSON list.
+/// The registered components of a kind (`cc`, `queue`, `player`, …), as a JSON list.
 #[pyfunction]
 fn registry(kind: &str) -> PyResult<String> {
     registries::list(kind).map(|list| list.to_string()).map_err(ScenarioError::new_err)
 }
 
-/// What a player told with a request: a URL (or its query) with `CMCD=`, or the value of a header or of several, joined with commas. The
-/// keys that a sender can use, as JSON; what is malformed is left out.
+/// Parse a player's client data (CMCD): a URL (or its query) with `CMCD=`, or the value of one header or several, joined with commas.
+/// Returns the keys that a sender can use, as JSON; malformed ones are left out.
 #[pyfunction]
 fn parse_cmcd(text: &str) -> String {
     let is_query = text.contains("CMCD=");
@@ -326,7 +328,7 @@ fn parse_cmcd(text: &str) -> String {
     .to_string()
 }
 
-/// What of Linux stands for a congestion control (JSON as in a resolved sender) under this window validation, as JSON.
+/// Linux's equivalent of a congestion control (JSON as in a resolved sender) with this window validation, as JSON.
 #[pyfunction]
 fn kernel_control(cc_json: &str, validation: &str) -> PyResult<String> {
     let cc = serde_json::from_str(cc_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;

@@ -23,7 +23,7 @@ impl Memory {
         let Some(scarce) = self.scarce() else { return Ok(()) };
         let gigabytes = |bytes: u64| bytes as f64 * 1e-9;
         Err(format!(
-            "out of memory at {} of {}, after {:.0e} events: {:.1} GB are taken and {:.1} of {:.1} GB left; ask for less (queues, \
+            "out of memory at {} of {}, after {:.0e} events: {:.1} GB are in use and {:.1} of {:.1} GB are left; ask for less (queues, \
              flows, time series, fewer jobs at once)",
             progress.now,
             progress.expected_end,
@@ -70,7 +70,7 @@ fn kilobytes(text: &str, key: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|number| number * 1024)
 }
 
-/// Of a container: what its control group may take, and takes.
+/// Limit and use of the container's control group, bytes.
 fn group() -> Option<(u64, u64)> {
     let number = |name: &str| read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok();
     Some((number("memory.max")?, number("memory.current")?))
@@ -86,7 +86,7 @@ fn address_space() -> u64 {
     })
 }
 
-/// Pages are told apart by what the kernel says of this process in both units.
+/// Page size, bytes, derived from this process's memory use as the kernel reports it in both units.
 fn page_bytes() -> u64 {
     static BYTES: OnceLock<u64> = OnceLock::new();
     *BYTES.get_or_init(|| {

@@ -1,5 +1,4 @@
-//! An object written in Python that takes the place of a part of the engine. Its first error ends up as the run's error; after
-//! it the object is not asked again.
+//! A Python object in place of a component of the engine. Its first error becomes the run's error, after which it is not called again.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
@@ -17,7 +16,7 @@ create_exception!(
 pub type FirstError = Arc<Mutex<Option<PyErr>>>;
 
 pub struct Source {
-    /// As the scenario names it; empty for a callable that was handed over.
+    /// Its name in the scenario; empty for a callable passed as an argument.
     pub reference: String,
     /// Called without arguments for each object.
     pub factory: Py<PyAny>,

@@ -1,8 +1,8 @@
 //! An ABR rule written in Python, one call per segment: for prototypes, and for rules that exist in Python already.
 //!
-//! `choose` gets a dict and answers with the index of a representation, or a dict with `representation`, or `wait_s` to be
-//! asked again later, and `estimate_mbps`. Downloads are handed over once, with the question that follows them. It never
-//! abandons a download. An answer that is not possible, or an exception, ends up as the run's error.
+//! `choose` gets a dict and returns the index of a representation, or a dict with `representation`, or `wait_s` to be called again later,
+//! and `estimate_mbps`. Each download is passed once, with the next call. It never abandons a download. An invalid result or an exception
+//! becomes the run's error.
 //! Tested by `tests/python/test_abr_rule.py`.
 
 use crate::prototype::{FirstError, Prototype, Source};
@@ -112,7 +112,7 @@ fn wait_for(answer: &Bound<'_, PyAny>, context: &Context) -> PyResult<Decision> 
     if context.state != PlayState::Playing {
         return Err(PyValueError::new_err("choose: `wait_s` is allowed only while playing"));
     }
-    // At least a millisecond: a rule that never lets time pass would never end.
+    // At least 1 ms: otherwise a rule that always waits 0 s would loop for ever.
     if !(0.001..=1e6).contains(&seconds) {
         return Err(PyValueError::new_err(format!("choose: `wait_s` is {seconds}; allowed: 0.001 to 1000000")));
     }

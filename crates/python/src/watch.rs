@@ -1,4 +1,4 @@
-//! Who looks on while the engine plays: Ctrl-C, the caller's progress, and the machine's memory.
+//! Watches a running simulation: Ctrl-C, the caller's progress callback, and the machine's memory.
 
 use crate::memory::Memory;
 use crate::prototype::FirstError;

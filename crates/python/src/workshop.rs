@@ -1,4 +1,4 @@
-//! Makes the controls and rules that a scenario names by where they are (`module:Name`): `playpath.run.own` finds them.
+//! Creates the user's own controls and rules that a scenario names as `module:Name`; `playpath.run.own` loads them.
 
 use crate::controller::PythonControl;
 use crate::prototype::{FirstError, Source};

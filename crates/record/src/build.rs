@@ -1,4 +1,4 @@
-//! Measurements → record: every figure and every warning that follows from what was measured, for all worlds.
+//! Measurements → record: every metric and every warning that follows from the measurements, for all worlds.
 
 use crate::frames::FrameDelays;
 use crate::measurements::{Flow, MeasuredSession, Measurements, Subflow};
@@ -9,7 +9,7 @@ use playpath_video::summary::Summary;
 use serde::de::Error;
 use serde_json::{Value, json};
 
-/// What the flows that count for the run's metrics have together.
+/// Totals of the flows that the run's metrics are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport {
     /// Over which time goodput and throughput are taken.
@@ -33,10 +33,10 @@ pub struct Packets {
     pub rtt_samples: u64,
 }
 
-/// What the flows beside the main session have together.
+/// Totals of the flows other than the main session's.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbours {
-    /// Of all of them, from the first's start to the last's end.
+    /// Goodput of all of them, from the start of the first to the end of the last, Mbit/s.
     pub goodput_mbps: f64,
     /// Data packets sent again.
     pub retransmitted: u64,
@@ -50,7 +50,7 @@ impl Record {
         let mut names: Vec<&str> = measured.series.iter().map(|series| series.name.as_str()).collect();
         names.sort_unstable();
         let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-        assert!(twice.is_none(), "two time series are called {:?}", twice.map(|pair| pair[0]));
+        assert!(twice.is_none(), "two time series have the name {:?}", twice.map(|pair| pair[0]));
         let sessions: Vec<SessionRecord> = measured.sessions.iter().map(session_record).collect();
         let metrics = all_metrics(&measured, &sessions);
         let warnings = warnings(&measured);
@@ -69,15 +69,15 @@ impl Record {
     }
 }
 
-/// The record, as JSON, of a run whose measurements come as JSON; its log of the main session is the one that came. Errors: what is
-/// wrong with the measurements.
+/// The record, as JSON, of a run whose measurements are given as JSON; the main session's log is passed on unchanged. Errors: invalid
+/// measurements.
 pub fn record_of_json(measurements: &str) -> Result<Value, serde_json::Error> {
     let document: Value = serde_json::from_str(measurements)?;
     let log = document.pointer("/sessions/0/events").cloned();
     let measured: Measurements = serde_json::from_value(document)?;
     let mut reported = measured.sessions.iter().flat_map(|session| session.reported.keys());
     if let Some(unknown) = reported.find(|name| metric(name).is_none()) {
-        return Err(serde_json::Error::custom(format!("no metric is called \"{unknown}\"")));
+        return Err(serde_json::Error::custom(format!("there is no metric \"{unknown}\"")));
     }
     let mut json = Record::of(measured).to_json(Value::Null);
     json["events"] = log.unwrap_or_else(|| json!([]));
@@ -90,7 +90,7 @@ fn session_metrics(session: &MeasuredSession) -> Metrics {
     figures(|metric| viewer_figure(metric, session, summary.as_ref()))
 }
 
-/// `None` where nobody watches.
+/// Summary of a session; `None` without a playback log (a plain download).
 fn summary(session: &MeasuredSession) -> Option<Summary> {
     (!session.events.is_empty()).then(|| Summary::of(&session.events))
 }
@@ -142,7 +142,7 @@ fn session_record(session: &MeasuredSession) -> SessionRecord {
     SessionRecord { name: session.name.clone(), start_s: session.start.as_secs_f64(), metrics }
 }
 
-/// `None` where nobody shares the path with the main session.
+/// Totals of the cross traffic; `None` if no other flow shares the path with the main session.
 fn neighbours(measured: &Measurements, sessions: &[SessionRecord]) -> Option<Neighbours> {
     let flows = || measured.flows.iter().filter(|flow| !flow.is_measured);
     let first = flows().map(|flow| flow.start).min()?;
@@ -228,12 +228,12 @@ fn subflow_record(subflow: &Subflow, delivered_by_all: u64, seconds: f64) -> Sub
     }
 }
 
-/// What makes a result say less than it seems to.
+/// Warnings about limits of what the result shows.
 fn warnings(measured: &Measurements) -> Vec<String> {
     let mut warnings = measured.warnings.clone();
     if let Some(limit) = measured.cut_at {
         let limit = limit.as_secs_f64();
-        warnings.push(format!("the video was not played to its end within {limit} s: the run was cut"));
+        warnings.push(format!("the video was not played to its end within {limit} s: the run was cut off"));
     }
     let has_loss = |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets > 0;
     let has_queue = |link: &LinkRecord| link.mean_queue_packets >= 0.01;
@@ -242,7 +242,8 @@ fn warnings(measured: &Measurements) -> Vec<String> {
         && !measured.flows.iter().any(has_loss)
         && !measured.links.iter().any(has_queue)
     {
-        warnings.push("no packet was lost and no queue filled: the path does not tell the senders apart".into());
+        warnings
+            .push("no packet was lost and no queue filled: this path cannot show a difference between senders".into());
     }
     let got_nothing = measured.flows.iter().filter(|flow| flow.read_bytes == 0 && flow.is_open);
     warnings.extend(got_nothing.map(|flow| format!("flow {} delivered nothing", flow.name)));

@@ -1,4 +1,4 @@
-//! Measurements in, record out: every figure of a run is computed here, whatever world measured it, and every metric is declared
+//! Measurements in, record out: every metric of a run is computed here, whichever world measured it, and is declared
 //! in one registry.
 
 mod build;

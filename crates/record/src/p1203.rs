@@ -1,15 +1,15 @@
-//! ITU-T P.1203 in mode 0: how good a session looked, from rates, resolutions and stalls alone.
+//! ITU-T P.1203 in mode 0: the quality of a session from bit rates, resolutions and stalls alone.
 //!
 //! References: ITU-T P.1203.1 (2019) clauses 8.1 to 8.3 (video, O.22), P.1203.2 (2017) clause 8 (audio, O.21), P.1203.3 (2019) clause 8
 //! (integration: O.23, O.34, O.35, O.46); equation numbers below are P.1203.3's.
 //!
 //! Differences:
 //! 1. O.46 without its random forest. The recommendation takes a quarter of the final score from 20 trees whose data are licensed
-//!    for research only; what is given here is the other part, equation 28, before the weights of equation 30. Who wants the whole
-//!    score gives the export (`playpath run --p1203`) to the reference software.
+//!    for research only; the value here is the other part, equation 28, before the weights of equation 30. For the whole
+//!    score, pass the export (`playpath run --p1203`) to the reference software.
 //! 2. R from MOS is the exact inverse of MOS from R, not a table of it: less than 0.0001 apart.
 //! 3. Scores of a second are those of the segment that plays at its end; frames are not counted.
-//! 4. What the log does not tell is assumed as in the export: [`P1203Settings`].
+//! 4. Values missing from the log are assumed as in the export: [`P1203Settings`].
 //!
 //! Units: rates in kbit/s, times in seconds of media, scores from 1 to 5. Tested on the three values of mode 0 that the reference
 //! software's own tests hold, and on worked examples.
@@ -40,7 +40,7 @@ pub fn p1203(session: &Summary, settings: &P1203Settings) -> Option<P1203> {
     if seconds == 0 {
         return None;
     }
-    // Without audio its quality is taken for constant and high (clause 3.2.2).
+    // Without audio its quality is assumed to be constant and high (clause 3.2.2).
     let sound_at = |second: usize| sound.get(second).copied().unwrap_or(5.0);
     let both: Vec<f64> = video.iter().take(seconds).enumerate().map(|(t, &v)| audiovisual(sound_at(t), v)).collect();
     let o35 = over_the_session(&both, &video);

@@ -36,7 +36,7 @@ fn ranks_are_places() {
 
 /// Every flow has a name of its own; two series of one name would overwrite one another.
 #[test]
-#[should_panic(expected = "two time series are called Some(\"flow.a\")")]
+#[should_panic(expected = "two time series have the name Some(\"flow.a\")")]
 fn two_series_of_one_name_are_a_broken_invariant() {
     let series = |name: &str| playpath_record::Series { name: name.into(), columns: Vec::new() };
     let measured =

@@ -213,7 +213,7 @@ fn wrong_measurements_are_refused_by_name() {
     let error = |loaded: Value| record_of_json(&loaded.to_string()).expect_err("wrong").to_string();
     assert!(error(json!({ "flows": [{ "nane": "x" }] })).contains("unknown field `nane`"));
     let loaded = json!({ "sessions": [{ "reported": { "first_bite_s": 1.0 } }] });
-    assert_eq!(error(loaded), "no metric is called \"first_bite_s\"");
+    assert_eq!(error(loaded), "there is no metric \"first_bite_s\"");
     for (event, said) in [
         (json!({ "time_s": 1.0 }), "event null: missing field `event`"),
         (json!({ "event": "stall_end" }), "event \"stall_end\": missing field `time_s`"),

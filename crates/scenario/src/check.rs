@@ -121,10 +121,10 @@ impl Check<'_> {
                 let is_plain = |value: &Value| !value.is_object() && !value.is_array();
                 match map.iter().find(|(_, value)| !is_plain(value)) {
                     Some((key, value)) => {
-                        Err(self.error(at, &place(at, key), format!("{value} is no number, text or flag")))
+                        Err(self.error(at, &place(at, key), format!("{value} is not a number, text or flag")))
                     }
                     None if is_own(value) => Ok(()),
-                    None => wrong("only one of your own takes a table here: { name = \"MODULE:NAME\", … }".into()),
+                    None => wrong("only your own code takes a table here: { name = \"MODULE:NAME\", … }".into()),
                 }
             }
             (Kind::Table(sub) | Kind::Named(sub), Value::Object(map)) => self.table(map, sub, at),

@@ -377,11 +377,11 @@ impl DirectionSpec {
 fn read_mtu(table: &Table) -> Result<Option<Mtu>, ScenarioError> {
     let is_told = meaning(&TOO_BIG, table.word("too_big")).expect("has a default");
     let Some(Bytes(bytes)) = table.optional::<Bytes>("mtu") else {
-        return if is_told { Err(table.error("too_big", "\"refused\" says nothing without `mtu`")) } else { Ok(None) };
+        return if is_told { Err(table.error("too_big", "\"refused\" has no effect without `mtu`")) } else { Ok(None) };
     };
     match u32::try_from(bytes) {
         Ok(bytes @ 68..) => Ok(Some(Mtu { bytes, is_told })),
-        _ => Err(table.error("mtu", format!("{} is no MTU; allowed: 68 B to 4 GB", Bytes(bytes)))),
+        _ => Err(table.error("mtu", format!("{} is not a valid MTU; allowed: 68 B to 4 GB", Bytes(bytes)))),
     }
 }
 

@@ -57,7 +57,7 @@ impl HandoverSpec {
         if how == Handover::Migrate && !matches!(transport, TransportSpec::Quic(_)) {
             let spoken = transport.other_than_tcp().unwrap_or("TCP");
             let why =
-                format!("{spoken} cannot migrate; allowed: none, reconnect; with `transport` = \"quic\" migrate, too");
+                format!("{spoken} cannot migrate; allowed: none, reconnect; with `transport` = \"quic\" also migrate");
             return Err(table.error(HANDOVER[0].name, why));
         }
         Ok(HandoverSpec { how, after: table.get(HANDOVER[1].name) })

@@ -8,7 +8,7 @@ use playpath_video::ideal::{IdealLink, IdealStep};
 /// The rate or trace of the only path; a response begins one RTT, and the latency in the trace's file, after its request.
 pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     let refuse =
-        |what: &str| Err(ScenarioError::new(format!("`run.transport` = \"ideal\" knows no {what}; leave it out")));
+        |what: &str| Err(ScenarioError::new(format!("`run.transport` = \"ideal\" has no {what}; leave it out")));
     if scenario.video.is_none() {
         return Err(ScenarioError::new("`run.transport` = \"ideal\" needs [video]".into()));
     }

@@ -225,7 +225,7 @@ impl Scenario {
             }
             let used = if sender.paths.is_empty() { self.paths.len() } else { sender.paths.len() };
             if plays && used > MOST_PATHS {
-                let problem = format!("{used} paths are more than one connection takes; allowed: up to {MOST_PATHS}");
+                let problem = format!("{used} paths are more than one connection can use; allowed: up to {MOST_PATHS}");
                 return Err(root.error(&key, problem));
             }
             if plays
@@ -550,7 +550,7 @@ fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<Traf
         let names: Vec<String> = group.names_as(&label).chain([label.clone()]).collect();
         for name in &names {
             if taken.contains(name) {
-                let message = format!("a second source is called \"{name}\"; give each group a `name` of its own");
+                let message = format!("a second source is called \"{name}\"; give each group its own `name`");
                 return Err(table.error("name", message));
             }
         }

@@ -72,14 +72,14 @@ pub fn alone(mut variant: Value, sender: &str, name: &str) -> Value {
 fn check((key, values): &(String, Vec<Value>)) -> Result<(), ScenarioError> {
     let wrong = |what: String| Err(ScenarioError::new(format!("vary[\"{key}\"]: {what}")));
     if OF_ALL.iter().any(|name| key == name || key.starts_with(&format!("{name}."))) {
-        return wrong("is one for all that is compared; vary what a session depends on".into());
+        return wrong("is the same for everything that is compared; vary settings that a session depends on".into());
     }
     if values.len() < 2 {
-        let what = "give two values or more, separated by commas; one alone goes into";
+        let what = "give at least two values, separated by commas; for a single one use";
         return wrong(format!("{what} set[\"{key}\"]"));
     }
     match values.iter().enumerate().find(|(place, value)| values[..*place].contains(value)) {
-        Some((_, twice)) => wrong(format!("{} stands twice", label(key, twice))),
+        Some((_, twice)) => wrong(format!("{} is given twice", label(key, twice))),
         None => Ok(()),
     }
 }

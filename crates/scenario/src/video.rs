@@ -220,7 +220,7 @@ fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, Scenari
         read_file(name).map_err(|e| table.error("source", format!("{e}; the built-in clip is \"{BUILT_IN}\"")))?;
     let failed = |e: media::MediaError| table.error("source", format!("\"{name}\": {e}"));
     if name.ends_with(".json") {
-        let remedy = "no MP4 file; `ffmpeg -i VIDEO -c copy VIDEO.mp4` makes one of what ffprobe reads";
+        let remedy = "not an MP4 file; `ffmpeg -i VIDEO -c copy VIDEO.mp4` converts a video that ffprobe can read";
         return Err(table.error("source", format!("\"{name}\" is {remedy}")));
     }
     if !name.ends_with(".csv") {

@@ -877,8 +877,8 @@ fn what_a_path_takes_and_when_it_is_used() {
         (&resolved["mtu"], &resolved["too_big"], &resolved["backup"]),
         (&json!("1.4 kB"), &json!("refused"), &json!(true))
     );
-    expect(&path("too_big = \"refused\""), &["line 11", "`path[0].too_big`", "says nothing without `mtu`"]);
+    expect(&path("too_big = \"refused\""), &["line 11", "`path[0].too_big`", "has no effect without `mtu`"]);
     expect(&path("mtu = \"1400 B\"\ntoo_big = \"refuse\""), &["`path[0].too_big`", "did you mean \"refused\"?"]);
-    expect(&path("mtu = \"20 B\""), &["`path[0].mtu`", "20 B is no MTU; allowed: 68 B to 4 GB"]);
+    expect(&path("mtu = \"20 B\""), &["`path[0].mtu`", "20 B is not a valid MTU; allowed: 68 B to 4 GB"]);
     expect(&path("backup = \"yes\""), &["`path[0].backup`", "allowed: true, false"]);
 }

@@ -30,14 +30,14 @@ pub struct Access {
     pub body_bytes: u64,
     /// From the first byte of the request to the acknowledgement of the last one of the answer.
     pub took: Duration,
-    /// Offset where it ends, in the clear and in the stream that is sent, and when its request came.
+    /// Offset at which it ends, in plain text and in the stream that is sent, and the time its request arrived.
     clear_end: u64,
     end: u64,
     asked: Time,
 }
 
 impl Access {
-    /// Of an answer on its way, asked for at `asked`: status and bytes of the body.
+    /// Describe the answer being sent to a request made at `asked`: status and body size, bytes.
     pub(crate) fn new(remote: SocketAddr, request: String, (status, body_bytes): (u16, u64), asked: Time) -> Access {
         Access { remote, request, status, body_bytes, took: Duration::ZERO, clear_end: 0, end: 0, asked }
     }
@@ -50,10 +50,10 @@ impl Access {
 pub struct Conversation {
     pub transport: Box<dyn Segments>,
     pub paths: Vec<AddressPair>,
-    /// When the first SYN came.
+    /// Arrival time of the first SYN.
     pub opened: Time,
     incoming: Incoming,
-    /// What waits for its checksum, by path and in the path's own offsets.
+    /// Data whose MPTCP checksum has not been verified yet, by path and in that path's own offsets.
     unchecked: BTreeMap<usize, Incoming>,
     outgoing: Outgoing,
     /// TLS between these and HTTP, if it is spoken.
@@ -61,7 +61,7 @@ pub struct Conversation {
     /// Told with every answer: where else it is served (RFC 7838).
     alt_svc: Option<String>,
     http: Http,
-    /// In place of `http`, where TLS has chosen it.
+    /// HTTP/2, used instead of `http` if it was negotiated in TLS (ALPN).
     two: Option<Box<Http2>>,
     viewer: ServerView,
     doubt: Option<Warning>,
@@ -69,9 +69,9 @@ pub struct Conversation {
     session: Option<String>,
     /// Server data (CMSD) sent with each file.
     policy: Option<ServerPolicy>,
-    /// What the client has reported and nobody has taken yet.
+    /// Reports of the client that have not been taken yet.
     reports: Vec<String>,
-    /// The response on its way is written as its client asked.
+    /// Set if the current response is written at the pace its client asked for.
     paced: Option<Paced>,
     next_write: Time,
     /// Bytes of the stream handed to the transport.
@@ -82,15 +82,15 @@ pub struct Conversation {
     /// When anything moved last, and the bytes acknowledged then.
     moved: Time,
     acked: u64,
-    /// When the first byte of the request at hand came.
+    /// Arrival time of the first byte of the current request.
     asked: Option<Time>,
     buffer: Vec<u8>,
     answers: VecDeque<Access>,
 }
 
-/// Bytes of HTTP/2 frames that are made before they can leave: what is urgent waits behind so many at most.
+/// Most bytes of HTTP/2 frames that are queued ahead of transmission: the most that an urgent frame has to wait for.
 const MOST_UNSENT: u64 = 32 * 1024;
-/// Answers on their way that are kept for the log.
+/// Most unfinished answers that are kept for the log.
 const MOST_ANSWERS: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ enum Stage {
 }
 
 impl Conversation {
-    /// For a SYN that has come at `now` over `path`.
+    /// Open a connection for a SYN that arrived at `now` over `path`.
     pub fn new(now: Time, transport: Box<dyn Segments>, path: AddressPair) -> Conversation {
         Conversation {
             transport,
@@ -157,12 +157,12 @@ impl Conversation {
         self.policy = Some(policy);
     }
 
-    /// What the client has reported since the last call, a dictionary in each line.
+    /// The client's reports since the last call, one dictionary per line.
     pub fn take_reports(&mut self) -> Vec<String> {
         std::mem::take(&mut self.reports)
     }
 
-    /// A report came, over any connection; `false`: it is not of this one's session.
+    /// Handle a report that arrived over any connection. Returns `false` if it belongs to another session.
     pub fn handle_report(&mut self, now: Time, cmcd: &Cmcd) -> bool {
         if cmcd.sid.is_none() || cmcd.sid != self.session {
             return false;
@@ -173,7 +173,7 @@ impl Conversation {
         true
     }
 
-    /// What of the client's data was not believed, the first time.
+    /// The first implausible value in the client's data.
     pub fn doubt(&self) -> Option<&Warning> {
         self.doubt.as_ref()
     }
@@ -199,7 +199,7 @@ impl Conversation {
         self.check(now, path);
     }
 
-    /// What has the right checksum becomes part of the stream; after a fallback to TCP, everything.
+    /// Move data with a correct checksum into the stream; after a fallback to TCP, all data.
     fn check(&mut self, now: Time, path: usize) {
         let (Some(mptcp), Some(bytes)) = (self.transport.mptcp_mut(), self.unchecked.get_mut(&path)) else {
             return;
@@ -216,7 +216,8 @@ impl Conversation {
         }
     }
 
-    /// A join that has come over `pair`, to the own address with this identifier; its SYN is handled next. `None`: refused.
+    /// Accept a join that arrived over `pair`, at this server's address with this identifier; the caller handles its SYN next. `None`
+    /// if it is refused.
     pub fn join(&mut self, pair: AddressPair, path: PathConfig, address_id: u8) -> Option<usize> {
         let index = self.transport.add_path(path, address_id)?;
         self.unchecked.remove(&index);
@@ -286,7 +287,7 @@ impl Conversation {
             let offset = self.transport.transmit_offset(path, &segment);
             let is_read = offset.is_some_and(|offset| self.outgoing.read(offset, &mut self.buffer).is_ok());
             if !is_read {
-                // The file is not what it was: nothing right can be sent any more.
+                // The file has changed on disk, so the rest of the answer would be wrong.
                 self.transport.abort(now);
                 return self.poll_packet(now, out);
             }
@@ -306,7 +307,7 @@ impl Conversation {
             && self.transport.subflow(0).is_some_and(Connection::is_closed)
     }
 
-    /// Nothing is left to do, once no packet is left.
+    /// Whether nothing remains to be done once no packet is queued.
     pub fn is_gone(&self) -> bool {
         self.stage == Stage::Gone
     }
@@ -321,7 +322,7 @@ impl Conversation {
         self.http.requests + self.two.as_ref().map_or(0, |two| two.requests)
     }
 
-    /// Bytes of memory that grow with what the peer sends.
+    /// Memory that grows with what the peer sends, bytes.
     pub fn footprint(&self) -> usize {
         let unchecked = self.unchecked.values().map(Incoming::footprint).sum::<usize>();
         let opened = self.secure.as_ref().map_or(0, Secure::footprint);
@@ -342,7 +343,7 @@ impl Conversation {
         }
     }
 
-    /// What the control learns of the video.
+    /// Pass the parameters of the video to the congestion control.
     pub fn tell(&mut self, now: Time, parameters: AppParameters) {
         self.transport.set_app_parameters(now, parameters);
     }
@@ -358,7 +359,7 @@ impl Conversation {
         }
     }
 
-    /// What has come is opened. Whether something was.
+    /// Decrypt what has arrived. Returns whether anything was decrypted.
     fn open(&mut self, now: Time) -> bool {
         let readable = self.transport.readable();
         let Some(secure) = &mut self.secure else { return false };
@@ -435,7 +436,7 @@ impl Conversation {
         }
     }
 
-    /// As [`read_request`](Self::read_request), over HTTP/2.
+    /// The same as [`read_request`](Self::read_request), over HTTP/2.
     fn read_frames(&mut self, now: Time, store: &Store) -> bool {
         let mut two = self.two.take().unwrap_or_default();
         let mut has_read = false;
@@ -532,7 +533,7 @@ impl Conversation {
         self.incoming.consume(readable);
     }
 
-    /// As in the simulator (crates/sim/src/apps/session.rs).
+    /// Take the client's CMCD data in the same way as the simulator (crates/sim/src/apps/session.rs).
     fn take_client_data(&mut self, now: Time, cmcd: &Cmcd, body_bytes: u64) {
         self.session.clone_from(&cmcd.sid);
         let mut doubts = Vec::new();
@@ -547,7 +548,7 @@ impl Conversation {
         }
     }
 
-    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
+    /// Add the endpoint's estimates for the path to the client to the answer with a file (CTA-5006).
     fn add_server_data(&self, answer: &mut Answer) {
         let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
         let paths = (0..self.paths.len()).filter_map(|path| self.transport.subflow(path)).map(Connection::info);
@@ -566,7 +567,7 @@ impl Conversation {
         asked.min(self.moved + patience)
     }
 
-    /// An idle client is let go in order; one that takes or sends nothing is reset.
+    /// Close the connection of an idle client in an orderly way; reset one that neither receives nor sends.
     fn lose_patience(&mut self, now: Time) {
         let is_idle = self.stage == Stage::Serving && self.is_idle() && self.transport.is_established();
         if is_idle {

@@ -1,4 +1,4 @@
-//! The TUN device: made and set up here, or found as somebody left it.
+//! The TUN device: created and configured here, or an existing one used as it is.
 
 use playpath_emulator::sys::{DeviceSettings, open_tun};
 use std::fs::File;
@@ -24,7 +24,7 @@ impl Device {
         let is_there = Path::new("/sys/class/net").join(name).exists();
         let file = open_tun(name)?;
         if !is_there {
-            // Router solicitations would count as packets. Where there is no IPv6 there is nothing to switch off.
+            // Router solicitations would be counted as packets. Without IPv6 there is nothing to switch off.
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
             for address in addresses {
                 let IpAddr::V4(address) = address else {

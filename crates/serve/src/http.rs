@@ -1,5 +1,5 @@
-//! HTTP/1.1 over a connection's bytes: requests in, answers out, one at a time (RFC 9112 section 9.3.2). How a request is read is
-//! [`playpath_http`]'s.
+//! HTTP/1.1 over a connection's bytes: requests in, answers out, one at a time (RFC 9112 section 9.3.2). Requests are
+//! parsed by [`playpath_http`].
 //!
 //! Reference: RFC 9110 (semantics), CTA-5004 (CMCD). Differences from the reference:
 //! 1. An upload (PUT, POST) is measured, not kept: the answer says how many bytes came, and their SHA-256. It needs a
@@ -28,9 +28,9 @@ pub struct Answer {
     pub body: Option<(u64, Source)>,
     /// No more requests are read after it.
     pub is_last: bool,
-    /// What the client told of itself, with the size of the body.
+    /// CMCD data of the request, and the size of the answer's body, bytes.
     pub cmcd: Option<(Cmcd, u64)>,
-    /// What a player has reported, a dictionary in each line.
+    /// Reports of a player, one dictionary per line.
     pub reports: Option<String>,
     /// How our own client asks for it to be written ([`DELIVERY`]).
     pub delivery: Option<String>,
@@ -40,7 +40,7 @@ pub struct Answer {
     pub status: u16,
 }
 
-/// What some input came to.
+/// Result of handling some input.
 #[derive(Debug, Default)]
 pub struct Step {
     pub consumed: usize,
@@ -78,7 +78,7 @@ impl Http {
         self.upload.is_some()
     }
 
-    /// Read on. Call again with what is left, and more, until nothing is consumed.
+    /// Parse further input. Call again with the unconsumed bytes, and more, until nothing is consumed.
     pub fn handle(&mut self, input: &[u8], store: &Store, date: SystemTime) -> Step {
         if self.upload.is_some() {
             return self.read_upload(input, date);

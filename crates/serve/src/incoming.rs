@@ -1,6 +1,6 @@
-//! Bytes that have arrived and were not read: the endpoint keeps offsets only.
+//! Bytes that have arrived and have not been read; the endpoint itself keeps only offsets.
 //!
-//! What is held is bounded by the window that the endpoint tells: the caller stores nothing beyond it.
+//! Memory is bounded by the window that the endpoint advertises: the caller stores nothing beyond it.
 
 /// Bytes by their offset in the stream. Gaps read as zeros until they are filled; the endpoint knows which there are.
 #[derive(Debug, Default)]

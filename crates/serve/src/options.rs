@@ -18,34 +18,34 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Serve a folder to stock clients with the simulator's own transports: TCP and MPTCP over a TUN device, with any congestion control
-/// and any scheduler and no kernel to patch, or QUIC with HTTP/3 on a UDP socket, without root. `playpath serve --demo` makes a film and
-/// serves it; other options as here. Exit status: 0 ended by a signal, 1 failed, 2 the input is wrong.
+/// and any scheduler and without patching a kernel, or QUIC with HTTP/3 on a UDP socket, without root. `playpath serve --demo` makes a
+/// film and serves it, with the same options. Exit status: 0 ended by a signal, 1 failed, 2 the input is wrong.
 #[derive(clap::Parser)]
 #[command(name = "playpath-serve", version)]
 pub struct Arguments {
-    /// What is served: a folder, or one file.
+    /// The folder, or single file, to serve.
     #[arg(value_name = "FOLDER")]
     pub root: PathBuf,
-    /// Serve what lies behind symbolic links that lead out of the folder, too.
+    /// Also follow symbolic links that lead out of the folder.
     #[arg(long)]
     pub follow_links: bool,
-    /// What carries the answers.
+    /// Transport of the responses.
     #[arg(long, value_enum, default_value = "tcp")]
     pub transport: Carrier,
     /// The device of TCP; made and set up if there is none of this name, which needs root [default: playpath0].
     #[arg(long, value_name = "NAME", value_parser = device_name)]
     pub tun: Option<String>,
-    /// An own address. For TCP in a network that the machine has no other use for (the kernel's end of the device gets the other
+    /// The server's address. For TCP in a network that the machine does not use otherwise (the kernel's end of the device gets the other
     /// address of its /31); may be repeated [default: 10.77.200.1]. For QUIC one of the machine's [default: 0.0.0.0, all].
     #[arg(long = "address", value_name = "ADDR")]
     pub addresses: Vec<IpAddr>,
     /// Port on which requests are answered [default: 8080; QUIC: 4433].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
-    /// TCP: speak TLS (HTTP/1.1 by ALPN), as QUIC always does.
+    /// TCP: use TLS (HTTP/1.1 by ALPN), as QUIC always does.
     #[arg(long)]
     pub tls: bool,
-    /// With TLS, the certificate chain, in PEM form; without one it is made.
+    /// With TLS, the certificate chain, in PEM form; by default a certificate is generated.
     #[arg(long, value_name = "FILE", requires = "key")]
     pub certificate: Option<PathBuf>,
     /// Its key, in PEM form.
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// HOST (Alt-Svc).
     #[arg(long, value_name = "[HOST:]PORT", value_parser = alternative)]
     pub alt_svc: Option<String>,
-    /// With TLS, the name in the address and in the certificate that is made.
+    /// With TLS, the name in the URL and in the generated certificate.
     #[arg(long, value_name = "NAME", default_value = "localhost", conflicts_with = "certificate", value_parser = host_name)]
     pub name: String,
     /// QUIC: validate the address of every client (Retry), not only while many connect at a time.
@@ -64,10 +64,10 @@ pub struct Arguments {
     /// Congestion control (`playpath list cc`), with its parameters.
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub cc: Option<String>,
-    /// Which path takes the next packet of a connection over several (`playpath list scheduler`).
+    /// Scheduler, which chooses the path of each packet if there are several (`playpath list scheduler`).
     #[arg(long, value_name = "NAME[:K=V,…]")]
     pub scheduler: Option<String>,
-    /// A `[[sender]]` of a resolved scenario as JSON: everything that a scenario can say of a sender.
+    /// A `[[sender]]` of a resolved scenario as JSON, with everything that a scenario can say about a sender.
     #[arg(long, value_name = "FILE")]
     pub sender: Option<PathBuf>,
     /// Plain TCP only.
@@ -79,28 +79,28 @@ pub struct Arguments {
     /// Largest packet.
     #[arg(long, default_value = "1500", value_parser = clap::value_parser!(u32).range(576..=65_535))]
     pub mtu: u32,
-    /// Connections at a time.
+    /// Maximum number of connections at a time.
     #[arg(long, default_value = "1024", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub max_connections: u32,
     /// Close a connection whose client has neither acknowledged nor sent anything for so long.
     #[arg(long, default_value = "60 s", value_name = "TIME", value_parser = within(Duration::from_secs(1), LONGEST_IDLE))]
     pub idle_timeout: Duration,
-    /// A JSON line for each answer that has arrived: when, to whom, what, how much, how long.
+    /// File for a JSON line for each response that has arrived: when, to whom, what, how much, how long.
     #[arg(long, value_name = "FILE")]
     pub access_log: Option<PathBuf>,
-    /// At the end: time series and counters of every path of every connection, as JSON.
+    /// File written at the end: time series and counters of every path of every connection, as JSON.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// QUIC: a folder for a log of each connection, as qvis opens it (qlog).
+    /// QUIC: folder for a qlog of each connection, which qvis can open.
     #[arg(long, value_name = "FOLDER")]
     pub qlog: Option<PathBuf>,
     /// Interval of those time series.
     #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = within(Duration::from_millis(1), Duration::from_secs(60)))]
     pub sample: Duration,
-    /// Size of the playout buffer for the congestion control, where the player does not send it.
+    /// Size of the playout buffer for the congestion control, if the player does not send it.
     #[arg(long, value_name = "SIZE", requires = "video_rate", value_parser = above_zero::<Bytes>)]
     pub playout_buffer: Option<Bytes>,
-    /// Mean rate of the video for the congestion control, where the player does not send it.
+    /// Mean rate of the video for the congestion control, if the player does not send it.
     #[arg(long, value_name = "RATE", requires = "playout_buffer", value_parser = above_zero::<Rate>)]
     pub video_rate: Option<Rate>,
     /// Send players the server's throughput (etp) and RTT with each file, in the header CMSD-Dynamic.
@@ -109,15 +109,15 @@ pub struct Arguments {
     /// Also send this as the highest rate that a session should choose (mb).
     #[arg(long, value_name = "RATE", requires = "cmsd", value_parser = above_zero::<Rate>)]
     pub cmsd_mb: Option<Rate>,
-    /// A JSON line for each report of a player (CMCD's event mode, POSTs of application/cmcd).
+    /// File for a JSON line for each report of a player (CMCD's event mode, POSTs of application/cmcd).
     #[arg(long, value_name = "FILE")]
     pub reports: Option<PathBuf>,
-    /// Bytes of an upload held for each connection.
+    /// Maximum size of an upload that is held for each connection.
     #[arg(long, default_value = "1 MiB", value_name = "SIZE", value_parser = within(Bytes(1 << 16), Bytes(1 << 26)))]
     pub receive_buffer: Bytes,
 }
 
-/// What carries the answers.
+/// Transport of the responses.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrier {
     /// TCP and MPTCP over a TUN device.
@@ -136,10 +136,10 @@ impl Arguments {
     fn check(&self) -> Result<(), String> {
         let of_tcp = [
             ("--tun", self.tun.is_some(), "QUIC needs no device"),
-            ("--no-mptcp", self.no_mptcp, "QUIC is no TCP"),
-            ("--tls", self.tls, "QUIC always speaks it"),
-            ("--no-http2", self.no_http2, "over QUIC it is HTTP/3 always"),
-            ("--alt-svc", self.alt_svc.is_some(), "it is for TCP's answers"),
+            ("--no-mptcp", self.no_mptcp, "QUIC does not use MPTCP"),
+            ("--tls", self.tls, "QUIC always uses it"),
+            ("--no-http2", self.no_http2, "QUIC always uses HTTP/3"),
+            ("--alt-svc", self.alt_svc.is_some(), "it is only for TCP"),
         ];
         let of_quic = [
             ("--retry", self.retry, "it needs --transport quic"),
@@ -147,7 +147,7 @@ impl Arguments {
         ];
         let is_quic = self.transport == Carrier::Quic;
         if is_quic && self.addresses.len() > 1 {
-            return Err("--address: QUIC takes one".into());
+            return Err("--address: QUIC takes only one".into());
         }
         if is_quic && self.mtu < LEAST_MTU_OF_QUIC {
             return Err(format!("--mtu {}: QUIC needs {LEAST_MTU_OF_QUIC} or more", self.mtu));

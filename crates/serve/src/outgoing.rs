@@ -1,4 +1,4 @@
-//! The bytes of the stream that is sent: heads of responses in memory, bodies in files, read when they leave.
+//! The bytes of the sent stream: response heads are kept in memory; bodies stay in files and are read when they are sent.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Nothing before `offset` will be asked for again.
+    /// Free everything before `offset`, which will not be requested again.
     pub fn release(&mut self, offset: u64) {
         if self.end <= offset {
             self.block.take();

@@ -1,4 +1,4 @@
-//! A response that is written as the client asked, and not as fast as the connection takes it.
+//! A response that is written at the pace the client asked for and not as fast as the connection accepts it.
 
 use playpath_http::read_delivery;
 use playpath_shell::monotonic_nanos;
@@ -17,8 +17,8 @@ pub struct Paced {
 }
 
 impl Paced {
-    /// A response of `head` and `body` bytes that begins at `from`, asked for at `now`; `None`: the field cannot be read, and counts for
-    /// nothing. Whoever asks for a heartbeat of less than a millisecond gets one of a millisecond: it would keep the server busy.
+    /// A response of `head` and `body` bytes that begins at `from`, asked for at `now`; `None` if the field is invalid, in
+    /// which case it is ignored. Intervals below 1 ms are raised to 1 ms, since they would keep the server busy.
     pub fn new(field: &str, now: Time, from: u64, (head, body): (u64, u64)) -> Option<Paced> {
         let clock = monotonic_nanos();
         let least = |every: Duration| every.max(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! A pair of addresses that segments travel between, and what their headers need beside the segment.
+//! A pair of addresses that exchange segments, and the state that their headers need in addition to the segment.
 
 use playpath_transport::codec::{self, EncodeError, Envelope, Packet, Payload};
 use playpath_transport::{Flags, Segment, SynOptions};
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 pub struct AddressPair {
     pub local: SocketAddr,
     pub remote: SocketAddr,
-    /// Window scales: what the peer's SYN told, and what ours does. Both or none (RFC 7323 section 2.2).
+    /// Window scales of the peer's SYN and of ours: both or neither (RFC 7323 section 2.2).
     peer_scale: Option<u8>,
     own_scale: u8,
     identification: u16,
@@ -16,7 +16,7 @@ pub struct AddressPair {
 }
 
 impl AddressPair {
-    /// Of a SYN that has come in `packet`, for a receiver with this buffer.
+    /// The pair of a SYN received in `packet`, for a receiver with this buffer.
     pub fn of_syn(packet: &Packet<'_>, syn: &SynOptions, mtu: u32, receive_buffer: u64) -> AddressPair {
         // Wide enough for the buffer, not for what MPTCP's subflows pretend to have.
         let own_scale = (0..14).find(|scale| receive_buffer >> scale <= 65_535).unwrap_or(14);
@@ -30,7 +30,7 @@ impl AddressPair {
         }
     }
 
-    /// Shift of the window field in what the peer sends.
+    /// Shift of the window field in the peer's segments.
     pub fn peer_scale(&self) -> u8 {
         self.peer_scale.unwrap_or(0)
     }

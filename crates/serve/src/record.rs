@@ -1,7 +1,7 @@
-//! What a run leaves: time series of every path of every connection, in the kernel's names and units (`struct tcp_info`), so that both
-//! worlds' records are made alike (python/playpath/real/testbed); switches between paths; counters.
+//! Record of a run: time series of every path of every connection, in the kernel's names and units (`struct tcp_info`), so that records
+//! of both worlds are built in the same way (python/playpath/real/testbed); switches between paths; counters.
 //!
-//! Bounded: so many connections and so many samples of each path are kept, and what is left out is counted.
+//! Memory is bounded: the numbers of connections and of samples per path are limited, and what is left out is counted.
 
 use crate::conversation::Conversation;
 use crate::quic::session::Session;
@@ -42,7 +42,7 @@ const COLUMNS: [&str; 20] = [
 ];
 type Sample = [f64; COLUMNS.len()];
 
-/// As `struct tcp_info` says that there is none.
+/// Value of `struct tcp_info` for "no threshold".
 const NO_SSTHRESH: f64 = 0x7fff_ffff as f64;
 const NO_MIN_RTT: f64 = u32::MAX as f64;
 const NOT_PACED: f64 = u64::MAX as f64;
@@ -89,7 +89,7 @@ impl Recorder {
         self.due = (self.due + self.interval).max(now);
     }
 
-    /// What is kept of a connection; `None`: there are too many.
+    /// Record of a connection; `None` if there are too many.
     fn record_of(&mut self, id: u64) -> Option<&mut ConversationRecord> {
         if !self.conversations.contains_key(&id) && self.conversations.len() >= MOST_CONVERSATIONS {
             self.left_out += 1;
@@ -106,7 +106,7 @@ impl Recorder {
         record.requests = session.streams.requests;
         record.doubt = session.streams.doubt.as_ref().map(ToString::to_string);
         for index in 0..endpoint.path_count() {
-            // What a path was keeps its place when nothing is sent on it any more.
+            // A path keeps its row when nothing is sent on it any more.
             let Some(remote) = session.remote_of(index).filter(|_| endpoint.path_control(index).is_some()) else {
                 continue;
             };
@@ -203,7 +203,7 @@ fn ssthresh(packets: f64) -> f64 {
     if packets.is_finite() { packets } else { NO_SSTHRESH }
 }
 
-/// What a connection tells of a path in its own terms.
+/// A connection's quantities of a path, in the endpoint's own terms.
 struct Own {
     /// Place of `ca_state` in the kernel's order.
     state: usize,

@@ -1,4 +1,4 @@
-//! The loop: a packet from the device, what the server answers, sleep until the next timer.
+//! The loop: read a packet from the device, send the server's answers, sleep until the next timer.
 
 use crate::conversation::Access;
 use crate::device::Device;
@@ -21,7 +21,7 @@ use std::path::Path;
 const BATCH: usize = 64;
 const MOST_PACKET: usize = 65_536;
 
-/// Serve until told to end.
+/// Serve until the process is asked to stop.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.transport == Carrier::Quic {
         return crate::quic::run::run(arguments);
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     looped.end(arguments.record.as_deref())
 }
 
-/// Where it serves: at a terminal in words that can be copied, else a line of JSON for the program that started it.
+/// Announce the address: at a terminal as text that can be copied, otherwise as a line of JSON for the program that started the server.
 pub(crate) fn announce(said: &Value) -> Result<(), Failure> {
     if io::stdout().is_terminal() { say(&in_words(said)) } else { say(said) }
 }
@@ -75,14 +75,14 @@ pub(crate) fn create(file: &Path) -> Result<File, Failure> {
     File::create(file).map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
-/// What is written while the server serves.
+/// The logs that are written while the server runs.
 pub(crate) struct Logs {
     accesses: Option<File>,
     reports: Option<File>,
 }
 
 impl Logs {
-    /// Those that were asked for. Error: one cannot be made.
+    /// Open the requested logs. Error: one cannot be created.
     pub fn open(arguments: &Arguments) -> Result<Logs, Failure> {
         Ok(Logs {
             accesses: arguments.access_log.as_deref().map(create).transpose()?,
@@ -139,7 +139,7 @@ pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option
     }
 }
 
-/// As the test bed's nginx writes it (python/playpath/real/testbed/server.py).
+/// A line of the access log in the format of the test bed's nginx (python/playpath/real/testbed/server.py).
 fn log_line(access: &Access) -> Value {
     json!({
         "time": since_epoch_s(),
@@ -209,7 +209,7 @@ impl Loop {
         }
     }
 
-    /// The record is written; nobody is left waiting for an answer.
+    /// Stop: close all connections and write the record.
     fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.clock.now();
         let recorder = self.server.take_record(now);
@@ -219,7 +219,8 @@ impl Loop {
     }
 }
 
-/// Where `--record` wants it: all that was recorded, when the clock started, and how many packets were refused on their way out.
+/// Write to the file of `--record`: all recorded series, the start of the clock, and the number of packets that the device or socket
+/// refused.
 pub(crate) fn write_record(
     file: Option<&Path>,
     recorder: Option<Recorder>,

@@ -1,12 +1,12 @@
-//! What nobody may guess: initial sequence numbers (RFC 6528), keys and nonces of MPTCP (RFC 8684 section 3.1).
+//! Unpredictable values: initial sequence numbers (RFC 6528), keys and nonces of MPTCP (RFC 8684 section 3.1).
 //!
-//! A source of one's own lets a test begin where numbers wrap: the first data sequence number follows from the key (RFC 8684 section
-//! 3.1), so both are chosen with it. `crates/serve/tests/programs/against_kernel` does.
+//! A test can supply its own source in order to start close to a wrap of sequence numbers: the first data sequence number follows from
+//! the key (RFC 8684 section 3.1), so one source determines both. `crates/serve/tests/programs/against_kernel` does.
 
 use rustix::io::Result;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Where they come from; by default from the kernel. Errors: it has none.
+/// Source of these values; by default the kernel. Errors: the source has none.
 pub trait Secrets: Send {
     /// Sequence number of a SYN.
     fn isn(&mut self) -> Result<u32> {

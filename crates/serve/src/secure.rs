@@ -1,7 +1,7 @@
 //! TLS between the bytes of a TCP connection and HTTP, by `rustls`.
 //!
-//! Bodies stay files until they are sealed, a record at a time and only as far as the transport takes them: what is held sealed is at most
-//! what the transport may have to send again.
+//! Bodies stay in files until they are encrypted, one record at a time and only as far as the transport accepts them: the ciphertext
+//! held is at most what the transport may have to retransmit.
 //!
 //! Reference: RFC 8446 §5.1 (records of at most 2^14 bytes), §6.1 (close_notify).
 
@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 const RECORD: u64 = 1 << 14;
 
-/// The peer broke TLS's rules, or a file is not what it was.
+/// The peer violated TLS, or a file has changed on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
 pub struct Secure {
     tls: ServerConnection,
-    /// What came, opened, and was not read.
+    /// Decrypted data that have not been read yet.
     opened: Vec<u8>,
-    /// What is to be sent, and how much of it was sealed.
+    /// Plain text to be sent, and how much of it has been encrypted.
     clear: Outgoing,
     sealed: u64,
 }
@@ -32,7 +32,7 @@ impl Secure {
         Some(Secure { tls, opened: Vec::new(), clear: Outgoing::default(), sealed: 0 })
     }
 
-    /// Bytes of the connection have come, in order.
+    /// Take bytes of the connection, in order.
     pub fn take(&mut self, mut input: &[u8]) -> Result<(), Broken> {
         while !input.is_empty() {
             self.tls.read_tls(&mut input).map_err(|_| Broken)?;
@@ -82,7 +82,7 @@ impl Secure {
         self.tls.send_close_notify();
     }
 
-    /// What TLS itself has to say, and a record of what is to be sent; nothing: there is none now.
+    /// Bytes to send: TLS's own messages, then one record of application data; empty if there is neither.
     pub fn seal(&mut self) -> Result<Vec<u8>, Broken> {
         let rest = self.clear.end() - self.sealed;
         if rest > 0 && !self.tls.is_handshaking() {
@@ -99,7 +99,7 @@ impl Secure {
         Ok(out)
     }
 
-    /// Bytes of memory that grow with what the peer sends.
+    /// Memory that grows with what the peer sends, bytes.
     pub fn footprint(&self) -> usize {
         self.opened.capacity()
     }

@@ -1,10 +1,11 @@
-//! The server: which packet belongs to which connection, who is let in, what leaves next. Sans-IO: packets and time come in, packets
+//! The server: assignment of packets to connections, admission of clients, and the choice of the next packet. Sans-IO: packets and time
+//! come in, packets
 //! go out.
 //!
-//! Drive it so: `handle_packet` or `handle_timeout`, then `poll_packet` until `false`, then wait until `poll_timeout`.
+//! Usage: call `handle_packet` or `handle_timeout`, then `poll_packet` until `false`, then wait until `poll_timeout`.
 //!
 //! Nothing grows without bound: connections and half-open ones are counted ([`Limits`](crate::settings::Limits)), each holds at most its
-//! window of unread bytes, and who is not answered leaves no trace.
+//! window of unread bytes, and no state is kept for a client that is not answered.
 
 use crate::conversation::{Access, Conversation};
 use crate::pair::{AddressPair, header_bytes, refusal};
@@ -25,7 +26,7 @@ use playpath_video::cmcd::{parse, report_lines};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-/// What has happened since the start.
+/// Counters since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Segments of no connection, answered by a reset.
@@ -43,7 +44,7 @@ pub struct Server {
     secrets: Box<dyn Secrets>,
     connections: BTreeMap<u64, Conversation>,
     half_open: BTreeSet<u64>,
-    /// Whose keys strangers choose: hashed with a random seed.
+    /// Connections by address pair. Clients choose these keys, so they are hashed with a random seed.
     ends: HashMap<Ends, (u64, usize)>,
     /// MPTCP connections, by what a join names.
     tokens: HashMap<u32, u64>,
@@ -55,14 +56,14 @@ pub struct Server {
     next_id: u64,
     counts: Counts,
     recorder: Option<Recorder>,
-    /// Answers that have arrived, if somebody wants to hear of them.
+    /// Delivered answers, if they are to be logged.
     accesses: VecDeque<Access>,
     keeps_accesses: bool,
-    /// What the control learns of the video at the start, where the player does not tell.
+    /// Parameters of the video for the congestion control at the start, used unless the player sends its own.
     parameters: Option<AppParameters>,
-    /// What players learn of the server, if anything.
+    /// The policy that is sent to players, if any.
     policy: Option<ServerPolicy>,
-    /// What players have reported, by whom, if somebody wants to hear of it.
+    /// Reports of players with their addresses, if they are to be logged.
     reports: VecDeque<(SocketAddr, String)>,
     keeps_reports: bool,
 }
@@ -77,7 +78,7 @@ impl Server {
         Server::with_secrets(settings, store, Box::new(Random))
     }
 
-    /// As [`new`](Self::new), with a source of sequence numbers and keys.
+    /// The same as [`new`](Self::new), with a source of sequence numbers and keys.
     pub fn with_secrets(settings: Settings, store: Store, secrets: Box<dyn Secrets>) -> Server {
         Server {
             settings,
@@ -108,7 +109,7 @@ impl Server {
         self.recorder = Some(Recorder::new(interval, self.settings.sender.cc.name()));
     }
 
-    /// Tell the control of every new connection of the video.
+    /// Pass the parameters of the video to the congestion control of every new connection.
     pub fn tell(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
     }
@@ -249,7 +250,7 @@ impl Server {
         reports.iter().for_each(|body| self.take_reports(now, remote, body));
     }
 
-    /// A session's reports concern all its connections, whichever they came over.
+    /// Apply a session's reports to all its connections, whichever connection they arrived over.
     fn take_reports(&mut self, now: Time, remote: SocketAddr, body: &str) {
         for line in report_lines(body).take(MOST_REPORTS) {
             let report = parse(line).cmcd;
@@ -318,8 +319,8 @@ impl Server {
         self.settings.addresses.iter().position(|own| *own == address).unwrap_or(0) as u8
     }
 
-    /// What answers a SYN: MPTCP if the client offers it as we have it (RFC 8684 section 3.1: HMAC-SHA256, no extension), with checksums if
-    /// it asks for them, else TCP.
+    /// Transport for a SYN: MPTCP if the client offers a version supported here (RFC 8684 section 3.1: HMAC-SHA256, no extension), with
+    /// checksums if it asks for them; otherwise TCP.
     fn transport(&mut self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Box<dyn Segments>> {
         let isn = self.secrets.isn()?;
         let config = self.config(isn, peer, syn);

@@ -29,14 +29,14 @@ pub struct Settings {
 pub struct Limits {
     /// Connections at a time; beyond them idle ones go first, then new ones are refused.
     pub connections: usize,
-    /// Of these, with a handshake under way; beyond them the oldest goes.
+    /// Most connections whose handshake is incomplete; above it the oldest is dropped.
     pub half_open: usize,
     /// QUIC: so many half-open ones are let in without a proof of their address; from then on strangers get a Retry first.
     pub half_open_unproven: usize,
     pub open_timeout: Duration,
-    /// From the first byte of a request to the last of its head.
+    /// Most time from the first byte of a request to the last byte of its head.
     pub request_timeout: Duration,
-    /// Without a byte sent or taken.
+    /// Most time without a byte sent or received.
     pub idle_timeout: Duration,
     /// Bytes of requests and uploads held for one connection.
     pub receive_buffer: u64,
@@ -56,8 +56,8 @@ impl Default for Limits {
     }
 }
 
-/// A sender as a scenario has it, `[[sender]]` as JSON, with the congestion control and scheduler of the command line. Errors: one
-/// line, with the nearest name.
+/// Build a sender from a scenario's `[[sender]]` table (as JSON), with the congestion control and scheduler of the command line.
+/// Errors: one line, with the closest known name.
 pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Result<SenderSpec, String> {
     let scenario = json!({
         "path": [{"rate": "1 Gbit/s", "rtt": "1 ms"}],
@@ -75,7 +75,7 @@ pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Resul
     }
     match sender.unresolved_code() {
         None => Ok(sender),
-        Some(_) => Err(format!("{}: a control of one's own in Python runs in the simulator only", sender.name)),
+        Some(_) => Err(format!("{}: your own control in Python runs only in the simulator", sender.name)),
     }
 }
 
@@ -88,7 +88,7 @@ pub fn of_tcp(sender: &SenderSpec) -> Result<(Arc<Config>, bool), String> {
         None => Ok((tcp, false)),
         Some(tls) if tls.resumption == Resumption::None => Ok((Arc::new(Config { tls: None, ..*tcp }), true)),
         Some(_) => Err(format!(
-            "{}: here the client decides whether it resumes a session; allowed: tls = \"full\"",
+            "{}: with real clients it is the client that decides whether to resume a session; allowed: tls = \"full\"",
             sender.name
         )),
     }
@@ -100,7 +100,7 @@ pub fn of_quic(sender: &SenderSpec) -> Result<quic::config::Config, String> {
         TransportSpec::Quic(quic) => Ok(*quic.config),
         other => {
             let spoken = other.other_than_tcp().unwrap_or("TCP");
-            Err(format!("{}: it speaks {spoken}; give it transport = \"quic\"", sender.name))
+            Err(format!("{}: it uses {spoken}; give it transport = \"quic\"", sender.name))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is served: a folder, or one file.
+//! The files that are served: a folder, or one file.
 
 use percent_encoding::percent_decode_str;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::time::SystemTime;
 pub struct Store {
     root: PathBuf,
     is_file: bool,
-    /// Where links may lead: `root` as the file system has it; `None`: anywhere.
+    /// Canonical path of `root`, which symbolic links may not leave; `None` if they may.
     bounds: Option<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ pub struct Found {
 pub enum Missing {
     /// No such file.
     NotFound,
-    /// It may not be read, or its name climbs out.
+    /// It may not be read, or its path leaves the folder.
     Forbidden,
 }
 
@@ -50,8 +50,8 @@ impl Store {
         self
     }
 
-    /// The file of a request's target: `/a%20b.mp4?query`. A folder stands for its `index.html`; a single file is served at its own
-    /// name and at `/`. Behind a link that leads out of the folder there is nothing, and no name climbs out by `..`.
+    /// The file of a request's target: `/a%20b.mp4?query`. A folder is served as its `index.html`; a single file is served under its own
+    /// name and at `/`. Links and `..` that lead out of the folder are not followed.
     pub fn find(&self, target: &str) -> Result<Found, Missing> {
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let path = percent_decode_str(path).decode_utf8().map_err(|_| Missing::NotFound)?;

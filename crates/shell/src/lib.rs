@@ -1,5 +1,5 @@
-//! What the programs (emulator, client, serve, loader) do alike: they read their arguments, print JSON lines on standard output, say
-//! a failure in one line on standard error, and end with status 0, 1 (failed) or 2 (the input is wrong).
+//! Common behaviour of the programs (emulator, client, serve, loader): they read their arguments, print JSON lines on standard output,
+//! report a failure in one line on standard error, and exit with status 0, 1 (failed) or 2 (invalid input).
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -17,9 +17,9 @@ pub use clap;
 pub enum Failure {
     /// The input is wrong: 2.
     Input(String),
-    /// It could not be done: 1.
+    /// The operation failed: status 1.
     Run(String),
-    /// Nobody reads the output any more (`… | head`): 1, without a word.
+    /// The reader of the output has gone (`… | head`): status 1 without a message.
     Unread,
 }
 
@@ -28,7 +28,7 @@ impl Failure {
         Failure::Input(problem.to_string())
     }
 
-    /// It could not be done.
+    /// The operation failed.
     pub fn run(problem: impl Display) -> Failure {
         Failure::Run(problem.to_string())
     }
@@ -54,19 +54,19 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
     };
     let text = error.to_string();
     if !error.use_stderr() {
-        // Whoever reads this may have enough of it (`--help | head`).
+        // The reader may close the pipe early (`--help | head`).
         let _ = io::stdout().write_all(text.as_bytes());
         return Ok(None);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let command = A::command();
         let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
-        return Err(Failure::Input(format!("say a command: {} (--help tells more)", verbs.join(", "))));
+        return Err(Failure::Input(format!("give a command: {} (see --help)", verbs.join(", "))));
     }
     let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
     let said: Vec<&str> = text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
     let said = said.join("; ").replace(":; ", ": ");
-    Err(Failure::Input(format!("{} (--help tells more)", said.trim_start_matches("error: "))))
+    Err(Failure::Input(format!("{} (see --help)", said.trim_start_matches("error: "))))
 }
 
 /// A line on standard output, at once.
@@ -88,7 +88,7 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     if !kind.is_file() {
         return Err(io::Error::other(if kind.is_dir() { "is a folder" } else { "is a device, a pipe or a socket" }));
     }
-    // Files of /proc do not tell their size, and others grow.
+    // Files in /proc report no size, and other files may grow.
     let mut content = Vec::new();
     let file = File::open(path).map_err(in_words)?;
     if kind.len() <= MOST_FILE_BYTES {
@@ -102,10 +102,10 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The text of a regular file in UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_file(path)?).map_err(|_| io::Error::other("is not a text in UTF-8"))
+    String::from_utf8(read_file(path)?).map_err(|_| io::Error::other("is not text in UTF-8"))
 }
 
-/// Without the number that the system has for it.
+/// The message of a system error without its number.
 fn in_words(error: io::Error) -> io::Error {
     let text = error.to_string();
     let mut letters = text.split(" (os error").next().unwrap_or_default().chars();
@@ -125,7 +125,7 @@ pub fn since_epoch_s() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
-/// So many nanoseconds in the form of the system calls.
+/// A duration in ns as a `timespec` of the system calls.
 pub fn timespec(nanos: u64) -> rustix::time::Timespec {
     rustix::time::Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }

@@ -50,7 +50,7 @@ enum Verbs {
 #[test]
 fn no_verb_is_answered_with_all() {
     let Err(Failure::Input(problem)) = parse::<Verbs>(["playpath-test".into()]) else { panic!("it is refused") };
-    assert_eq!(problem, "say a command: load, show (--help tells more)");
+    assert_eq!(problem, "give a command: load, show (see --help)");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn only_regular_files_of_a_bounded_size_are_read() {
     assert_eq!(read_text(&at("text")).unwrap(), "a\n");
     assert_eq!(read_file(&at("bytes")).unwrap(), b"\xff");
     for (name, problem) in [
-        ("bytes", "is not a text in UTF-8"),
+        ("bytes", "is not text in UTF-8"),
         ("sparse", "is larger than 200 MB"),
         ("pipe", "is a device, a pipe or a socket"),
         ("/dev/zero", "is a device, a pipe or a socket"),

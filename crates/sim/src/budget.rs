@@ -1,13 +1,13 @@
-//! What a run may take, and who looks on while it goes on.
+//! Limits of a run, and the watch that can end it.
 //!
-//! A scenario can be right and still never end (an unlimited rate, a source of 10^18 packets per second). Its budget of events,
-//! `run.max_events`, is counted in the simulator and so the same everywhere; what follows from the machine (memory, somebody
-//! who has waited long enough) is the watch's to judge. Neither changes a result: a run is played whole, or not at all.
+//! A scenario can be valid and still never end (an unlimited rate, a source of 10^18 packets per second). Its budget of events,
+//! `run.max_events`, is counted in the simulator and so the same on every machine; limits of the machine (memory, an interrupt by the user)
+//! are left to the watch. Neither changes a result: a run is completed or fails.
 
 use playpath_scenario::{Scenario, ScenarioError};
 use playpath_units::Time;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub now: Time,
@@ -43,9 +43,9 @@ impl Budget {
         Progress { now, expected_end: if now < self.played { self.played } else { self.limit }, events }
     }
 
-    /// Whether the run may go on. What it would take as a whole is a guess that gets better with what has been spent: with a
-    /// tenth of the budget it must be within the budget, with a hundredth within ten times the budget, and so on; nothing is
-    /// guessed from less than a thousandth, since many flows may begin at the same time.
+    /// Check whether the run may continue. The number of events of the whole run is extrapolated, with a tolerance that shrinks with the
+    /// share spent: after a tenth of the budget the estimate must be within the budget, after a hundredth within ten times the budget, and
+    /// so on; there is no estimate before a thousandth, since many flows may begin at the same time.
     pub fn check(&self, progress: Progress) -> Result<(), ScenarioError> {
         let (events, most) = (progress.events as f64, self.max_events as f64);
         let share = progress.now.as_secs_f64() / progress.expected_end.as_secs_f64();
@@ -53,8 +53,11 @@ impl Budget {
         if events < most && (events < most / 1000.0 || whole * events <= most * most / 10.0) {
             return Ok(());
         }
-        let takes =
-            if whole.is_finite() { format!("about {whole:.0e} events") } else { "events without end".to_string() };
+        let takes = if whole.is_finite() {
+            format!("about {whole:.0e} events")
+        } else {
+            "an endless number of events".to_string()
+        };
         Err(ScenarioError::new(format!(
             "`run.max_events` = {}: the run would take {takes} ({events:.0e} at {} of {}); ask for less (rates, flows, \
              duration) or allow more",

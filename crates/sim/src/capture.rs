@@ -1,7 +1,7 @@
-//! Packets at the server, as tcpdump there would see them: real IPv4 and TCP headers, payload left out.
+//! Packets at the server, as tcpdump would capture them there: real IPv4 and TCP headers, without the payload.
 //!
 //! Addresses: path n has the server at 10.n.0.1 and the client at 10.n.1.1; the server's port is 80, the client's 40000 + the
-//! flow's number. What is not a segment of TCP is not captured.
+//! flow's number. Packets other than TCP segments are not captured.
 
 use crate::network::{End, FlowId};
 use playpath_transport::codec::{Envelope, Payload, encode};
@@ -23,7 +23,7 @@ pub struct CapturedPacket {
 #[derive(Default)]
 pub struct Capture {
     pub packets: Vec<CapturedPacket>,
-    /// Window scales told in SYNs, by flow, path and end.
+    /// Window scales announced in SYNs, by flow, path and end.
     scales: Vec<((FlowId, u8, bool), u8)>,
 }
 

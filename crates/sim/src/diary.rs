@@ -1,5 +1,5 @@
-//! What a connection's congestion control was told and did, written down beside it: the wrapper answers as the control within would.
-//! Only traced runs have one, and their results are those of untraced ones.
+//! Log of the events and actions of a connection's congestion control, kept by a wrapper that forwards every call to the control. Only
+//! traced runs have one, and it does not change their results.
 
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
@@ -24,7 +24,7 @@ pub fn close(diary: &Diary) -> Vec<WindowEvent> {
     std::mem::take(&mut *diary.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
 }
 
-/// A congestion control and who writes down what it does.
+/// A congestion control with the log of its actions.
 struct Watched {
     control: Box<dyn CongestionControl>,
     path: u8,
@@ -33,7 +33,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// Hands an event on, and writes down the window before and after.
+    /// Forwards an event, and logs the window before and after it.
     fn tell(&mut self, view: &View, what: &'static str, event: impl FnOnce(&mut dyn CongestionControl)) {
         let before = self.control.cwnd();
         event(&mut *self.control);

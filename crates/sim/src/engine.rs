@@ -1,5 +1,5 @@
 //! The event queue. Every owner (a link direction, an endpoint, an application, a probe) has at most one entry: the next time
-//! at which it wants to be called.
+//! at which it has to be called.
 //!
 //! Total order: earlier time first; at the same time the lower owner number first. Owner numbers are given once, when the
 //! topology is built, so two runs of the same scenario pop the same sequence. An owner cannot tie with itself.
@@ -8,8 +8,8 @@
 //! packet, and one for timers, which are many and mostly far away; the next event is the lesser of their winners. Every owner has
 //! a leaf of its own for good, so nothing is searched, moved or stale, and a match takes no branch.
 //!
-//! An entry may be earlier than its owner wants, never later. Every ACK puts a retransmission timer off by a little: its entry
-//! stays until half of the time that is left has passed, or until it comes first, and is moved then. Nobody sees the difference.
+//! An entry may be earlier than its owner requires, never later. Every ACK postpones the retransmission timer a little: its entry stays
+//! until half of the remaining time has passed, or until it is the first, and is moved then. This has no effect on results.
 
 use playpath_units::Time;
 
@@ -37,7 +37,7 @@ impl Entry {
     const NEVER: Entry = Entry { time: Time::MAX, owner: Owner::MAX };
 }
 
-/// What an owner wants, and what its tree has of it; [`Time::MAX`]: nothing.
+/// The time an owner has to be called, and its entry in the tree; [`Time::MAX`]: none.
 #[derive(Clone, Copy, Debug)]
 struct Alarm {
     wanted: Time,
@@ -101,8 +101,8 @@ impl EventQueue {
     }
 }
 
-/// The least of all entries, kept by matches in pairs: each inner node has the lesser of its two children. Leaves are in the order of
-/// owners, so a draw goes to the left.
+/// Tournament tree of the smallest entry: each inner node holds the smaller of its two children. Leaves are in the order of owners, so a
+/// tie goes to the left.
 #[derive(Debug)]
 struct Tournament {
     /// Node 1 has the winner, node n's children are 2n and 2n + 1; the second half are the leaves. Node n is n % 2 of pair n / 2, so
@@ -141,7 +141,7 @@ impl Tournament {
         }
     }
 
-    /// Sets a leaf, and plays the matches on its way up until one ends as it did before.
+    /// Sets a leaf, and updates the nodes above it until one does not change.
     #[inline]
     fn set(&mut self, leaf: u32, entry: Entry) {
         let mut node = self.pairs.len() + leaf as usize;

@@ -1,5 +1,5 @@
-//! A run without packets: the player over `playpath_video::ideal`. The record has the same schema; flows, links and their figures
-//! are not known and not there.
+//! A run without packets: the player over `playpath_video::ideal`. The record has the same schema; flows, links and their metrics
+//! are absent.
 
 use crate::simulation::require_made;
 use crate::tracing::Tracing;

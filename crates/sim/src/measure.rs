@@ -1,4 +1,4 @@
-//! What is measured of a finished run. Figures follow from it in `playpath-record`.
+//! Measurements of a finished run. `playpath-record` computes the metrics from them.
 
 use crate::apps::{App, VideoSession};
 use crate::diary;
@@ -11,7 +11,7 @@ use playpath_scenario::Scenario;
 use playpath_transport::Transport;
 use playpath_units::{Duration, Time};
 
-const HIDDEN_BUFFER: &str = "what waited in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
+const HIDDEN_BUFFER: &str = "data waiting in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
                              the whole buffer, see `receive_buffer` and `read_ahead`";
 
 pub fn measure(mut simulation: Simulation) -> Measurements {
@@ -94,7 +94,7 @@ fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
     begun.map(|session| measured(session)).collect()
 }
 
-/// Of those flows that use several paths; `None` if there is no such flow.
+/// Path counters of the flows that use several paths; `None` if there is no such flow.
 fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<PathCounts> {
     let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
     let servers = || flows().filter_map(|flow| flow.server().multipath());
@@ -118,7 +118,8 @@ fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<P
     })
 }
 
-/// Data packets of each flow that a link dropped: conservation, what was sent has arrived, is under way, or was dropped.
+/// Data packets of each flow that a link dropped: for the check of conservation: each sent packet has arrived, is in flight, or was
+/// dropped.
 fn dropped_data_packets(net: &Network) -> Vec<u64> {
     let flows = net.flows.iter().zip(net.data_packets_under_way());
     flows.map(|(flow, under_way)| flow.server().totals().sent_packets - flow.arrived_data_packets - under_way).collect()
@@ -209,6 +210,6 @@ fn unused_latencies(scenario: &Scenario) -> impl Iterator<Item = String> + use<'
     paths.chain(links).filter_map(|(name, latency)| {
         let (least, most) = latency?;
         let of = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-        Some(format!("{name}: latency_ms of the trace ({of}) is not in force; the delay is the path's"))
+        Some(format!("{name}: latency_ms of the trace ({of}) is not used; the delay is the path's"))
     })
 }

@@ -1,5 +1,5 @@
-//! What an MPTCP flow did with its paths: what each carried, how often new data changed path, and what the sticky schedulers'
-//! paper would have predicted of each change.
+//! Path use of an MPTCP flow: the bytes over each path, the number of path switches of new data, and the effects of each switch predicted
+//! by the sticky schedulers' paper.
 //!
 //! Reference: Nguyen, Cavendish et al., "Managing Path Switching in Multipath Video Streaming", section V. With i the path left,
 //! j the path entered, λ their injection rates, λ_r the rate at which the playout buffer drains: a switch is predicted to make
@@ -7,16 +7,16 @@
 //! - a picture be discarded if F_i/λ_i < (F − F_i)/λ_j + rtt_j, where F_i of the picture's F packets went over i.
 //!
 //! Differences from the reference:
-//! 1. λ is cwnd/srtt at the moment of the switch, as in the schedulers; what the sender really injects is less while the
+//! 1. λ is cwnd/srtt at the moment of the switch, as in the schedulers; the sender's actual rate is lower while the
 //!    application limits it.
-//! 2. λ_r is the video's mean rate, as the application tells it to the transport.
+//! 2. λ_r is the video's mean rate, as passed to the transport by the application.
 //! 3. The picture is the one whose bytes the switch cuts in the file; a switch between two pictures (F_i = 0) cuts none and is
 //!    not counted. F counts full segments and may be a fraction.
 //! 4. The pictures' places are known only where one response carries the whole file (progressive players); elsewhere the second
 //!    prediction is missing.
 //!
-//! Both ignore what the playout buffer holds, so they predict far more than happens; they are reported beside what happened.
-//! Tested here with the numbers of two switches worked by hand.
+//! Both ignore the level of the playout buffer, so they predict far more events than occur; they are reported next to the actual events.
+//! Tested here with two switches computed by hand.
 
 use playpath_record::SwitchEvent;
 use playpath_transport::mptcp::{Switch, SwitchSide};
@@ -24,7 +24,7 @@ use playpath_units::Rate;
 use playpath_video::media::Media;
 use std::sync::Arc;
 
-/// What arrived at the client over one path.
+/// Bytes that arrived at the client over one path.
 #[derive(Clone, Debug)]
 pub struct PathCount {
     pub name: String,
@@ -41,7 +41,7 @@ pub struct SwitchCounts {
 
 pub struct SwitchWatch {
     pub counts: SwitchCounts,
-    /// λ_r, once the application has told it.
+    /// λ_r, once the application has set it.
     pub video_rate: Rate,
     pictures: Option<Pictures>,
     /// Kept under tracing only.
@@ -55,7 +55,7 @@ struct Pictures {
 }
 
 impl SwitchWatch {
-    /// With a place for each switch, or for their numbers only.
+    /// Keeps each switch as an event, or only their number.
     pub fn new(events: Option<Vec<SwitchEvent>>) -> SwitchWatch {
         SwitchWatch { counts: SwitchCounts::default(), video_rate: Rate::default(), pictures: None, events }
     }

@@ -1,8 +1,8 @@
 //! The network of a run: links, flows over routes of links, and the one queue of events.
 //!
-//! A packet goes hop by hop: a link delivers it, the next link of its route takes it, the last hands it to the endpoint. The
-//! endpoint is then drained (everything it wants to send goes into its first link) and re-armed. Applications are told
-//! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
+//! A packet travels hop by hop: each link passes it to the next link of its route, the last one to the endpoint. The endpoint is then
+//! drained (everything it has to send goes into its first link) and re-armed. Applications are notified afterwards, through a list of
+//! notices, so that an endpoint is never changed while it is being drained.
 
 mod flow;
 
@@ -40,7 +40,7 @@ impl Logged {
     }
 }
 
-/// Who is called when its time comes.
+/// What an event's owner is.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnerKind {
     Link(LinkId),
@@ -71,7 +71,7 @@ pub enum What {
 pub struct Route {
     pub path: String,
     facts: PathFacts,
-    /// Where the way to either end begins in [`Network::hops`].
+    /// Index in [`Network::hops`] of the first hop to either end.
     starts: [u32; 2],
 }
 
@@ -81,7 +81,7 @@ pub type Routes = Arc<[Route]>;
 /// More than any run transfers.
 pub const ENDLESS: u64 = 1 << 60;
 
-/// In a list of hops: the packet has arrived.
+/// End of a list of hops: the packet has arrived.
 const ARRIVED: LinkId = LinkId::MAX;
 
 /// Links, flows, events.
@@ -101,15 +101,15 @@ pub struct Network {
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
-    /// The links of every route one after the other, each route closed by `ARRIVED`: where a packet goes next stands only here.
+    /// The links of every route one after the other, each route terminated by `ARRIVED`; the only place that knows a packet's next hop.
     hops: Vec<LinkId>,
-    /// Of packets under way.
+    /// The packets in flight.
     parcels: Parcels,
-    /// The packet that leaves: its place is kept, so that no blank one is written first.
+    /// The packet being sent, reused so that no blank one has to be initialised first.
     outgoing: Packet,
     /// A NAT is on some link: then under which of its bindings each server knows its client, by flow and path.
     has_nat: bool,
-    /// A link tells who sends what is too big for it.
+    /// Whether some link notifies the senders of packets that are too big for it (path MTU discovery).
     tells_mtu: bool,
     bindings: BTreeMap<(FlowId, u8), u16>,
     seed: RootSeed,
@@ -165,7 +165,7 @@ impl Network {
         self.logged = Some(logged);
     }
 
-    /// What the links have dropped goes into the logs of the flows. Called now and then, and when the run is over.
+    /// Move the links' drops to the logs of the flows. Called occasionally and at the end of the run.
     pub fn collect_drops(&mut self) {
         if self.logged.is_none() {
             return;
@@ -298,7 +298,7 @@ impl Network {
         self.events.arm(owner, time);
     }
 
-    /// Delivers what has come through a link.
+    /// Delivers the packets that have left a link.
     #[inline]
     pub fn run_link(&mut self, id: LinkId) {
         let due = loop {
@@ -346,8 +346,8 @@ impl Network {
         }
     }
 
-    /// The sender of a packet that a link has dropped is told what would have fitted, at once, whatever links it had come through: `true` if
-    /// the link tells.
+    /// Notifies the sender of a packet that a link has dropped of the largest packet size that fits, without delay, whatever links it had
+    /// passed. Returns `true` if the link sends such notices.
     #[cold]
     fn refuse(&mut self, id: LinkId, sent: &SimPacket) -> bool {
         let Some(mtu) = self.links[id as usize].tells_mtu(sent.packet.wire_bytes) else { return false };
@@ -356,12 +356,12 @@ impl Network {
         true
     }
 
-    /// A packet has come through the last link of its route. It is read where it lies: copied, it would cost a twentieth of its price.
+    /// Handles a packet that has left the last link of its route. It is read in place: a copy would add a twentieth to the cost per packet.
     fn deliver(&mut self, link: LinkId, place: Place) {
         let &SimPacket { ref packet, flow: id, to, .. } = self.links[link as usize].delivered(place);
         let flow = &mut self.flows[id as usize];
         if to == End::Client {
-            // A flow's rates are those until its end: what was under way when it was given up belongs to none.
+            // A flow's rates end with the flow: packets in flight when it was aborted are not counted.
             let wire_bytes = if flow.ended.is_none() { u64::from(packet.wire_bytes) } else { 0 };
             flow.arrived_wire_bytes += wire_bytes;
             if let Some(path) = flow.paths.get_mut(packet.path as usize) {
@@ -379,7 +379,7 @@ impl Network {
             && self.bindings.insert((id, packet.path), packet.binding).is_some_and(|known| known != packet.binding)
             && !flow.ends[to as usize].survives_rebinding()
         {
-            // The server knows nobody at this port: a reset (RFC 9293 §3.10.7.1).
+            // The server has no connection at this port: send a reset (RFC 9293 §3.10.7.1).
             flow.ends[to as usize].abort(self.now);
         }
         flow.ends[to as usize].handle_packet(self.now, packet, &mut self.parcels);
@@ -402,7 +402,7 @@ impl Network {
         self.drain_here(id, end);
     }
 
-    /// As [`drain`](Self::drain), where it is called: a packet that arrives is spared a call of some forty instructions.
+    /// The same as [`drain`](Self::drain), inlined: this saves a call of some forty instructions per arriving packet.
     #[inline(always)]
     fn drain_here(&mut self, id: FlowId, end: End) {
         let flow = &mut self.flows[id as usize];
@@ -429,7 +429,7 @@ impl Network {
         }
     }
 
-    /// The server's application waits for room below its low-water mark: as Linux, tell it when half of that is free
+    /// The server's application waits for room below its low-water mark: as in Linux, notify it when half of that is free
     /// (`tcp_stream_memory_free`).
     #[cold]
     fn note_room(&mut self, id: FlowId) {
@@ -440,7 +440,7 @@ impl Network {
         }
     }
 
-    /// Bytes that the server's application may write now so that `lowat` at most are unsent; without it as many as it likes.
+    /// Bytes that the server's application may write now with at most `lowat` bytes unsent; unlimited if `lowat` is `None`.
     pub fn room_for(&self, flow: FlowId, lowat: Option<u64>) -> u64 {
         lowat.map_or(u64::MAX, |lowat| lowat.saturating_sub(self.flows[flow as usize].server().unsent_bytes()))
     }
@@ -464,8 +464,8 @@ impl Network {
         }
     }
 
-    /// A bulk sender's buffer has room. It is filled after what was in it was sent, as by an application that was told: a sender
-    /// whose buffer ran empty is limited by its application. While a full segment waits, more bytes behind it change nothing.
+    /// Refills a bulk sender's buffer. This happens only after its contents were sent, as with an application that is notified: a sender
+    /// whose buffer ran empty is application-limited. While a full segment waits, more bytes behind it change nothing.
     fn refill(&mut self, id: FlowId, end: End) {
         let connection = &mut self.flows[id as usize].ends[end as usize];
         let is_waiting = connection.has_packet_waiting();
@@ -526,7 +526,7 @@ impl Network {
         }
     }
 
-    /// Arms an endpoint's timer anew; the server's changes of path are looked at on the occasion.
+    /// Re-arms an endpoint's timer, and checks for path switches of the server.
     #[inline(always)]
     fn rearm_endpoint(&mut self, id: FlowId, end: End) {
         let flow = &mut self.flows[id as usize];
@@ -565,14 +565,14 @@ impl Network {
         taken
     }
 
-    /// The server of a flow of datagrams sends one; nobody is told of anything.
+    /// Sends a datagram of a datagram flow's server; no notice follows.
     pub fn send_datagram(&mut self, flow: FlowId, bytes: u32) {
         self.flows[flow as usize].ends[End::Server as usize].write(u64::from(bytes));
         self.transmit(flow, End::Server);
     }
 
-    /// As [`write`](Self::write), in answer to a notice: what could leave then has left. While more than a full segment waits, more
-    /// bytes behind it change nothing.
+    /// The same as [`write`](Self::write), in answer to a notice, when everything that could be sent has been. While more than a full
+    /// segment waits, further bytes behind it change nothing.
     pub fn write_on_notice(&mut self, flow: FlowId, end: End, bytes: u64) -> u64 {
         let connection = &mut self.flows[flow as usize].ends[end as usize];
         if !connection.has_more_than_a_packet_waiting() {
@@ -589,7 +589,7 @@ impl Network {
             if end == End::Client {
                 state.read_bytes += bytes;
             }
-            // A read may open the window: send the update, without another notice for what is still unread.
+            // A read may open the window: send the update, without another notice for the bytes still unread.
             if state.ends[end as usize].may_answer_read() {
                 self.transmit(flow, end);
             }
@@ -597,7 +597,7 @@ impl Network {
         bytes
     }
 
-    /// What the application tells the server's congestion control.
+    /// Passes the application's parameters to the server's congestion control.
     pub fn set_app_parameters(&mut self, flow: FlowId, parameters: AppParameters) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];

@@ -1,12 +1,12 @@
-//! What a flow sends and what is acknowledged, packet by packet, for the time-sequence diagram of a traced run.
+//! Sent and acknowledged packets of a flow, one by one, for the time–sequence diagram of a traced run.
 //!
-//! Everything is in bytes of a path's own stream, from the first data byte that the server sends on it. What a packet is
-//! follows from the numbers on it: bytes that the path was given before are a retransmission, bytes of the data that another
-//! path was given before a copy (reinjection, or the redundant scheduler), others new data. A chunk that a copy overtakes on
-//! the wire counts as the copy: the first to leave is the new one.
+//! Everything is in bytes of a path's own stream, from the first data byte that the server sends on it. The kind of a packet follows from
+//! its numbers: bytes that were sent on the same path before are a retransmission, data bytes that were sent on another path before are a
+//! copy (reinjection, or the redundant scheduler), all others are new data. If a copy leaves before its original, the original counts as
+//! the copy: the first to leave is the new one.
 //!
-//! The window's edge is the end of what was sent, plus the window, minus what is in flight by the transport's own estimate
-//! (RFC 6675's pipe): nothing may be sent beyond it. While nothing is lost that is the acknowledged byte plus the window.
+//! The window's edge is the end of the sent bytes, plus the window, minus the bytes in flight by the transport's own estimate (RFC 6675's
+//! pipe): nothing may be sent beyond it. Without loss this is the acknowledged byte plus the window.
 
 use playpath_link::DropCause;
 use playpath_record::Series;
@@ -17,7 +17,7 @@ use playpath_units::Time;
 /// A log ends when one of its lists is so long: an hour at 6 Mbit/s, some 100 MB.
 const MOST_ROWS: usize = 2_000_000;
 
-/// What a packet carries. The number stands in the column `kind`.
+/// Contents of a packet. The number is the value in the column `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Kind {
@@ -26,7 +26,7 @@ enum Kind {
     Copy = 2,
 }
 
-/// The packets of a flow, in the order of time (drops: in the order in which the links told them).
+/// The packets of a flow, in the order of time (drops: in the order in which the links reported them).
 #[derive(Debug, Default)]
 pub struct PacketLog {
     sent: Vec<Sent>,
@@ -46,7 +46,7 @@ struct Stream {
     end: u64,
     /// Largest payload sent.
     mss: u32,
-    /// Of the ACK before.
+    /// SACK blocks of the previous ACK.
     blocks: SackBlocks,
 }
 
@@ -93,7 +93,7 @@ impl Stream {
         self.end.checked_add_signed(i64::from(seq.wrapping_sub(end_seq) as i32))
     }
 
-    /// What a block tells that the ACK before did not: blocks grow at one end.
+    /// The part of a block that was not in the previous ACK: blocks grow at one end.
     fn fresh(&self, (left, right): (u32, u32)) -> Option<(u32, u32)> {
         let known = self.blocks.as_slice();
         if known.contains(&(left, right)) {
@@ -106,7 +106,7 @@ impl Stream {
 }
 
 impl PacketLog {
-    /// A packet leaves the server over `path`. Those without data are not kept.
+    /// Record a packet that the server sends over `path`. Packets without data are not kept.
     pub fn record_sent(&mut self, at: Time, path: u8, packet: &Drawn) {
         if packet.bytes == 0 || self.sent.len() >= MOST_ROWS {
             return;
@@ -127,7 +127,7 @@ impl PacketLog {
         self.sent.push(Sent { at, offset, data_offset, bytes: packet.bytes, path, kind });
     }
 
-    /// A packet has reached the server, which has taken it in; kept if it is an answer: `info` is of the server's end of the path.
+    /// Record a packet that the server has received and processed, if it is an ACK; `info` is that of the server's end of the path.
     pub fn record_ack(&mut self, at: Time, path: u8, packet: &Drawn, info: Option<PathInfo>) {
         let (Some(answer), Some(info), true) = (packet.answer, info, self.has_room()) else { return };
         let stream = self.stream(path);
@@ -144,7 +144,7 @@ impl PacketLog {
         self.answers.push(Answer { at, acked, window, receive_window, path });
     }
 
-    /// A link on the way to the client has dropped a packet that came to it at `at`.
+    /// Record a packet that a link towards the client has dropped, and that arrived there at `at`.
     pub fn record_drop(&mut self, at: Time, path: u8, packet: &Drawn, cause: DropCause) {
         if packet.bytes > 0
             && self.drops.len() < MOST_ROWS

@@ -1,4 +1,4 @@
-//! Time series: what is sampled at a fixed interval of virtual time. Column names are the kernel's `tcp_info` names.
+//! Time series: quantities sampled at a fixed interval of virtual time. Column names are the kernel's `tcp_info` names.
 
 use crate::apps::App;
 use crate::network::Network;
@@ -25,7 +25,7 @@ const FLOW_COLUMNS: &[&str] = &[
 ];
 const LINK_COLUMNS: &[&str] =
     &["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets", "offered_bytes"];
-/// Of a queue that keeps two classes.
+/// Further columns of a queue with two classes.
 const CLASSES_COLUMNS: &[&str] = &[
     "time_s",
     "queue_packets",
@@ -169,7 +169,7 @@ impl Probe {
         self.flows.into_iter().chain(self.links).chain(self.players).flatten().map(Table::finish).collect()
     }
 
-    /// For a series of this name, if it is wanted.
+    /// The table for a series of this name, if it was requested.
     fn table(&self, name: String, columns: &'static [&'static str]) -> Option<Table> {
         let is_wanted = self.wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|start| name.starts_with(start)));
         is_wanted.then(|| Table::new(name, columns))

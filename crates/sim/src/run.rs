@@ -1,4 +1,4 @@
-//! The ways into the simulator.
+//! Entry points of the simulator.
 
 use crate::budget::{Watch, check_samples};
 use crate::capture::{Capture, CapturedPacket};
@@ -10,7 +10,7 @@ use playpath_record::Record;
 use playpath_scenario::{Prototype, Scenario, ScenarioError, SenderSpec};
 use playpath_transport::quic::qlog::MakeLog;
 
-/// How a run is played, besides what the scenario says.
+/// Options of a run that the scenario does not contain.
 #[derive(Default)]
 pub struct Options<'a> {
     pub recording: Recording<'a>,
@@ -24,12 +24,12 @@ pub struct Options<'a> {
 /// The same scenario, sender and seed give the same record, bit for bit. Replications with the same seed share the channel:
 /// every random stream is derived from the seed and the name of its consumer, never from the sender.
 ///
-/// Errors: no such sender; the run would take more than `run.max_events`.
+/// Errors: no such sender; the run would exceed `run.max_events`.
 pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
     run_with(scenario, sender, seed, Options { recording: tracing.into(), ..Options::default() })
 }
 
-/// As [`run`], with further options. Errors: also what the watch says.
+/// The same as [`run`], with further options. Errors: also those of the watch.
 pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) -> Result<Record, ScenarioError> {
     let sender = scenario.sender(sender)?;
     if let Some(link) = &scenario.ideal {
@@ -54,7 +54,7 @@ pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) 
     Ok(Record::of(measure(simulation)))
 }
 
-/// As [`run`], for the packets that pass the servers' interfaces instead of the record.
+/// The same as [`run`], but returns the packets that pass the servers' interfaces and not the record.
 pub fn capture(
     scenario: &Scenario,
     sender: &str,
@@ -68,7 +68,7 @@ pub fn capture(
     let traffic = scenario.traffic.iter().map(|group| &group.sender);
     for sender in std::iter::once(sender).chain(traffic) {
         if let Some(spoken) = sender.transport.other_than_tcp() {
-            let message = format!("\"{}\" speaks {spoken}, whose packets are not captured", sender.name);
+            let message = format!("\"{}\" uses {spoken}, whose packets cannot be captured", sender.name);
             return Err(ScenarioError::new(message));
         }
     }
@@ -78,7 +78,7 @@ pub fn capture(
     Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
 }
 
-/// As [`run`], for a qlog of each QUIC connection, as its server sees it.
+/// The same as [`run`], but returns a qlog of each QUIC connection from its server's vantage point.
 pub fn log_connections(
     scenario: &Scenario,
     sender: &str,

@@ -177,8 +177,8 @@ impl<'s> Simulation<'s> {
         Ok(routes.into())
     }
 
-    /// The event loop: pop, advance, hand to the owner, then tell the applications. Errors: the run would take more events than it
-    /// may, or the watch ends it.
+    /// The event loop: pop, advance, call the owner, then notify the applications. Errors: the run would exceed its budget of events, or
+    /// the watch ends it.
     pub fn run(&mut self, watch: &mut Watch) -> Result<(), ScenarioError> {
         let budget = Budget::of(self.scenario);
         for app in &mut self.apps {
@@ -219,7 +219,7 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    /// Cuts what is still going on: at the limit, or other sessions when the main one is over, so that every log is closed.
+    /// Cuts what is still running, at the time limit, or other sessions when the main one is over, so that every log is closed.
     fn finish(&mut self) {
         if !self.is_over() {
             self.net.now = self.limit;
@@ -240,7 +240,7 @@ impl<'s> Simulation<'s> {
     }
 
     fn tell_apps(&mut self) {
-        // Telling one may cause further notices; they are appended and told in turn.
+        // Handling a notice may cause further ones, which are appended and handled in turn.
         let mut next = 0;
         while let Some(&notice) = self.net.notices.get(next) {
             next += 1;
@@ -255,7 +255,7 @@ impl<'s> Simulation<'s> {
     }
 }
 
-/// As many as the charts of a scenario without video show.
+/// Number of flows in the charts of a scenario without video.
 const FIRST_FLOWS: usize = 6;
 
 /// The bulk flows of which a scenario without video is shown: the first of each group, then the second …
@@ -267,10 +267,13 @@ fn first_flows(scenario: &Scenario, seed: RootSeed) -> Vec<String> {
     flows.into_iter().take(FIRST_FLOWS).map(|(_, name)| name).collect()
 }
 
-/// What the scenario only names cannot be played.
+/// Error if the scenario names a user's own code that has not been loaded.
 pub fn require_made(scenario: &Scenario, sender: &SenderSpec) -> Result<(), ScenarioError> {
     scenario.unresolved_code(sender).map_or(Ok(()), |own| {
-        Err(ScenarioError::new(format!("\"{}\" is code of your own; the Python package plays it", own.reference)))
+        Err(ScenarioError::new(format!(
+            "\"{}\" is your own code, which only the Python package can play",
+            own.reference
+        )))
     })
 }
 

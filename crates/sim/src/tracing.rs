@@ -1,8 +1,8 @@
-//! How much a run keeps.
+//! Amount of data that a run keeps.
 
 use playpath_units::Duration;
 
-/// What a run may do besides its metrics.
+/// Output of a run in addition to its metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tracing {
     /// Metrics only.
@@ -14,11 +14,11 @@ pub enum Tracing {
     Packets,
 }
 
-/// What a run keeps, of its series which and how often.
+/// Kept output of a run, with the choice and sampling interval of its series.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recording<'a> {
     pub tracing: Tracing,
-    /// Of the series those alone whose names begin so, and not what the controls did; all if `None`.
+    /// Keep only the series whose names begin with one of these, without the log of the controls; all if `None`.
     pub series: Option<&'a [String]>,
     /// How often they are sampled; as the scenario says if `None`.
     pub every: Option<Duration>,

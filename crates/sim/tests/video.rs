@@ -199,7 +199,8 @@ fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
         let path = format!("rate = \"500 kbit/s\"\nrtt = \"{rtt}\"\n{queue}");
         play(&session(PROGRESSIVE, &path, "[run]\nduration = \"1 s\""), "cubic", 1, Tracing::Off).warnings
     };
-    let warned = "path.p: the queue of 1 bdp holds 0.8 packets of 1500 B; if so few are meant, say it in packets";
+    let warned =
+        "path.p: the queue of 1 bdp holds 0.8 packets of 1500 B; if you mean so few, give the limit in packets";
     assert!(warnings("20 ms", "queue = \"1 bdp\"").contains(&warned.to_string()));
     assert!(warnings("20 ms", "").iter().any(|w| w.contains("holds 0.8 packets")), "the default is 1 bdp");
     for (rtt, queue) in
@@ -226,7 +227,7 @@ fn a_gap_that_the_socket_bridges_is_warned_of() {
     assert_eq!(found("", "", ""), (false, false));
 }
 
-/// Bursts that go on packet by packet are warned of, in either direction; those by the clock are not.
+/// Bursts that advance packet by packet are warned of, in either direction; those by the clock are not.
 #[test]
 fn bursts_by_packets_are_warned_of() {
     let warnings = |loss: &str| {

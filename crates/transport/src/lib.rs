@@ -1,7 +1,8 @@
 //! Sans-IO transport endpoints: TCP, MPTCP over it, and QUIC.
 //!
-//! A world drives them all by the verbs of [`Transport`]; [`Endpoint`] is an end of any. Owners of real bytes drive TCP, MPTCP and QUIC
-//! themselves: one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then `poll_transmit` until `None`, then
+//! A world drives all of them by the methods of [`Transport`]; [`Endpoint`] is an end of any of them. Owners of real bytes drive TCP, MPTCP
+//! and QUIC
+//! directly: one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then `poll_transmit` until `None`, then
 //! `poll_event` until `None`, then a timer for `poll_timeout`.
 
 pub mod codec;

@@ -1,4 +1,5 @@
-//! TLS 1.3 by its sizes: the messages of a handshake, which QUIC carries in its own frames, and the records that carry everything over TCP.
+//! TLS 1.3 modelled by sizes: the messages of a handshake, which QUIC carries in its own frames, and the records that carry everything over
+//! TCP.
 //!
 //! Reference: RFC 8446 §2 (handshake, resumption, 0-RTT), §5.1, §5.2 (records: 5 bytes of header, and protected ones a content type and
 //! 16 bytes of tag), appendix D.4 (ChangeCipherSpec, which middleboxes expect); RFC 9001 §4.6 (0-RTT in QUIC).
@@ -24,11 +25,11 @@ pub struct Tls {
     pub finished: u32,
     /// NewSessionTicket messages.
     pub ticket: u32,
-    /// What an earlier connection left.
+    /// State from an earlier connection.
     pub resumption: Resumption,
 }
 
-/// What is known of the server from an earlier connection.
+/// Knowledge of the server from an earlier connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumption {
     /// Nothing: the certificate is sent.
@@ -58,7 +59,7 @@ impl Default for Tls {
 const RECORD_HEADER: u64 = 5;
 /// Most bytes in a record (§5.1).
 const RECORD: u64 = 1 << 14;
-/// What a protected record has beyond its bytes (§5.2): header, content type, tag.
+/// Overhead of a protected record, bytes (§5.2): header, content type, tag.
 const PROTECTION: u64 = RECORD_HEADER + 1 + 16;
 /// A ChangeCipherSpec record (appendix D.4).
 const CHANGE_CIPHER_SPEC: u64 = RECORD_HEADER + 1;

@@ -1,6 +1,6 @@
 use crate::{Duration, Rate};
 
-/// What a sender knows of the video: from the scenario, or from CMCD (clamped by the server's side).
+/// Parameters of the video that a sender knows: from the scenario, or from CMCD (clamped by the server's side).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AppParameters {
     /// Size of the playout buffer, or its free space in the controller's mode `free`, in payload bytes.

@@ -1,16 +1,16 @@
-//! What may be typed for a parameter or a key: numbers, words, quantities, tables; what is allowed, in words, and the check.
+//! Kinds of value of a parameter or a key: numbers, words, quantities, tables; with a description of the allowed values and the check.
 
 use crate::names::{nearest, own_reference};
 use crate::{Bytes, Duration, ParamValue, QueueLimit, Rate, Ratio, TableSpec};
 use std::fmt;
 use std::str::FromStr;
 
-/// What may be typed for a parameter or a key.
+/// Kind of value of a parameter or a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A number of this range, inclusive, in this unit ("packets", "s", "" for none).
     Number {
-        /// Least; the smallest positive number stands for "above 0".
+        /// Minimum; the smallest positive number stands for "above 0".
         low: f64,
         /// Most; the largest number stands for no limit.
         high: f64,
@@ -49,7 +49,7 @@ pub enum Kind {
     Tables(&'static TableSpec),
     /// A name of the table's choice, or the table.
     Named(&'static TableSpec),
-    /// Code of the user's own, `MODULE:NAME`, or a table with that as `name` and what it is made with.
+    /// The user's own code, `MODULE:NAME`, or a table with that as `name` and its constructor arguments.
     Own,
     /// A list of items of a kind, at least and at most this many.
     List(&'static Kind, usize, usize),
@@ -64,7 +64,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What may be typed, for lists and error messages.
+    /// The allowed values, for lists and error messages.
     pub fn allowed(&self) -> String {
         match *self {
             Kind::Number { low, high, unit } => {
@@ -134,12 +134,12 @@ impl Kind {
         crate::parse::pattern(self)
     }
 
-    /// A number with a unit: the messages about it begin with what was typed.
+    /// Whether it is a number with a unit, so that messages about it begin with the input text.
     pub(crate) fn is_quantity(&self) -> bool {
         matches!(self, Kind::Time | Kind::PositiveTime | Kind::Rate | Kind::Size | Kind::Share | Kind::Limit)
     }
 
-    /// What is wrong with a plain value; `allowed` is what the message ends with. Of tables and lists every plain value is wrong.
+    /// The error of a scalar value, or `None`; `allowed` is the end of the message. For tables and lists every scalar is an error.
     pub(crate) fn problem(&self, value: ParamValue<'_>, allowed: &dyn Fn() -> String) -> Option<String> {
         let wrong = |why: &str| Some(format!("{value:?} is {why}; allowed: {}", allowed()));
         match (*self, value) {

@@ -1,5 +1,5 @@
 //! Quantities as types: time in integer nanoseconds, rates in bit/s, sizes in bytes, ratios, and their parsing
-//! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run, and what a sender knows of the video.
+//! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run, and the parameters of the video that a sender knows.
 
 mod app_parameters;
 mod kind;

@@ -1,4 +1,4 @@
-//! Names that were mistyped: the one place that looks for the nearest.
+//! Suggestions for mistyped names.
 
 /// "unknown cc "cubik"; did you mean "cubic"? allowed: ...".
 pub fn unknown<'n>(what: &str, name: &str, allowed: impl IntoIterator<Item = &'n str>) -> String {
@@ -10,7 +10,7 @@ pub fn unknown<'n>(what: &str, name: &str, allowed: impl IntoIterator<Item = &'n
     format!("unknown {what} \"{name}\";{hint} allowed: {list}")
 }
 
-/// The nearest of `names`, if it is near enough to be what was meant: a third of the letters and one more.
+/// The closest of `names` by edit distance, if at most a third of the letters plus one differ.
 pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let folded = name.to_lowercase();
     let (distance, found) = names.into_iter().map(|n| (strsim::levenshtein(&folded, &n.to_lowercase()), n)).min()?;

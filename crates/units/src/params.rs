@@ -1,5 +1,5 @@
-//! Parameters: declared once with kind, default and text; set by name. From the declaration come the checks, `playpath list`, the
-//! JSON Schema of a scenario and its reference page.
+//! Parameters: declared once with kind, default and text; set by name. The checks, `playpath list`, the JSON Schema of a scenario and its
+//! reference page are generated from the declaration.
 
 use crate::kind::Kind;
 use crate::names::unknown;
@@ -15,26 +15,26 @@ pub struct ParamSpec {
     pub kind: Kind,
     /// A word that is allowed besides ("auto"); empty: none.
     pub or: &'static str,
-    /// Default as it would be typed; an empty word if there is none.
+    /// Default in input form; an empty word if there is none.
     pub default: ParamValue<'static>,
-    /// Without a default: it must be given.
+    /// It has no default and must be given.
     pub is_needed: bool,
     /// One line for users, with the source of the default.
     pub doc: &'static str,
     /// A value to try, as typed in TOML; empty where the default shows it.
     pub example: &'static str,
-    /// What it does in the kernel world, where that differs; empty: the same.
+    /// Its meaning in the kernel world, if that differs; empty if it is the same.
     pub kernel: &'static str,
-    /// What holds where it is not given, if no default can be written ("the profile's"); empty: nothing.
+    /// Description of the default if it has no literal form ("the profile's"); empty otherwise.
     pub otherwise: &'static str,
     /// First version that knows it.
     pub since: &'static str,
-    /// Another parameter and a word of it beside which this one is not in force; several where any of them will do.
+    /// Other parameters and the values of them with which this one has no effect; any one of them suffices.
     pub idle_with: &'static [(&'static str, &'static str)],
 }
 
 impl ParamSpec {
-    /// Of any kind, without a default.
+    /// A parameter of any kind, without a default.
     pub const fn new(name: &'static str, kind: Kind, doc: &'static str) -> ParamSpec {
         let (default, is_needed) = (ParamValue::Word(""), false);
         ParamSpec {
@@ -83,7 +83,7 @@ impl ParamSpec {
     ) -> ParamSpec {
         ParamSpec::text(name, default, Kind::Word(words), doc)
     }
-    /// What is typed as a text, a quantity for instance; `default` as it would be typed.
+    /// A parameter given as text, such as a quantity; `default` is in input form.
     pub const fn text(name: &'static str, default: &'static str, kind: Kind, doc: &'static str) -> ParamSpec {
         ParamSpec { default: ParamValue::Word(default), ..ParamSpec::new(name, kind, doc) }
     }
@@ -91,27 +91,27 @@ impl ParamSpec {
     pub const fn needed(self) -> ParamSpec {
         ParamSpec { is_needed: true, ..self }
     }
-    /// The same with another default, as typed.
+    /// The same with another default, in input form.
     pub const fn by_default(self, default: &'static str) -> ParamSpec {
         ParamSpec { default: ParamValue::Word(default), ..self }
     }
-    /// The same; this word is allowed besides.
+    /// The same; this word is allowed as well.
     pub const fn or(self, word: &'static str) -> ParamSpec {
         ParamSpec { or: word, ..self }
     }
     pub const fn example(self, example: &'static str) -> ParamSpec {
         ParamSpec { example, ..self }
     }
-    /// The same with what it does in the kernel world.
+    /// The same with a different meaning in the kernel world.
     pub const fn in_kernel(self, kernel: &'static str) -> ParamSpec {
         ParamSpec { kernel, ..self }
     }
 
-    /// The same, where this holds unless it is given.
+    /// The same with a description of the default.
     pub const fn otherwise(self, otherwise: &'static str) -> ParamSpec {
         ParamSpec { otherwise, ..self }
     }
-    /// The same, not in force beside these words of other parameters.
+    /// The same, without effect if other parameters have these values.
     pub const fn idle_with(self, idle_with: &'static [(&'static str, &'static str)]) -> ParamSpec {
         ParamSpec { idle_with, ..self }
     }
@@ -157,13 +157,13 @@ impl ParamSpec {
         }
     }
 
-    /// What may be typed, for lists and error messages.
+    /// The allowed values, for lists and error messages.
     pub fn allowed(&self) -> String {
         let or = if self.or.is_empty() { String::new() } else { format!(", or \"{}\"", self.or) };
         format!("{}{or}", self.kind.allowed())
     }
 
-    /// Check a value. Error: one line that says what is allowed.
+    /// Check a value. Error: one line with the allowed values.
     pub fn check(&self, value: ParamValue<'_>) -> Result<(), String> {
         match self.problem(value) {
             None => Ok(()),
@@ -172,7 +172,7 @@ impl ParamSpec {
         }
     }
 
-    /// What is wrong with a value, beginning with the value: one line that says what is allowed.
+    /// The error of a value, or `None`: one line that begins with the value and lists the allowed ones.
     pub fn problem(&self, value: ParamValue<'_>) -> Option<String> {
         match value {
             ParamValue::Word(word) if !self.or.is_empty() && word == self.or => None,
@@ -180,7 +180,7 @@ impl ParamSpec {
         }
     }
 
-    /// The value that a command line's text stands for.
+    /// Parse a value from the command line.
     pub fn parse<'t>(&self, text: &'t str) -> ParamValue<'t> {
         match (self.kind, text.parse(), text.parse()) {
             (Kind::Number { .. } | Kind::Whole { .. }, Ok(x), _) => ParamValue::Number(x),
@@ -294,7 +294,7 @@ impl Params {
             other => panic!("parameter {name} is declared as {other:?}"),
         }
     }
-    /// A value as it would be typed. Panics as [`number`](Self::number).
+    /// A value in input form. Panics like [`number`](Self::number).
     pub fn text(&self, name: &str) -> String {
         self.get(name).to_string()
     }

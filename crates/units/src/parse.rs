@@ -3,7 +3,7 @@
 use crate::{Bytes, Duration, Kind, QueueLimit, Rate, Ratio};
 use std::str::FromStr;
 
-/// What is wrong with a quantity: one line that says what was read and what is allowed.
+/// An invalid quantity: one line with the input and the allowed form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseError(String);

@@ -1,4 +1,4 @@
-//! The priority of a response, as the `Priority` header field says it (RFC 9218 §4).
+//! The priority of a response, as in the `Priority` header field (RFC 9218 §4).
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// What holds if a client says nothing (RFC 9218 §4.1, §4.2).
+    /// The default without a header field (RFC 9218 §4.1, §4.2).
     pub const UNSAID: Priority = Priority { urgency: 3, incremental: false };
 }
 

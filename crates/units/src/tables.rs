@@ -1,19 +1,19 @@
-//! Tables of a document: their keys, declared once. From the declaration come the check, the nearest name, the defaults, the JSON
-//! Schema and the reference page.
+//! Tables of a document: their keys, declared once. The check, suggestions for mistyped names, the defaults, the JSON
+//! Schema and the reference page are generated from the declaration.
 
 use crate::ParamSpec;
 
 /// A table of a scenario or of another document.
 #[derive(Clone, Copy, Debug)]
 pub struct TableSpec {
-    /// Where it stands, as help and reference call it: `path`, `path.up`, `run`.
+    /// Position in the document, as in help and reference: `path`, `path.up`, `run`.
     pub name: &'static str,
     pub doc: &'static str,
     /// Its keys, apart from those of its choice.
     pub keys: &'static [ParamSpec],
     /// Tables whose keys it has too.
     pub with: &'static [&'static TableSpec],
-    /// A key that names what it is; what is chosen has keys of its own.
+    /// A tag key that selects one of several variants, each with keys of its own.
     pub choice: Option<Choice>,
 }
 
@@ -22,13 +22,13 @@ pub struct TableSpec {
 pub struct Choice {
     /// The key that names it: `kind` or `name`.
     pub tag: &'static str,
-    /// What is chosen, for errors: "queue".
+    /// What is chosen, for error messages: "queue".
     pub what: &'static str,
-    /// What its keys are called in errors: "parameter" or "key".
+    /// Noun for its keys in error messages: "parameter" or "key".
     pub noun: &'static str,
-    /// What holds without the tag; empty: it must be given, or follows from other tables (`otherwise`).
+    /// Default without the tag; empty if it must be given, or follows from other tables (`otherwise`).
     pub default: &'static str,
-    /// What it follows from where it is not given; empty: see `default`.
+    /// Description of what it follows from if it is not given; empty: see `default`.
     pub otherwise: &'static str,
     pub variants: fn() -> Vec<Variant>,
 }
@@ -45,7 +45,7 @@ impl TableSpec {
     pub const fn new(name: &'static str, doc: &'static str, keys: &'static [ParamSpec]) -> TableSpec {
         TableSpec { name, doc, keys, with: &[], choice: None }
     }
-    /// The same, which has the keys of other tables, too.
+    /// The same with the keys of other tables as well.
     pub const fn with(self, with: &'static [&'static TableSpec]) -> TableSpec {
         TableSpec { with, ..self }
     }
@@ -70,7 +70,7 @@ impl Choice {
             .flat_map(|variant| [variant.name].into_iter().chain(variant.aliases.iter().copied()))
             .collect()
     }
-    /// What may be typed, for lists and error messages.
+    /// The allowed values, for lists and error messages.
     pub fn allowed(&self) -> String {
         (self.variants)().iter().map(|variant| variant.name).collect::<Vec<_>>().join(", ")
     }

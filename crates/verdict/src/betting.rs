@@ -1,10 +1,10 @@
-//! What bounded outcomes, one after the other, prove about their mean, however often one looks: a confidence sequence by betting.
+//! What a sequence of bounded outcomes proves about their mean, however often one looks: a confidence sequence by betting.
 //!
 //! Reference: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting" (2024, arXiv 2006.04347), section 4.
-//! Whoever holds that the mean is at most `m` offers fair bets: a capital of 1 that bets the part `c` of the most it may lose becomes
-//! `1 + c (y / m - 1)` times as large at the outcome `y`. If he is right, the capital reaches `1 / a` at any time with probability `a`
-//! at most (Ville 1939). So what makes a bettor rich is refuted, and the means that are not refuted are a confidence sequence: all of
-//! them at once hold the true mean, at every number of outcomes.
+//! Under the hypothesis that the mean is at most `m` these bets are fair: a capital of 1 that stakes the fraction `c` of the most it may
+//! lose is multiplied by `1 + c (y / m - 1)` at the outcome `y`. If the hypothesis is true, the capital ever reaches `1 / a` with
+//! probability `a` at most (Ville 1939). So a hypothesis that makes the bettor rich is refuted, and the means that are not refuted form a
+//! confidence sequence: it contains the true mean at every number of outcomes simultaneously.
 //!
 //! Differences from the reference:
 //! 1. Bets are a fixed mixture (`BETS` parts `c`, larger ones with more weight), as in its "diversified Kelly", and not predicted from
@@ -25,12 +25,12 @@ const RICHEST: f64 = 1e200;
 /// Below, a difference of outcomes is one of arithmetic.
 const ROUNDING: f64 = 1e-12;
 
-/// What a figure is the mean of: outcomes that stand for unequally many, taken from finitely many or without end.
+/// A sample of outcomes whose mean is of interest; they may have weights, and come from a finite or an infinite population.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
     /// In the order in which they were drawn.
     pub outcomes: &'a [f64],
-    /// How many each stands for, as a share of the most that any of them may stand for; none: all alike.
+    /// The weight of each (the number of viewers it represents), relative to the largest possible weight; `None`: all equal.
     pub weights: &'a [f64],
     /// How many there are in all, of which each is drawn once; `None`: without end.
     pub of: Option<usize>,
@@ -56,7 +56,7 @@ impl<'a> Sample<'a> {
         most_won(self.draws().map(|(outcome, weight)| (1.0 - outcome, weight)), 1.0 - mean, self.of)
     }
 
-    /// The means that are not refuted: they hold the true one at every number of outcomes, but for a share `level` of cases.
+    /// The interval of means that are not refuted; with probability `1 - level` it contains the true mean at every number of outcomes.
     pub fn interval(self, level: f64) -> [f64; 2] {
         let wanted = 2.0 / level;
         let low = least(|mean| self.against_at_most(mean) < wanted);
@@ -65,9 +65,9 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// What bets against "the mean is at most `mean`" win. An outcome of weight `w` moves what is bet on by the part `w` of its distance
-/// from the mean: the weighted sum of distances has the expectation zero at most. Of finitely many, what was drawn above the mean is
-/// missing among those that are left, of which the next is a fair draw.
+/// Largest winnings of the bets against "the mean is at most `mean`". An outcome of weight `w` counts with the part `w` of its distance
+/// from the mean, so that the weighted sum of distances has an expectation of at most zero. In a finite population, outcomes drawn above
+/// the mean are missing among the remaining ones, of which the next is a fair draw.
 fn most_won(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usize>) -> f64 {
     let weight = |bet: usize| 2.0 * bet as f64 / (BETS * (BETS + 1)) as f64;
     let mut capital: Vec<f64> = (1..=BETS).map(weight).collect();
@@ -91,7 +91,7 @@ fn most_won(draws: impl Iterator<Item = (f64, f64)>, mean: f64, of: Option<usize
     most
 }
 
-/// Where in (0, 1) something begins to hold.
+/// The point in (0, 1) from which `holds` is true, by bisection.
 fn least(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {

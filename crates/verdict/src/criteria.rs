@@ -1,4 +1,4 @@
-//! By what senders are ranked: the criteria in their order, and what a viewer may put first.
+//! The criteria by which senders are ranked, in order, and what a viewer may put first.
 
 use crate::metric::metric;
 use crate::ranking::Runs;
@@ -11,10 +11,10 @@ pub(crate) const PICTURES: [&str; 4] = ["mean_vmaf", "mean_ssimplus", "mean_ssim
 /// What a viewer puts first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Prefer {
-    /// Nothing: what counts is what every viewer in the range of `preference` would say.
+    /// Nothing: the verdict must hold for every viewer in the range of `preference`.
     #[default]
     Range,
-    /// As few stalls as possible, whatever the picture: the order of the criteria as it stands.
+    /// As few stalls as possible, whatever the picture: the unchanged order of the criteria.
     Stalls,
     /// The best picture, whatever it stalls.
     Picture,
@@ -57,14 +57,15 @@ pub fn criteria(has_video: bool) -> Vec<&'static Metric> {
     criteria
 }
 
-/// Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more. One run
-/// alone cannot tell.
+/// Whether all runs of every sender gave equal values in every metric: nothing is random, and more runs add nothing. A single run cannot
+/// show this.
 pub fn identical_replicas(runs: &[Runs]) -> bool {
     let mut columns = runs.iter().flat_map(|runs| runs.columns.values());
     columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
 }
 
-/// The same in all sessions of all senders: of a picture no outcome, but the only rate that there is.
+/// Whether a metric has the same value in all sessions of all senders: a picture's rate is then no outcome, but simply the only rate
+/// available.
 pub(crate) fn is_constant(runs: &[Runs], name: &str) -> bool {
     let mut values = runs.iter().filter_map(|runs| runs.columns.get(name)).flatten();
     let first = values.next();

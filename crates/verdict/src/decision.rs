@@ -1,10 +1,10 @@
-//! What a ranking says: who is best, and how the others stand to it.
+//! The result of a ranking: which sender is best, and how the others compare with it.
 
 use crate::standing::{Judged, Standing};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How two senders stand at a criterion.
+/// The relation of two senders at a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
@@ -28,11 +28,11 @@ pub struct Difference {
     pub median: f64,
     /// 95 % interval of the median difference; none for fewer than six runs.
     pub ci95: Option<[f64; 2]>,
-    /// Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out.
+    /// p value of "no difference", by the same procedure: below 0.05 if `ci95` excludes zero.
     pub p: Option<f64>,
-    /// Of "no further apart than the margin", corrected for all pairs.
+    /// p value of "no further apart than the margin", corrected for all pairs.
     pub p_adjusted: Option<f64>,
-    /// They are apart: `p_adjusted` is at most the level that this number of runs and this criterion have.
+    /// Whether they are apart: `p_adjusted` is at most the level for this number of runs and this criterion.
     pub significant: bool,
     pub n: usize,
     /// Those that differ by more than the margin.
@@ -43,35 +43,35 @@ pub struct Difference {
     pub more_runs: Option<usize>,
 }
 
-/// How the best sender stands against the others.
+/// The comparison of the best sender with the others.
 #[derive(Clone, Debug, Serialize)]
 pub struct Decision {
     /// Best first.
     pub ranking: Vec<String>,
     /// 1 for the best; senders alike in everything that counts share a rank.
     pub ranks: BTreeMap<String, usize>,
-    /// The first and the last place that each may have, by what is proven.
+    /// The first and the last place that each may have, given what is proven.
     pub places: BTreeMap<String, [usize; 2]>,
     /// Each other sender against the best, every criterion judged for itself.
     pub criteria: BTreeMap<String, Vec<Judged>>,
-    /// The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where none of
-    /// its parts is.
+    /// The same for the weighted sum of picture and stalls, if these are weighed against each other: it may be proven even if none of its
+    /// parts is.
     pub weighed: BTreeMap<String, Standing>,
     /// Apart from the best.
     pub beaten: Vec<String>,
     pub tied: Vec<String>,
     pub open: Vec<String>,
-    /// For each other sender not tied, against whom the next field holds it: the best, or in a race that it left because another was
-    /// proven better, the first of these.
+    /// For each other sender that is not tied, the sender that `deciding` compares it with: the best, or, if it left a race because others
+    /// were proven better, the first of these.
     pub against: BTreeMap<String, String>,
-    /// For each other sender not tied, the criterion where it first differs from that one; where viewers weigh several against each
-    /// other, the one that makes most of the difference.
+    /// For each other sender that is not tied, the first criterion in which it differs from that one; if viewers weigh several against each
+    /// other, the one that contributes most to the difference.
     pub deciding: BTreeMap<String, String>,
-    /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
-    /// seconds at one step less of the picture, at which that changes.
+    /// The open senders that are proven better for some viewers and worse for others, each with the weight at which that changes: a second
+    /// of stall, in seconds of a picture one step worse.
     pub depends: BTreeMap<String, f64>,
     /// Estimate of the further runs that would settle all open comparisons.
     pub more_runs: Option<usize>,
-    /// The same for what the viewer sees alone, without the network's costs.
+    /// The same for the viewer's criteria only, without the network's costs.
     pub more_runs_for_viewer: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! What a choice does for each sender, where a comparison varies more than senders: helped, harmed, alike or open.
+//! The effect of a choice on each sender, if a comparison varies more than senders: better, worse, alike or open.
 
 use crate::decision::Decision;
 use crate::metric::metric;
@@ -8,23 +8,23 @@ use crate::words::{Shown, amount, join};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a compared name stands for: its sender, and the combination of values that it plays with.
+/// The meaning of a compared name: its sender, and the combination of values that it plays with.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Choice {
-    /// As it is called among all that are compared.
+    /// Its name among all that are compared.
     pub name: String,
     /// In the scenario without choices.
     pub sender: String,
     pub value: String,
 }
 
-/// How a value stands to the first one, for one sender.
+/// How a value compares with the first one, for one sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Better,
     Worse,
-    /// No difference that a viewer would notice is left.
+    /// A difference that a viewer would notice is ruled out.
     Alike,
     /// Better for some viewers and worse for others, both proven.
     Depends,
@@ -37,7 +37,7 @@ pub const OUTCOMES: [(Outcome, &str); 5] = [
     (Outcome::Better, "better"),
     (Outcome::Worse, "worse"),
     (Outcome::Alike, "no noticeable difference"),
-    (Outcome::Depends, "better or worse, as the viewer weighs stalls against the picture,"),
+    (Outcome::Depends, "better or worse, depending on how the viewer weighs stalls against the picture,"),
     (Outcome::Open, "undecided"),
 ];
 
@@ -49,7 +49,7 @@ pub struct Effect {
     pub against: String,
     pub outcome: Outcome,
     pub sentence: String,
-    /// Both figures, where it is better or worse: `stall time 0.3 s, not 0.45 s`.
+    /// Both figures, if it is better or worse: `stall time 0.3 s, not 0.45 s`.
     pub detail: String,
 }
 
@@ -83,7 +83,7 @@ fn outcome(decision: &Decision, name: &str) -> Outcome {
     }
 }
 
-/// What both have at the criterion that decides.
+/// The values of both at the criterion that decides.
 fn detail(ranker: &Ranker, decision: &Decision, one: &Choice, other: &Choice) -> String {
     let Some(name) = decision.deciding.values().next() else { return String::new() };
     let metric = metric(name);
@@ -92,7 +92,7 @@ fn detail(ranker: &Ranker, decision: &Decision, one: &Choice, other: &Choice) ->
     format!("{} {}, not {}", metric.label, figure(one), figure(other))
 }
 
-/// For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)".
+/// For which senders each value is better or worse: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)".
 pub fn for_whom(effects: &[Effect]) -> String {
     let mut values: Vec<&Effect> = Vec::new();
     for effect in effects {

@@ -1,4 +1,4 @@
-//! What the runs so far prove about senders at one criterion, however often one looks.
+//! What the runs so far prove about two senders at one criterion, however often one looks.
 //!
 //! Senders are compared by their differences within a seed. At a criterion with a margin (what nobody would notice) two are
 //!
@@ -40,7 +40,7 @@ const FALSE_WINNERS: f64 = 0.05;
 pub(crate) const UNNOTICED_SHARE: f64 = 0.1;
 /// The level of the first span.
 const APART: f64 = 0.022;
-/// Of a span to that of the one before.
+/// Ratio of the level of a span to that of the span before.
 const SLOWER: f64 = 0.75;
 const ALIKE: f64 = 0.4 * FALSE_WINNERS;
 const FEWEST_ALIKE: usize = 32;
@@ -73,7 +73,7 @@ fn span(runs: usize) -> u32 {
 /// All pairs of senders at one criterion.
 pub struct Evidence {
     senders: usize,
-    /// Of each pair in both orders, one a seed.
+    /// For each pair in both orders, one difference per seed.
     differences: Vec<Vec<f64>>,
     pub runs: usize,
     permuted: OnceLock<Vec<f32>>,
@@ -100,7 +100,7 @@ impl Evidence {
         &self.differences[one * self.senders + other]
     }
 
-    /// Of "their means differ by no more than the margin", corrected for all pairs.
+    /// p value of "their means differ by no more than the margin", corrected for all pairs.
     pub fn p_apart(&self, one: usize, other: usize, margin: f64) -> f64 {
         let found = self.differences(one, other);
         let middle = mean(found).unwrap_or(0.0);
@@ -201,7 +201,7 @@ impl Evidence {
     /// The largest statistic of any pair, sorted, when each seed's values change hands at random.
     fn permute(&self) -> Vec<f32> {
         let senders = self.senders;
-        // The same every time: a verdict has no chance in it.
+        // A fixed seed: verdicts must be deterministic.
         let mut random = Lcg128Xsl64::new(senders as u128, self.runs as u128);
         let roots: Vec<Vec<f32>> =
             self.differences.iter().map(|found| found.iter().map(|d| root(*d) as f32).collect()).collect();
@@ -245,7 +245,7 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (middle, libm::sqrt(squares / (values.len() as f64 - 1.0)))
 }
 
-/// As NumPy's: 0 of 0.
+/// As in NumPy: the sign of 0 is 0.
 fn sign(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x.signum() }
 }

@@ -1,5 +1,6 @@
-//! The judge: statistics of comparisons, the rule by which senders are ranked, and the words for it. Python (`playpath.judge.ranking`), the
-//! explorer's page and whoever else compares call this one. Tests: tests/python/test_ranking.py, test_stats.py, test_false_winners.py.
+//! The judge: statistics of comparisons, the rule by which senders are ranked, and the sentences about it. Python
+//! (`playpath.judge.ranking`), the explorer's page and all other callers use this one. Tests: tests/python/test_ranking.py, test_stats.py,
+//! test_false_winners.py.
 
 mod betting;
 mod criteria;
@@ -60,8 +61,8 @@ pub fn judge(values: &Value, has_video: bool, prefer: &str, choices: &[Choice]) 
     }))
 }
 
-/// Each of several senders has choices to compare: what is asked is what these do for each of them. A sender that is another one with
-/// each value, as the transport names them, has none.
+/// Whether each of several senders has choices to compare, so that the question is the effect of the choices on each of them. Senders that
+/// differ with each value, as with the transport, do not count.
 fn asks_for_whom(choices: &[Choice]) -> bool {
     let senders: BTreeSet<&str> = choices.iter().map(|choice| choice.sender.as_str()).collect();
     (2..choices.len()).contains(&senders.len())

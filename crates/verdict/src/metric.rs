@@ -1,4 +1,4 @@
-//! The registry's entry for a metric, or one that judges nothing.
+//! The registry's entry for a metric; for an unknown one, an entry that never decides.
 
 use playpath_record::registry::{Metric, metrics};
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! What the neighbours' frames wait for, beside what the viewer gains: the end of a headline.
+//! The end of a headline: how the delay of the neighbours' frames depends on the sender.
 
 use crate::decision::Decision;
 use crate::metric::metric;
@@ -7,7 +7,7 @@ use crate::words::{Shown, amount};
 
 const FRAMES: &str = "frame_delay_p99_ms";
 
-/// The sender beside which the neighbours' frames come soonest, and the one beside which latest; nothing where that is not proven, or
+/// The senders next to which the neighbours' frames have the shortest and the longest delay; `None` if the difference is not proven, or
 /// nobody sends frames.
 pub(crate) fn frames(ranker: &Ranker, decision: &Decision) -> Option<String> {
     let shown = |sender: &String| Some((Shown::of(ranker, sender, metric(FRAMES))?, sender.clone()));

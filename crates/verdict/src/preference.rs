@@ -1,4 +1,4 @@
-//! What stalls, waiting, switches and the picture weigh against each other: a range from the literature, in one unit.
+//! The weights of stalls, waiting, switches and the picture relative to each other: a range from the literature, in one unit.
 //!
 //! Where the picture differs between sessions no order of criteria is right: half a second of stall does not outweigh a picture half
 //! as good for a whole film. So a session's loss is `-played * quality + stall * (stalls + start * waiting) + switch * switches`,
@@ -49,7 +49,7 @@ struct Picture {
     metric: &'static str,
     step: &'static str,
     steps: fn(f64) -> f64,
-    /// What a second of stall weighs, where sessions show so much on average.
+    /// The weight of a second of stall, given the average picture of the sessions.
     stall: fn(f64) -> [f64; 2],
     /// Steps that switches go up or down; where that is not known, `switches` counts each as one.
     switched: &'static str,
@@ -99,7 +99,7 @@ pub(crate) struct Preference {
     picture: &'static Picture,
     /// Seconds of film that a session shows, on average.
     played: f64,
-    /// What a second of stall weighs, least and most.
+    /// Least and greatest weight of a second of stall.
     stall: [f64; 2],
     /// The metric that says how far switches go.
     switched: &'static str,
@@ -147,7 +147,7 @@ impl Preference {
     fn losses(&self, runs: &Runs, weights: Weights) -> Vec<Option<f64>> {
         let of = |name: &str, i: usize| runs.columns.get(name).map(|column| column[i]);
         let session = |i: usize| {
-            // What a session lacks counts as worse than any; a figure that nobody has weighs nothing.
+            // A missing value counts as worse than any other; a figure that no session has gets no weight.
             let part = |name: &str| of(name, i).unwrap_or(Some(0.0));
             let picture = (self.picture.steps)(of(self.picture.metric, i)??);
             let stalled = part(STALL)? + FRAME_S * part(DISCARDED)? + weights.waiting * part(START)?;
@@ -170,7 +170,8 @@ impl Preference {
         CORNERS.iter().position(|corner| *corner == name).map_or(self.middle(), |corner| self.corner(corner))
     }
 
-    /// A loss that nobody would notice: that of a picture, or of stalls, within their own margins. `better` is the better picture.
+    /// The largest loss that nobody would notice: that of a picture, or of stalls, within their own margins. `better` is the better
+    /// picture.
     pub fn margin(&self, name: &str, better: f64, picture: f64, stall: f64) -> f64 {
         let steps = (self.picture.steps)(better) - (self.picture.steps)(better - picture);
         (self.played * steps).max(self.weights(name).stall * stall)
@@ -201,7 +202,7 @@ impl Preference {
         Some(if least.is_some_and(|least| net.abs() > least) { net } else { 0.0 })
     }
 
-    /// What each of `parts` adds to the difference of two senders' losses, in the middle of the range. `difference` is of means.
+    /// The contribution of each of `parts` to the difference of two senders' losses, in the middle of the range. `difference` is of means.
     pub fn shares(&self, one: impl Fn(&str) -> f64, other: impl Fn(&str) -> f64) -> [(&'static str, f64); 4] {
         let weights = self.middle();
         let less = |name: &str| one(name) - other(name);

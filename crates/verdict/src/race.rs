@@ -25,19 +25,19 @@ use std::collections::BTreeMap;
 
 /// The most that a race may err.
 pub const FALSE_WINNERS: f64 = 0.05;
-/// Times what one notices that a session counts at most.
+/// A session's difference is capped at this many times the margin.
 const MOST_UNITS: f64 = 6.0;
-/// What one notices, as a share of that.
+/// The margin as a share of that cap.
 const NOTICED: f64 = 1.0 / MOST_UNITS;
 /// The largest mean that counts as alike, as a share of that: as by tests, one session in ten may differ.
 const ALIKE: f64 = UNNOTICED_SHARE;
-/// Of the 5 %, for the criterion that decides first.
+/// Share of the 5 % for the criterion that decides first.
 const FIRST: f64 = 0.8;
 /// Below, nothing is raced on: they also say how much of a film is shown, which weighs the picture against stalls.
 pub(crate) const FIRST_LOOK: usize = 8;
 const MOST_RUNS: f64 = 10_000.0;
 
-/// What bets on a pair have won so far, by what they were against.
+/// Winnings so far of the bets on a pair, by the hypothesis that they were against.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Won {
     /// "No worse": the first is worse.
@@ -49,7 +49,7 @@ pub(crate) struct Won {
     alike: f64,
 }
 
-/// Shares of the 5 % by criterion; the corners of a weighing have the share of what they make up, as all must agree.
+/// Shares of the 5 % by criterion; all corners of a weighing use the share of the weighing, since all of them must agree.
 pub(crate) fn shares(steps: &[&'static Metric]) -> BTreeMap<&'static str, f64> {
     let first = steps.iter().find(|metric| metric.name != GUARD).or(steps.first()).map(|metric| metric.name);
     let later = (1.0 - FIRST) / steps.len().saturating_sub(1).max(1) as f64;
@@ -58,7 +58,7 @@ pub(crate) fn shares(steps: &[&'static Metric]) -> BTreeMap<&'static str, f64> {
 }
 
 impl Ranker {
-    /// How two choices stand at a criterion, by the sessions that both played.
+    /// The relation of two choices at a criterion, from the sessions that both played.
     pub(crate) fn raced(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
         let noticed = || self.units(one, other, metric).iter().any(|unit| unit.abs() > NOTICED);
         if !self.is_random {
@@ -110,7 +110,7 @@ impl Ranker {
         self.units(one, other, metric).iter().any(|unit| *unit > NOTICED)
     }
 
-    /// What bets must have won to refute something of a pair at a criterion: twice, as either side may.
+    /// How much bets must have won to refute a hypothesis about a pair at a criterion; doubled because either side may win.
     fn wanted(&self, metric: &Metric) -> f64 {
         let pairs = self.senders() * (self.senders() - 1) / 2;
         2.0 * pairs as f64 / (FALSE_WINNERS * self.share(metric))
@@ -127,7 +127,7 @@ impl Ranker {
         let by_mean = sample.against_at_least(shifted(ALIKE)).min(sample.against_at_most(shifted(-ALIKE)));
         let noticed: Vec<f64> = units.iter().map(|unit| f64::from(unit.abs() > NOTICED)).collect();
         let by_share = Sample::plain(&noticed).against_at_least(UNNOTICED_SHARE);
-        // Of a pair that is alike in neither way both are bets that gain nothing, and so is half on each.
+        // For a pair that is alike in neither sense, neither bet gains anything, and so half of the capital on each gains nothing either.
         let alike = f64::midpoint(by_mean, by_share);
         let (worse, better) = (sample.against_at_most(0.5), sample.against_at_least(0.5));
         self.bets.lock().expect("no holder panics").insert(key, Won { worse, better, alike });

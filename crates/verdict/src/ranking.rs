@@ -1,4 +1,4 @@
-//! Who is best, how sure that is, and what the sentence about it rests on. The rule (docs/manual/verdict.md tells it to users):
+//! Which sender is best, how sure that is, and the evidence for it. The rule (docs/manual/verdict.md explains it to users):
 //!
 //! 1. Criteria are looked at in a fixed order: what the viewer sees first, then what the network pays.
 //! 2. At a criterion two senders are *alike*, *apart* or *open*, by what `evidence` calls proven. Where nothing is random (all
@@ -32,7 +32,7 @@ const LATER: f64 = 0.4;
 /// A sender and its values of each metric, one a seed.
 pub struct Runs {
     pub sender: String,
-    /// Metric → values; the seeds in the same order for every sender. What left a race has fewer than the others.
+    /// Metric → values, with the seeds in the same order for every sender. A sender that left a race has fewer than the others.
     pub columns: BTreeMap<String, Vec<Option<f64>>>,
 }
 
@@ -71,8 +71,9 @@ pub struct Ranker {
 }
 
 impl Ranker {
-    /// By `criteria`, most important first; those that no sender has are left out, and those that yield to one that is there.
-    /// Every sender has the same seeds in the same order, or in a race the first of them. The order of the senders changes nothing.
+    /// `criteria` are given most important first; those that no sender has are left out, and so are those that yield to one that is
+    /// present. Every sender has the same seeds in the same order, or, in a race, the first of them. The order of the senders does not
+    /// matter.
     pub fn new(
         mut runs: Vec<Runs>,
         criteria: &[&'static Metric],
@@ -162,7 +163,7 @@ impl Ranker {
         self.margin_in(one, other, metric, |sender, name| self.mean(sender, name))
     }
 
-    /// The same by other values than means: those of a session.
+    /// The same for the values of a single session instead of means.
     pub(crate) fn margin_in(
         &self,
         one: usize,
@@ -212,7 +213,7 @@ impl Ranker {
         })
     }
 
-    /// How two senders stand at one criterion, missing values included.
+    /// The relation of two senders at one criterion, missing values included.
     pub fn relation(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
         if metric.name == MIDDLE { self.over_the_range(one, other) } else { self.relation_at(one, other, metric) }
     }
@@ -227,7 +228,7 @@ impl Ranker {
         if found.iter().all(|(relation, _)| *relation == Relation::Alike) { Relation::Alike } else { Relation::Open }
     }
 
-    /// How two senders stand at each corner of the range, and whether the first has the smaller loss there.
+    /// The relation of two senders at each corner of the range, and whether the first has the smaller loss there.
     fn corners(&self, one: usize, other: usize) -> Vec<(Relation, bool)> {
         let at = |name: &&str| {
             let corner = metric(name);
@@ -266,13 +267,13 @@ impl Ranker {
         }
         let level = apart_level(self.seeds) * self.share(metric);
         let is_apart = level > 0.0 && evidence.p_apart(a, b, margin) <= level;
-        // On average of the sessions, and between the average sessions.
+        // Both on average over the sessions, and between the average sessions.
         let lost = stats::mean(evidence.differences(a, b)).unwrap_or(0.0);
         let is_noticed = self.apart_on_average(one, other, metric.name).is_none_or(|loss| loss * lost > 0.0);
         if is_apart && is_noticed { Relation::Apart } else { Relation::Open }
     }
 
-    /// What may be unnoticed in differences that are tested: of corners it is left out before.
+    /// The margin for differences that are tested; for corners it has already been subtracted.
     fn tested_margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
         if CORNERS.contains(&metric.name) { 0.0 } else { self.margin(one, other, metric) }
     }
@@ -315,7 +316,8 @@ impl Ranker {
         self.decide_among(&(0..self.runs.len()).collect::<Vec<_>>())
     }
 
-    /// The same for some of them, by the evidence on all: what is proven of a pair does not depend on who else is asked about.
+    /// The same for some of the senders, judged on all of them together: what is proven about a pair does not depend on which others are
+    /// asked about.
     pub fn decide_among(&self, senders: &[usize]) -> Decision {
         let proofs = self.proofs(senders);
         let (order, ranks) = self.rank_all(senders, &proofs);
@@ -324,7 +326,7 @@ impl Ranker {
         let (mut against, mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for &other in &order[1..] {
             let (relation, metric) = self.first_difference(other, best);
-            // It has left the race: somebody else than the best is better, too.
+            // It has left the race: some sender other than the best is also better.
             let left_to = order.iter().copied().find(|by| self.proof == Proof::Bets && proofs[other][*by]);
             let (by, metric) = match (relation, left_to) {
                 (Relation::Open, Some(by)) => (by, self.first_difference(other, by).1),
@@ -364,7 +366,7 @@ impl Ranker {
         }
     }
 
-    /// What makes most of the difference that viewers would weigh.
+    /// The criterion that contributes most to the difference that viewers would weigh.
     fn largest_part(&self, one: usize, other: usize) -> &'static str {
         let preference = self.preference.as_ref().expect("only asked of a weighing");
         let value = |sender: usize| move |name: &str| self.mean(sender, name).unwrap_or(0.0);
@@ -404,7 +406,8 @@ impl Ranker {
         self.first_difference(one, other).0 == Relation::Apart
     }
 
-    /// Those whose mean is within the margin of the leader's at every criterion; first who has the better means, criterion by criterion.
+    /// The senders whose mean is within the margin of the leader's at every criterion, those with better means first, criterion by
+    /// criterion.
     fn best_of(&self, senders: &[usize]) -> Vec<usize> {
         let mut stay = senders.to_vec();
         for metric in &self.steps {
@@ -425,8 +428,8 @@ impl Ranker {
         first.map_or(Ordering::Equal, better)
     }
 
-    /// By the sessions that another sender played, too. Smaller is better: missing values first, then the mean in the metric's
-    /// direction.
+    /// Sort key over the sessions that `other` also played; smaller is better: first the number of missing values, then the mean in the
+    /// metric's direction.
     fn badness(&self, sender: usize, other: usize, metric: &Metric) -> (usize, f64) {
         let column: Vec<Option<f64>> = self.sessions(sender, other, metric.name).map(|(own, _)| own).collect();
         let there: Vec<f64> = column.iter().copied().flatten().collect();
@@ -434,7 +437,7 @@ impl Ranker {
         (column.len() - there.len(), stats::mean(&there).map_or(0.0, |mean| sign * mean))
     }
 
-    /// What nobody notices of the parts of a weighing tells only where nothing else does.
+    /// Unnoticeable differences in the parts of a weighing decide only if nothing else does.
     pub(crate) fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
         let (own, others) = (self.badness(one, other, metric), self.badness(other, one, metric));
         let noticed = if own.0 == others.0 { self.apart_on_average(one, other, metric.name) } else { None };
@@ -448,13 +451,13 @@ impl Ranker {
         missing == fewest && (mean == best || mean - best <= self.margin(sender, leader, metric))
     }
 
-    /// The first criterion where the two are not alike, and how they stand there.
+    /// The first criterion in which the two are not alike, and their relation there.
     fn first_difference(&self, sender: usize, best: usize) -> (Relation, Option<&'static Metric>) {
         let mut is_weighed = false;
         for &metric in &self.steps {
             let relation = self.relation_to_best(sender, best, metric);
             is_weighed |= metric.name == MIDDLE && relation == Relation::Alike;
-            // Alike for all who weigh: of what they weighed, only what is proven still counts.
+            // Alike for all weights: of the criteria that were weighed, only proven differences still count.
             if is_weighed && relation == Relation::Open && self.is_part(metric) {
                 continue;
             }
@@ -470,7 +473,7 @@ impl Ranker {
         self.preference.as_ref().is_some_and(|preference| preference.parts().contains(&metric.name))
     }
 
-    /// An open guard at which the best is never behind does not hide what comes after it.
+    /// An open guard criterion at which the best is never behind does not hide the criteria after it.
     fn relation_to_best(&self, sender: usize, best: usize, metric: &'static Metric) -> Relation {
         let relation = self.relation(sender, best, metric);
         if relation != Relation::Open || metric.name != GUARD || self.seeds < 2 {
@@ -487,7 +490,7 @@ impl Ranker {
         if is_behind { relation } else { Relation::Alike }
     }
 
-    /// Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells.
+    /// Estimated runs until all open comparisons are settled, each at its criterion and at the following ones until one decides.
     fn more_runs(&self, best: usize, undecided: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
         let mut most = 0;
         for &other in undecided {
@@ -531,13 +534,13 @@ impl Ranker {
         self.shares.get(self.shared(metric)).copied().unwrap_or(0.0)
     }
 
-    /// The corners have the level of what they make up: all of them must agree.
+    /// The corners use the level of their weighing, since all of them must agree.
     fn shared(&self, metric: &Metric) -> &'static str {
         if metric.name.starts_with(MIDDLE) { MIDDLE } else { metric.name }
     }
 
-    /// Criterion → its part of the level of "apart": the first at which any two differ has all of it, the others share `LATER`. The
-    /// guard is no such first: what tells senders that play apart comes after it.
+    /// Criterion → its part of the level of "apart": the first criterion in which any two senders differ has all of it, the others share
+    /// `LATER`. The guard does not count as the first: the criteria that distinguish senders that play come after it.
     fn share_level(&self) -> BTreeMap<&'static str, f64> {
         let differing: Vec<&Metric> = self.steps.iter().copied().filter(|metric| self.differs(metric)).collect();
         let first =

@@ -1,4 +1,4 @@
-//! The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next.
+//! The verdict in a few sentences: which sender is best for the viewer, which of these costs the network least, which comes next.
 
 use crate::criteria::{GUARD, is_cost};
 use crate::decision::{Decision, Difference, Relation};
@@ -14,11 +14,11 @@ use std::cell::RefCell;
 
 /// Criteria that describe the best sender.
 const DESCRIBED: usize = 2;
-/// The viewer's side has a number of its own where that takes clearly fewer runs than all.
+/// The number of runs for the viewer's criteria is given separately if it is clearly smaller than that for all.
 const CLEARLY_FEWER: f64 = 0.9;
 const HOUR_S: f64 = 3600.0;
 
-/// Who keeps the video playing and who does not, and what that does to the frames of neighbours, for someone who reads one line.
+/// In one line: which senders keep the video playing and which do not, and the effect on the neighbours' frames.
 pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     let viewers = of_viewers(ranker, decision);
     match neighbours::frames(ranker, decision).filter(|_| ranker.seeds > 1) {
@@ -34,7 +34,7 @@ fn of_viewers(ranker: &Ranker, decision: &Decision) -> String {
     Teller::new(ranker, decision).headline()
 }
 
-/// What the headline rests on, and what it leaves out, in words that a streaming engineer would use.
+/// The basis of the headline, and what it leaves out, in a streaming engineer's words.
 pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
     let teller = Teller::new(ranker, decision);
     let (best, figures) = (teller.best, teller.describe());
@@ -55,7 +55,7 @@ pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
     if text.is_empty() { headline } else { text }
 }
 
-/// Who did best in a single run, or that nobody did.
+/// Which sender did best in a single run, or that several were equal.
 fn leaders(ranker: &Ranker, decision: &Decision) -> String {
     let best: Vec<&String> = decision.ranking.iter().filter(|sender| decision.ranks[*sender] == 1).collect();
     if best.len() == 1 {
@@ -78,7 +78,7 @@ struct Teller<'a> {
     described: RefCell<Vec<(String, &'static str)>>,
 }
 
-/// Who is ahead as far as anybody noticed, who may be, and who is behind, by what the viewer sees.
+/// Which senders are ahead, as far as is noticeable, which may be, and which are behind, by what the viewer sees.
 struct Sides<'a> {
     leaders: Vec<&'a String>,
     doubtful: Vec<&'a String>,
@@ -104,7 +104,7 @@ impl<'a> Teller<'a> {
             let trailing = self.trailing(&behind, if figures.contains(self.of) { "" } else { self.of });
             let between = some(&[&leaders[..], &doubtful].concat());
             let certain = self.proven(&doubtful, |_, _| true);
-            let certain = if certain.is_empty() { certain } else { format!("; certain is {certain}") };
+            let certain = if certain.is_empty() { certain } else { format!("; proven: {certain}") };
             return format!(
                 "Undecided after {seeds} runs between {between}; {best} leads{figures}{trailing}{certain}."
             );
@@ -130,7 +130,7 @@ impl<'a> Teller<'a> {
         Sides { leaders: decision.ranking.iter().filter(is_ahead).collect(), doubtful, behind }
     }
 
-    /// The first of those behind, and the last by the same criterion; `of` is said of the first figure.
+    /// The first of the senders behind, and the last one by the same criterion; `of` qualifies the first figure.
     fn trailing(&self, behind: &[&String], of: &str) -> String {
         let Some(&first) = behind.first() else { return String::new() };
         let name = &self.decision.deciding[first];
@@ -154,7 +154,7 @@ impl<'a> Teller<'a> {
         Shown::of(self.ranker, sender, metric)
     }
 
-    /// What these have at a criterion, as the headline says it.
+    /// The values of these senders at a criterion, in the headline's words.
     fn outcome(&self, senders: &[&String], metric: &'static Metric) -> Option<String> {
         let shown: Option<Vec<Shown>> = senders.iter().map(|sender| self.shown(sender, metric)).collect();
         self.described.borrow_mut().extend(senders.iter().map(|sender| ((*sender).clone(), metric.name)));
@@ -165,7 +165,7 @@ impl<'a> Teller<'a> {
         self.ranker.criteria.iter().any(|metric| !is_cost(metric))
     }
 
-    /// Who is best, or what is open, before the network's costs are looked at.
+    /// Which sender is best, or what is open, before the network's costs are considered.
     fn first(&self) -> String {
         let (best, decision, figures) = (self.best, self.decision, self.describe());
         let open: Vec<&String> = decision.open.iter().filter(|sender| !self.is_by_cost(sender)).collect();
@@ -219,7 +219,11 @@ impl<'a> Teller<'a> {
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
             let later = self.later(open);
             let costs = || self.cheapest(&[together, open].concat());
-            return format!("Not told apart: {}.{}", difference(found), if later.is_empty() { costs() } else { later });
+            return format!(
+                "Not proven alike: {}.{}",
+                difference(found),
+                if later.is_empty() { costs() } else { later }
+            );
         }
         if open.iter().all(|sender| self.decision.depends.contains_key(*sender)) {
             return String::new();
@@ -227,11 +231,11 @@ impl<'a> Teller<'a> {
         let doubtful = open.iter().filter_map(|sender| self.deciding(sender)).find(|found| found.noticed > 0).or(found);
         doubtful.map_or(String::new(), |found| match self.is_proven(&found.sender, metric(&found.metric)) {
             true => format!(
-                "{} has {}; open is whether what else viewers weigh outweighs that.",
+                "{} has {}; whether the other things that viewers weigh outweigh that is open.",
                 found.sender,
                 difference(&found)
             ),
-            false => format!("Open: {} has {}.", found.sender, difference(&found)),
+            false => format!("Undecided: {} has {}.", found.sender, difference(&found)),
         })
     }
 
@@ -248,7 +252,7 @@ impl<'a> Teller<'a> {
         self.ranker.difference(self.ranker.index(sender), other, metric)
     }
 
-    /// What does differ for certain in what the network pays.
+    /// A proven difference in the network's costs, if there is one.
     fn later(&self, open: &[&String]) -> String {
         let best = self.ranker.index(self.best);
         for sender in open {
@@ -263,14 +267,14 @@ impl<'a> Teller<'a> {
         String::new()
     }
 
-    /// What is proven of the others and the best, besides what has been told, as far as viewers notice it: with both values.
+    /// Other proven and noticeable differences between the best and the others, with both values.
     fn besides(&self) -> String {
         let others: Vec<&String> = self.decision.ranking[1..].iter().collect();
         let found = self.proven(&others, |_, _| true);
         if found.is_empty() { String::new() } else { format!("Proven besides: {found}.") }
     }
 
-    /// What speaks for those that are behind, all the same.
+    /// In which criteria the senders behind are nevertheless better.
     fn but(&self, behind: &[&String]) -> String {
         let best = self.ranker.index(self.best);
         let found = self.proven(behind, |sender, metric| self.ranker.is_better(sender, best, metric));
@@ -321,7 +325,7 @@ impl<'a> Teller<'a> {
         )
     }
 
-    /// Who of them retransmits least, and most, so far; nothing where that is close.
+    /// Which of them retransmits least and most so far; empty if that is close.
     fn cheapest(&self, senders: &[&String]) -> String {
         let metric = metric("retransmitted_packets");
         let shown = |sender: &&String| Some((self.shown(sender, metric)?.middle, (*sender).clone()));
@@ -335,7 +339,7 @@ impl<'a> Teller<'a> {
         format!(" So far {first} retransmits least, {least} packets{}, and {last} most, {most}.", self.of)
     }
 
-    /// Who of those alike for the viewer costs the network least.
+    /// Which of the senders that are alike for the viewer costs the network least.
     fn cost(&self) -> String {
         let behind = || self.decision.ranking[1..].iter().filter(|sender| self.is_by_cost(sender));
         let mut unsure = behind().filter(|sender| self.decision.open.contains(sender)).peekable();
@@ -343,7 +347,7 @@ impl<'a> Teller<'a> {
         let Some(shown) = unsure.next().or_else(|| behind().next()) else { return String::new() };
         let detail = self.deciding(shown).map_or(String::new(), |d| format!(": {shown} has {}", difference(&d)));
         if is_unsure {
-            return format!("Which of them costs the network least is open{detail}.");
+            return format!("Which of them costs the network least is undecided{detail}.");
         }
         let least: Vec<&String> = std::iter::once(self.best).chain(&self.decision.tied).collect();
         let verb = if least.len() == 1 { "costs" } else { "cost" };
@@ -387,7 +391,8 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What a viewer asks first and the headline has not said, for example "stall time 2.1 s, discarded frames 14 in the median run".
+    /// The figures that matter most to viewers and that the headline has not given, for example "stall time 2.1 s, discarded frames 14 in
+    /// the median run".
     fn describe(&self) -> String {
         let weighed = self.ranker.preference.as_ref().map(|preference| [STALL, preference.picture()]);
         let is_asked = |metric: &&&'static Metric| match weighed {
@@ -409,7 +414,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Alike in all that the viewer sees; told apart, or open, by what the network pays.
+    /// Whether the sender is alike in everything that the viewer sees, so that the network's cost decides or leaves it open.
     fn is_by_cost(&self, sender: &str) -> bool {
         self.decision.deciding.get(sender).is_some_and(|name| is_cost(metric(name)))
     }

@@ -1,14 +1,14 @@
-//! Two senders session by session, by the rule of the ranking: whom of the viewers one serves better, worse or alike.
+//! The comparison of two senders session by session, by the rule of the ranking: which viewers one of them serves better, worse or alike.
 
 use crate::preference::{CORNERS, MIDDLE};
 use crate::ranking::Ranker;
 use playpath_record::registry::{Better, Metric};
 use std::cmp::Ordering;
 
-/// What one viewer saw of two senders.
+/// How two senders served one viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// `Greater` where the first serves the viewer better; `Equal` where nobody would notice, or viewers would not agree.
+    /// `Greater` if the first serves the viewer better; `Equal` if nobody would notice, or viewers would disagree.
     pub by: Ordering,
     /// The criterion that decides; of what viewers weigh against each other the one that makes most of the difference.
     pub criterion: Option<&'static str>,
@@ -22,8 +22,8 @@ impl Ranker {
         (0..self.together(one, other)).map(|session| self.served_in(one, other, session)).collect()
     }
 
-    /// The criteria in their order; the first at which the two differ noticeably decides. Where pictures differ, what viewers weigh comes
-    /// before its parts, and has to be better for all of them.
+    /// The first criterion, in their order, in which the two differ noticeably decides. If pictures differ, the weighted sum comes before
+    /// its parts, and has to be better at all weights.
     fn served_in(&self, one: usize, other: usize, session: usize) -> Served {
         let mut is_weighed = false;
         for &metric in self.steps() {
@@ -65,7 +65,7 @@ impl Ranker {
         if metric.better == Better::Higher { by } else { by.reverse() }
     }
 
-    /// What makes most of the difference that viewers weigh in this session.
+    /// The part that contributes most to the weighted difference in this session.
     fn main_part(&self, one: usize, other: usize, session: usize, by: Ordering) -> &'static str {
         let preference = self.preference.as_ref().expect("only asked of a weighing");
         let (worse, better) = if by == Ordering::Less { (one, other) } else { (other, one) };

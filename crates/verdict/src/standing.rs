@@ -1,4 +1,4 @@
-//! Each criterion for itself, whatever the others say, and the places that proven differences leave open.
+//! Each criterion on its own, whatever the others say, and the places that proven differences leave open.
 
 use crate::decision::Relation;
 use crate::metric::metric;
@@ -9,12 +9,12 @@ use playpath_record::registry::{Better, Metric};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a bound from above may miss.
+/// Error probability of an upper bound.
 const MISSED: f64 = 0.05;
-/// Halvings of [0, 1]: to the last bit of what is shown.
+/// Bisection steps of [0, 1], enough for every digit that is shown.
 const HALVINGS: usize = 40;
 
-/// How a sender stands to the best one at one criterion.
+/// How a sender compares with the best one at one criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -22,7 +22,7 @@ pub enum Standing {
     Better,
     /// Proven: noticeably worse.
     Worse,
-    /// Proven: within what one notices.
+    /// Proven not to differ noticeably.
     Alike,
     /// Not proven either way.
     Open,
@@ -35,8 +35,8 @@ pub struct Judged {
     pub judged: Standing,
     pub mean: Option<f64>,
     pub best: Option<f64>,
-    /// Where it is open: the end of the median difference's 95 % interval that is farther from zero; none below six runs. Where a race
-    /// has proven them alike: how far apart they may be on average, sessions counted up to six times what one notices.
+    /// If open: the end of the median difference's 95 % interval that is farther from zero; `None` below six runs. If a race has proven
+    /// them alike: how far apart they may be on average, with each session's difference capped at six times the margin.
     pub at_most: Option<f64>,
     /// The largest share of sessions that may differ noticeably, with 95 %; none where nothing is random.
     pub share_at_most: Option<f64>,
@@ -63,12 +63,12 @@ impl Ranker {
         others.map(|sender| (self.sender(*sender).to_string(), standing(*sender))).collect()
     }
 
-    /// How one stands to another at a criterion.
+    /// How one sender compares with another at a criterion.
     pub(crate) fn standing(&self, one: usize, other: usize, metric: &'static Metric) -> Standing {
         match self.relation(one, other, metric) {
             Relation::Alike => Standing::Alike,
             Relation::Open => Standing::Open,
-            // What has no better side is apart all the same, and no sender is the better one for it.
+            // A metric without a better direction can still differ, but it makes no sender the better one.
             Relation::Apart if metric.better == Better::Neither => Standing::Open,
             Relation::Apart if self.is_better(one, other, metric) => Standing::Better,
             Relation::Apart => Standing::Worse,
@@ -95,7 +95,7 @@ impl Ranker {
         }
     }
 
-    /// Who of these is proven to be worse than whom of them: `[worse][better]`.
+    /// Which of these senders are proven worse than which others: `[worse][better]`.
     pub(crate) fn proofs(&self, senders: &[usize]) -> Vec<Vec<bool>> {
         let mut found = vec![vec![false; self.senders()]; self.senders()];
         for (&one, &other) in senders.iter().flat_map(|one| senders.iter().map(move |other| (one, other))) {
@@ -104,7 +104,7 @@ impl Ranker {
         found
     }
 
-    /// The first and the last place that each may have, by what is proven: those not told apart share theirs.
+    /// The first and the last place that each may have, given what is proven; senders whose order is not proven share places.
     pub(crate) fn places(&self, senders: &[usize], proofs: &[Vec<bool>]) -> BTreeMap<String, [usize; 2]> {
         let better = |one: usize| proofs[one].iter().filter(|proven| **proven).count();
         let worse = |one: usize| proofs.iter().filter(|row| row[one]).count();
@@ -113,12 +113,12 @@ impl Ranker {
     }
 }
 
-/// Nobody stands before one that is proven to be better; else the order stays.
+/// Reorder so that no sender is before one that is proven better; otherwise keep the order.
 pub(crate) fn by_proof(order: &[usize], proofs: &[Vec<bool>]) -> Vec<usize> {
     let (mut rest, mut sorted) = (order.to_vec(), Vec::new());
     while !rest.is_empty() {
         let is_first = |one: &usize| !rest.iter().any(|other| proofs[*one][*other]);
-        // Proofs at different criteria may go round in a circle; then the means tell.
+        // Proofs at different criteria may form a cycle; then the means decide.
         let at = rest.iter().position(is_first).unwrap_or(0);
         sorted.push(rest.remove(at));
     }

@@ -51,7 +51,7 @@ fn exact_sum(values: &[f64]) -> f64 {
     sum + lost
 }
 
-/// `a - b` by position; what is rounding is zero.
+/// `a - b` by position; rounding differences become zero.
 pub fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
     let largest = a.iter().chain(b).fold(0.0, |most: f64, value| most.max(value.abs()));
     let noise = 8.0 * f64::EPSILON * largest;

@@ -1,4 +1,4 @@
-//! Figures and names as people read them: what is shown of a sender, in the same quantity as in the tables beside it.
+//! Figures and names for people to read: a sender's values, in the same statistic as in the tables.
 
 use crate::decision::{Difference, Relation};
 use crate::metric::metric;
@@ -12,11 +12,11 @@ pub(crate) const NAMED: usize = 3;
 pub(crate) const STALL: &str = "stall_time_s";
 const RATE: &str = "mean_rate_kbps";
 
-/// What tables show of a sender at a criterion: the median run, and the mean where that is unlike it; without an interval the mean.
+/// A sender's value at a criterion, as in tables: the median run, and the mean if it is different; without an interval only the mean.
 #[derive(Clone, Copy)]
 pub(crate) struct Shown {
     pub middle: f64,
-    /// Where a few runs are unlike the others.
+    /// Set if a few runs are unlike the others.
     mean: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn quantity(ranker: &Ranker) -> &'static str {
     }
 }
 
-/// What viewers get, as the predicate of one sender or of several; `of` is said where there is a figure.
+/// What viewers get, as the predicate of one sender or of several; `of` follows a figure.
 pub(crate) fn outcome(metric: &Metric, shown: &[Shown], of: &str) -> String {
     let pick = |one, more| if shown.len() == 1 { one } else { more };
     if metric.name == STALL && shown.iter().all(Shown::is_zero) {
@@ -84,7 +84,7 @@ pub(crate) fn range(metric: &Metric, values: &[f64]) -> String {
     sized(metric, values, values.iter().fold(0.0, |most, value| most.max(value.abs())))
 }
 
-/// The same in the unit in which one tells `size`.
+/// The same in the unit that suits `size`.
 fn sized(metric: &Metric, values: &[f64], size: f64) -> String {
     let is_large = metric.unit == "kbit/s" && size >= 1000.0;
     let (unit, size) = if is_large { ("Mbit/s", 1000.0) } else { (metric.unit, 1.0) };
@@ -148,7 +148,7 @@ pub(crate) fn difference(found: &Difference) -> String {
         (_, Some([low, high])) => {
             let ends = if found.median > 0.0 { [low, high] } else { [-high, -low] };
             let interval = sized(metric, &ends, found.median.abs());
-            // What is proven is the mean; a sign test of the median is less sharp.
+            // The proof is about the mean; a sign test of the median is less powerful.
             if found.relation == Relation::Apart && low <= 0.0 && high >= 0.0 {
                 let median = more(found.median);
                 return format!(

@@ -1,4 +1,4 @@
-//! Common media server data: what a server tells the player with a response (CTA-5006).
+//! Common media server data: the data that a server sends to the player with a response (CTA-5006).
 //!
 //! Form: the header `CMSD-Dynamic`, a list of strings with parameters (RFC 9651 §3.1), one for each server on the way, the nearest
 //! to the player last: `"origin";etp=5200;mb=3000;rtt=48`. Of its keys those that a player uses: `etp` (throughput that the server
@@ -13,7 +13,7 @@ use playpath_units::{Duration, Rate};
 use sfv::{BareItem, List, ListEntry, Parser};
 use std::fmt::Write;
 
-/// What a server tells of itself and the way to the player.
+/// A server's data about itself and the path to the player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cmsd {
     /// `etp`: estimated throughput, kbit/s.
@@ -28,7 +28,7 @@ pub struct Cmsd {
 const MOST: i64 = 1_000_000_000;
 
 impl Cmsd {
-    /// What a server can tell whose TCP has measured these delivery rates and smoothed RTTs, one for each path; zero: not yet.
+    /// Data of a server whose transport has measured these delivery rates and smoothed RTTs, one per path; zero if not measured yet.
     pub fn of_server(measured: impl IntoIterator<Item = (Rate, Duration)>, policy: ServerPolicy) -> Cmsd {
         let (rates, rtts): (Vec<Rate>, Vec<Duration>) = measured.into_iter().unzip();
         let kbps = rates.iter().map(|rate| rate.as_bits_per_sec()).sum::<u64>() / 1000;
@@ -40,7 +40,7 @@ impl Cmsd {
         }
     }
 
-    /// Value of the header; empty if there is nothing to tell.
+    /// Value of the header; empty without data.
     pub fn dynamic(&self) -> String {
         let keys = [("etp", self.etp_kbps), ("mb", self.mb_kbps), ("rtt", self.rtt_ms)];
         if keys.iter().all(|(_, value)| value.is_none()) {
@@ -55,7 +55,7 @@ impl Cmsd {
         text
     }
 
-    /// Bytes of the header's line; 0 if there is nothing to tell.
+    /// Bytes of the header's line; 0 without data.
     pub fn header_bytes(&self) -> u64 {
         match self.dynamic().len() {
             0 => 0,
@@ -63,7 +63,7 @@ impl Cmsd {
         }
     }
 
-    /// Reads the header. What is not of the form, or no whole number from 0 to 10^9, is as if it had not been told.
+    /// Reads the header. Malformed values, and numbers other than integers from 0 to 10^9, are ignored.
     pub fn parse(header: &str) -> Cmsd {
         let list = Parser::new(header).parse::<List>().unwrap_or_default();
         let Some(ListEntry::Item(item)) = list.last() else { return Cmsd::default() };

@@ -1,4 +1,4 @@
-//! An idealised transport: no packets, no congestion control; a rate and a latency that change in steps.
+//! An idealised transport: no packets, no congestion control; a piecewise constant rate and latency.
 //!
 //! Reference: the network models of Sabre (UMass-LIDS/sabre) and of Pensieve's simulator, with which ABR rules are usually
 //! compared. A response starts one latency after its request and then takes the rate of the moment; connections that have
@@ -122,7 +122,7 @@ impl Response {
         written.saturating_sub(self.body_bytes - self.body_left)
     }
 
-    /// Body bytes until the next delivery: the first byte comes alone, so that the player sees it when it arrives.
+    /// Body bytes until the next delivery: the first byte is delivered alone, so that the player sees it when it arrives.
     fn next_cut(&self, now: Time) -> u64 {
         let released = self.released(now);
         if self.body_left == self.body_bytes { released.min(1) } else { released }
@@ -141,7 +141,7 @@ struct Flow {
     responses: VecDeque<Response>,
     /// Bit-nanoseconds of the next byte that are already sent.
     carry: u128,
-    /// Bytes that may go until the next event: headers, and what is written and will be read.
+    /// Bytes that may be sent until the next event: headers, and body bytes that are written and will be read.
     sendable: u64,
 }
 

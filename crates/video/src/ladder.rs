@@ -1,4 +1,5 @@
-//! A presentation: what a DASH client can choose from. One ladder of representations per kind of media, cut into segments
+//! A presentation: the representations that a DASH client can choose from. One ladder of representations per kind of media, cut into
+//! segments
 //! of the same durations, with the size of every segment in every representation.
 //!
 //! Reference: ISO/IEC 23009-1 (adaptation set, representation, segment).
@@ -45,7 +46,7 @@ pub struct Ladder {
     starts: Vec<Duration>,
     /// Segment by segment, all representations of each.
     sizes: Vec<u64>,
-    /// In the same order; empty: nothing was measured.
+    /// In the same order; empty if nothing was measured.
     scores: Vec<Scores>,
 }
 
@@ -244,13 +245,13 @@ impl SizeModel {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Presentation {
     pub video: Ladder,
-    /// The audio, if it is a set of its own.
+    /// The audio, if it is a separate adaptation set.
     pub audio: Option<Ladder>,
     /// The manifest says that it is live (MPD type "dynamic", playlist without end).
     pub is_live: bool,
 }
 
-/// Equal segments of `segment_duration`; the last one takes what is left of `media_duration`.
+/// Equal segments of `segment_duration`; the last one takes the rest of `media_duration`.
 pub fn cut(segment_duration: Duration, media_duration: Duration) -> Result<Vec<Duration>, LadderError> {
     if segment_duration.is_zero() || media_duration.is_zero() {
         return Err(LadderError::Duration { segment: 0 });

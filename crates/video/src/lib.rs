@@ -1,4 +1,4 @@
-//! Media, players, adaptation rules, playback events, and what a log of them says (`summary`).
+//! Media, players, adaptation rules, playback events, and the summary of an event log (`summary`).
 //!
 //! A player is sans-IO: it is fed with read body bytes and time, and answers with actions and a log of events. The simulator
 //! drives it in virtual time; the same code driven by the wall clock is a real HTTP client. Quality figures are computed from

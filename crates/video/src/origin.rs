@@ -1,8 +1,8 @@
-//! What a content delivery network does with a request: answers from its cache, fetches what it does not have, fails, or is silent.
+//! A content delivery network's treatment of a request: it answers from its cache, fetches a missing object, fails, or does not answer.
 //!
 //! Reference: none; a model with the parameters that a provider measures (share of misses, time to the first byte, share of errors).
-//! Differences from a real network: 1. what is missing is drawn by object, so that every viewer of a run misses the same ones, however
-//! often they are fetched; nothing is evicted or filled. 2. Manifests and initialisation segments always come.
+//! Differences from a real network: 1. cache misses are drawn by object, so that every viewer of a run misses the same ones, however
+//! often they are fetched; nothing is evicted or filled. 2. Manifests and initialisation segments are always delivered.
 //! Invariants: the fate of a request follows from seed, object and attempt alone: equal for every sender.
 //! Tested by `tests/origin.rs`.
 
@@ -23,7 +23,7 @@ pub struct Origin {
     pub errors: f64,
     /// Share of requests that are never answered.
     pub hangs: f64,
-    /// From when to when the first host answers with errors only.
+    /// Interval in which the first host answers with errors only.
     pub down: Option<(Time, Time)>,
     pub hosts: u8,
     pub seed: RootSeed,
@@ -36,7 +36,7 @@ pub struct Fate {
 }
 
 impl Origin {
-    /// Of attempt number `attempt` for `object`, at `host`.
+    /// Fate of attempt number `attempt` for `object`, at `host`.
     pub fn fate(&self, object: ObjectRef, attempt: u32, host: u8, now: Time) -> Fate {
         let ObjectRef { kind, segment, representation } = object;
         let name = format!("origin.{kind:?}.{segment}.{representation}");

@@ -1,5 +1,5 @@
 //! Export of a session as the input of an ITU-T P.1203 tool, for the whole score: the random forest in it is licensed for research
-//! only, so users run their own. What is free of it, the record has.
+//! only, so users run their own copy. The part without it is in the record.
 //!
 //! Reference: ITU-T P.1203 (2017) clause 7 (inputs I.GEN, I.11, I.13, I.23); the JSON form is the one that tools read:
 //! audio and video segments with `bitrate` (kbit/s), `codec`, `duration`, `start` (s), for video also `fps` and `resolution`
@@ -13,7 +13,7 @@ use crate::quality::Scores;
 use crate::summary::{Segment, Summary};
 use serde_json::{Value, json};
 
-/// What the events do not tell.
+/// Settings that the events do not contain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct P1203Settings {
     /// Video codec: "h264", "hevc", "vp9".

@@ -1,5 +1,5 @@
-//! The players, a file or a folder each. Its `mod` line here registers a player: the build script makes `ENTRIES` of these lines, in
-//! their order, which is that of `playpath list player`.
+//! The players, a file or a folder each. The `mod` line here registers a player: the build script generates `ENTRIES` from these lines, in
+//! the same order, which is also that of `playpath list player`.
 
 use crate::registry::PlayerEntry;
 

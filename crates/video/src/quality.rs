@@ -1,12 +1,12 @@
-//! Perceptual quality of what a ladder offers, as measured beforehand by tools of the user's own: VMAF, SSIMplus, SSIM. Scores are
+//! Perceptual quality of a ladder's representations, measured beforehand with the user's own tools: VMAF, SSIMplus, SSIM. Scores are
 //! data: one for each rung, or for each segment of each rung.
 //!
 //! Table: CSV with a header. `representation` is an id of the manifest, or where not every row names one, a number from 0 (the
 //! lowest rate); `segment` (may be left out, or empty: all segments of the rung) a number from 0; then one column or more of
-//! `vmaf` (0 to 100), `ssimplus` (0 to 100), `ssim` (0 to below 1). A row of one segment goes before one of the rung.
+//! `vmaf` (0 to 100), `ssimplus` (0 to 100), `ssim` (0 to below 1). A row for a segment takes precedence over one for the rung.
 //!
-//! What is scored is scored everywhere: a mean over the part that somebody happened to measure would compare senders on different
-//! films. Tested by `tests/quality.rs`.
+//! Scores must cover the whole ladder: a mean over a measured part only would compare senders on different films. Tested by
+//! `tests/quality.rs`.
 
 use crate::ladder::Ladder;
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ pub enum Measure {
 impl Measure {
     pub const ALL: [Measure; 3] = [Measure::Vmaf, Measure::SsimPlus, Measure::Ssim];
 
-    /// As in a table's header, and in `[player]`.
+    /// Its name in a table's header, and in `[player]`.
     pub fn name(self) -> &'static str {
         match self {
             Measure::Vmaf => "vmaf",
@@ -52,7 +52,7 @@ impl Measure {
         }
     }
 
-    /// A score as typed. Error: what is allowed.
+    /// Parse a score. Error: the allowed values.
     pub fn parse(self, text: &str) -> Result<f64, String> {
         let score = text.trim().parse::<f64>().ok().filter(|score| score.is_finite());
         let (is_allowed, allowed) = match self {
@@ -107,7 +107,7 @@ impl fmt::Display for QualityError {
 
 impl std::error::Error for QualityError {}
 
-/// A table as read; what it is of turns out when it meets a ladder.
+/// A table as read; it is matched to a ladder later.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QualityTable {
     measures: Vec<Measure>,
@@ -187,7 +187,7 @@ pub fn score_rungs(ladder: Ladder, measure: Measure, scores: &[f64]) -> Result<L
         return Err(format!("`{name}` has {got} scores; the video has {count} representations"));
     }
     if ladder.scores(0, 0).get(measure).is_some() {
-        return Err(format!("`{name}` is in `video.quality`, too; give one of them"));
+        return Err(format!("`{name}` is also in `video.quality`; give only one of them"));
     }
     let place = |place: usize| ladder.scores(place / count, place % count);
     let mut all: Vec<Scores> = (0..ladder.segments() * count).map(place).collect();

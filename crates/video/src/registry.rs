@@ -1,4 +1,4 @@
-//! The registry of players: one entry per kind, with its parameters as they are typed in a scenario's `[player]`.
+//! The registry of players: one entry per kind, with its parameters in a scenario's `[player]`.
 //!
 //! Quantities are kept as text ("1 s", "448 packets"): what is shown, checked and stored with a record is what was typed.
 
@@ -12,13 +12,13 @@ use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, Params};
 use std::sync::Arc;
 
-/// What a player is built from besides its settings.
+/// Inputs of a player's construction in addition to its settings.
 #[derive(Clone)]
 pub struct PlayerContext {
     pub media: Arc<Media>,
     /// The sender's payload per packet.
     pub packet_bytes: u32,
-    /// What a manifest offers; without one, `dash` plays the ladder of its settings for the media's duration.
+    /// The presentation of a manifest; without one, `dash` plays the ladder of its settings for the media's duration.
     pub presentation: Option<Presentation>,
     /// Quality of the video's representations, measured beforehand.
     pub quality: Option<QualityTable>,
@@ -31,7 +31,7 @@ pub struct PlayerContext {
 }
 
 impl PlayerContext {
-    /// Of plain media: no manifest, no measured quality, no rule of one's own, an origin that answers at once.
+    /// Inputs for plain media: no manifest, no measured quality, no user-defined rule, an origin that answers at once.
     pub fn new(media: Arc<Media>, packet_bytes: u32, seed: RootSeed) -> PlayerContext {
         PlayerContext { media, packet_bytes, presentation: None, quality: None, seed, rule: None, origin: None }
     }

@@ -1,4 +1,4 @@
-//! What a playback log says, gathered: the facts that quality figures are computed from (`playpath-record` has the figures).
+//! Summary of a playback log: the quantities that quality metrics are computed from (`playpath-record` has the figures).
 //!
 //! A segment that was downloaded again counts as it was when its playing began. The log must be closed: see
 //! [`Player::handle_stop`](crate::Player::handle_stop).
@@ -52,7 +52,7 @@ pub struct Summary {
     /// Packets that a streaming agent judged; 0 for players with pictures.
     pub packets: u64,
     pub late: u64,
-    /// Those of them that met a full buffer.
+    /// Number of them that found the buffer full.
     pub overflowed: u64,
     /// From pressing play to the first full buffer.
     pub filled_after: Option<Duration>,
@@ -66,7 +66,7 @@ pub struct Summary {
     pub failovers: u64,
     /// Somebody with habits of their own watched: they may have sought or left.
     pub has_viewer: bool,
-    /// From pressing play to the end, whoever made it.
+    /// Time from pressing play to the end, whatever its cause.
     pub watched: Duration,
     pub seeks: u64,
     /// Time from seeks to the picture at their targets.
@@ -206,7 +206,7 @@ impl Summary {
         shown
     }
 
-    /// Mean quality of what was shown, weighted with media time.
+    /// Mean quality of the shown media, weighted with media time.
     pub fn mean_quality(&self, measure: Measure) -> Option<f64> {
         let shown = self.shown(measure);
         let time: f64 = shown.iter().map(|(_, seconds)| seconds).sum();
@@ -226,7 +226,7 @@ impl Summary {
         self.segments.windows(2).filter(|w| w[0].representation != w[1].representation).count()
     }
 
-    /// The same, each by how many doublings of the rate it goes up or down.
+    /// The same, each weighted with the absolute log2 of the rate ratio.
     pub fn switched_doublings(&self) -> f64 {
         let doublings = |w: &[Segment]| libm::log2(w[1].rate_kbps / w[0].rate_kbps).abs();
         self.segments.windows(2).map(doublings).filter(|found| found.is_finite()).sum()

@@ -21,7 +21,7 @@ use playpath_units::{Duration, Rate, Time};
 /// A web user's request, bytes: a GET of HTTP/1.1 with its range and host, as our client of the real worlds sends it.
 pub const REQUEST_BYTES: u64 = 67;
 
-/// What the exponential time of a web user separates.
+/// The events that a web user's exponential time separates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
     /// The end of a transfer and the next request: a closed loop.
@@ -207,7 +207,7 @@ pub struct FrameSource {
 }
 
 impl FrameSource {
-    /// A source whose first frame is taken within one interval after `start`: nobody's clocks agree.
+    /// A source whose first frame is taken at a random time within one interval after `start`, since sources are not synchronised.
     pub fn new(model: FrameModel, start: Time, mut stream: Stream) -> FrameSource {
         let next_at = start + model.interval.mul_f64(stream.uniform());
         FrameSource { model, stream, next_at }

@@ -1,8 +1,8 @@
-//! The engine in a browser: text in, text and numbers out. What is JSON here is JSON in `playpath._engine`, byte for byte.
+//! The engine in a browser: text in, text and numbers out. Its JSON is byte for byte that of `playpath._engine`.
 //!
-//! The exports are plain functions, and the module imports nothing: no clock, no randomness. [`ask`] makes room for a question,
-//! which the page writes there as JSON; [`call`] answers it; [`answer`] and [`numbers`] say where the answer lies until the next
-//! question. Each worker of the page has an engine of its own.
+//! The exports are plain functions, and the module imports nothing: no clock, no randomness. [`ask`] allocates a buffer for a request,
+//! which the page writes there as JSON; [`call`] answers it; [`answer`] and [`numbers`] return the address of the answer, which is valid
+//! until the next request. Each worker of the page has an engine of its own.
 
 mod stage;
 
@@ -30,7 +30,7 @@ pub extern "C" fn ask(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the question. True: [`answer`] is JSON; false: it is one line that says what is wrong.
+/// Answers the request. Returns true if [`answer`] is JSON, false if it is an error of one line.
 #[unsafe(no_mangle)]
 pub extern "C" fn call() -> bool {
     DESK.with_borrow_mut(|desk| {
@@ -53,7 +53,7 @@ pub extern "C" fn answer_length() -> usize {
     DESK.with_borrow(|desk| desk.answer.text.len())
 }
 
-/// Where the answer's numbers begin: the columns of its series, one after the other.
+/// Address of the answer's numbers: the columns of its series, one after the other.
 #[unsafe(no_mangle)]
 pub extern "C" fn numbers() -> *const f64 {
     DESK.with_borrow(|desk| desk.answer.numbers.as_ptr())

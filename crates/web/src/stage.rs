@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Requests of the page and their answers.
 
 use playpath_api::{VERSION, record_json, registries, traces};
 use playpath_record::Series;
@@ -8,7 +8,7 @@ use playpath_verdict::Choice;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// What can be asked, as JSON: `{"call": "registry", "kind": "cc"}`.
+/// A request, as JSON: `{"call": "registry", "kind": "cc"}`.
 #[derive(Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case", deny_unknown_fields)]
 enum Question {
@@ -19,10 +19,10 @@ enum Question {
     Resolve { text: String, overrides: Value, files: Value },
     /// The scenario as TOML without defaults, the changes written in, with these senders alone.
     Edit { text: String, overrides: Value, senders: Vec<String>, files: Value },
-    /// A scenario with `[[choice]]` as its choices are played: the scenario itself with the choices as its senders, and of each choice
-    /// its name, what it stands for and the text of its variant.
+    /// Expand a scenario with `[[choice]]`: the scenario with the choices as its senders, and for each choice its name, its meaning and the
+    /// text of its variant.
     Vary { text: String, files: Value },
-    /// What there is of a kind (`cc`, `queue`, `metric`, …).
+    /// The registered components of a kind (`cc`, `queue`, `metric`, …).
     Registry { kind: String },
     /// Mean rate, RTT and loss of each path of a resolved scenario.
     PathFigures { resolved: String },
@@ -32,7 +32,7 @@ enum Question {
     Judge { values: Value, has_video: bool, prefer: String, choices: Vec<Choice> },
     /// Sets a resolved scenario up to be played many times.
     Stage { resolved: String },
-    /// Plays one session of the scenario that was set up; with a trace its series and packets are kept.
+    /// Plays one session of the current scenario; with a trace its series and packets are kept.
     Play { sender: String, seed: u32, trace: bool },
 }
 
@@ -43,7 +43,7 @@ pub struct Answer {
     pub numbers: Vec<f64>,
 }
 
-/// What is kept from one question to the next: the scenario that is played.
+/// State kept between requests: the current scenario.
 #[derive(Default)]
 pub struct Stage {
     scenario: Option<Scenario>,
@@ -135,7 +135,7 @@ fn resolve(text: &str) -> Result<Scenario, String> {
 fn read(files: &Value, name: &str) -> Result<Vec<u8>, String> {
     match files.get(name).and_then(Value::as_str) {
         Some(text) => Ok(text.as_bytes().to_vec()),
-        None => Err(format!("cannot read \"{name}\": the page has no such file; drop it on the page, too")),
+        None => Err(format!("cannot read \"{name}\": the page has no such file; drop it on the page as well")),
     }
 }
 

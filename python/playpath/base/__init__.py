@@ -1,1 +1,1 @@
-"""What every other room may use: errors, files, quantities, tables, the engine's door, metrics. It needs no other room to start."""
+"""Foundations that every other subpackage may import: errors, files, quantities, tables, the engine's interface, metrics."""

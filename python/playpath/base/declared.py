@@ -1,4 +1,4 @@
-"""What the engine tells of itself, typed: the keys of documents, the registries, and its smaller answers."""
+"""Types of what the engine says about itself: the keys of documents, the registries, and its smaller answers."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -12,26 +12,26 @@ class DeclaredKey(TypedDict):
     type: str
     default: Scalar
     otherwise: str
-    """What holds where it is not given, if that is no value."""
+    """What happens when the key is left out, if that cannot be written as a default value."""
     is_needed: bool
     allowed: str
     words: list[tuple[str, str]]
-    """Word and what it means, where it is one of several."""
+    """The allowed words, each with its meaning."""
     unit: str
     since: str
     doc: str
     example: str
     """In TOML."""
     kernel: str
-    """What the kernel world does otherwise."""
+    """What the kernel world does differently."""
     idle_with: list[tuple[str, str]]
-    """Other parameters with the word of each beside which this one is not in force."""
+    """(parameter, word): this parameter has no effect while that other one has that word as its value."""
     table: str | None
-    """The table that it takes."""
+    """The name of the table that the key takes."""
 
 
 class Variant(TypedDict):
-    """One of those that a table may be, with the keys of its own."""
+    """One variant of a table, with its own keys."""
 
     name: str
     aliases: list[str]
@@ -40,7 +40,7 @@ class Variant(TypedDict):
 
 
 class Choice(TypedDict):
-    """How a table says which variant it is: by the key `tag`."""
+    """How a table selects its variant: by the key `tag`."""
 
     tag: str
     what: str
@@ -52,7 +52,7 @@ class Choice(TypedDict):
 DeclaredTable = TypedDict(
     "DeclaredTable", {"doc": str, "keys": list[DeclaredKey], "with": list[str], "choice": Choice | None}
 )
-"""A table; `with` are the tables whose keys it has, too."""
+"""A table; `with` lists the tables whose keys it has as well."""
 
 
 class QuicStack(TypedDict):
@@ -86,21 +86,21 @@ class DeclaredMetric(TypedDict):
     least_share: float
     summary: str
     video_rank: int | None
-    """Place among the criteria of a ranking with a video."""
+    """Position among the criteria when senders of video are ranked; None if it is not a criterion there."""
     bulk_rank: int | None
-    """Likewise without one."""
+    """Position among the criteria when there is no video."""
     is_always_there: bool
     yields_to: list[str]
-    """Criteria beside which it is none."""
+    """If one of these criteria is present, this metric is not used as a criterion."""
     of: str
-    """What it is a figure of: `viewer`, for example."""
+    """What the metric describes: `viewer`, for example."""
 
 
 class KernelControl(TypedDict):
-    """What of Linux stands for a congestion control.
+    """What represents a congestion control in Linux.
 
-    `control` is its name (`reno`, or `bpf:vegas` for ours), `settings` what is not its default, `habits` those of a stack that are asked
-    for and not in force, `takes` what it takes besides.
+    `control` is its name (`reno`, or `bpf:vegas` for ours), `settings` the values that differ from its defaults, `habits` the
+    behaviours of a stack that were requested but do not apply there, `takes` the other parameters that it accepts.
     """
 
     control: str
@@ -110,7 +110,7 @@ class KernelControl(TypedDict):
 
 
 class Cmcd(TypedDict):
-    """What a player told with a request (CTA-5004); None where it did not."""
+    """The CMCD keys that a player sent with a request (CTA-5004); None for a key that it did not send."""
 
     sid: str | None
     br_kbps: int | None

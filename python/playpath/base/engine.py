@@ -1,7 +1,7 @@
 """The Rust engine behind typed functions: text in, plain Python data out.
 
-The extension module `playpath._engine` speaks JSON, so that nothing per packet crosses the border. Its errors become
-`InputError` (the scenario is wrong) or `RunError` (the run failed).
+The extension module `playpath._engine` exchanges JSON, so that no per-packet call crosses from Rust to Python. Its errors
+become `InputError` (the scenario is wrong) or `RunError` (the run failed).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ except ImportError as error:  # pragma: no cover - a broken installation
     ) from error
 
 SCHEMA_VERSION = _engine.SCHEMA_VERSION
-"""Of a record's JSON."""
+"""Version of the JSON format of records."""
 
 Columns = dict[str, "np.ndarray"]
 """A time series: column name → values, all of one length."""
 
 
 class Figures(TypedDict):
-    """What was found in a run (docs/reference/record.schema.json)."""
+    """The results of a run (docs/reference/record.schema.json)."""
 
     metrics: dict[str, float | None]
     sessions: list[SessionRecord]
@@ -52,7 +52,7 @@ class Figures(TypedDict):
 
 
 Switch = TypedDict("Switch", {"time_s": float, "from": str, "to": str, "reason": str})
-"""A change of path."""
+"""A sender's switch from one path to another."""
 
 
 class Record(Figures):
@@ -61,13 +61,13 @@ class Record(Figures):
     manifest: RunManifest
     digest: str
     window_events: NotRequired[dict[str, list[WindowEvent]]]
-    """Of a traced run, by the flow's name."""
+    """In the record of a traced run: flow name → its window events."""
     path_switches: NotRequired[dict[str, list[Switch]]]
-    """Likewise; a session keeps them as time series."""
+    """In the record of a traced run: flow name → its path switches. A session stores them as time series."""
 
 
 class PathFigures(TypedDict):
-    """What a path carries; `rate_mbps` of a trace is its mean, None if unlimited."""
+    """The figures of a path; `rate_mbps` is a trace's mean rate, None if unlimited."""
 
     name: str
     rate_mbps: float | None
@@ -76,7 +76,7 @@ class PathFigures(TypedDict):
 
 
 class FilmFigures(TypedDict):
-    """What was understood of a film; `rate_mbps` and `fps` of pictures, the others of a manifest. Rates are means of segments."""
+    """The figures of a film: `rate_mbps` and `fps` of a film of pictures, the others of a manifest. Rates are means over segments."""
 
     duration_s: float
     rate_mbps: NotRequired[float]
@@ -88,16 +88,16 @@ class FilmFigures(TypedDict):
 
 
 Watch = Callable[[float, float], None]
-"""Called now and then, by the thread that plays, with the seconds played and the seconds expected."""
+"""Called from time to time, by the thread that plays, with the seconds played and the seconds expected."""
 
 
 def version() -> str:
-    """Version of the engine; part of what a result depends on."""
+    """Version of the engine; results depend on it."""
     return _engine.version()
 
 
 class Combination(TypedDict):
-    """A value for each key that is varied: how it is called, and key → value."""
+    """One value for each varied key: `value` is its display name, `settings` maps key → value."""
 
     value: str
     settings: dict[str, Any]
@@ -132,12 +132,12 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON does not know: a number of numpy as Python's own, anything else as a text."""
+    """Encode a value that JSON does not know: a NumPy number as Python's own, anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def _of_setting(message: str, settings: Iterable[str]) -> str:
-    """What is wrong with a setting names it: a table that there is not is found when the whole is read."""
+    """Name the setting in the error: the engine notices an unknown table only when it reads the whole document."""
     for key in settings:
         unknown = f"`{key.partition('.')[0]}`: unknown key"
         if message.startswith(unknown):
@@ -178,10 +178,21 @@ def run(
     series: Sequence[str] | None = None,
     every_s: float | None = None,
 ) -> tuple[Record, dict[str, Columns]]:
-    """One session: its record and, with `trace`, its time series by name, with `packets` those of single packets among them.
+    """Play one session: its record and, with `trace`, its time series by name.
 
-    With `series` only those whose names begin so, and no window events in the record, which would take a tenth of the session's
-    time. With `every_s`, more than 0, they are sampled so often, and not as the scenario says. Releases the interpreter lock.
+    Releases the interpreter lock.
+
+    Args:
+        resolved_json: A resolved scenario.
+        sender: Name of the sender.
+        seed: Seed of the session.
+        trace: Also return time series.
+        packets: Include the series of single packets.
+        controller, rule: Factories of the user's own congestion control or ABR rule.
+        watch: Called as the session proceeds.
+        series: Only series whose names begin with one of these; window events are then left out of the record, since
+            they would take a tenth of the session's time.
+        every_s: Sampling interval of the series, above 0; by default the scenario's.
     """
     with _own_code(sender, seed, controller or rule):
         wanted = None if series is None else list(series)
@@ -193,7 +204,7 @@ def run(
 
 
 def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, float | None], str]:
-    """One session's metrics and digest, those of its record: for many sessions of which nothing else is kept.
+    """One session's metrics and digest, as in its record; for many sessions of which nothing else is kept.
 
     Releases the interpreter lock.
     """
@@ -203,19 +214,19 @@ def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, f
 
 
 def record(measurements: Measurements) -> Figures:
-    """What a record says of a run that another world measured, as the simulator's records have it."""
+    """Compute the figures of a run measured in another world, in the form of the simulator's records."""
     made: Json = json.loads(_call(_engine.record, json.dumps(measurements)))
     del made["manifest"]
     return cast("Figures", made)
 
 
 def record_reference() -> tuple[str, str, str]:
-    """JSON Schema of a record, that of the measurements which `record` asks for, and the metrics' page in Markdown."""
+    """JSON Schema of a record, JSON Schema of the measurements that `record` takes, and the page on metrics in Markdown."""
     return _engine.record_reference()
 
 
 DOCUMENTS = tuple(_engine.DOCUMENTS)
-"""What playpath reads: a scenario, a sweep's design, a population."""
+"""The kinds of document that playpath reads: a scenario, a sweep's design, a population."""
 
 
 def schema(document: str) -> str:
@@ -225,7 +236,7 @@ def schema(document: str) -> str:
 
 
 def check(document: str, text: str) -> None:
-    """Check a document (TOML or JSON text) by its declaration alone: keys, kinds, ranges, what must be given."""
+    """Check a document (TOML or JSON text) against its declaration only: keys, types, ranges, required keys."""
     _call(_engine.check, document, text)
 
 
@@ -254,7 +265,7 @@ def metrics() -> list[DeclaredMetric]:
 
 
 def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelControl:
-    """What of Linux stands for a congestion control, as a resolved sender has it."""
+    """What represents a congestion control in Linux; `cc` and `validation` as in a resolved sender."""
     found: KernelControl = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
     return found
 
@@ -279,7 +290,7 @@ def p1203(resolved_json: str, sender: str, seed: int) -> str:
 
 
 def parse_cmcd(text: str) -> Cmcd:
-    """What a player told with a request."""
+    """Parse the CMCD data that a player sent with a request."""
     found: Cmcd = json.loads(_call(_engine.parse_cmcd, text))
     return found
 
@@ -301,7 +312,7 @@ def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str
 
 
 def infer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """The path behind a session of a log: `crates/api/src/infer.rs` has the fields of question and answer."""
+    """Infer the path behind a session of a log; `crates/api/src/infer.rs` lists the fields of question and answer."""
     found: dict[str, Any] = json.loads(_call(_engine.infer, json.dumps(question)))
     return found
 
@@ -319,7 +330,7 @@ def _call(function: Any, *arguments: Any) -> Any:
 
 @contextmanager
 def _own_code(sender: str, seed: int, target: Callable[[], Any] | None = None) -> Iterator[None]:
-    """What a session of a sender's own code fails with, as one line that says where."""
+    """Turn an exception in the user's own code into a one-line error that says where it was raised."""
     try:
         with own_code_runs():
             yield

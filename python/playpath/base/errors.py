@@ -1,4 +1,4 @@
-"""Errors with an exit status: 2 for wrong input, 1 for a run that failed, 130 for one that was stopped."""
+"""Errors with an exit status: 2 for wrong input, 1 for a run that failed, 130 for a run stopped by Ctrl-C."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ class PlaypathError(Exception):
 
 
 class RunError(PlaypathError):
-    """The input was right, the run failed."""
+    """The input was valid, but the run failed."""
 
 
 class Interrupted(RunError):
@@ -30,7 +30,7 @@ class InputError(PlaypathError, ValueError):
 
 
 def in_python(message: str) -> str:
-    """A message that begins with an option of the command line, with Python's argument in its place.
+    """Replace the command-line option at the start of a message by the corresponding Python argument.
 
     >>> in_python("--set path.rtt: is wrong")
     'set["path.rtt"]: is wrong'
@@ -40,28 +40,28 @@ def in_python(message: str) -> str:
 
 
 def as_typed(message: str) -> str:
-    """A message that names arguments of Python, with the options of the command line in their place.
+    """Replace the Python arguments in a message by the corresponding command-line options.
 
     >>> as_typed('set["path.rtt"]: is wrong')
     '--set path.rtt: is wrong'
     >>> as_typed("until_decided 4: must be above 8")
     '--most 4: must be above 8'
     """
-    message = message.replace('set["verdict.prefer"]', "--prefer")  # which is short for it
+    message = message.replace('set["verdict.prefer"]', "--prefer")  # the option that sets this key
     message = re.sub(rf'\b({_TABLES})\["(.+?)"\]', r"--\1 \2", message).replace("give `cc`", "give --cc")
     found = re.match(rf"({_PLAIN}|{_TABLES})(?=: | -?\d+: )", message)
     if not found:
         return message
-    name = {"until_decided": "most"}.get(found[0], found[0])  # what takes the number there
+    name = {"until_decided": "most"}.get(found[0], found[0])  # on the command line --most takes the number
     return f"--{name}{message[found.end() :]}"
 
 
 def unknown_name(what: str, name: str, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not in `allowed`, with the nearest one; the engine's sentence.
+    """The error for a name that is not in `allowed`, with the nearest one; the engine makes the sentence.
 
     >>> str(unknown_name("sender", "cubik", ["cubic", "vegas"]))
     'unknown sender "cubik"; did you mean "cubic"? allowed: cubic, vegas'
     """
-    from playpath import _engine  # its wrapper imports this module
+    from playpath import _engine  # engine.py imports this module
 
     return InputError(_engine.unknown_name(what, name, list(allowed)))

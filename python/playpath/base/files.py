@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from playpath.base.errors import InputError, RunError
 
-if TYPE_CHECKING:  # a tenth of a second, which `--version` does not need
+if TYPE_CHECKING:  # importing it takes 0.1 s, and `--version` does not need it
     import polars as pl
 
 _MOST_BYTES = 200_000_000
-"""Of a file that is read as a whole."""
+"""Limit for a file that is read as a whole."""
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
@@ -31,7 +31,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
     if not parent.is_dir():
         raise InputError(f"{option} {folder}: {parent} is not a folder")
     try:
-        # Only a try tells: root passes os.access on read-only file systems.
+        # Only an attempt tells: os.access grants root everything, even on a read-only file system.
         with tempfile.TemporaryFile(dir=parent):
             pass
     except OSError as error:
@@ -40,7 +40,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 
 
 def check_file(path: Path, option: str) -> None:
-    """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made."""
+    """Make sure that the file `path`, given by `option`, can be written; its folder need not exist yet."""
     _check_name(path, option)
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder; give a file")
@@ -50,7 +50,7 @@ def check_file(path: Path, option: str) -> None:
 
 
 def _check_name(path: Path, option: str) -> None:
-    """A name may be too long for the file system, or lie where nobody may look."""
+    """Report a name that is too long for the file system or lies in an unreadable folder as an input error."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -62,8 +62,8 @@ def _check_name(path: Path, option: str) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""
-    if _is_special(path):  # root would put a file into its place
+    """A temporary path next to `path`; it replaces `path` when the block succeeds and is removed when it fails."""
+    if _is_special(path):  # root would replace it with a regular file
         raise RunError(f"cannot write {path}: is a device, a pipe or a socket")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def replaced(path: Path) -> Iterator[Path]:
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
     """Write a Parquet file, whole or not at all."""
-    content = io.BytesIO()  # polars itself tells of a full disk in many ways, some of which do not name it
+    content = io.BytesIO()  # polars reports a full disk in several ways, some of which do not say so
     frame.write_parquet(content)
     with replaced(path) as temporary:
         temporary.write_bytes(content.getbuffer())
@@ -92,8 +92,9 @@ _BEGIN_FORMULAS = (*"=+-@\t\r\n", *"\uff1d\uff0b\uff0d\uff20")
 
 
 def text_cell(text: str) -> str:
-    """A text as a cell of CSV that a spreadsheet takes for a text: others write what logs hold, and `=`, `+`, `-`, `@` begin formulas,
-    their full-width forms, too (OWASP, CSV Injection).
+    """Make a CSV cell that a spreadsheet treats as text.
+
+    Third parties control what logs contain, and `=`, `+`, `-` and `@`, also in full width, begin formulas (OWASP, CSV Injection).
 
     >>> text_cell("=1+1"), text_cell("-"), text_cell("-5"), text_cell("a=b")
     ("'=1+1", '-', '-5', 'a=b')
@@ -112,7 +113,7 @@ def _is_special(path: Path) -> bool:
 
 
 def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
-    """The text of a regular file: a device or a pipe may never end."""
+    """Read the text of a regular file; a device or a pipe, which may never end, is refused."""
     try:
         if path.exists() and not path.is_file():
             reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"
@@ -128,7 +129,7 @@ def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
 
 
 def rows_of(text: str, where: str = "", *, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV with the numbers of their lines."""
+    """The rows of a CSV, each with its line number."""
     reader = csv.reader(text.splitlines(), delimiter=delimiter)
     try:
         for cells in reader:

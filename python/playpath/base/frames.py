@@ -1,4 +1,4 @@
-"""Polars as `pl`, read with its first use and not with the module that uses it: sessions begin before it is there."""
+"""Polars as `pl`, imported at its first use rather than with the module that uses it, so that sessions can start earlier."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

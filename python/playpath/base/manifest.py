@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Compared(TypedDict, total=False):
-    """Where other choices than senders are compared: what each name stands for, and the scenario that plays under it."""
+    """If choices other than senders are compared: what each name stands for, and the scenario that it plays."""
 
     choices: dict[str, dict[str, object]]
     variants: dict[str, Document]
 
 
 class Manifest(Compared):
-    """Of a comparison."""
+    """The manifest of a comparison."""
 
     scenario: Document
     scenario_sha256: str
@@ -40,7 +40,7 @@ class Manifest(Compared):
 
 
 class PopulationManifest(Manifest):
-    """Of a population; `population` is its document as read, `written` its scenario as points change it."""
+    """The manifest of a population: `population` is its document as read, `written` its scenario with the changes of each point."""
 
     written: Written
     population: Mapping[str, object]
@@ -53,7 +53,7 @@ class PopulationManifest(Manifest):
 
 
 class RunManifest(TypedDict):
-    """Of one session; the kernel world tells of its machine, too."""
+    """The manifest of one session; the kernel world adds the machine."""
 
     engine: str
     scenario: Document
@@ -72,7 +72,7 @@ def package_version() -> str:
 
 
 def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
-    """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
+    """Everything needed to reproduce the result. It holds no time of day: equal inputs give equal bytes."""
     found: Manifest = {
         "scenario": scenario.resolved,
         "scenario_sha256": scenario.digest,
@@ -88,7 +88,7 @@ def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
 
 
 def compared(scenario: Scenario) -> Compared:
-    """What is compared besides senders; empty where nothing is."""
+    """The choices other than senders that are compared; empty if there are none."""
     if not scenario.choices:
         return {}
     choices: dict[str, dict[str, object]] = {
@@ -99,10 +99,10 @@ def compared(scenario: Scenario) -> Compared:
 
 
 def again(world: str) -> str:
-    """What to expect of another run of the same."""
+    """What to expect when the same is run again."""
     if is_exact(world):
         return "Equal scenario, seeds and engine version give equal results, bit for bit."
     return (
-        "Real time: a seed gives the same losses and the same draws of the traffic, not the same scheduling of the machine. Another run of "
-        "the same gives figures like these, not these."
+        "Real time: a seed fixes the losses and the draws of the traffic, not how the machine schedules processes. Another run gives "
+        "similar figures, not the same ones."
     )

@@ -1,7 +1,7 @@
 """What each metric means: its unit, which way is better, and the difference that a viewer would not notice.
 
-The engine computes metrics and says how to read them: `crates/record/src/registry`, where a metric is one entry. One that is not
-there (a study's own) is shown with the unit its name ends in and never decides a ranking.
+The engine computes the metrics and declares how to read them, one entry each, in `crates/record/src/registry`. A metric without
+an entry (a study's own) is shown with the unit that its name ends in and never decides a ranking.
 """
 
 import math
@@ -18,16 +18,16 @@ class Metric:
     """How to read and judge a metric."""
 
     name: str
-    """As in records and JSON."""
+    """The name used in records and JSON."""
     label: str
     unit: str
-    """`label` and `unit`: for tables and axes."""
+    """`label` and `unit` are for tables and axes."""
     better: Better
     """Which way a viewer or the network prefers."""
     least: float = 0.0
-    """Differences up to this, in the metric's unit, count as alike."""
+    """Differences up to this size, in the metric's unit, count as alike."""
     least_share: float = 0.05
-    """Differences up to this share of the larger mean count as alike, too."""
+    """Differences up to this share of the larger mean count as alike as well."""
 
     def margin(self, *means: float) -> float:
         """The largest difference between these means that counts as alike."""
@@ -46,19 +46,19 @@ _BY_NAME = {
 
 
 def _criteria(ranks: Literal["video_rank", "bulk_rank"]) -> tuple[str, ...]:
-    """Names of the entries that have such a rank, the first rank first."""
+    """Names of the metrics with such a rank, in the order of their ranks."""
     ranked = sorted((entry[ranks], entry["name"]) for entry in _ENTRIES if entry[ranks] is not None)
     return tuple(name for _, name in ranked)
 
 
 VIDEO_CRITERIA = _criteria("video_rank")
-"""What decides a ranking with a video, most important first: what the viewer sees, then what the network pays."""
+"""The criteria that rank senders of video, most important first: what the viewer sees, then what it costs the network."""
 
 BULK_CRITERIA = _criteria("bulk_rank")
-"""What decides a ranking without a video."""
+"""The criteria that rank senders without a video."""
 
 NETWORK_CRITERIA = frozenset(e["name"] for e in _ENTRIES if e["video_rank"] is not None and e["of"] != "viewer")
-"""The criteria of `VIDEO_CRITERIA` that no viewer sees."""
+"""The criteria of `VIDEO_CRITERIA` that viewers do not see."""
 
 _UNIT_ENDINGS = {
     "_ms": "ms",
@@ -73,7 +73,7 @@ _UNIT_ENDINGS = {
 
 
 def metric(name: str) -> Metric:
-    """The entry for a metric; for an unknown one, an entry that judges nothing."""
+    """The entry of a metric; for an unknown one, an entry that never decides a ranking."""
     known = _BY_NAME.get(name)
     if known is not None:
         return known
@@ -84,7 +84,7 @@ def metric(name: str) -> Metric:
 
 
 def format_value(value: float | None, digits: int = 3) -> str:
-    """A number for people: about three significant digits, no exponent for everyday sizes.
+    """A number for people to read: about three significant digits, no exponent for everyday sizes.
 
     >>> format_value(1234.56), format_value(0.01234), format_value(0.0), format_value(-2.5), format_value(None)
     ('1235', '0.0123', '0', '\u22122.5', '–')
@@ -104,7 +104,7 @@ def format_value(value: float | None, digits: int = 3) -> str:
 
 
 def format_difference(value: float) -> str:
-    """A difference for people: its sign, then the number.
+    """A difference for people to read: its sign, then the number.
 
     >>> format_difference(424.2), format_difference(-2555.6), format_difference(0.0)
     ('+424', '\u22122556', '0')
@@ -115,7 +115,7 @@ def format_difference(value: float) -> str:
 
 
 def about_runs(count: float) -> int:
-    """An estimated number of runs to two digits: more of them it does not deserve.
+    """An estimated number of runs rounded to two digits, which is as precise as the estimate is.
 
     >>> about_runs(7), about_runs(65), about_runs(204), about_runs(5776)
     (7, 65, 200, 5800)
@@ -125,7 +125,7 @@ def about_runs(count: float) -> int:
 
 
 def format_more_runs(count: float) -> str:
-    """How many runs are wanted, to two digits, in words that fit one as well.
+    """How many more runs are needed, to two digits, in the singular or the plural.
 
     >>> format_more_runs(1), format_more_runs(12), format_more_runs(441)
     ('1 more run', '12 more runs', '440 more runs')
@@ -134,7 +134,7 @@ def format_more_runs(count: float) -> str:
 
 
 def format_interval(mean: float | None, half_width: float | None) -> str:
-    """`mean ± half`, both to the place that the half width's second digit has.
+    """`mean ± half_width`, both rounded to the second significant digit of the half width.
 
     >>> format_interval(0.35712, 0.0035), format_interval(306.8, 59.2), format_interval(3.0, 0.0)
     ('0.357 ± 0.004', '307 ± 59', '3')

@@ -1,4 +1,4 @@
-"""What only some commands need, and a plain installation does not bring."""
+"""Optional dependencies: packages that only some commands need and that a plain installation lacks."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ from playpath.base.errors import InputError
 
 
 def scipy(part: str, what: str) -> Any:
-    """A module of SciPy, such as `stats`, for `what` is asked. InputError where it is not installed."""
+    """Import a module of SciPy, such as `stats`, which `what` needs. InputError if SciPy is not installed."""
     try:
         return import_module(f"scipy.{part}")
     except ImportError:
@@ -21,6 +21,6 @@ def can_draw() -> bool:
 
 
 def need_drawing(what: str) -> None:
-    """InputError where Matplotlib is not installed, for `what` is asked."""
+    """Raise InputError, naming `what` needs it, if Matplotlib is not installed."""
     if not can_draw():
         raise InputError(f"{what}: Matplotlib is not installed; pip install 'playpath[plots]'")

@@ -1,4 +1,4 @@
-"""Run tasks on threads, in a fixed order of results, and stop cleanly on Ctrl-C.
+"""Run tasks on threads, return their results in a fixed order, and stop cleanly on Ctrl-C.
 
 Threads suffice: the engine releases the interpreter lock while it runs. The order of results is the order of the tasks,
 so nothing depends on the number of threads.
@@ -24,7 +24,7 @@ _POLL_S = 0.1
 
 @dataclass
 class Outcome(Generic[Result]):
-    """Results by task; None where a task was not finished."""
+    """The results of all tasks; None for a task that was not finished."""
 
     results: list[Result | None]
     """In the order of the tasks."""
@@ -59,17 +59,17 @@ def run_all(
 ) -> Outcome[Result]:
     """Run `work` on every task.
 
-    Ctrl-C takes no further task; those under way are finished and kept. A second Ctrl-C gives them up, as SIGTERM and SIGHUP do
-    at once (SystemExit). The first error of a task is raised once the tasks under way are done.
+    After Ctrl-C no further task is started; those under way are finished and kept. A second Ctrl-C abandons them; SIGTERM and
+    SIGHUP do so at once (SystemExit). The first error of a task is raised once the tasks under way are done.
 
     Args:
-        work: Must release the interpreter lock for its long part.
+        work: Must release the interpreter lock during its long part.
         jobs: Number of threads.
         on_done: Called in the calling thread with each finished task.
-        on_wait: Called in the calling thread some times a second.
+        on_wait: Called in the calling thread several times a second.
         on_interrupt: Called at the first Ctrl-C with the number of tasks under way.
-        on_stopped: Called when those have ended, and no second Ctrl-C has come.
-        meanwhile: Called once in the calling thread, when the tasks have begun; the calls above wait for its end. A
+        on_stopped: Called when those have ended without a second Ctrl-C.
+        meanwhile: Called once in the calling thread, after the tasks have begun; the calls above wait for its end. A
             Ctrl-C ends it.
     """
     pool = _Pool(work, tasks, jobs)
@@ -102,10 +102,10 @@ def run_all(
 
 
 def import_ahead(*modules: str) -> None:
-    """Import what is needed later while something else is waited for: the engine, say.
+    """Import modules in the background that will be needed later, while the program waits for something else.
 
-    In a thread of its own, where no Ctrl-C leaves half a module. Who imports one of them meanwhile waits for it; what fails here
-    fails there again, and is reported there.
+    It uses its own thread, where Ctrl-C cannot leave a module half imported. Code that imports one of them in the meantime waits
+    for it; an import that fails here fails again there and is reported there.
     """
 
     def fetch() -> None:
@@ -133,7 +133,7 @@ class _Pool(Generic[Task, Result]):
 
     @property
     def error(self) -> BaseException | None:
-        """Of the first task in order that failed, whichever thread was faster: all before it were taken, and are done."""
+        """The error of the first failed task in the order of the tasks, not of time: all tasks before it had begun, and are done."""
         return self._errors[min(self._errors)] if self._errors else None
 
     @property
@@ -145,7 +145,7 @@ class _Pool(Generic[Task, Result]):
         return self._live
 
     def stop(self) -> None:
-        """Take no further task."""
+        """Start no further task."""
         with self._lock:
             self._next = len(self._tasks)
 
@@ -171,7 +171,7 @@ class _Pool(Generic[Task, Result]):
         while (index := self._take()) is not None:
             try:
                 self.results[index] = self._work(self._tasks[index])
-            except BaseException as error:  # handed to the calling thread
+            except BaseException as error:  # re-raised in the calling thread
                 self._errors[index] = error
                 self.stop()
                 break

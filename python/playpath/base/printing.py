@@ -1,4 +1,4 @@
-"""What the user's own code prints on the command line goes to stderr: stdout holds the answer, which may be JSON."""
+"""On the command line, output of the user's own code goes to stderr: stdout is for the answer, which may be JSON."""
 
 import sys
 import threading
@@ -11,7 +11,7 @@ _thread = threading.local()
 
 @contextmanager
 def own_code_runs() -> Iterator[None]:
-    """This thread runs the user's code until the block ends."""
+    """Mark this thread as running the user's code until the block ends."""
     before = getattr(_thread, "is_inside", False)
     _thread.is_inside = True
     try:
@@ -21,13 +21,13 @@ def own_code_runs() -> Iterator[None]:
 
 
 class AnswersOnly:
-    """Standard output, without what own code writes to it."""
+    """Standard output without what the user's own code prints."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write to stdout, or where own code runs to stderr."""
+        """Write to stdout, or to stderr while the user's own code runs."""
         return (sys.stderr if getattr(_thread, "is_inside", False) else self._stream).write(text)
 
     def __getattr__(self, name: str) -> Any:

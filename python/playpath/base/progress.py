@@ -1,4 +1,4 @@
-"""How far many sessions are, when one alone may take minutes."""
+"""Progress over many sessions, each of which may take minutes."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,11 +8,11 @@ from typing import Any
 from playpath.base.engine import Watch
 
 Progress = Callable[[float, int], None]
-"""Called with how many are done, parts included, and how many there are."""
+"""Called with the number of sessions done, parts of sessions included, and the number in all."""
 
 
 class Pulse:
-    """Counts sessions as they end, and what those under way have played. Sessions may run in several threads.
+    """Counts finished sessions and the played shares of those under way. Sessions may run in several threads.
 
     Args:
         progress: Called by the thread that calls `count` and `tell`.
@@ -27,7 +27,7 @@ class Pulse:
 
     @contextmanager
     def watching(self) -> Iterator[Watch]:
-        """What the engine tells while this thread plays a session."""
+        """The callback by which the engine reports progress while this thread plays a session."""
         own = threading.get_ident()
 
         def watch(played_s: float, expected_s: float) -> None:
@@ -39,13 +39,13 @@ class Pulse:
             self._parts.pop(own, None)
 
     def count(self, _: Any) -> None:
-        """A session has ended."""
+        """Count a session that has ended."""
         self._done += 1
         self._shown = max(self._shown, self._done)
         self._progress(self._done, self._total)
 
     def tell(self) -> None:
-        """Tell of sessions under way, if a tenth of one was played since."""
+        """Report the sessions under way, if at least a tenth of one was played since the last report."""
         done = round(self._done + sum(list(self._parts.values())), 1)
         if done > self._shown:
             self._shown = done

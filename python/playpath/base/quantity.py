@@ -1,4 +1,4 @@
-"""Quantities as people type them: a number, a space, a unit. What a unit means is the engine's business."""
+"""Quantities as people type them: a number, a space, a unit. The engine interprets the units."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+
 
 
 def parse(value: Any, where: str) -> tuple[float, str]:
-    """A number and its unit, as typed.
+    """Split a quantity into its number and its unit.
 
     >>> parse("50 ms", "rtt"), parse(0.5, "share")
     ((50.0, 'ms'), (0.5, ''))
@@ -29,7 +29,7 @@ BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6}
 
 
 def measure(value: Any, units: Mapping[str, float]) -> float | None:
-    """A typed quantity in the unit that is 1; None if it has none of these units, or follows something else.
+    """Convert a typed quantity to the unit whose factor is 1; None if it is no number or has none of these units.
 
     >>> measure("500 kbit/s", MBPS), measure("1 bdp", BYTES), measure("full", SECONDS)
     (0.5, None, None)
@@ -42,7 +42,7 @@ def measure(value: Any, units: Mapping[str, float]) -> float | None:
 
 
 def quantity(number: float, unit: str) -> Any:
-    """Four significant digits with the unit: a value that a person can type again.
+    """A value to four significant digits with its unit, in a form that can be typed in again.
 
     >>> quantity(12.3456, "ms"), quantity(5.0, "")
     ('12.35 ms', 5)

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP as a way out that cleans up, as Ctrl-C is; and a Ctrl-C that comes too late for what it is meant for."""
+"""SIGTERM and SIGHUP exit with cleanup, as Ctrl-C does; Ctrl-C can be postponed, or ignored once when it comes too late."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ from types import FrameType
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind the main thread (SystemExit) where nobody handles them; as they were afterwards."""
+    """Let SIGTERM and SIGHUP unwind the main thread (SystemExit) unless they have handlers; restore them afterwards."""
 
     def raise_exit(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -29,35 +29,36 @@ def exit_on_signals() -> Iterator[None]:
 
 @contextmanager
 def hold_ctrl_c() -> Iterator[None]:
-    """Let a Ctrl-C wait for the end of the block; processes started in it inherit a blocked one.
+    """Postpone Ctrl-C to the end of the block; processes started in it inherit the blocked signal.
 
-    Blocking it is not enough: a library's thread that does not may take the signal, and Python interrupts the main thread.
+    Blocking the signal is not enough: a library's thread that does not block it may receive it, and Python then interrupts the
+    main thread.
     """
-    heard = False
+    received = False
 
-    def hear(*_: object) -> None:
-        nonlocal heard
-        heard = True
+    def remember(*_: object) -> None:
+        nonlocal received
+        received = True
 
-    as_it_was = signal.getsignal(signal.SIGINT)
-    mine = threading.current_thread() is threading.main_thread() and as_it_was is not None
-    if mine:
-        signal.signal(signal.SIGINT, hear)
+    previous = signal.getsignal(signal.SIGINT)
+    can_handle = threading.current_thread() is threading.main_thread() and previous is not None
+    if can_handle:
+        signal.signal(signal.SIGINT, remember)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        if mine:
-            signal.signal(signal.SIGINT, as_it_was)
-        if heard:
+        if can_handle:
+            signal.signal(signal.SIGINT, previous)
+        if received:
             signal.raise_signal(signal.SIGINT)
 
 
 def spare_next_ctrl_c() -> None:
-    """Ignore the next Ctrl-C, and hear the one after it: for a command that does the rest of its work, and ends."""
+    """Ignore the next Ctrl-C but not the one after it: for a command that is about to finish its work and end."""
 
-    def hear_the_next(number: int, _: FrameType | None) -> None:
+    def restore(number: int, _: FrameType | None) -> None:
         signal.signal(number, signal.default_int_handler)
 
-    signal.signal(signal.SIGINT, hear_the_next)
+    signal.signal(signal.SIGINT, restore)

@@ -1,4 +1,4 @@
-"""What every result with a table has: the frame for polars, pandas and Arrow."""
+"""Results with a table, which can be read as a polars or pandas frame or through Arrow."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 Row = dict[str, Scalar | None]
-"""Of a table: column name → value."""
+"""A table row: column name → value."""
 Named = dict[str, Any]
-"""A row as polars gives it back, lists and structs among its cells: column name → value."""
+"""A row as polars returns it, with lists and structs among its cells: column name → value."""
 Json = dict[str, Any]
-"""What a result says in JSON, for programs of others; the documents say which keys it has."""
+"""A result as JSON for other programs; the documentation lists its keys."""
 
 
 class Tabular:
@@ -25,7 +25,7 @@ class Tabular:
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """As `to_polars`, for pandas."""
+        """The table as a pandas DataFrame. InputError if pandas or pyarrow is not installed."""
         try:
             return self.to_polars().to_pandas()
         except ImportError:
@@ -34,5 +34,5 @@ class Tabular:
             ) from None
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The table for anything that reads the Arrow capsule protocol."""
+        """The table for any consumer of the Arrow PyCapsule protocol."""
         return self.to_polars().__arrow_c_stream__(requested_schema)

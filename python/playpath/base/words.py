@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def listing(names: Sequence[str], most: int = 6) -> str:
-    """The names as a part of a sentence; of more than `most` only how many more there are.
+    """The names as part of a sentence; beyond `most` names only the number of the others.
 
     >>> listing(["bbr"]), listing(["bbr", "copa", "cubic"])
     ('bbr', 'bbr, copa and cubic')

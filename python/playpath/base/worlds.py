@@ -1,4 +1,4 @@
-"""The worlds in which sessions are played: all that others ask of one by its name. A new one is a class and an entry here."""
+"""The worlds in which sessions are played, by name, with their properties. A new world is a class and an entry here."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,12 +12,12 @@ class Entry:
     home: str
     """Module and class, a `playpath.run.worlds.World`."""
     is_real: bool = True
-    """It plays on the clock, with real players and as root, and another run of the same gives other figures. Else a session is
-    the same bit for bit whenever it is played."""
+    """It runs in real time, with real players and as root, and repeating a session gives different figures. Otherwise a session
+    is the same bit for bit whenever it is played."""
     has_own_endpoint: bool = False
-    """In a real world: the simulator's transport serves, not the kernel's."""
+    """In a real world: packets are sent by the simulator's transport, not the kernel's."""
     transports: tuple[str, ...] | None = ("tcp",)
-    """Of its senders; None: all."""
+    """The transports that its senders may use; None for all."""
 
     @property
     def kind(self) -> Any:
@@ -36,17 +36,17 @@ EXACT = [name for name, entry in WORLDS.items() if not entry.is_real]
 
 
 def named(world: str) -> Entry:
-    """What is said of a world; `world` may name a player, `kernel:vlc`. InputError: there is none of this name."""
+    """The entry of a world; `world` may include a player, as in `kernel:vlc`. InputError for an unknown name."""
     if (base := world.partition(":")[0]) not in WORLDS:
         raise unknown_name("world", world, WORLDS)
     return WORLDS[base]
 
 
 def is_exact(world: str) -> bool:
-    """Whether a session of a world is the same bit for bit whenever it is played; `world` may name a player, `kernel:vlc`."""
+    """Whether a session is the same bit for bit whenever it is played; `world` may include a player, as in `kernel:vlc`."""
     return world in EXACT
 
 
 def that_have(transport: str) -> list[str]:
-    """The worlds whose senders may speak a transport."""
+    """The worlds whose senders can use a transport."""
     return [name for name, entry in WORLDS.items() if entry.transports is None or transport in entry.transports]

@@ -24,7 +24,7 @@ _COMPLETE = "_PLAYPATH_COMPLETE"
 app = typer.Typer(
     name="playpath",
     cls=Commands,
-    rich_markup_mode=None,  # help is text: brackets are brackets
+    rich_markup_mode=None,  # help texts are plain text, in which brackets mean nothing
     help="On this network path, which sender keeps the viewer's video playing?",
     no_args_is_help=True,
     add_completion=False,
@@ -32,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-# The parser's own error for a wrong command line; typer exports only this subclass of it.
+# The parser's base class of errors in a command line; typer exports only this subclass of it.
 _UsageError: Any = typer.BadParameter.__mro__[1]
 
 
@@ -59,7 +59,7 @@ def main() -> None:
     _prepare_streams()
     status = 0
     try:
-        if _COMPLETE in os.environ:  # the shell asks what the Tab key may write
+        if _COMPLETE in os.environ:  # the shell asks for completions
             from typer._completion_classes import completion_init
 
             completion_init()
@@ -67,7 +67,7 @@ def main() -> None:
         status = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except _UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # the parser exports it no more than the other
+        if type(error).__name__ == "NoArgsIsHelpError":  # not exported by typer either
             print(error.format_message())
         else:
             _tell(f"error: {_number_of_seeds(sys.argv) or error.format_message()}")
@@ -76,7 +76,7 @@ def main() -> None:
         _tell(f"error: {as_typed(str(error))}")
         status = error.exit_status
     except (KeyboardInterrupt, Stopped):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks twice gets no more than the end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C ends the command without a message
         _tell("interrupted")
         status = 130
     except SystemExit as error:  # SIGTERM, SIGHUP
@@ -94,14 +94,14 @@ def main() -> None:
 
 
 def _number_of_seeds(given: list[str]) -> str:
-    """What to write where somebody gives `--until-decided` a number, as it took one before; empty otherwise."""
+    """A hint for those who give `--until-decided` a number, which earlier versions took; otherwise empty."""
     option = "--until-decided"
     numbers = [after for before, after in pairwise(given) if before == option and after.isdecimal()]
     return f"{option} {numbers[0]}: takes no number; write {option} --most {numbers[0]}" if numbers else ""
 
 
 def _check_none_is_empty(given: list[str]) -> None:
-    """Refuse an option whose value is empty: a script's variable that was never set, and as a path the current folder."""
+    """Refuse an empty option value: usually a script's unset variable, which as a path would mean the current folder."""
     for before, after in pairwise([*given, "-"]):
         option, equals, value = before.partition("=")
         if option.startswith("--") and (not after or (equals and not value)):
@@ -111,14 +111,14 @@ def _check_none_is_empty(given: list[str]) -> None:
 def _tell(text: str) -> None:
     try:
         from playpath.show import console  # rich and polars take their time
-    except Exception:  # they are what failed (memory, threads, a file of theirs)
+    except Exception:  # they may be what failed (no memory, no threads, a missing file)
         sys.stderr.write(text.encode("unicode_escape").decode() + "\n")
     else:
         console.message(text)
 
 
 def _prepare_streams() -> None:
-    """Make streams that are closed, or whose encoding lacks a character, no reason to fail."""
+    """Keep closed streams, and encodings that lack a character, from causing failures."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_RDWR)
@@ -134,18 +134,18 @@ def _drop(stream: TextIO) -> None:
 
 
 def _last_resort(error: BaseException) -> str:
-    """One line for an error that nobody foresaw; the traceback goes into a file."""
+    """One line for an unforeseen error; the traceback goes into a file."""
     what = f"error: {type(error).__name__}: {error}"
     try:
         with tempfile.NamedTemporaryFile("w", prefix="playpath-", suffix=".log", delete=False, errors="replace") as log:
             log.write("".join([" ".join(sys.argv), "\n", *traceback.format_exception(error)]))
     except OSError:
         return what
-    return f"{what}; this is a fault of playpath, its details are in {log.name}"
+    return f"{what}; this is a bug in playpath; details are in {log.name}"
 
 
 def _flush_stderr() -> None:
-    """Output that could not be written is dropped; left in the buffer, it would make the interpreter end with a status of its own, 120."""
+    """Drop output that cannot be written; left in the buffer, it would make the interpreter exit with status 120."""
     try:
         sys.stderr.flush()
     except OSError:
@@ -153,10 +153,10 @@ def _flush_stderr() -> None:
 
 
 def _leave(status: int) -> None:
-    """Exit; sessions dropped by a second Ctrl-C still compute, and the interpreter cannot end their threads cleanly."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a Ctrl-C from here on shows a traceback
+    """Exit. Sessions dropped by a second Ctrl-C are still computing, and the interpreter cannot end their threads cleanly."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C from here on would show a traceback
     if threading.active_count() > 1:
-        # What the threads have on the machine does not end with them. (Nothing else brings the module in.)
+        # Network namespaces and processes outlive the threads. (The module is loaded only if there may be any.)
         if (bed := sys.modules.get("playpath.real.testbed.bed")) is not None:
             bed.close_all()
         sys.stdout.flush()

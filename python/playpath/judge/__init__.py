@@ -1,1 +1,1 @@
-"""The judge is in Rust (`crates/verdict`); here is its door, and the statistics of figures beside the verdict."""
+"""Python interface to the verdicts, which are computed in Rust (`crates/verdict`), and statistics of other figures."""

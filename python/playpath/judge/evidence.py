@@ -1,14 +1,14 @@
-"""How many runs to look at, and how the rule by which they decide is described (`crates/verdict/src/evidence.rs`)."""
+"""At which numbers of runs to look, and the description of the rule by which they decide (`crates/verdict/src/evidence.rs`)."""
 
 from playpath.base.errors import InputError
 from playpath.judge.stats import MOST_RUNS
 
 FALSE_WINNERS = 0.05
-"""The most that a whole use may err: any number of senders, criteria, and looks on the ladder."""
+"""Error probability of a whole comparison, over all its senders, criteria and looks on the ladder."""
 UNNOTICED_SHARE = 0.1
 """Two senders are alike where at most this share of the sessions differ noticeably."""
 FEWEST_RUNS = 8
-"""Below, nothing is decided: seven pairs of equal senders all point one way in 1 of 64 cases."""
+"""With fewer runs nothing is decided: seven pairs of runs of equal senders all point the same way in 1 of 64 cases."""
 STOPPING_RULE = (
     "twice as many seeds at each look, until the best is decided or the most seeds are reached; "
     "the level of a look depends on its number of seeds alone"
@@ -16,7 +16,7 @@ STOPPING_RULE = (
 
 
 def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
-    """Numbers of runs at which to look: twice as many each time, up to the bound, never two in a span.
+    """Numbers of runs at which to look: twice as many each time, up to `most`, and never two looks in the same span.
 
     >>> ladder(10, 70), ladder(10, 50), ladder(4, 60), ladder(10, 13), ladder(5, None)
     ([10, 20, 40, 70], [10, 20, 50], [4, 8, 16, 60], [13], [5])
@@ -30,5 +30,5 @@ def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
 
 
 def _span(runs: int) -> int:
-    """Which span of the levels: 0 below `FEWEST_RUNS`, then 1, 2, ..."""
+    """The span that a number of runs falls into: 0 below `FEWEST_RUNS`, then 1, 2, ..."""
     return (runs // FEWEST_RUNS).bit_length()

@@ -1,11 +1,11 @@
 """How late emulated links handed packets over, as an error bar on the RTT, and whether the verdict survives it.
 
-A link on the wall clock hands a packet over when its time has come, or later where the machine was busy. What it was late
-lengthens round trips: a mean RTT of the kernel world is too long by up to the sum of both ways, and a queueing delay with
-it. Whether this turned the answer is asked twice, and both times nobody who is proven to be worse than the best may get
-ahead of it: with each session's lateness taken off its mean RTT, and over the half of the seeds whose links were the most
-punctual. The second shows what lateness does to everything else that is measured; being over half of the seeds it proves
-nothing by itself, and asks for the order alone.
+An emulated link in real time delivers a packet when it is due, or later if the machine is busy. Lateness lengthens round trips:
+a mean RTT in the kernel world, and the queueing delay computed from it, is too long by up to the lateness of both directions
+together. Two checks show whether that changed the answer; in each, no sender that is proven worse than the best may come out
+ahead of it. The first subtracts each session's lateness from its mean RTT. The second takes the half of the seeds whose links
+were the most punctual: it also covers the effect of lateness on everything else that is measured, but since it has only half
+of the seeds, it compares the order alone and proves nothing by itself.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _LATE = "mean_lateness_ms"
 
 @dataclass(frozen=True)
 class Lateness:
-    """What the links' lateness added to round trips."""
+    """How much the links' lateness added to round trips, and whether the verdict survives it."""
 
     added_rtt_ms: Mapping[str, float]
-    """By sender, mean over its sessions: both ways of the path that was the latest."""
+    """Sender → mean over its sessions of the lateness of both directions of the latest path."""
     beaten: Sequence[str]
-    """Senders that the best has beaten; without any there is no verdict to survive."""
+    """Senders that are proven worse than the best; without any there is no verdict that could be lost."""
     turned: Sequence[str]
-    """Those of them that are no longer behind it when lateness is taken away."""
+    """Those of them that are no longer behind the best once lateness is removed."""
 
     @property
     def warning(self) -> str:
         """One line for the reader of the result."""
         low, high = (f"{end(self.added_rtt_ms.values()):.2g}" for end in (min, max))
         much = high if low == high else f"{low} to {high}"
-        bar = f"the links' lateness added {much} ms to a round trip, by sender: RTTs are too long by up to that"
+        bar = f"the links' lateness added {much} ms to a round trip, depending on the sender: RTTs are too long by up to that"
         if self.turned:
-            return f"{bar}; the verdict does not survive it for {', '.join(self.turned)}: play it on a machine with less to do"
+            return f"{bar}; the verdict does not survive it for {', '.join(self.turned)}: run it again on a less busy machine"
         return f"{bar}; the verdict survives it" if self.beaten else bar
 
     def to_dict(self) -> dict[str, object]:
@@ -52,13 +52,13 @@ class Lateness:
 
 
 def lateness(links: pl.DataFrame, columns: Columns, ranker: Ranker, decision: Decision) -> Lateness | None:
-    """Of a comparison; None where no link has a clock that could be late.
+    """The lateness of a comparison's links; None if no link runs in real time.
 
     Args:
-        links: A row for each link of each session: `sender`, `seed`, `name`, and `mean_lateness_ms` of the ways of
-            paths.
-        columns: By sender its metrics, one value a seed, by ascending seed.
-        ranker, decision: Over all of them.
+        links: A row for each link of each session: `sender`, `seed`, `name`, and, for the directions of paths,
+            `mean_lateness_ms`.
+        columns: Sender → metric → one value a seed, by ascending seed.
+        ranker, decision: Those of the whole comparison.
     """
     if _LATE not in links.columns:
         return None
@@ -75,7 +75,7 @@ def lateness(links: pl.DataFrame, columns: Columns, ranker: Ranker, decision: De
 
 
 def _added(links: pl.DataFrame) -> pl.DataFrame:
-    """What each session's links added to a round trip: `sender`, `seed`, `added`."""
+    """How much each session's links added to a round trip (ms): columns `sender`, `seed`, `added`."""
     paths = links.filter(pl.col(_LATE).is_not_null()).with_columns(path=pl.col("name").str.replace("/(down|up)$", ""))
     ways = paths.group_by("sender", "seed", "path").agg(added=pl.col(_LATE).sum())
     return ways.group_by("sender", "seed").agg(pl.col("added").max())
@@ -89,7 +89,7 @@ def _corrected(metrics: Mapping[str, list[float | None]], late: Sequence[float])
 
 
 def _punctual(columns: Columns, late: Mapping[str, Sequence[float]]) -> dict[str, dict[str, list[float | None]]]:
-    """The half of the seeds that all played whose links were the least late, all senders' together."""
+    """Of the seeds that all senders played, the half with the least lateness, summed over senders."""
     totals = [sum(values) for values in zip(*late.values(), strict=False)]
     kept = sorted(sorted(range(len(totals)), key=totals.__getitem__)[: (len(totals) + 1) // 2])
     return {s: {name: [column[i] for i in kept] for name, column in c.items()} for s, c in columns.items()}

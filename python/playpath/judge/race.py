@@ -1,11 +1,11 @@
-"""When a race is looked at, and how its rule is described (`crates/verdict/src/race.rs`)."""
+"""At which numbers of seeds a race is looked at, and the description of its rule (`crates/verdict/src/race.rs`)."""
 
 from playpath.base.errors import InputError
 
 MOST = 256
-"""Seeds at which a race ends undecided where nobody says another number."""
+"""Seeds after which a race ends undecided by default."""
 MOST_PACKETS = 100_000_000
-"""What a race costs at most that nobody asked for: about half a minute of one core."""
+"""Packets that a race started by default may cost: about half a minute of one core."""
 RULE = (
     "until the best is decided or the most seeds are reached; senders proven worse stop early; proven by bets, so that a whole "
     "race names a false winner in at most 5 % of cases, however often one looks"
@@ -14,7 +14,7 @@ _LEAST_STEP = 4
 
 
 def affordable(packets: int) -> int:
-    """Seeds that such a race may play, of which one hands so many packets to links.
+    """Seeds that a race started by default may play, when one seed hands so many packets to links.
 
     >>> affordable(2_000_000), affordable(10_000)
     (50, 256)
@@ -23,7 +23,7 @@ def affordable(packets: int) -> int:
 
 
 def race_looks(first: int, until_decided: int | bool) -> list[int]:
-    """Numbers of seeds at which to look: a quarter more each time, four at least, up to the most.
+    """Numbers of seeds at which to look: a quarter more each time, but at least four more, up to `until_decided`.
 
     >>> race_looks(10, 40), race_looks(30, 32), race_looks(10, True)[-3:]
     ([10, 14, 18, 22, 27, 33, 40], [30, 32], [188, 235, 256])

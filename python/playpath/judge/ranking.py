@@ -1,7 +1,7 @@
-"""Who is best, how sure that is, and what the sentence about it rests on: `crates/verdict`, which says the rule and the words.
+"""Which sender is best, how sure that is, and the evidence for it, as computed by `crates/verdict`.
 
-The rule is in `crates/verdict/src/ranking.rs`, what counts as proven in `evidence.rs` beside it, the sentences in `sentence.rs`;
-docs/manual/verdict.md tells them to users.
+The rule is in `crates/verdict/src/ranking.rs`, what counts as proven in `evidence.rs` next to it, the sentences in `sentence.rs`;
+docs/manual/verdict.md explains them to users.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class Difference:
     ci95: tuple[float, float] | None
     """95 % interval of that median, not corrected for other comparisons; None for fewer than six runs."""
     p: float | None
-    """Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out. None without an interval."""
+    """p value of "no difference", by the same procedure: below 0.05 if `ci95` excludes zero. None without an interval."""
     p_adjusted: float | None
-    """Of "no further apart than the margin", corrected for all pairs of senders."""
+    """p value of "no further apart than the margin", corrected for all pairs of senders."""
     significant: bool
-    """The relation is "apart": `p_adjusted` is at most the level that this number of runs and this criterion have."""
+    """Whether the relation is "apart": `p_adjusted` is at most the level for this number of runs and this criterion."""
     n: int
     noticed: int
-    """`n` and `noticed`: pairs, and those that differ by more than the margin."""
+    """`n` and `noticed`: the number of pairs, and of those that differ by more than the margin."""
     relation: Relation
     more_runs: int | None
-    """Estimate of the further runs that would settle an open difference."""
+    """Estimated number of further runs that would settle an open difference."""
 
     @property
     def middle(self) -> float:
-        """What is shown beside `ci95`: the median; without an interval the mean."""
+        """The value shown with `ci95`: the median; without an interval the mean."""
         return self.mean if self.ci95 is None or self.median is None else self.median
 
     def to_dict(self) -> dict[str, object]:
@@ -61,20 +61,21 @@ class Difference:
 
 @dataclass(frozen=True)
 class Judged:
-    """A sender against the best one at one criterion, judged for itself, whatever the other criteria say."""
+    """A sender against the best one at one criterion, judged on its own, whatever the other criteria say."""
 
     metric: str
     """The criterion."""
     judged: Literal["better", "worse", "alike", "open"]
-    """Proven noticeably better or worse than the best, proven within what one notices, or not proven."""
+    """Proven noticeably better or worse than the best ("better", "worse"), proven not noticeably different ("alike"), or not
+    proven ("open")."""
     mean: float | None
     best: float | None
     """`mean` and `best`: the sender's mean and that of the best."""
     at_most: float | None
-    """Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs. Where a
-    race has proven them alike, how far apart they may be on average, sessions counted up to six times what one notices."""
+    """If open: the end of the median difference's 95 % interval that is farther from zero; None below six runs. If a race has
+    proven the two alike: how far apart they may be on average, each session's difference capped at six times the margin."""
     share_at_most: float | None
-    """The largest share of sessions that may differ noticeably, with 95 %; None where nothing is random."""
+    """The largest share of sessions that may differ noticeably, at 95 % confidence; None if nothing is random."""
 
 
 @dataclass(frozen=True)
@@ -86,28 +87,28 @@ class Decision:
     ranks: dict[str, int]
     """1 for the best; senders alike in everything that counts share a rank."""
     places: dict[str, tuple[int, int]]
-    """The first and the last place that each may have, by what is proven: senders whose order is not proven share theirs."""
+    """The first and the last place that each may have, given what is proven; senders whose order is not proven share places."""
     criteria: dict[str, list[Judged]]
-    """Each other sender against the best, every criterion judged for itself."""
+    """Each other sender against the best, every criterion judged on its own."""
     weighed: dict[str, Literal["better", "worse", "alike", "open"]]
-    """The same for the sum that viewers weigh, where picture and stalls are weighed against each other: it may be proven where
-    none of its parts is."""
+    """The same for the weighted sum of picture and stalls, if these are weighed against each other: a difference of the sum may
+    be proven when none of its parts is."""
     beaten: list[str]
     tied: list[str]
     open: list[str]
-    """`beaten`, `tied` and `open`: the other senders: apart from the best, alike with it, undecided."""
+    """`beaten`, `tied` and `open` are the other senders: worse than the best, alike with it, undecided."""
     against: dict[str, str]
-    """For each other sender not tied, whom `deciding` holds it against: the best, or in a race that it left because another was
-    proven better, that one."""
+    """For each other sender that is not tied, the sender that `deciding` compares it with: the best, or, if it left a race
+    because another was proven better, that other one."""
     deciding: dict[str, str]
-    """The criterion where it first differs from that one."""
+    """The first criterion in which it differs from that sender."""
     depends: dict[str, float]
-    """Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
-    stall, in seconds at one step less of the picture, at which that changes."""
+    """The open senders that are proven better for some viewers and worse for others, each with the weight at which that
+    changes: a second of stall, in seconds of a picture one step worse."""
     more_runs: int | None
-    """Estimate of the further runs that would settle all open comparisons; None when it is not known."""
+    """Estimated number of further runs that would settle all open comparisons; None if unknown."""
     more_runs_for_viewer: int | None
-    """The same for what the viewer sees alone, without the network's costs."""
+    """The same for the viewer's criteria only, without the network's costs."""
 
     @property
     def is_decided(self) -> bool:
@@ -115,12 +116,12 @@ class Decision:
         return set(self.open) <= set(self.depends)
 
     def place(self, sender: str) -> str:
-        """Where a sender stands, for tables: "2", or "1–3" where what is proven leaves these places open."""
+        """A sender's place, for tables: "2", or "1–3" if these places are still possible."""
         first, last = self.places[sender]
         return str(first) if first == last else f"{first}–{last}"
 
     def standing(self, sender: str) -> str:
-        """How another sender stands, for tables: "alike", "undecided", "worse", or "worse than" who beat it where that is not the best."""
+        """Another sender's standing, for tables: "alike", "undecided", "worse", or "worse than" a sender other than the best."""
         if sender in self.tied:
             return "alike"
         if sender in self.open:
@@ -142,7 +143,7 @@ _BY_SENDER: dict[str, Callable[[Any], Any]] = {
     "against": str,
     "deciding": str,
 }
-"""What a decision has for each sender, and how it is read from JSON."""
+"""The fields of a decision that hold a value for each sender, and how to read that value from JSON."""
 
 
 class Ranker:
@@ -150,14 +151,14 @@ class Ranker:
 
     Args:
         values: Every sender has the same seeds in the same order.
-        criteria: Metric names, most important first; those that no sender has are left out, and those that yield to
-            one that is there.
-        is_random: False where all replicas of a run are identical.
-        is_race: Senders may have fewer runs than others, and what is proven is proven by bets
-            (`crates/verdict/src/race.rs`), however often one looks.
-        prefer: "range": what every viewer would say whose weights lie in the range of the literature
-            (`crates/verdict/src/preference.rs`); "stalls", "picture" or "start" come first; or the name of a metric
-            that does.
+        criteria: Metric names, most important first; those that no sender has are left out, and so are those that yield to
+            one that is present.
+        is_random: False if all replicas of a run are identical.
+        is_race: Senders may have fewer runs than others, and proofs are by betting (`crates/verdict/src/race.rs`), which
+            holds however often one looks.
+        prefer: "range": what holds for every viewer whose weights lie in the range found in the literature
+            (`crates/verdict/src/preference.rs`); or what comes first: "stalls", "picture", "start", or the name of a
+            metric.
     """
 
     def __init__(
@@ -182,12 +183,12 @@ class Ranker:
         self._decided: dict[str, Any] | None = None
 
     def among(self, values: Values) -> Ranker:
-        """Others, by the same rule."""
+        """A ranker of other values by the same rule."""
         criteria, prefer, is_race = self._rule
         return Ranker(values, criteria, is_random=not identical_replicas(values), prefer=prefer, is_race=is_race)
 
     def column(self, sender: str, name: str) -> list[float | None]:
-        """A sender's values of a metric, one a seed that it played."""
+        """A sender's values of a metric, one for each seed that it played."""
         played = max(map(len, self.values[sender].values()), default=0)
         return list(self.values[sender].get(name, [None] * played))
 
@@ -195,7 +196,7 @@ class Ranker:
         return self._judge.mean(sender, name)
 
     def margin(self, sender: str, other: str, name: str) -> float:
-        """The largest difference of two senders in a metric that counts as alike."""
+        """The largest difference between two senders in a metric that counts as alike."""
         return self._judge.margin(sender, other, name)
 
     def difference(self, sender: str, other: str, name: str) -> Difference | None:
@@ -204,26 +205,26 @@ class Ranker:
         return None if found is None else Difference.from_dict(found)
 
     def relation(self, sender: str, other: str, name: str) -> Relation:
-        """How two senders stand at one criterion, missing values included."""
+        """The relation of two senders at one criterion, missing values included."""
         return self._judge.relation(sender, other, name)
 
     def decide(self) -> Decision:
-        """Rank everybody and hold the best against each."""
+        """Rank all senders and compare the best with each of the others."""
         return _decision(self._judged["decision"])
 
     def effects(self, choices: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
-        """What choices (name, sender, value) do for each sender, against its first, by the evidence on all."""
+        """The effect of choices (name, sender, value) on each sender, relative to the first, judged on all of them together."""
         found: list[dict[str, Any]] = json.loads(self._judge.effects(list(choices)))
         return found
 
     @property
     def headline(self) -> str:
-        """Who keeps the video playing and who does not, for someone who reads one line."""
+        """Which senders keep the video playing and which do not, in one line."""
         return str(self._judged["headline"])
 
     @property
     def verdict(self) -> str:
-        """What the comparison says, in words that a streaming engineer would use."""
+        """The verdict of the comparison, in a streaming engineer's words."""
         return str(self._judged["verdict"])
 
     @property
@@ -234,7 +235,7 @@ class Ranker:
 
 
 def _decision(raw: dict[str, Any]) -> Decision:
-    """Of the engine's JSON, everything in the order of the ranking."""
+    """Read a decision from the engine's JSON, with everything in the order of the ranking."""
     in_order = {
         key: {s: read(raw[key][s]) for s in raw["ranking"] if s in raw[key]} for key, read in _BY_SENDER.items()
     }
@@ -242,16 +243,16 @@ def _decision(raw: dict[str, Any]) -> Decision:
 
 
 def is_clear(found: Difference, margin: float) -> bool:
-    """Whether the interval lies beyond the margin though the difference is not proven, which takes more runs where there are more
-    senders and criteria.
+    """Whether the interval lies beyond the margin although the difference is not proven: a proof takes more runs the more senders
+    and criteria there are.
     """
     return not found.significant and found.ci95 is not None and (found.ci95[0] > margin or found.ci95[1] < -margin)
 
 
 def identical_replicas(values: Values) -> bool:
-    """Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more.
+    """Whether all runs of every sender gave equal values in every metric: nothing is random, and more runs add nothing.
 
-    One run alone cannot tell.
+    A single run cannot show this.
     """
     columns = [column for metrics in values.values() for column in metrics.values()]
     return all(len(column) > 1 and len(set(column)) == 1 for column in columns)

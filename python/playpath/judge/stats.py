@@ -1,17 +1,17 @@
-"""Statistics of replications: what a metric was over the runs, how two senders differ, and in what interval the typical run lies.
+"""Statistics of replications: the values of a metric over the runs, the differences between two senders, and intervals.
 
 Methods, so that a reviewer can check them:
 
-- the interval is that of the *median* run, by order statistics, 95 % or a little more: exact for any distribution. Runs of
-  a video are not like those of a textbook: in one of twenty sessions of `mobile` a sender retransmits almost nothing, in one
-  of ten it stalls. Ten runs rarely hold such a session, so that no interval computed from them can cover the *mean*: those of
+- the interval is that of the *median* run, by order statistics, at 95 % or a little more: it is exact for any distribution.
+  Video sessions are not textbook data: in one of twenty sessions of `mobile` a sender retransmits almost nothing, in one of
+  ten it stalls. Ten runs rarely include such a session, so no interval computed from them can cover the *mean*: those of
   Student's t, bootstrap-t, Johnson and sign flips cover it in 17 to 97 % of cases (docs/decisions/ranking.md);
 - two senders are compared by the differences *within* a seed (common random numbers: a seed gives both the same channel
-  noise). Their interval and p value are one procedure, the sign test: p is below 0.05 where the interval leaves zero out;
+  noise). Interval and p value come from one procedure, the sign test: p is below 0.05 if the interval excludes zero;
 - fewer than six runs have neither: `None`, never a guess.
 
-Coverage on the shipped scenarios' own distributions is measured in `tests/python/test_stats.py`. What the ranking takes for
-proven is stricter and in `crates/verdict/src/evidence.rs`. `mean_interval` is for what is held against a bound in few runs.
+Coverage on the distributions of the shipped scenarios is measured in `tests/python/test_stats.py`. What the ranking counts as
+proven is stricter and is in `crates/verdict/src/evidence.rs`. `mean_interval` is for figures compared with a bound in few runs.
 """
 
 import math
@@ -27,7 +27,7 @@ CONFIDENCE = 0.95
 SIGNIFICANCE = 1.0 - CONFIDENCE
 FEWEST_FOR_INTERVAL = 6
 MOST_RUNS = 10_000
-"""Runs beyond which an estimate of what would settle a comparison is not worth a number."""
+"""Beyond so many runs no estimate of the runs that would settle a comparison is given."""
 
 Interval = tuple[float, float]
 
@@ -42,13 +42,13 @@ class Summary:
     """Interval of the median; None when `n` is below 6. The mean may lie outside: rare runs pull it."""
     minimum: float
     maximum: float
-    """`mean`, `median`, `minimum` and `maximum`: in the unit of the metric."""
+    """`mean`, `median`, `minimum` and `maximum` are in the unit of the metric."""
     n: int
     """Number of replications that have a value."""
 
     @property
     def middle(self) -> float:
-        """What is shown: the median where it has an interval, so that both are of the same, else the mean."""
+        """The value to show: the median if there is an interval, which is the median's, otherwise the mean."""
         return self.mean if self.ci95 is None else self.median
 
     def to_dict(self) -> dict[str, object]:
@@ -65,10 +65,10 @@ class Summary:
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean, never outside its own data; None when there is no value."""
+    """The mean, clamped to the range of the data; None if there are no values."""
     if len(values) == 0:
         return None
-    # The rounding of a mean must not put it outside its own data.
+    # Rounding must not put the mean outside the data's range.
     return min(max(math.fsum(values) / len(values), min(values)), max(values))
 
 
@@ -86,7 +86,7 @@ def differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
     if len(a) != len(b):
         raise ValueError(f"paired values must be equally many, got {len(a)} and {len(b)}")
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    # Differences of equal quantities differ in their last bits; that is no difference.
+    # Values that are equal in theory may differ in their last bits; that does not count as a difference.
     noise = 8 * np.finfo(float).eps * np.maximum(np.abs(first), np.abs(second)).max(initial=0.0)
     found = first - second
     return np.where(np.abs(found) <= noise, 0.0, found)
@@ -95,8 +95,8 @@ def differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
 def mean_interval(data: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
     """Student's t interval of a mean; None for fewer than two values.
 
-    It assumes values not far from normal, which rates and round-trip times are and stalls are not. For figures that are held
-    against a bound in few runs: the claims of the papers, and both worlds beside each other.
+    It assumes values that are roughly normal, which holds for rates and round-trip times but not for stalls. It is for figures that
+    are compared with a bound in few runs: the papers' claims, and the comparison of the two worlds.
     """
     values = np.asarray(data, dtype=float)
     if values.size < 2:
@@ -110,21 +110,21 @@ def mean_interval(data: Sequence[float], confidence: float = CONFIDENCE) -> Inte
 def difference_from_model(
     measured: Sequence[float], modelled: Sequence[float], others: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[float, Interval]:
-    """Mean of what was measured minus that of a cheap model of it, with a Student interval.
+    """The mean of measured values minus the mean of a cheap model of them, with a Student interval.
 
-    The model was played with the seeds that were measured, and with many others. Where sessions with the same seed are alike, the
-    differences of pairs vary less than what was measured, and they are taken (common random numbers). Where they are not, a
-    difference of pairs has the model's noise in it as well: what was measured is set beside the model's mean over all its seeds,
-    and the interval is 0.8 times as wide. (A slope between 0 and 1, as of a control variate, was tried: with ten seeds its estimate
-    costs more than it brings.)
+    The model was run with the seeds that were measured, and with many others. If sessions with the same seed are alike, the paired
+    differences vary less than the measured values, and they are used (common random numbers). If not, a paired difference also
+    contains the model's noise; then the measured mean is compared with the model's mean over all its seeds, and the interval is 0.8
+    times as wide. (A slope between 0 and 1, as for a control variate, was tried: with ten seeds estimating it costs more than it
+    gains.)
 
     Args:
         measured, modelled: Values with the same seeds, paired by position; at least two.
         others: The model's values with other seeds.
         confidence
 
-    Few measured runs can miss what happens rarely, which many runs of the model do not: beside its mean, what was measured is
-    taken to vary no less than the model does.
+    A few measured runs can miss rare events that the many runs of the model contain. In the unpaired comparison the measured
+    values are therefore assumed to vary at least as much as the model's.
     """
     pairs = differences(measured, modelled)
     y, every = np.asarray(measured, dtype=float), np.asarray([*modelled, *others], dtype=float)

@@ -1,7 +1,7 @@
 """How many viewers a real trial would need to find a difference.
 
-In a trial a viewer meets one sender, so that nothing is paired: the size is that of two samples whose means are compared, two-sided
-at 5 %, found with 80 % power: the normal approximation with Guenther's correction for Student's t (Sample size formulas for normal
+In a trial each viewer gets one sender, so nothing is paired. The size is that of a comparison of the means of two samples, two-sided
+at 5 % and with 80 % power, by the normal approximation with Guenther's correction for Student's t (Sample size formulas for normal
 theory t tests, The American Statistician 35, 1981).
 """
 
@@ -16,27 +16,27 @@ LEVEL, POWER = 0.05, 0.8
 _EDGE = NormalDist().inv_cdf(1 - LEVEL / 2)
 _REACH = _EDGE + NormalDist().inv_cdf(POWER)
 _FEWEST = 2
-"""A spread takes two."""
+"""A variance needs two viewers."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a real trial would need to find the difference of a sender from the best; where none is proven, one as large as one notices."""
+    """The size of a real trial that finds a sender's difference from the best; if none is proven, a just noticeable difference."""
 
     sender: str
     best: str
     metric: str
-    """`sender`, `best` and `metric`: the first criterion in which a difference is proven, or that leaves them open."""
+    """`metric` is the first criterion in which `sender` and `best` are proven to differ or are undecided."""
     difference: float
-    """Of their means, in the metric's unit."""
+    """Difference of their means, in the metric's unit."""
     is_proven: bool
-    """False where `difference` is what one notices."""
+    """False if `difference` is the just noticeable one."""
     viewers_per_arm: int
-    """If viewers differ as these runs do; those of a real trial, on many paths, differ more."""
+    """If viewers vary as these runs do; the viewers of a real trial, on many paths, vary more."""
 
     @property
     def difference_text(self) -> str:
-        """The difference as people say it."""
+        """The difference in words."""
         entry = metric(self.metric)
         size = f"{format_value(abs(self.difference))} {entry.unit}".strip()
         return (
@@ -50,11 +50,11 @@ class Trial:
 
 
 def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float | None = None) -> int | None:
-    """Viewers in each of two arms to find that the means are `apart`, as they are if that is not given.
+    """Viewers in each of two arms needed to find a difference `apart` of the means; by default the difference in these values.
 
-    None for fewer than two values or equal means, and where `apart` is given and nobody differs.
+    None for fewer than two values or equal means, and if `apart` is given and the values do not vary.
 
-    Means one standard deviation apart take 17, half of one 64, as tables of the t test have it:
+    A difference of one standard deviation takes 17 viewers, half of one 64, as in tables for the t test:
 
     >>> from math import sqrt
     >>> spread = [-sqrt(0.5), sqrt(0.5)]
@@ -66,7 +66,7 @@ def viewers_per_arm(one: Sequence[float], other: Sequence[float], apart: float |
         return None
     spread = variance(one) + variance(other)
     if spread == 0 and apart is not None:
-        return None  # how viewers differ was not seen
+        return None  # nothing is known about how viewers vary
     if apart is None:
         apart = math.fsum(one) / len(one) - math.fsum(other) / len(other)
     if apart == 0:

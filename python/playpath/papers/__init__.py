@@ -1,6 +1,6 @@
 """The papers' studies: their grids, figures and claims as data, judged by one evaluator.
 
-A new study is its data in `studies/`, its grid in a module, and a name in `NAMES`; see docs/recipes/add-a-study.md.
+A new study consists of its data in `studies/`, its grid in a module, and a name in `NAMES`; see docs/recipes/add-a-study.md.
 """
 
 from pathlib import Path
@@ -39,14 +39,14 @@ def reproduce(
     jobs: int | None = None,
     figures: bool = False,
 ) -> StudyResult:
-    """Play what a paper's claims look at, and judge them, as `playpath reproduce` does in the simulator.
+    """Play the sessions that a paper's claims are about, and judge the claims, as `playpath reproduce` does in the simulator.
 
     Args:
         name: One of `NAMES`.
-        folder: Keeps finished cells in a folder of the study's name; a second call goes on from there.
+        folder: Finished cells are kept in a folder of the study's name in it; a second call resumes from there.
         seeds, jobs: By default the study's seeds, and all cores.
-        quick: Short media and three seeds: to see that all works.
-        figures: Also play what only figures and the ranking of today's senders show (`StudyResult.scenes`).
+        quick: Short media and three seeds, to see that everything works.
+        figures: Also play what only the figures and the ranking of today's senders need (`StudyResult.scenes`).
     """
     if name not in NAMES:
         raise unknown_name("study", name, NAMES)

@@ -1,4 +1,4 @@
-"""The grid of the study `ccp`: its set-up, its senders, its cases, and what is traced of them."""
+"""The grid of the study `ccp`: its set-up, senders, cases and traces."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,8 @@ from playpath.scenario.document import Player, Up, Video, Wifi
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
 RTTS = (3, 100, 200)
 LONGEST = 20
-"""A session is played to its end, at most so many times its length: a sender that takes longer carries a twentieth of the video."""
+"""A session is played to its end, but for at most so many times its length; a sender that takes longer carries a twentieth of
+the video's rate."""
 BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 
 
@@ -27,11 +28,11 @@ class SetUp:
     queue_kb: float = 300.0
     socket_mb: float = 1.0
     jitter_ms: float = 0.0
-    """Of the wireless hop and the client, as all above."""
+    """This and all above describe the wireless hop and the client."""
     kp: float = 2.0
     law: str = "as printed"
     kd: float = 0.25
-    """`kp` and `kd`: gains of CCP's law and of CCPD's derivative."""
+    """`kp` and `kd` are the gains of CCP's law and of CCPD's derivative."""
     storage: str = "path"
     rtt: str = "ewma"
     window_in_recovery: str = "follow"
@@ -39,9 +40,9 @@ class SetUp:
     recovery: str = "rack_tlp"
     late: str = "discarded"
     shift_after: str = "the cache"
-    """`late`: what becomes of late frames; from this lateness on the player's clock is set back."""
+    """`late` says what happens to late frames; `shift_after` is the lateness from which the player's clock is set back."""
     film: str = "looped clip"
-    """The bit rate over time."""
+    """How the bit rate varies over time."""
 
     def loss(self) -> Any:
         """Single losses, or bursts of four packets at the same mean loss."""
@@ -51,14 +52,14 @@ class SetUp:
         return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
 
     def hop(self) -> Up:
-        """The rate and jitter of the wireless hop, or the hop as 802.11 has it."""
+        """The wireless hop: a rate with jitter, or a model of 802.11."""
         if self.wifi in _HOPS:
             return {"wifi": _HOPS[self.wifi]}
         jitter: Up = {"jitter": f"{self.jitter_ms:g} ms"} if self.jitter_ms else {}
         return {"rate": f"{self.wifi_mbps:g} Mbit/s", **jitter}
 
     def video(self, length_s: int) -> Video:
-        """The clip, repeated, or a film of scenes with as many bytes."""
+        """The clip, repeated, or a film with varying scenes and the same number of bytes."""
         common: Video = {"rate": "5.24 Mbit/s", "duration": f"{length_s} s"}
         if self.film == "looped clip":
             return {"source": "bigbuckbunny", **common}
@@ -102,7 +103,7 @@ _OF_CCPD: dict[str, ControlChoice] = {
     "CCPDLB(1)": {"name": "ccplb", "pob_rate": 1.0},
 }
 OF_CCPD = {"CCPD": "CCP", "CCPDLCA": "CCPLCA", "CCPDLB(1)": "CCPLB(1)"}
-"""CCPD and the changes applied to it, each with what is CCP's."""
+"""CCPD and the changes applied to it, each next to its counterpart for CCP."""
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
 PACED = "CCPLB paced"
 TODAY_SENDERS: dict[str, ControlChoice] = {
@@ -199,7 +200,7 @@ def _player(kind: str, buffer: int, setup: SetUp) -> Player:
 
 
 def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
-    """Figures 4 to 9; bars in the paper's order: the POBRates fall. Then the changes applied to CCPD."""
+    """Figures 4 to 9, with bars in the paper's order of falling POBRates; then the changes applied to CCPD."""
     found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
     for name in POB_NAMES:
         found += [_case("paper", name, share, buffer=buffer, setup=setup) for buffer in BUFFERS]
@@ -208,7 +209,7 @@ def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
 
 
 def cases(share: float) -> list[Case]:
-    """The paper's figures, today's senders, and the traces of what decides."""
+    """The paper's figures, today's senders, and traces of the cases that decide."""
     found = _paper_cases(share)
     found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in TODAY_SENDERS]
     segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *TODAY_SENDERS, *WITH_LEVEL)
@@ -219,7 +220,7 @@ def cases(share: float) -> list[Case]:
 
 
 def beside_cases(share: float) -> list[Case]:
-    """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py has it as the paper prints it."""
+    """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py runs it as the paper prints it."""
     guarded = replace(CHOSEN, law="guarded")
     return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]
 
@@ -234,7 +235,7 @@ POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Packets in flight, the playout buffer and drops in a tenth of a second, all in packets: one second is 448."""
+    """Packets in flight, the playout buffer and drops in 0.1 s, all in packets: one second of video is 448 packets."""
     flow, player = series["flow.video"], series["player"]
     link = next(v for k, v in series.items() if k.endswith("/down"))
     dropped = np.diff(np.asarray(link["dropped_packets"], dtype=float), prepend=0.0)

@@ -1,21 +1,20 @@
-"""The one evaluator of claims: from the table of a study to reproduced, not reproduced or undecided.
+"""Evaluates claims: from the table of a study to "reproduced", "not reproduced" or "undecided".
 
 A check asks whether a quantity lies within bounds. The quantity has one value a seed (paired by seed where two cases are
 compared); the interval is Student's t, 95 %.
 
 - interval inside the bounds: reproduced; *reproduced vacuously* if the two cases are equal in every seed, so that there was
-  nothing to tell apart
+  no difference to test
 - interval outside the bounds: not reproduced
-- interval across a bound, or all seeds one and the same run: undecided
+- interval across a bound, or all seeds gave the same run: undecided
 
 A claim is reproduced if all its checks are, not reproduced if one is not, undecided otherwise. It is reproduced vacuously
-if none of its checks found anything to tell apart, and *rests on our guard* if it fails once what we added to the paper's
-algorithm is taken away (`runner.run_study`). Claims are not corrected for being many: each stands for itself, as in the
-papers.
+if none of its checks had a difference to test, and *rests on our guard* if it fails without our additions to the paper's
+algorithm (`runner.run_study`). There is no correction for the number of claims: each is judged on its own, as in the papers.
 
-Beside the paper's counts stands what the viewer sees: where one case has fewer discards or underflows than another, it must not
-stand still for longer nor show less of what was due, beyond what one notices. A claim that holds by its counts and fails
-there is *reproduced by count only*: fewer frames are discarded, for instance, because the picture stands still.
+The paper's counts are complemented by what the viewer sees: a case with fewer discards or underflows than another must not
+stall noticeably longer, nor show noticeably less of the video. A claim that holds by its counts but fails this test is
+*reproduced by count only*: for instance, fewer frames are discarded because the picture stands still.
 """
 
 import math
@@ -40,10 +39,10 @@ Verdict = Literal[
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """From the best to the worst."""
 HOLDS: frozenset[Verdict] = frozenset({"reproduced", "reproduced by count only", "rests on our guard"})
-"""The verdicts of a claim that holds, vacuously not counted."""
+"""The verdicts of a claim that holds; "reproduced vacuously" is not among them."""
 _COUNTS = ("discarded_pictures", "underflow_events")
 SEEN = {"stall_time_s": "stalled", SHOWN: "shown of what was due", "goodput_mbps": "goodput"}
-"""What the viewer sees, and what it takes: metric → word."""
+"""What the viewer sees, and the goodput it takes: metric → word."""
 _NOTICED_PERCENT = 1.0
 
 
@@ -58,18 +57,18 @@ class CheckResult:
     check: Check
     verdict: Verdict
     mean: float
-    """Of the quantity."""
+    """Mean of the quantity."""
     ci95: tuple[float, float] | None
     """None with one seed: then the check is undecided."""
     of_mean: float
     against_mean: float | None
-    """`of_mean` and `against_mean`: what is compared."""
+    """`of_mean` and `against_mean`: the means of the two cases that are compared."""
     low: float
     high: float
 
     @property
     def distance(self) -> float:
-        """Zero inside the bounds, or without a value."""
+        """How far the mean lies outside the bounds; zero inside, or without a value."""
         return 0.0 if math.isnan(self.mean) else max(0.0, self.low - self.mean, self.mean - self.high)
 
     def figures(self) -> str:
@@ -106,15 +105,15 @@ class ClaimResult:
     claim: Claim
     checks: Sequence[CheckResult]
     unguarded: CheckResult | None = None
-    """The check of a claim that holds which fails without what we added to the paper's algorithm."""
+    """For a claim that holds: the check that fails without our additions to the paper's algorithm, if any."""
     viewing: Sequence[CheckResult] = ()
-    """The checks' comparisons of counts, by what the viewer sees."""
+    """The checks that compare counts, repeated with what the viewer sees."""
     seen: str = ""
-    """What the viewer sees of the cases that the verdict rests on."""
+    """What the viewer sees in the cases that decide the verdict, in words."""
 
     @property
     def verdict(self) -> Verdict:
-        """Of all checks together."""
+        """The verdict of all checks together."""
         verdict = self.deciding.verdict
         if verdict != "reproduced":
             return verdict
@@ -124,7 +123,7 @@ class ClaimResult:
 
     @property
     def unseen(self) -> CheckResult | None:
-        """The first comparison of counts that the viewer sees the other way round."""
+        """The first comparison of counts that what the viewer sees contradicts."""
         return next((result for result in self.viewing if result.verdict == "not reproduced"), None)
 
     @property
@@ -135,7 +134,7 @@ class ClaimResult:
 
     @property
     def deciding(self) -> CheckResult:
-        """The check that the verdict rests on: the first that failed, else the first undecided, else the first that told something."""
+        """The check that decides: the first that failed, else the first undecided, else the first that is not vacuous."""
         found = {result.verdict: result for result in reversed(self.checks)}
         order: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced", "reproduced vacuously")
         return next(found[verdict] for verdict in order if verdict in found)
@@ -163,7 +162,7 @@ def evaluate(claim: Claim, table: pl.DataFrame) -> ClaimResult:
 
 
 def _by_viewing(check: Check) -> list[Check]:
-    """A comparison of counts by stall time and by what is shown; nothing of other checks."""
+    """A comparison of counts as comparisons of stall time and of the share shown; empty for other checks."""
     if check.metric not in _COUNTS or check.against is None or not check.is_strict:
         return []
     stall = metric("stall_time_s")
@@ -188,7 +187,7 @@ def _seen(check: Check, table: pl.DataFrame) -> str:
 
 
 def is_judged(claims: Sequence[Claim], case: Case) -> bool:
-    """Whether a claim looks at this case."""
+    """Whether any claim needs this case."""
     terms = (term for claim in claims for check in claim.checks for term in (check.of, check.against) if term)
     return any(all(case.labels.get(name) == value for name, value in term.where.items()) for term in terms)
 
@@ -203,7 +202,7 @@ def judge(check: Check, table: pl.DataFrame) -> CheckResult:
     found = stats.differences(left, [0.0] * len(left) if right is None else [check.scale * v for v in right]).tolist()
     mean, interval = stats.mean(found), stats.mean_interval(found)
     if mean is None:
-        # A case of the grid, in which the metric has no value: what it is about did not happen, and decides nothing.
+        # A case of the grid in which the metric has no value: what it measures did not happen, so it decides nothing.
         return CheckResult(check, "undecided", math.nan, None, math.nan, None, check.low, check.high)
     against_mean = None if right is None else math.fsum(right) / len(right)
     slack = check.share * abs(check.scale * against_mean) if against_mean is not None else 0.0
@@ -217,7 +216,7 @@ def judge(check: Check, table: pl.DataFrame) -> CheckResult:
 
 
 def _is_one_run(check: Check, table: pl.DataFrame) -> bool:
-    """Nothing is random in any of the cases: all seeds are one run, and their interval of no width says nothing."""
+    """Whether nothing is random in any of the cases: all seeds give the same run, and the zero-width interval means nothing."""
     terms = [check.of, *([] if check.against is None else [check.against])]
     return all(_is_repeated(select(table, term.where)) for term in terms)
 
@@ -226,7 +225,7 @@ def _is_repeated(rows: pl.DataFrame) -> bool:
     seeds = rows["seed"].n_unique()
     if seeds < 2:
         return False
-    # As text, in which not-a-number equals itself.
+    # Compared as text, where NaN equals itself.
     columns = [map(repr, rows[name].to_list()) for name in rows.columns if name not in ("seed", "digest")]
     return len(set(zip(*columns, strict=True))) * seeds == rows.height
 
@@ -238,7 +237,7 @@ def _verdict(ci95: tuple[float, float] | None, low: float, high: float, is_stric
     if is_strict:
         if low < begin and end < high:
             return "reproduced"
-        # Equal values without any variation, too: "fewer" is not "as many".
+        # Also for equal values without any variation: "fewer" does not include "as many".
         return "not reproduced" if end <= low or begin >= high else "undecided"
     if low <= begin and end <= high:
         return "reproduced"
@@ -247,7 +246,7 @@ def _verdict(ci95: tuple[float, float] | None, low: float, high: float, is_stric
 
 def select(table: pl.DataFrame, where: Labels) -> pl.DataFrame:
     """The rows of the cases that match."""
-    # Columns by hand: thousands of these are asked for, and polars' own query engine takes a hundred times as long for each.
+    # Plain column operations: there are thousands of these queries, and polars' lazy engine takes a hundred times as long for each.
     wanted = pl.Series([True]).new_from_index(0, table.height)
     for column, value in where.items():
         wanted &= table[column] == value

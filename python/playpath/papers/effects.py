@@ -1,4 +1,4 @@
-"""What of the unstated parameters explains where a claim holds: an analysis of variance over the points of the joint space."""
+"""Which unstated parameters explain where a claim holds: an analysis of variance over the points of the joint space."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ _LEAST_EFFECT = 0.04
 
 @dataclass(frozen=True)
 class Effect:
-    """What one parameter, or two together, explain of where a claim reproduces."""
+    """How much one parameter, or two together, explain of where a claim reproduces."""
 
     parameters: tuple[Unstated, ...]
     explained: float
-    """Share of the variance between points, corrected for the number of levels (omega squared); of two, beyond the sum of
-    each alone."""
+    """Share of the variance between points, corrected for the number of levels (omega squared); for two parameters, the share
+    beyond the sum of each alone."""
     shares: tuple[tuple[str, float], ...] = ()
     """For a single parameter: (level, share of points that reproduce) in the order of its range."""
 
@@ -31,7 +31,7 @@ class Effect:
 def effects_of(
     swept: Sequence[Unstated], positions: np.ndarray, points: Sequence[Settings], holds: np.ndarray
 ) -> list[Effect]:
-    """Main effects, then the strongest interaction; those below a few per cent are the design's own noise."""
+    """Main effects, then the strongest interaction; effects below a few per cent are noise of the design and left out."""
     y = holds.astype(float)
     if y.min() == y.max():
         return []
@@ -54,7 +54,7 @@ def _weakness(effect: Effect) -> float:
 
 
 def _levels(parameter: Unstated, positions: np.ndarray) -> np.ndarray:
-    """Each choice is a level; numbers are cut into thirds of their range."""
+    """Each choice is a level; numeric ranges are cut into thirds."""
     count = min(_LEVELS, len(parameter.values)) if parameter.is_number else len(parameter.values)
     found: np.ndarray = np.minimum((positions * count).astype(int), count - 1)
     return found
@@ -72,7 +72,7 @@ def _shares(
 
 
 def _explained(y: np.ndarray, levels: np.ndarray) -> float:
-    """Omega squared of a one-way analysis of variance: the share of the variance that the levels explain, without bias."""
+    """Omega squared of a one-way analysis of variance: the share of the variance that the levels explain, corrected for bias."""
     groups = [y[levels == level] for level in np.unique(levels)]
     total = float(((y - y.mean()) ** 2).sum())
     within = float(sum(((g - g.mean()) ** 2).sum() for g in groups))

@@ -1,4 +1,4 @@
-"""Draws the figures of a study: for a column of 8.5 cm, where their smallest letters have 6 points.
+"""Draws the figures of a study for a column width of 8.5 cm, with letters of at least 6 points.
 
 Nothing depends on colour alone: bars have hatches, lines have markers and dashes, traces differ in dashes and weight.
 """
@@ -26,7 +26,7 @@ _TRACE_LINES = (("-", INK, 1.0), ("-", COLOURS[0], 0.7), (":", COLOURS[1], 1.0))
 
 
 def draw(ran: Ran, spec: FigureSpec) -> Figure:
-    """A figure of the study's grid, or of its sensitivity runs; a paper's axes are linear and as long as its own."""
+    """Draw a figure of the study's grid, or of its sensitivity runs; figures of the paper have linear axes with its limits."""
     if spec.kind == "traces":
         return _traces(ran, spec)
     rows = _numeric(select(ran.table, spec.where), spec.x)
@@ -52,13 +52,13 @@ def _scale(ax: Axes, panel: Panel) -> None:
         ax.set_yscale("symlog", linthresh=1)
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylim(0, max(1.0, 1.5 * top))
-    elif top < 0.1:  # nothing but zeros: no axis of hundredths
+    elif top < 0.1:  # all values are zero: avoid an axis of hundredths
         ax.set_ylim(0, 1)
     ax.set_ylabel(fill(panel.label, 21))
 
 
 def _numeric(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Numbers that are written as text, as the values of swept parameters, are numbers on an axis."""
+    """Turn numbers that are stored as text, such as the values of swept parameters, into numbers for an axis."""
     cast = rows[column].cast(pl.Float64, strict=False)
     return rows.with_columns(cast) if cast.null_count() == rows[column].null_count() else rows
 
@@ -145,7 +145,7 @@ def _whisker(ax: Axes, x: float, summary: stats.Summary, spec: FigureSpec) -> No
 
 
 def _traces(ran: Ran, spec: FigureSpec) -> Figure:
-    """Stacked panels, one a case, on common axes; or all cases in one."""
+    """Stacked panels on common axes, one for each case; or all cases in one panel."""
     drawn = [spec.trace] if isinstance(spec.trace, str) else list(spec.trace)
     labelled = [(dict(zip(ran.labels, key, strict=True)), traces) for key, traces in ran.traces.items()]
     wanted = [

@@ -1,6 +1,6 @@
-"""The figures that every study has: what its claims hang on, one parameter at a time and all together, and who is best today.
+"""The figures that every study has: which parameters its claims depend on, singly and together, and which sender is best today.
 
-Grids of cells that read without colour.
+They are grids of cells that can be read without colour.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from playpath.plots.style import GRID, MUTED, figure
 
 Colour = str | tuple[float, float, float]
 
-# Ink on cells that keep their fill where a page is dark; INK and white would follow the page.
+# Text colours on cells whose fill does not change in dark mode; INK and white would change with the page.
 _ON_LIGHT, _ON_DARK = "#24292e", "#fffffe"
 
-# Fill, ink on it, sign: dark, middle and light also in grey.
+# Fill, text colour, sign: dark, middle and light, also when printed in grey.
 _VERDICTS = {
     "reproduced": ("#0067a5", _ON_DARK, "\N{CHECK MARK}"),
     "reproduced by count only": ("#3385b7", _ON_DARK, "c"),
@@ -40,11 +40,11 @@ _STANDINGS = {
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
 _MOST_COLUMNS = 22
-_SLANT = 2.4  # what a slanted title needs beyond the last column
+_SLANT = 2.4  # room for the slanted title of the last column
 
 
 def sensitivity_grid(found: Sensitivity) -> Figure:
-    """Claims down, the values of each unstated parameter across, in as many rows as a page is narrow; the chosen value is framed."""
+    """Claims down, the values of each unstated parameter across, in several rows that fit the page; the chosen value is framed."""
     rows: list[list[Unstated]] = [[]]
     for parameter in found.swept:
         if sum(len(u.values) for u in [*rows[-1], parameter]) > _MOST_COLUMNS and rows[-1]:
@@ -81,7 +81,7 @@ def _sensitivity_row(found: Sensitivity, parameters: Sequence[Unstated], ax: Axe
 
 
 def joint_grid(found: Joint) -> Figure:
-    """Claims down: the share of the joint space in which each reproduces, with base and best set, and what explains where."""
+    """Claims down: the share of the joint space in which each reproduces, its verdicts at the base and the best set, and the effects."""
     claims, swept = found.study.claims, found.study.swept
     made, (left, right) = figure(
         3.4 + 0.62 * len(swept), 1.5 + 0.3 * len(claims), ncols=2, width_ratios=(2.2, 0.62 * len(swept))
@@ -106,7 +106,7 @@ def joint_grid(found: Joint) -> Figure:
     for place, name in ((108, "base"), (118, "best set")):
         left.text(place, -0.2, name, rotation=90, ha="center", va="bottom", fontsize=9, color=INK)
     left.set_yticks([row + 0.5 for row in range(len(claims))], [claim.id for claim in claims], fontsize=9)
-    left.set_xlabel("of the space reproduces it", fontsize=9, color=INK)
+    left.set_xlabel("of the space reproduce it", fontsize=9, color=INK)
     left.xaxis.set_label_coords(0.4, -0.11 * 8 / len(claims))
     _frame(right, len(swept), len(claims))
     right.set_yticks([])

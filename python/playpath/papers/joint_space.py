@@ -1,12 +1,12 @@
 """All unstated parameters together: the share of their plausible space in which a claim reproduces, and where; the best set.
 
 Three quarters of the points fill the space (`space.filled`), and shares are counted over these; the others lie where a
-claim's sign changes (`space.between`) and sharpen its region (`regions.find`). At each point the claims' cases run as `--quick`
-plays them, so that anybody can repeat one: `playpath reproduce STUDY --quick --set …`. For each claim a set inside and one outside
-its region is found. Of the point that reproduces most and the sets that the study knows from other searches (`Study.known`)
-the best runs in full and stands beside the study's base point; it is run once more with each of its values taken back to
-the base. What runs in both lengths tells how far the short one can be trusted (`Joint.agreement`).
-That such a set exists says that the paper's setting allows its claims. It does not say that the authors had it.
+claim's verdict changes (`space.between`) and sharpen its region (`regions.find`). At each point the claims' cases run at the
+length of `--quick`, so that anybody can repeat one: `playpath reproduce STUDY --quick --set …`. For each claim one set inside and
+one outside its region is found. The candidates for the best set are the point that reproduces most claims and the sets known from
+other searches (`Study.known`); the best of them runs in full and is compared with the study's base point, and again with each of
+its values set back to the base's. Sets that run at both lengths show how far the short one can be trusted (`Joint.agreement`).
+If such a set exists, the paper's setting allows its claims; it does not follow that the authors used it.
 """
 
 import time
@@ -50,24 +50,24 @@ class Joint:
     positions: np.ndarray
     """(points, parameters), from 0 to 1."""
     points: Sequence[Settings]
-    """The settings at each."""
+    """The settings at each point."""
     verdicts: Sequence[Mapping[str, Verdict]]
     seeds: int
     share: float
     missed: Sequence[Mapping[str, float]] = ()
-    """`verdicts` and `missed`: claim id → verdict, and the share of its checks that fail, at each."""
+    """`verdicts` and `missed`: for each point, claim id → verdict, and claim id → share of its checks that fail."""
     filling: int = 0
-    """The first so many points fill the space; the others lie where a claim's sign changes."""
+    """This many points, the first ones, fill the space; the others lie where a claim's verdict changes."""
     interrupted: bool = False
     best: StudyResult | None = None
-    """The set that reproduces most, in full length."""
+    """The set that reproduces most claims, run at full length."""
     undone: Mapping[str, Sequence[str]] | None = None
-    """Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, at the points'
-    length; those that reproduce in full length only are not among them."""
+    """Knob → claims that reproduce with the best set but not with this value set back to the study's, at the points' length;
+    claims that reproduce only at full length are not included."""
     examples: Mapping[str, tuple[Settings | None, Settings | None]] = field(default_factory=dict)
-    """Claim id → a set inside its region with which it holds, and one outside with which it does not; None where none was found."""
+    """Claim id → a set inside its region with which it holds, and one outside with which it does not; None if none was found."""
     agreement: tuple[int, int, int] = (0, 0, 0)
-    """Of the verdicts of sets that ran in full and at the points' length: alike, decided in one length only, opposite."""
+    """Number of verdicts, over sets that ran at both lengths, that are the same, decided at one length only, opposite."""
     machine_s: float = 0.0
     """Processor time of all runs so far."""
 
@@ -76,7 +76,7 @@ class Joint:
         return self.result.study
 
     def reproduces(self, claim: str) -> np.ndarray:
-        """(points,): whether the claim reproduces there, vacuously not counted."""
+        """(points,): whether the claim reproduces there, other than vacuously."""
         return np.array([found[claim] in HOLDS for found in self.verdicts])
 
     def share_of(self, claim: str) -> tuple[float, float, float]:
@@ -106,7 +106,7 @@ class Joint:
 
     @property
     def best_point(self) -> int:
-        """The point with the most claims reproduced; of equal ones that with the fewest refuted, then the nearest to the base."""
+        """The point with the most claims reproduced; among equal ones the one with the fewest refuted, then the nearest to the base."""
         base = np.array([_position(u) for u in self.study.swept])
         distance = np.abs(self.positions - base).sum(axis=1)
 
@@ -154,12 +154,12 @@ class Joint:
 
 
 def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
-    """Run `count` points of the joint space, then the best of them in full; what the store has is not run again."""
+    """Run `count` points of the joint space, then the best of them in full; cells in the store are not run again."""
     study = result.study
     if count < _LEAST_POINTS:
         raise InputError(f"--joint must be at least {_LEAST_POINTS} points, got {count}")
     if not study.swept or study.vary is None:
-        raise InputError(f"{study.name} leaves nothing unstated that could be varied")
+        raise InputError(f"{study.name}: the paper leaves nothing unstated that could be varied")
     filling = count - count // 4
     share = min(options.share, QUICK_SHARE)
     found = Joint(result, np.zeros((0, len(study.swept))), [], [], min(result.seeds, QUICK_SEEDS), share)
@@ -175,7 +175,7 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
 
 @contextmanager
 def _timed(path: Path) -> Iterator[None]:
-    """Adds this process's time to what the file has from runs that were broken off."""
+    """Add this process's time to the file, which may hold the time of interrupted runs."""
     begin = time.process_time()
     before = float(path.read_text()) if path.exists() else 0.0
     try:
@@ -185,7 +185,7 @@ def _timed(path: Path) -> Iterator[None]:
 
 
 def _played(found: Joint, positions: np.ndarray, options: Options) -> Joint:
-    """With more points."""
+    """Add these points, played and judged."""
     if not len(positions):
         return found
     swept = found.study.swept
@@ -205,7 +205,7 @@ def _played(found: Joint, positions: np.ndarray, options: Options) -> Joint:
 def _at_points(
     found: Joint, points: Sequence[Settings], claims: Sequence[Sequence[Claim]], options: Options
 ) -> list[list[ClaimResult]] | None:
-    """At each of these sets its claims, at the points' length; None if interrupted."""
+    """Judge at each of these points its claims, at the points' length; None if interrupted."""
     study = found.study
     assert study.vary is not None
     cases = [
@@ -224,7 +224,7 @@ def _at_points(
 
 
 def _with_examples(found: Joint, options: Options) -> Joint:
-    """For each claim a set with which it holds and one with which it does not, as near to the base as was found."""
+    """Find for each claim a set with which it holds and one with which it does not, as near to the base as possible."""
     tried = [(claim, settings) for claim in found.study.claims for settings in _candidates(found, claim.id)]
     points = [{**_base(found.study), **settings} for _, settings in tried]
     judged = _at_points(found, points, [[claim] for claim, _ in tried], options)
@@ -238,7 +238,9 @@ def _with_examples(found: Joint, options: Options) -> Joint:
 
 
 def _candidates(found: Joint, claim: str) -> list[Settings]:
-    """Sets to try, the nearest to the base first: it, it inside the region, it with one value outside, points of either sign."""
+    """Sets to try, the nearest to the base first: the base, the base moved into the region, the base with one value outside it,
+    points where the claim holds or not.
+    """
     region, holds = found.regions[claim], found.reproduces(claim)
     inside = {c.parameter.knob: _usual(found, c.parameter, holds) for c in region.conditions}
     outside = [{knob: _usual(found, c.parameter, ~holds)} for c, knob in zip(region.conditions, inside, strict=True)]
@@ -249,7 +251,7 @@ def _candidates(found: Joint, claim: str) -> list[Settings]:
 
 
 def _usual(found: Joint, parameter: Unstated, where: np.ndarray) -> float | str:
-    """Of these points the median of a number, or the choice that most have."""
+    """The median of a number over these points, or the most frequent choice."""
     values = [found.points[i][parameter.knob] for i in np.flatnonzero(where).tolist()]
     if parameter.is_number:
         median = float(f"{np.median(values):.2g}")
@@ -262,7 +264,7 @@ def _base(study: Study) -> dict[str, float | str]:
 
 
 def _with_best(found: Joint, options: Options) -> Joint:
-    """Of the best point and the sets that are known the one that reproduces most at the points' length, in full."""
+    """Run in full whichever of the best point and the known sets reproduces most claims at the points' length."""
     study, base = found.study, _base(found.study)
     sets = [{**base, **settings} for settings in ({}, found.points[found.best_point], *study.known)]
     short = _at_points(found, sets, [study.claims] * len(sets), options)
@@ -285,14 +287,14 @@ def _with_best(found: Joint, options: Options) -> Joint:
 
 
 def _agreement(pairs: Sequence[tuple[Verdict, Verdict]]) -> tuple[int, int, int]:
-    """How many verdicts are the same, how many are decided one time only, how many are opposite."""
+    """How many pairs of verdicts are the same, how many are decided in one only, how many are opposite."""
     same = sum(one == other for one, other in pairs)
     half = sum(one != other and bool({one, other} & _ALIKE) for one, other in pairs)
     return same, half, len(pairs) - same - half
 
 
 def _undone(found: Joint, best: StudyResult, options: Options) -> dict[str, list[str]] | None:
-    """What each value holds up, of what the set reproduces at the points' length, too."""
+    """Which claims each value is needed for, among those that the set also reproduces at the points' length."""
     study = found.study
     good = [claim.claim for claim in best.claims if claim.verdict in HOLDS]
     back = [{**best.settings, parameter.knob: parameter.chosen} for parameter in study.swept]
@@ -307,7 +309,7 @@ def _undone(found: Joint, best: StudyResult, options: Options) -> dict[str, list
 
 
 def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, list[ClaimResult]] | None:
-    """A set's cases and verdicts, those that rest on our guards told; None if interrupted."""
+    """A set's cases and verdicts, those that rest on our guards marked; None if interrupted."""
     study, seeds = found.study, found.result.seeds
     full = _judged(study, study.claims, settings, options.share, seeds, options)
     held = [] if full is None else holding(full[1])
@@ -318,14 +320,14 @@ def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, l
 
 
 def _merit(verdicts: Sequence[Verdict]) -> tuple[int, int]:
-    """More claims reproduced are better, then fewer refuted."""
+    """Sort key: more claims reproduced is better, then fewer refuted."""
     return sum(v in HOLDS for v in verdicts), -verdicts.count("not reproduced")
 
 
 def _judged(
     study: Study, claims: Sequence[Claim], settings: Settings, share: float, seeds: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]] | None:
-    """These claims with these settings, from the cases that they look at; None if interrupted."""
+    """Judge these claims with these settings, playing only the cases that they need; None if interrupted."""
     assert study.vary is not None
     cases = [case for case in study.vary(share, settings) if is_judged(claims, case)]
     ran = run_cases(study, cases, seeds, options)
@@ -333,12 +335,12 @@ def _judged(
 
 
 def _position(parameter: Unstated) -> float:
-    """Where the study's own value lies along the range."""
+    """The position, from 0 to 1, of the study's own value along the range."""
     return list(parameter.values).index(parameter.chosen) / max(1, len(parameter.values) - 1)
 
 
 def sentences(found: Joint) -> list[str]:
-    """A line for each claim: where it reproduces, and on what that depends."""
+    """One line for each claim: where it reproduces, and what that depends on."""
     lines = []
     for claim in found.study.claims:
         share, low, high = found.share_of(claim.id)

@@ -1,4 +1,4 @@
-"""Which sender is best today, in each scene of a study: ranked as `playpath compare` ranks, undecided said as undecided."""
+"""Which sender is best today, in each scene of a study, ranked as `playpath compare` ranks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Scene:
         return self.decision.ranking[0]
 
     def standing(self, sender: str) -> str:
-        """Of a sender against the best, by what the viewer sees: "best", "alike", "open" or "behind"."""
+        """A sender's standing against the best, by what the viewer sees: "best", "alike", "open" or "behind"."""
         if sender == self.best:
             return "best"
         if sender in self.decision.tied or self.decision.deciding.get(sender) in NETWORK_CRITERIA:
@@ -42,7 +42,7 @@ class Scene:
 
 
 def rank_scenes(study: Study, table: pl.DataFrame) -> list[Scene]:
-    """Every scene of the study; none if it has no `today`."""
+    """Rank every scene of the study; empty if it has no `today`."""
     if study.today is None:
         return []
     return [_rank(name, select(table, where), study.today) for name, where in study.today.scenes.items()]
@@ -69,7 +69,7 @@ def _columns(rows: pl.DataFrame, seeds: Sequence[int], names: Sequence[str]) -> 
 
 
 def table_rows(scenes: Sequence[Scene], today: Today) -> list[list[str]]:
-    """Scene, who is best, who is alike or open, the figures of the best, the verdict: cells of text."""
+    """Rows of text: scene, the best sender, those alike or open, the figures of the best, the verdict."""
     rows = []
     for scene in scenes:
         others = {s: scene.standing(s) for s in scene.decision.ranking[1:]}

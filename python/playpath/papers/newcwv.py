@@ -54,7 +54,7 @@ CHOSEN = SetUp()
 
 
 def _case(part: str, variant: str, client: str, share: float, *, beside: str = "no", setup: SetUp = CHOSEN) -> Case:
-    """A session; `beside` it nothing ("no"), an FTP ("yes") or an HTTP flow ("http")."""
+    """A session; `beside` names the competing flow: none ("no"), FTP ("yes") or HTTP ("http")."""
     sender = dict((_SENDERS | _TODAY)[variant])
     if variant in (NEWCWV, PACED):
         sender["validation"] = setup.rule

@@ -1,4 +1,4 @@
-"""What the study `newcwv` takes from a session's time series: falls of the window, losses, shares of the bottleneck."""
+"""Metrics of the study `newcwv` from a session's time series: falls of the window, losses, shares of the bottleneck."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,8 +24,8 @@ _FTP_START, _WARM_UP = 60.0, 20.0
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
     """Window, losses and shares, from samples of 100 ms.
 
-    A collapse is a fall of cwnd to three quarters or less of what it was within the half second before, counted once a
-    second; an idle fall is one right after an idle time, which no loss can have caused. Times in minutes of an open connection.
+    A collapse is a fall of cwnd to three quarters or less of its largest value in the half second before, counted at most once a
+    second; an idle fall is one right after an idle time, which no loss can have caused. Times are in minutes of an open connection.
     `sent_deviation_kb` is the standard deviation of the bytes that arrive at the link in a second, `sent_p99_kb` their 99th
     percentile: all flows, headers included.
     """
@@ -55,26 +55,27 @@ def _dash_flows(series: Series) -> dict[str, dict[str, np.ndarray]]:
 
 
 def _falls(flow: Mapping[str, np.ndarray]) -> list[bool]:
-    """For each fall of cwnd: did it come with the first packets after an idle time, before any loss could be known?
+    """For each fall of cwnd: whether it came with the first packets after an idle time, before any loss could be known.
 
-    Not if packets were sent again in the second before: then the pause only follows the recovery that the fall ends.
+    A fall does not count if there were retransmissions in the second before: then the idle time only followed the recovery that
+    the fall ends.
     """
     cwnd, unacked, resent = flow["snd_cwnd"], flow["unacked"], flow["total_retrans"]
     falls, last = [], -100
     before, pause = round(0.5 / STEP_S), round(1 / STEP_S)
-    largest = np.zeros(len(cwnd))  # of the samples before
+    largest = np.zeros(len(cwnd))  # over the samples before
     for back in range(1, before + 1):
         largest[back:] = np.maximum(largest[back:], cwnd[:-back])
     for i in np.flatnonzero(cwnd <= 0.75 * largest).tolist():
         if i - last >= pause:
             last = i
-            # Within one sample of an idle one: a round trip takes two.
+            # At most one sample after an idle one: a round trip takes two.
             falls.append(bool(unacked[i - 1] == 0 and resent[i] == resent[max(0, i - pause)]))
     return falls
 
 
 def _lost_when(flows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float]:
-    """DASH's retransmissions by what went before: a new connection (5 s), a pause of a second or more (5 s), neither."""
+    """DASH's retransmissions: within 5 s of a new connection, within 5 s after a pause of a second or more, all others."""
     found = dict.fromkeys((LOST_AT_START, LOST_AFTER_PAUSE, LOST_ELSE), 0.0)
     reach, pause = round(5 / STEP_S), round(1 / STEP_S)
     for flow in flows.values():
@@ -90,7 +91,7 @@ def _lost_when(flows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float
 
 
 def _latest(is_so: np.ndarray, never: int = -1) -> np.ndarray:
-    """For each sample the latest one, up to itself, of which it is so."""
+    """For each sample, the index of the latest one up to itself for which `is_so` is true."""
     latest: np.ndarray = np.maximum.accumulate(np.where(is_so, np.arange(len(is_so)), never))
     return latest
 
@@ -123,12 +124,12 @@ def _rate_per_second(flow: Mapping[str, np.ndarray], seconds: int) -> np.ndarray
 
 
 def _beside(series: Series) -> str:
-    """The flow that shares the link with DASH; empty: none."""
+    """The flow that shares the link with DASH; empty if there is none."""
     return next((name for name in ("flow.ftp", "flow.http") if name in series), "")
 
 
 def _rates(flows: Mapping[str, Any], series: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Mbit/s in bins of a second: DASH and the other flow."""
+    """Rates of DASH and of the other flow, in Mbit/s in bins of a second."""
     ftp = {c: np.asarray(v, dtype=float) for c, v in series[_beside(series)].items()}
     seconds = int(ftp["time_s"][-1]) if len(ftp["time_s"]) else 0
     dash = sum((_rate_per_second(f, seconds) for f in flows.values()), np.zeros(seconds))
@@ -136,7 +137,7 @@ def _rates(flows: Mapping[str, Any], series: Series) -> tuple[np.ndarray, np.nda
 
 
 def _shares(record: Mapping[str, Any], flows: Mapping[str, Any], series: Series) -> dict[str, float]:
-    """Shares of the bottleneck: DASH alone, both, and FTP while the client plays what it has after its last download."""
+    """Rates of DASH alone, of both together, and of FTP after the client's last download, while it plays its buffer."""
     dash, ftp = _rates(flows, series)
     last = max(e["time_s"] for e in record["events"] if e["event"] == "segment_downloaded")
     begin, end = int(_FTP_START + _WARM_UP), int(last)
@@ -146,14 +147,14 @@ def _shares(record: Mapping[str, Any], flows: Mapping[str, Any], series: Series)
         SHARE: float(dash[both].mean()),
         FTP: float(ftp[both].mean()),
         SUM: float((dash + ftp)[both].mean()),
-        # While it fills its buffer, that is before it first pauses.
+        # While the client fills its buffer, before it first pauses.
         ALONE: float(np.sort(dash[5 : int(_FTP_START) - 5])[-20:].mean()),
     }
     return found | ({AFTER: float(after.mean())} if len(after) >= 5 else {})
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Cwnd (the largest of the open connections), drops and bytes sent a second, shares, distribution of FTP's rate."""
+    """Cwnd (the largest of the open connections), drops and bytes sent per second, shares, distribution of FTP's rate."""
     flows = _dash_flows(series)
     first = next(iter(flows.values()))
     newest = list(flows.values())

@@ -36,7 +36,11 @@ def _head(result: StudyResult) -> str:
     share = (
         "" if result.share == 1 else f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's."
     )
-    cut = f" {result.cut} of them were cut before their end and count what had come until then." if result.cut else ""
+    cut = (
+        f" {result.cut} of them were cut off before their end and count only what had arrived by then."
+        if result.cut
+        else ""
+    )
     own = ", ".join(f"{knob} = {value}" for knob, value in result.settings.items())
     own = f" With values of your own: {own}; its verdicts are not the study's." if own else ""
     facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{cut}{share}{own}"
@@ -88,9 +92,9 @@ def _today(result: StudyResult) -> str:
     if today is None or not result.is_whole:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
-    figure = figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
+    figure = figure_svg(today_grid(scenes, today), f"{result.study.name}: which sender is best today", is_full=True)
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
-    note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays."
+    note = "Ranked as playpath compare ranks: by what the viewer sees first, then by what it costs the network."
     body = (
         figure
         + html.table(list(HEAD[:-1]), rows, classes="words cards")
@@ -103,7 +107,7 @@ def _figures(result: StudyResult) -> str:
     if not result.is_whole:
         says = "The figures, and which sender is best today, need more sessions than the claims: add --figures."
         return html.section("Figures", f"<p class='note'>{says}</p>")
-    note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as the paper has."
+    note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as in the paper."
     return html.section(
         "Figures", "".join(_figure(result, result.ran, spec) for spec in result.study.figures), note=note
     )
@@ -127,14 +131,16 @@ def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
         ]
         for u in result.study.unstated
     ]
-    note = "Chosen in the open; each sweep varies one parameter and leaves the others. Nothing else was turned."
+    note = (
+        "All choices are listed here; each sweep varies one parameter and keeps the others. Nothing else was adjusted."
+    )
     body = html.table(["parameter", "value", "reason", "swept over", "because"], rows, classes="words cards")
     return html.section("What the paper leaves unstated", body + _swept(result, swept), note=note)
 
 
 def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
     if swept is None or not swept.swept:
-        return "<p class='note'>Sweeps are a step of their own: add --sensitivity.</p>"
+        return "<p class='note'>Sweeps are a separate step: add --sensitivity.</p>"
     grid = figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
     head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
@@ -156,7 +162,7 @@ def _joint(found: Joint) -> str:
     figure = figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
     note = (
         f"{found.filling} points that fill the space of all unstated parameters evenly, and "
-        f"{len(found.points) - found.filling} where a claim's sign changes; {found.seeds} seeds a case, {found.share:.0%} of "
+        f"{len(found.points) - found.filling} where a claim's verdict changes; {found.seeds} seeds a case, {found.share:.0%} of "
         f"the media. The best set ran in full. {found.machine_s / 60:.0f} minutes of processor time."
     )
     head = ["claim", "at the base", "of the space", "where", "at the best set", "depends on"]
@@ -177,8 +183,8 @@ def _best(found: Joint) -> str:
         for parameter in found.study.swept
     ]
     head = ["parameter", "in the best set", "at the base", "lost with the base's value"]
-    says = "Such a set exists; nothing says that the authors had it."
-    return f"<h3>The set that reproduces most</h3><p class='note'>{says}</p>" + html.table(
+    says = "Such a set exists; that does not mean that the authors used it."
+    return f"<h3>The set that reproduces most claims</h3><p class='note'>{says}</p>" + html.table(
         head, rows, classes="words cards"
     )
 

@@ -1,8 +1,8 @@
-"""Reads a study: what is data in `studies/NAME.toml` (claims, figures, unstated parameters, scenes), its grid in the module `NAME`.
+"""Reads a study: its data (claims, figures, unstated parameters, scenes) from `studies/NAME.toml`, its grid from the module `NAME`.
 
-A check of a claim is `of`, the labels of a case, and `against`, those in which the other case differs; with `reduce` both are
-several cases. It holds if `of` is `fewer`, lies `within` so much (and a `share` of the other), is `at_most_times` or
-`at_least_times` the other, or lies between `low` and `high`.
+In a check of a claim, `of` gives the labels of a case, and `against` those labels in which the other case differs; with `reduce`
+each side may be several cases. The check holds if `of` is `fewer`, lies `within` so much (plus a `share` of the other), is
+`at_most_times` or `at_least_times` the other, or lies between `low` and `high`.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import Any
 from playpath.papers.study import Check, Claim, FigureSpec, Panel, Study, Term, Today, TwoWorlds, Unstated
 
 _OF_THE_GRID = ("cases", "vary", "measure", "trace")
-"""What the module of a study gives: the first always."""
+"""What the module of a study defines; only the first is required."""
 
 
 def study(name: str) -> Study:
@@ -50,7 +50,7 @@ def check(
     high: float = math.inf,
     share: float = 0.0,
 ) -> Check:
-    """A check as it is written. A ratio is checked without dividing."""
+    """Build a check from its entry in the TOML file. Ratios are checked without dividing."""
     other = None if against is None else Term({**of, **against}, reduce)
     scale = 1.0
     if fewer:

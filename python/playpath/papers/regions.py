@@ -1,8 +1,8 @@
 """Where in the joint space a claim holds, in words: "gain under 0.9 and a queue of 250 kB or more".
 
-A region is a box of at most three conditions, found greedily: each is the one that most raises how many more points the box has
-with the claim than its size would give (weighted relative accuracy, Lavrač et al. 1999). One that chance would give as well
-(hypergeometric, one in twenty, for the number of conditions that were tried) is left out.
+A region is a box of at most three conditions, found greedily: each condition is the one that most increases the number of points in
+the box where the claim holds, beyond what the box's size would give (weighted relative accuracy, Lavrač et al. 1999). A condition
+that chance could explain (hypergeometric test at 1 in 20, corrected for the number of conditions tried) is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _CHANCE = 0.05
 
 @dataclass(frozen=True)
 class Condition:
-    """What one parameter must be: among these of its choices, or a number within bounds."""
+    """A condition on one parameter: one of these choices, or a number within bounds."""
 
     parameter: Unstated
     low: float = float("-inf")
@@ -29,7 +29,7 @@ class Condition:
     choices: Sequence[float | str] = ()
 
     def holds(self, value: float | str) -> bool:
-        """Of a value of the parameter."""
+        """Whether a value of the parameter fulfils it."""
         return self.low <= value < self.high if isinstance(value, int | float) else value in self.choices
 
     @property
@@ -44,13 +44,13 @@ class Condition:
 @dataclass(frozen=True)
 class Region:
     conditions: Sequence[Condition]
-    """All of them hold inside; empty if no box was found."""
+    """All of them hold inside the box; empty if no box was found."""
     inside: tuple[int, int]
     outside: tuple[int, int]
-    """`inside` and `outside`: points with the claim, and points."""
+    """`inside` and `outside`: number of points where the claim holds, and of all points."""
 
     def has(self, settings: Settings) -> bool:
-        """Whether a set lies inside."""
+        """Whether a set of parameters lies inside."""
         return all(c.holds(settings[c.parameter.knob]) for c in self.conditions)
 
     @property
@@ -61,7 +61,7 @@ class Region:
 
 
 def find(points: Sequence[Settings], y: np.ndarray, swept: Sequence[Unstated]) -> Region:
-    """The box that tells best where `y` is true."""
+    """Find the box that best describes where `y` is true."""
     candidates = [(c, _mask(c, points)) for u in swept for c in _conditions(u, points)]
     chosen: list[Condition] = []
     inside, best = np.ones(len(y), dtype=bool), 0.0
@@ -79,13 +79,13 @@ def find(points: Sequence[Settings], y: np.ndarray, swept: Sequence[Unstated]) -
 
 
 def _gain(inside: np.ndarray, y: np.ndarray) -> float:
-    """Weighted relative accuracy: the share of all points that are inside with the claim, beyond what its size would give."""
+    """Weighted relative accuracy: the share of all points that are inside and hold, beyond what the box's size would give."""
     count = int(inside.sum())
     return float(y[inside].sum() - count * y.mean()) / len(y) if count >= _LEAST_INSIDE else 0.0
 
 
 def _is_more_than_chance(narrowed: np.ndarray, inside: np.ndarray, y: np.ndarray, tried: int) -> bool:
-    """Drawn at random from those inside, so many would have the claim less often than once in twenty searches."""
+    """Whether a random choice of as many points would hold so often in less than one of twenty searches."""
     total, holding = int(inside.sum()), int(y[inside].sum())
     p = scipy("stats", "--joint").hypergeom.sf(int(y[narrowed].sum()) - 1, total, holding, int(narrowed.sum()))
     return bool(p * tried < _CHANCE)
@@ -96,7 +96,9 @@ def _mask(condition: Condition, points: Sequence[Settings]) -> np.ndarray:
 
 
 def _conditions(u: Unstated, points: Sequence[Settings]) -> Iterator[Condition]:
-    """Both sides of each fifth of the points' values; of quantities in order likewise; else each choice, and all but it."""
+    """Candidate conditions: both sides of each quintile of a number, or of each step of ordered quantities; otherwise each choice,
+    and all but that choice.
+    """
     values = u.values
     if u.is_number:
         at = np.unique(np.quantile([point[u.knob] for point in points], np.linspace(0.2, 0.8, 4)))

@@ -26,7 +26,7 @@ def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, jo
     if result.is_whole:
         _save_json([scene.to_dict() for scene in result.scenes], today)
     else:
-        today.unlink(missing_ok=True)  # of another run
+        today.unlink(missing_ok=True)  # left by an earlier run
     if swept is not None:
         _save_table(swept.ran, folder / "sensitivity")
         _save_json(swept.to_dict(), folder / "sensitivity.json")

@@ -1,7 +1,7 @@
-"""Runs a study's grid: every cell once, stored as it finishes, gathered into one tidy table.
+"""Runs a study's grid: every cell once, stored as it finishes, then gathered into one tidy table.
 
 A cell's id is the hash of its scenario, sender, seed, the engine's version and the study's revision; cases with the same
-scenario share its cells. A finished cell is written at once, so a killed run goes on where it stopped, and two runs give
+scenario share its cells. A finished cell is written at once, so a killed run resumes where it stopped, and two runs give
 the same table.
 """
 
@@ -36,7 +36,7 @@ from playpath.sweep.store import Store
 Progress = Callable[[int, int], None]
 Traces = Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
 QUICK_SHARE, QUICK_SEEDS = 0.15, 3
-"""Of a quick run: share of the media's length, and seeds. Quick verdicts are not those of the whole grid."""
+"""Share of the media's length, and seeds, of a quick run. Quick verdicts may differ from those of the whole grid."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Ran:
     table: pl.DataFrame
     """A row for each case and seed: the labels, `seed`, the metrics, `digest` of the record."""
     traces: Traces
-    """Label values of a case, joined → trace name → (x, y), of the first seed."""
+    """Label values of a case → trace name → (x, y) of the first seed."""
     labels: list[str]
-    """The columns that tell cases apart."""
+    """The columns that identify a case."""
     interrupted: bool
 
     @cached_property
@@ -67,30 +67,30 @@ class Ran:
 @dataclass(frozen=True)
 class Options:
     folder: Path
-    """Its sub-folder `store` keeps the cells."""
+    """The cells are kept in its sub-folder `store`."""
     seeds: int | None = None
     """Replications; by default the study's number of trials."""
     quick: bool = False
-    """Short media and few seeds: to see that all works, not to judge the papers."""
+    """Short media and few seeds: to see that everything works, not to judge the papers."""
     jobs: int | None = None
     world: str = DEFAULT
-    """Where the sessions run."""
+    """The world in which the sessions run."""
     settings: Settings = field(default_factory=dict)
     """Unstated parameters at values other than the study's."""
     figures: bool = False
-    """Also play what no claim looks at: the other points of the figures, and today's senders."""
+    """Also play what no claim needs: the other points of the figures, and today's senders."""
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
     meanwhile: Callable[[], None] = lambda: None
-    """Called when sessions have begun: what else there is to do, in the calling thread."""
+    """Called in the calling thread once sessions have begun, for other work to be done in the meantime."""
 
     @property
     def share(self) -> float:
-        """Of the media's length."""
+        """Share of the media's length that is played."""
         return QUICK_SHARE if self.quick else 1.0
 
     def seeds_of(self, trials: int) -> int:
-        """Replications where the study wants `trials`."""
+        """Replications to run if the study asks for `trials`."""
         return self.seeds or (QUICK_SEEDS if self.quick else trials)
 
 
@@ -102,11 +102,11 @@ class StudyResult:
     """Empty if interrupted."""
     seeds: int
     share: float
-    """Of the media's length that was played."""
+    """Share of the media's length that was played."""
     settings: Settings = field(default_factory=dict)
     """Unstated parameters at values other than the study's."""
     is_whole: bool = True
-    """All cases are in the table, not only those that claims look at."""
+    """Whether all cases are in the table, not only those that the claims need."""
 
     def __repr__(self) -> str:
         verdicts = [result.verdict for result in self.claims]
@@ -124,7 +124,7 @@ class StudyResult:
 
     @cached_property
     def scenes(self) -> list[Scene]:
-        """Which sender is best today, scene by scene; nothing if only the claims' cases were played."""
+        """Which sender is best today, scene by scene; empty if only the claims' cases were played."""
         return rank_scenes(self.study, self.table) if self.is_whole else []
 
     @property
@@ -133,7 +133,7 @@ class StudyResult:
 
     @property
     def cut(self) -> int:
-        """Sessions that were cut before their end: they count what had come until then."""
+        """Number of sessions that were cut off before their end; they count only what had arrived by then."""
         return int(self.table[CUT].sum()) if CUT in self.table.columns else 0
 
     def to_dict(self) -> Json:
@@ -154,7 +154,7 @@ class StudyResult:
 
 
 def run_study(study: Study, options: Options) -> StudyResult:
-    """Run what the store lacks, and judge the claims."""
+    """Run the cells that are not in the store, and judge the claims."""
     count = options.seeds_of(study.seeds)
     cases = study.cases_at(options.share, options.settings)
     wanted = cases if options.figures else [case for case in cases if is_judged(study.claims, case)]
@@ -168,7 +168,7 @@ def run_study(study: Study, options: Options) -> StudyResult:
 def _without_guards(
     study: Study, ran: Ran, claims: list[ClaimResult], count: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]]:
-    """Judges again without what we added to the paper's algorithms: nothing but the cases of claims that hold is of use."""
+    """Judge again without our additions to the paper's algorithms; only the cases of claims that hold are needed."""
     held = holding(claims)
     cases = study.cases_at(options.share, {**options.settings, **study.guards})
     bare = run_cases(study, [case for case in cases if is_judged(held, case)], count, options)
@@ -183,13 +183,13 @@ def holding(claims: Sequence[ClaimResult]) -> list[Claim]:
 
 
 def without_guards(claims: Sequence[ClaimResult], bare: Sequence[ClaimResult]) -> list[ClaimResult]:
-    """The claims; those that hold are told what decides against them once our additions to the paper's algorithms are gone."""
+    """The claims, with `unguarded` set for those that hold but fail without our additions to the paper's algorithms."""
     failed = {again.claim.id: again.deciding for again in bare if again.verdict == "not reproduced"}
     return [replace(claim, unguarded=failed.get(claim.claim.id)) for claim in claims]
 
 
 def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:
-    """Run the cells of these cases that the store lacks, and gather all."""
+    """Run the cells of these cases that are not in the store, and gather all cells."""
     rows = _rows(study, cases, seeds, options.world)
     cells = {cell.id: cell for _, cell in rows}
     store = Store(options.folder / "store")
@@ -203,11 +203,11 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         options.progress(done, len(cells))
 
     def play(cell: Cell) -> str:
-        """Why it failed; in a world of real time that is no reason to stop the others."""
+        """Play a cell and return why it failed, if it did; in real time a failed session does not stop the others."""
         try:
             _run_and_store(study, store, cell, options.world)
         except RunError as error:
-            # What the machine lacks, every session lacks.
+            # A missing tool would fail every session.
             if worlds.world(options.world).is_parallel or isinstance(error, MissingToolError):
                 raise
             return f"{cell.sender}, seed {cell.seed}: {error}"
@@ -224,7 +224,7 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
     )
     failed = [reason for reason in outcome.results if reason]
     if failed:
-        again = "the others are stored, and the same command runs those that failed again"
+        again = "the others are stored; run the same command again to repeat only those"
         raise RunError(f"{len(failed)} of {len(todo)} sessions failed; {again}; the first: {failed[0]}")
     names = list(dict.fromkeys(name for case in cases for name in case.labels))
     ids = pl.Series(list(cells), dtype=pl.String)
@@ -270,12 +270,12 @@ def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
 
 
 def _viewed(record: Mapping[str, Any], text: str) -> dict[str, float]:
-    """Of what was due the share that was shown, in per cent; and whether the session was cut before its end."""
+    """The share of the due video that was shown, in per cent; and whether the session was cut off before its end."""
     resolved = json.loads(text)
     due_s, end = number(resolved["video"]["duration"]), resolved["run"]["duration"]
     last_s = max(flow["end_s"] for flow in record["flows"] if flow["name"].split(".")[0] == "video")
     is_cut = end is not None and last_s >= number(end)
-    played_s = record["metrics"].get("played_s")  # not known of every real player
+    played_s = record["metrics"].get("played_s")  # some real players do not report it
     return {CUT: float(is_cut)} | ({} if played_s is None else {SHOWN: 100 * played_s / due_s})
 
 
@@ -289,9 +289,9 @@ def _session(study: Study, cell: Cell, world: str) -> tuple[Mapping[str, Any], S
 
 
 def _on_grid(columns: Columns, step: float) -> Columns:
-    """A series on the simulator's grid of times, which studies count with: a clock's samples come at other moments.
+    """Put a series on the simulator's regular time grid, which the studies rely on; samples taken in real time are irregular.
 
-    A step has the last sample of its span, the mean of a rate; a step without a sample has the one before.
+    A step takes the last sample of its span, for a rate the mean of its samples; a step without samples repeats the one before.
     """
     times = np.asarray(columns["time_s"], dtype=float)
     if len(times) == 0:

@@ -1,7 +1,7 @@
-"""What the claims hang on: every parameter that a paper leaves unstated, over its plausible range, and each claim's verdict there.
+"""What the claims depend on: each parameter that a paper leaves unstated, over its plausible range, and the claims' verdicts there.
 
-One parameter at a time; the others stay as chosen. All trials of a value are paired with those of the chosen value, and
-the chosen value is judged with as many trials as the others, so that verdicts in a row can be compared.
+One parameter varies at a time; the others stay as chosen. All trials of a value are paired with those of the chosen value,
+and the chosen value is judged with as many trials as the others, so that verdicts in a row can be compared.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ class Sensitivity:
         return [self.verdicts[parameter.knob, value][claim] for value in parameter.values]
 
     def depends(self, parameter: Unstated, claim: str) -> bool:
-        """The verdict is not the same over the whole range."""
+        """Whether the verdict changes over the range."""
         return len(set(self.of(parameter, claim))) > 1
 
     def turns(self, parameter: Unstated, claim: str) -> bool:
-        """Reproduced at one value and not reproduced at another."""
+        """Whether the claim is reproduced at one value and not reproduced at another."""
         return {"reproduced", "not reproduced"} <= set(self.of(parameter, claim))
 
     def to_dict(self) -> dict[str, object]:
@@ -68,7 +68,7 @@ class Sensitivity:
 
 
 def run_sensitivity(result: StudyResult, options: Options) -> Sensitivity:
-    """Sweep every parameter that has a range; cells that the study has run already are taken from the store."""
+    """Sweep every parameter that has a range; cells that the study has already run are taken from the store."""
     study = result.study
     seeds = min(result.seeds, options.seeds_of(study.sensitivity_seeds))
     points = [(u.knob, value) for u in study.unstated if u.knob for value in u.values]
@@ -93,13 +93,13 @@ def _verdicts(result: StudyResult, ran: Ran, point: tuple[str, Any], seeds: int)
 
 
 def summary(found: Sensitivity) -> list[str]:
-    """A sentence for each parameter: which claims turn, which only become undecided."""
+    """One sentence for each parameter: for which claims the verdict reverses, and for which it only becomes undecided."""
     sentences = []
     for u in found.swept:
         ids = [claim.id for claim in found.study.claims]
         turning = [i for i in ids if found.turns(u, i)]
         softer = [i for i in ids if found.depends(u, i) and i not in turning]
-        parts = [f"turns {', '.join(turning)}"] if turning else []
-        parts += [f"settles or unsettles {', '.join(softer)}"] if softer else []
+        parts = [f"reverses {', '.join(turning)}"] if turning else []
+        parts += [f"decides or leaves open {', '.join(softer)}"] if softer else []
         sentences.append(f"{u.name}: {'; '.join(parts) or 'no claim depends on it'}")
     return sentences

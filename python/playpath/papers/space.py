@@ -1,7 +1,7 @@
-"""Which points of the joint space are played: some that fill it evenly, then some between two where a claim's sign changes.
+"""Which points of the joint space are played: some that fill it evenly, then some between neighbours with different verdicts.
 
-A position has an axis a parameter, from 0 to 1 along its range (`Unstated.at`). Both are the same for the same input, so that
-what was interrupted goes on.
+A position has one axis for each parameter, from 0 to 1 along its range (`Unstated.at`). Both choices are deterministic, so that an
+interrupted run can resume.
 """
 
 import math
@@ -12,21 +12,21 @@ import numpy as np
 from playpath.base.optional import scipy
 
 _BEST = 8
-"""Of a claim that holds at no point so many come next: what lies between them is searched."""
+"""For a claim that holds at no point, this many points that miss least are taken instead, and the space between them is searched."""
 
 
 def filled(parameters: int, points: int) -> np.ndarray:
-    """The first points of a scrambled Sobol sequence: evenly filled whatever their number."""
+    """The first points of a scrambled Sobol sequence, which fill the space evenly whatever their number."""
     sobol = scipy("stats", "--joint").qmc.Sobol(parameters, scramble=True, rng=1)
     return np.asarray(sobol.random(2 ** math.ceil(math.log2(points)))[:points])
 
 
 def between(positions: np.ndarray, missed: Mapping[str, np.ndarray], count: int) -> np.ndarray:
-    """Points halfway between one where a claim holds and one where it does not, nearest pairs first, the claims in turn.
+    """Points halfway between one where a claim holds and one where it does not: nearest pairs first, taking the claims in turn.
 
     Args:
         positions: (points, parameters).
-        missed: Claim → (points,) share of its checks that fail. Of a claim that holds nowhere, the points that miss
+        missed: Claim → (points,) share of its checks that fail. For a claim that holds nowhere, the points that miss
             least are paired.
     """
     queues = [pairs for values in missed.values() if (pairs := _pairs(positions, values))]
@@ -41,7 +41,7 @@ def between(positions: np.ndarray, missed: Mapping[str, np.ndarray], count: int)
 
 
 def _pairs(positions: np.ndarray, missed: np.ndarray) -> list[tuple[int, int]]:
-    """Points of unlike sign, the nearest first; each with its index below the other's."""
+    """Pairs of points with different verdicts, the nearest first; the first index is the smaller one."""
     holds = np.flatnonzero(missed == 0)
     fails = np.flatnonzero(missed > 0)
     if not len(fails):

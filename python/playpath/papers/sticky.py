@@ -1,4 +1,4 @@
-"""The grid of the study `sticky`: paths, controls and schedulers, its cases, and what is measured of them."""
+"""The grid of the study `sticky`: paths, controls and schedulers, cases and metrics."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -38,13 +38,13 @@ SCENARIOS = {
     "3p-50": ((50, 2.0), (100, 0.0), (100, 0.0)),
     "3p-150": ((150, 2.0), (200, 0.0), (200, 0.0)),
 }
-"""Round trip in ms and injected loss in per cent of each path; 2 Mbit/s each."""
+"""Round-trip time (ms) and injected loss (per cent) of each path; each carries 2 Mbit/s."""
 UNLIKE = "20 ms, 10 Mbit/s; 200 ms, 2 Mbit/s"
-"""A scene of ours, where a scheduler has most to decide: the first path carries the video alone, the second comes late."""
+"""Our own scene, in which the scheduler matters most: the first path alone can carry the video, the second is slow."""
 _UNLIKE_PATHS = ((20, 10), (200, 2))
 _UNLIKE_SENDERS = tuple((c, s) for c in ("Cubic", "LIA") for s in SCHEDULERS)
 LONGEST = 20
-"""A session is played to its end, at most so many times its length."""
+"""A session is played to its end, but for at most so many times its length."""
 NATURAL, QUEUE, BUFFER, SOCKET_KB = 0.1, "1 bdp", "1 s", 1000
 
 
@@ -79,7 +79,7 @@ def _case(
     }
     options: dict[str, Scalar] = {}
     for name, where in (("penalise", penalise), ("opportunistic", opportunistic)):
-        # Off also where a scheduler "from the round-robin template" would have none: in the sticky ones alone.
+        # Also off where a scheduler "from the round-robin template" would have none: only in the sticky ones.
         if where == "off" or (where == "DFT only" and scheduler in STICKY):
             options[name] = False
     if recovery != "congestion" and scheduler in STICKY:
@@ -108,7 +108,7 @@ def _case(
 
 
 def _paths(scene: str, natural: float, queue: str) -> list[Path]:
-    """The two WiFi paths have natural loss; what is injected comes on top."""
+    """The two WiFi paths have natural loss; injected loss comes on top."""
     if scene == UNLIKE:
         found = [(rtt, rate, natural) for rtt, rate in _UNLIKE_PATHS]
     else:
@@ -120,7 +120,7 @@ def _paths(scene: str, natural: float, queue: str) -> list[Path]:
 
 
 def cases(share: float) -> list[Case]:
-    """Figures 4 to 8, then today's senders, and all of them where the paths are unlike."""
+    """Figures 4 to 8, then today's senders, then all senders on unlike paths."""
     found = _paper_cases(share)
     found += [_case("today", c, s, share, scene=n) for n in SCENARIOS for c, s in TODAY_SENDERS]
     return found + [_case("today", c, s, share, scene=UNLIKE) for c, s in (*_UNLIKE_SENDERS, *TODAY_SENDERS)]

@@ -1,4 +1,4 @@
-"""What a study is: cases (the grid), figures, claims, unstated parameters, and who is best today. `reading.py` reads one."""
+"""The parts of a study: cases (the grid), figures, claims, unstated parameters, today's senders. `reading.py` reads one."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,19 +11,19 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.base.metrics import VIDEO_CRITERIA
 
 Labels = Mapping[str, str | float]
-"""Where a case lies in the grid: column → value. A case and a selection of cases are both written so."""
+"""The labels of a case in the grid: column → value. Also used to select cases."""
 
 SHOWN, CUT = "shown_percent", "is_cut"
-"""Metrics that every session of a study has beside its own: of what was due the share that was shown, and whether it was cut."""
+"""Metrics that every session of a study has besides its own: the share of the due video that was shown, and whether it was cut."""
 
 Settings = Mapping[str, Any]
-"""Unstated parameters at values of one's own: knob → value."""
+"""Unstated parameters at other values than the study's: knob → value."""
 
 Series = dict[str, Columns]
 ControlChoice = dict[str, Scalar]
-"""A congestion control by its `name`, with parameters."""
+"""A congestion control: its `name`, and parameters."""
 Measure = Callable[[Mapping[str, Any], Series], dict[str, float]]
-"""Further metrics of a session from its record and, if the case is traced, its time series."""
+"""Computes further metrics of a session from its record and, if the case is traced, its time series."""
 
 
 @dataclass(frozen=True)
@@ -31,23 +31,23 @@ class Case:
     """One point of the grid: a scenario with a single sender."""
 
     labels: Labels
-    """Unique in its study; `part` is "paper", "today", or a figure's own."""
+    """Unique in its study; the label `part` is "paper", "today", or a figure's own."""
     scenario: Mapping[str, Any]
-    """Without `[run] seeds`; exactly one sender."""
+    """The scenario, without `[run] seeds` and with exactly one sender."""
     is_traced: bool = False
-    """The time series are needed for `Study.measure`."""
+    """Whether `Study.measure` needs the time series."""
     most_seeds: int | None = None
-    """Fewer replications than the study's: sensitivity sweeps, cases without anything random."""
+    """Fewer replications than the study's, for sensitivity sweeps and for cases in which nothing is random."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A number per seed: a metric over the selected cases."""
+    """One number for each seed: a metric over the selected cases."""
 
     where: Labels
     """Column → value; with `reduce` "only" exactly one case must match."""
     reduce: Literal["only", "mean", "min", "max", "range"] = "only"
-    """What becomes of several values; "range" is the largest minus the smallest."""
+    """How several values are combined; "range" is the largest minus the smallest."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper and the checks that must all hold for it.
+    """A sentence of a paper and the checks that must all hold.
 
     `reading` says how the sentence was made precise.
     """
@@ -92,31 +92,32 @@ class Unstated:
     value: str
     reason: str
     knob: str = ""
-    """What `Study.vary` calls it; empty if its effect is not swept."""
+    """The parameter's name in `Study.vary`; empty if it is not swept."""
     values: Sequence[float | str] = ()
     """Its plausible range in order, `chosen` among them."""
     chosen: float | str = ""
-    """The value that the study runs with, as `values` has it."""
+    """The value that the study uses, as written in `values`."""
     unit: str = ""
-    """For the axis."""
+    """Unit, for axes."""
     source: str = ""
-    """What the bounds of the range rest on: the paper, what Linux had in that year, what was sold."""
+    """The source of the range's bounds: the paper, Linux's values in that year, products sold then."""
 
     @property
     def is_number(self) -> bool:
-        """The range is one of numbers, not a list of choices."""
+        """Whether the range consists of numbers rather than a list of choices."""
         return all(isinstance(value, int | float) for value in self.values)
 
     @property
     def is_quantity(self) -> bool:
-        """The range is one of quantities as a scenario writes them ("50 packets", "3 s"), so others of the kind are values, too."""
+        """Whether the range consists of quantities as in a scenario ("50 packets", "3 s"); then others of the kind are valid as well."""
         return all(str(value)[:1].isdigit() for value in self.values)
 
     def at(self, position: float) -> float | str:
         """The value at a position from 0 to 1 along the range.
 
-        Each listed choice has the same share. Between two listed numbers it is interpolated, geometrically where both are
-        positive, since ranges are listed in steps of about the same factor; to three digits, whole if the listed ones are.
+        Each listed choice has the same share. Between two listed numbers the value is interpolated, geometrically if both are
+        positive, since ranges are listed in steps of about the same factor; it is rounded to three digits, and to an integer if
+        the listed ones are integers.
         """
         if not self.is_number:
             return self.values[min(int(position * len(self.values)), len(self.values) - 1)]
@@ -131,7 +132,7 @@ class Unstated:
         """A value as someone types it; ValueError says what is allowed."""
         if not self.is_number:
             if text in map(str, self.values) or (self.is_quantity and text[:1].isdigit()):
-                return text  # the scenario's reader refuses what is no such quantity
+                return text  # the scenario's reader refuses invalid quantities
             other = ", or another value of the kind" if self.is_quantity else ""
             raise ValueError(f"{self.knob} is one of {', '.join(map(str, self.values))}{other}, not '{text}'")
         try:
@@ -140,7 +141,7 @@ class Unstated:
             number = math.nan
         if not 0 <= number < math.inf:
             unit = f", in {self.unit}" if self.unit else ""
-            raise ValueError(f"{self.knob} is a number from 0 on{unit}, not '{text}'")
+            raise ValueError(f"{self.knob} is a number, 0 or more{unit}, not '{text}'")
         return int(number) if all(isinstance(v, int) for v in self.values) else number
 
 
@@ -149,11 +150,11 @@ class Today:
     """Which sender is best today: scenes of the study's grid, each ranked as `playpath compare` ranks."""
 
     scenes: Mapping[str, Labels]
-    """What a scene is called → the cases of its senders."""
+    """Name of a scene → the cases of its senders."""
     column: str = "variant"
     """The label that names the sender."""
     ours: Sequence[str] = ()
-    """Senders that the paper does not have."""
+    """Senders that are not in the paper."""
     shown: Sequence[str] = ("stall_time_s", "discarded_pictures")
     """Two metrics for the figure's cells."""
     criteria: Sequence[str] = VIDEO_CRITERIA
@@ -167,7 +168,7 @@ class Panel:
     label: str
     is_log: bool = False
     ticks: Sequence[float] = ()
-    """Those of the paper's axis, which then ends where the paper's does; what exceeds it is written at its bar."""
+    """The limits of the paper's axis, which are then used; a value that exceeds them is written at its bar."""
 
 
 @dataclass(frozen=True)
@@ -177,24 +178,24 @@ class FigureSpec:
     id: str
     title: str
     kind: Literal["bars", "lines", "traces"]
-    """As "bars" (a bar per value of `x`), "lines" (`x` numeric) or "traces" (one session's series, stacked panels)."""
+    """One of "bars" (a bar for each value of `x`), "lines" (`x` numeric) or "traces" (one session's series, stacked panels)."""
     panels: Sequence[Panel]
     where: Labels = field(default_factory=dict)
     """Cases to draw."""
     x: str = "variant"
     group: str = "variant"
-    """`x` and `group`: columns: along the axis, and distinguished by style."""
+    """`x` and `group` are columns: along the axis, and distinguished by style."""
     x_label: str = ""
     whisker: Literal["range", "ci95"] = "range"
-    """As "range" (min and max, as the paper has) or "ci95"."""
+    """One of "range" (minimum and maximum, as in the paper) or "ci95"."""
     trace: str | Sequence[str] = ""
     """For "traces": the trace, or several that share the axes of a case, from the boldest to the faintest."""
     is_overlaid: bool = False
     """For "traces": an axis for each value of `x`, with the cases of `group` as lines."""
     place: str = "{}"
-    """How a value of `x` is written above its axis."""
+    """Format of the value of `x` above its axis."""
     span: tuple[float, float] | None = None
-    """For "traces": the part of the session that is drawn, in the unit of x."""
+    """For "traces": the part of the session that is drawn, in the unit of `x`."""
 
 
 @dataclass(frozen=True)
@@ -202,13 +203,13 @@ class TwoWorlds:
     """The part of a study that runs in two worlds, at reduced length."""
 
     cases: Callable[[float], Sequence[Case]]
-    """Share of the media's length → cases whose controls have a kernel control that does the same."""
+    """Share of the media's length → cases whose congestion controls have an equivalent in the kernel."""
     metrics: Sequence[str]
-    """Columns to put side by side."""
+    """The metrics to compare."""
     share: float
-    """Of the media's length."""
+    """Share of the media's length."""
     notes: str = ""
-    """What differs between the worlds besides the world."""
+    """Known differences between the two worlds' set-ups."""
 
 
 @dataclass(frozen=True)
@@ -221,34 +222,34 @@ class Study:
     seeds: int
     """The paper's number of trials."""
     cases: Callable[[float], Sequence[Case]]
-    """Gives the cases; its argument is the share of the media's length to play (1 for the paper's)."""
+    """Returns the cases; its argument is the share of the media's length to play (1 for the paper's)."""
     claims: Sequence[Claim]
     figures: Sequence[FigureSpec]
     unstated: Sequence[Unstated]
     vary: Callable[[float, Settings], Sequence[Case]] | None = None
-    """Share, knob → value: the cases of the claims with these unstated parameters at those values, labelled as in `cases`.
-    Cases that the parameters do not touch may be left out."""
+    """(share, knob → value): returns the claims' cases with these unstated parameters set, labelled as in `cases`.
+    Cases that the parameters do not affect may be left out."""
     guards: Settings = field(default_factory=dict)
-    """Knob → the paper's own value, for what we added to an algorithm to keep it from failing. A claim that reproduces with
-    our additions and not without *rests on our guard*."""
+    """Knob → the paper's own value, for our additions that keep an algorithm from failing. A claim that reproduces only with
+    our additions *rests on our guard*."""
     known: Sequence[Settings] = ()
-    """Knob → value: sets that a search of another kind found, candidates for the best set beside the joint points. What one does
-    not name has the study's value."""
+    """Sets (knob → value) found by other searches, which are candidates for the best set in addition to the joint points. Knobs
+    that a set does not name have the study's value."""
     sweeps: Sequence[FigureSpec] = ()
-    """Figures of the sensitivity table, which has the columns `parameter` and `value` besides."""
+    """Figures of the sensitivity table, which has the additional columns `parameter` and `value`."""
     sensitivity_seeds: int = 5
-    """Trials of a swept case; the chosen value is judged by as many."""
+    """Trials of a swept case; the chosen value is judged with as many."""
     today: Today | None = None
     beside: TwoWorlds | None = None
-    """What of it runs in the kernel world too."""
+    """The part that also runs in the kernel world."""
     measure: Measure | None = None
-    """Metrics of the study's own; `traces` of its answer come from `trace`."""
+    """Computes the study's own metrics."""
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
-    """Thinned series of the first seed of a traced case, for figures: name → (x values, y values)."""
+    """Computes thinned series of the first seed of a traced case, for figures: name → (x values, y values)."""
     series: Sequence[str] | None = None
-    """How the names of the series begin that `measure` and `trace` read; all by default."""
+    """Prefixes of the series that `measure` and `trace` read; by default all series."""
     revision: int = 1
-    """Raised when `measure` or `trace` changes, so that stored cells are not taken for new ones."""
+    """Increased when `measure` or `trace` changes, so that old stored cells are not reused."""
     notes: str = ""
 
     @property
@@ -257,7 +258,7 @@ class Study:
         return [parameter for parameter in self.unstated if parameter.knob]
 
     def settings(self, texts: Sequence[str]) -> Settings:
-        """`knob=value` texts as values; InputError for a knob that the study does not have, or a value it cannot take."""
+        """Parse `knob=value` texts; InputError for an unknown knob or an invalid value."""
         knobs = {parameter.knob: parameter for parameter in self.swept}
         found: dict[str, object] = {}
         for text in texts:
@@ -273,7 +274,7 @@ class Study:
         return found
 
     def cases_at(self, share: float, settings: Settings) -> list[Case]:
-        """The whole grid, with unstated parameters of the claims' cases at other values."""
+        """The whole grid, with the claims' cases at these values of unstated parameters."""
         varied = {_key(case): case for case in self.vary(share, settings)} if self.vary and settings else {}
         return [varied.get(_key(case), case) for case in self.cases(share)]
 

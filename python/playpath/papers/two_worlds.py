@@ -1,7 +1,7 @@
 """Part of a study in two worlds: the same cases at reduced length, the same seeds, the figures side by side.
 
-Both worlds draw the links' random losses from the same streams, but packets come at other moments, so single runs differ; the
-table gives the mean over the seeds and the range. Nothing is judged here: the claims are the simulator's, at full length.
+Both worlds draw the links' random losses from the same streams, but packets arrive at different times, so single runs differ; the
+table gives the mean over the seeds and the range. Nothing is judged here: claims are judged in the simulator, at full length.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ SEEDS = 2
 
 @dataclass(frozen=True)
 class SideBySide:
-    """What both worlds gave."""
+    """The results of both worlds."""
 
     study: Study
     ran: Mapping[str, Ran]
-    """World → what was run there; the simulator beside itself is `sim again`."""
+    """World → its results; if the simulator is compared with itself, the second is `sim again`."""
     seeds: int
 
     @property
@@ -36,7 +36,7 @@ class SideBySide:
         return any(ran.interrupted for ran in self.ran.values())
 
     def rows(self) -> list[Named]:
-        """A row for each case and metric: the labels that differ, `metric`, and per world mean, smallest and largest."""
+        """A row for each case and metric: the labels that differ, `metric`, and for each world mean, smallest and largest."""
         spec = self.study.beside
         assert spec is not None
         tables = {world: ran.table for world, ran in self.ran.items()}
@@ -71,7 +71,7 @@ class SideBySide:
 
 
 def run_beside(study: Study, options: Options) -> SideBySide:
-    """Run what the store lacks, in the simulator and then in `options.world`."""
+    """Run the cells that are not in the store, in the simulator and then in `options.world`."""
     if study.beside is None:
         raise InputError(f"study '{study.name}' has no part for the {options.world} world")
     seeds = options.seeds or SEEDS
@@ -79,7 +79,7 @@ def run_beside(study: Study, options: Options) -> SideBySide:
     ran: dict[str, Ran] = {}
     for world in (DEFAULT, options.world):
         label = f"{world} again" if world in ran else world
-        # One session in real time after the other, unless told: sessions beside each other compete for this machine.
+        # Real-time sessions run one at a time unless `jobs` is given: parallel ones compete for this machine.
         jobs = options.jobs if is_exact(world) else options.jobs or 1
         ran[label] = run_cases(study, cases, seeds, replace(options, world=world, jobs=jobs))
         if ran[label].interrupted:

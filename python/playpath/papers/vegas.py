@@ -1,4 +1,4 @@
-"""The grid of study `vegas`: in quotes what the paper states, in `SetUp` what it leaves unstated or says so that it can be read twice."""
+"""The grid of the study `vegas`: quotations are the paper's; `SetUp` holds what it leaves unstated or states ambiguously."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,11 +10,11 @@ from playpath.papers.study import Case, Labels, Series, Settings
 from playpath.scenario.document import Sender
 
 PAPER = ("NewReno", "Vegas")
-# ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it looks at the head at two
-# new ACKs; more losses in a window wait for duplicates or the timer.
+# ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it checks the first outstanding
+# segment at two new ACKs; further losses in a window wait for duplicate ACKs or the timer.
 _NS2_VEGAS: Sender = {"limited_transmit": False, "loss_detection": "ns2_vegas"}
 VEGAS_WITH_PARTIAL_ACKS = "Vegas, with NewReno's partial ACKs"
-# A current Linux server; packets as long as the others' (1040 bytes), because the queue counts packets.
+# A current Linux server; packets are as long as the others' (1040 bytes), because the queue counts packets.
 _LINUX: Sender = {"profile": "linux", "mss": 988}
 TODAY_SENDERS: dict[str, Sender] = {
     "CUBIC HyStart++": {**_LINUX, "cc": {"name": "cubic", "slow_start": "hystart++"}},
@@ -34,7 +34,7 @@ DEFAULT_BACKGROUND = (4, 10)
 
 
 class Scene(TypedDict, total=False):
-    """How one of `TODAY`'s scenes differs from the others: parameters of `_case`."""
+    """How a scene of `TODAY` differs from the others: parameters of `_case`."""
 
     rtt: int
     queue: str
@@ -53,7 +53,7 @@ SCENES: dict[str, Scene] = {
 
 @dataclass(frozen=True)
 class SetUp:
-    """What can be chosen; studies/vegas.toml has the reasons."""
+    """The parameters that we chose; studies/vegas.toml has the reasons."""
 
     heartbeat_ms: float = 100.0
     window_packets: int = 10_000
@@ -83,7 +83,7 @@ def _sender(variant: str, setup: SetUp) -> Sender:
 
 
 def _traffic(ftp: int, web: int, setup: SetUp) -> list[Mapping[str, object]]:
-    """Background as described.
+    """The background traffic that the paper describes.
 
     "4 FTP and 10 HTTP background flows"; "TCP NewReno"; "RTTs ... randomized between [20,440] ms (plus queuing delays)";
     "request inter-arrival times are exponential with mean 0.5 seconds"; "Pareto ... mean of 50 kB and a shape of 1.2".
@@ -149,7 +149,7 @@ def _case(
         "path": [path | jitter],
         "traffic": _traffic(ftp, web, setup) if background else [],
         "sender": [{"name": "sender", **_sender(variant, setup)}],
-        # A stream that needs four times its length is late beyond any use, and its background goes on and on.
+        # A stream that needs more than four times its length is useless, while its background traffic would go on.
         "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{4 * length} s"},
     }
     return Case(labels, scenario, is_traced=True, most_seeds=most_seeds)
@@ -159,13 +159,13 @@ def cases(share: float) -> list[Case]:
     """Figures 3 to 7, constrained sending, today's senders."""
     found = []
     for v in PAPER:
-        # Without cross traffic hardly anything is random: three seeds show it.
+        # Without cross traffic hardly anything is random, so three seeds are enough.
         found += [_case("media", v, share, media=m, background=None, most_seeds=3) for m in MEDIA_RATES]
         found += [_case("rtt", v, share, rtt=rtt) for rtt in RTTS]
         found += [_case("queue", v, share, queue=q, media=m) for m in QUEUE_RATES for q in ("DropTail", "RED")]
         found += [_case("loss", v, share, loss=p) for p in LOSSES]
         found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
-        # Constrained sending, which the paper names besides; drawn, not judged.
+        # Constrained sending, which the paper also mentions; drawn, not judged.
         found += [_case("xfactor", v, share, xfactor=x, most_seeds=3) for x in (1, 2, 8)]
     # What the recovery of ns-2's agent costs Vegas.
     found += [_case("trace", v, share, rtt=200) for v in ("Vegas", VEGAS_WITH_PARTIAL_ACKS)]
@@ -176,12 +176,12 @@ def cases(share: float) -> list[Case]:
 
 
 def beside_cases(share: float) -> list[Case]:
-    """For both worlds: little background and the usual one."""
+    """For both worlds: light background traffic and the usual one."""
     return [_case("beside", v, share, background=b) for b in ((1, 3), DEFAULT_BACKGROUND) for v in PAPER]
 
 
 def vary(share: float, settings: Settings) -> list[Case]:
-    """The cases that claims are judged by, with parameters at other values; RED's own alone only where RED is."""
+    """The claims' cases with parameters at other values; parameters of RED apply only to cases with RED."""
     setup = replace(CHOSEN, **settings)
     found = []
     for v in PAPER:
@@ -200,8 +200,8 @@ def vary(share: float, settings: Settings) -> list[Case]:
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
     """`stream_mbps` is the payload over the time in which the stream was being sent.
 
-    Queue and jitter are those of the whole session, as ns-2's queue monitor has them. `is_starved`: unacceptable by the
-    paper's bound of 10 % late packets; runs that are late at all are mostly late for good, so a mean hides how many there are.
+    Queue and jitter are those of the whole session, as in ns-2's queue monitor. `is_starved`: unacceptable by the paper's
+    bound of 10 % late packets; runs that fall behind mostly never recover, so a mean would hide how many do.
     """
     flow, metrics = series["flow.video"], record["metrics"]
     gained = np.asarray(flow["goodput_mbps"], dtype=float)
@@ -219,7 +219,7 @@ def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Throughput in bins of a second; the stream's window and what it takes for lost, every 0.2 s."""
+    """Throughput in bins of a second; the stream's window and the packets that it considers lost, every 0.2 s."""
     flow = series["flow.video"]
     times = np.round(np.asarray(flow["time_s"], dtype=float), 3).tolist()
     windows = {"window": flow["snd_cwnd"], "taken for lost": flow["lost"]}

@@ -1,10 +1,10 @@
-"""Figures for papers and notebooks. Those of a session, of its paths, and of paired differences are in its report, which saves
-each as SVG and PNG.
+"""Figures for papers and notebooks. Figures of a session, of its paths and of paired differences are in its report, which can
+save each as SVG and PNG.
 
 Every function takes an optional `ax` (or `axes`), draws on it and returns it.
 
 Colours are safe for colour-blind readers, and nothing depends on colour alone: senders also differ in marker and hatch.
-Axes carry units; means carry the 95 % intervals of their medians.
+Axes have units; means are shown with the 95 % intervals of their medians.
 """
 
 from playpath.plots.bars import metric_bars, metric_dots

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
 
 ROW = 0.34
-"""Inches for each sender."""
+"""Height for each sender, in inches."""
 
 
 def metric_bars(result: Comparison, name: str, ax: Axes | None = None, *, order: Sequence[str] | None = None) -> Axes:
@@ -54,7 +54,7 @@ def _rows(result: Comparison, name: str, ax: Axes | None, order: Sequence[str], 
     ax.locator_params(axis="x", nbins=6)
     if draw is _bar:
         low, high = ax.get_xlim()
-        # What counts as alike does not fill the axis.
+        # Differences that count as alike should not fill the axis.
         least = metric(name).least if any(v for sender in order for v in result.values(sender, name)) else 1
         ax.set_xlim(0 if low >= -0.2 * high else low, max(high, least, 0))
     return ax
@@ -73,5 +73,5 @@ def _dot(ax: Axes, y: int, summary: Summary, style: SenderStyle) -> None:
 def _whisker(ax: Axes, y: int, summary: Summary) -> None:
     if summary.ci95 is not None:
         ax.plot(summary.ci95, (y, y), "|-", color=INK, lw=1.3, ms=7, zorder=3)
-        # The mean may lie outside; the whisker's own middle is seen.
+        # The mean may lie outside its interval; the whisker is drawn around the median.
         ax.plot(summary.median, y, "|", color=INK, ms=12, mew=2.4, zorder=3)

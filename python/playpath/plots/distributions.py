@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Result: TypeAlias = "Comparison | PopulationResult"
 
 _MARKS = 6
-"""Markers along a curve."""
+"""Number of markers along a curve."""
 
 
 def cdf(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[str] | None = None) -> Axes:
@@ -50,7 +50,7 @@ def cdf(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[
 def box(result: Result, name: str, ax: Axes | None = None, *, senders: Sequence[str] | None = None) -> Axes:
     """Median, quartiles and 5th to 95th percentile of a metric over sessions; sessions beyond are dots; a diamond is the mean.
 
-    Parameters as of `cdf`.
+    The parameters are those of `cdf`.
     """
     shown = list(senders or result.ranking)
     ax = own_axes(ax, 0.95 + ROW * len(shown))
@@ -89,12 +89,12 @@ def ecdf_difference(
     against: str | None = None,
     senders: Sequence[str] | None = None,
 ) -> Axes:
-    """For each amount of a metric, how many more sessions of a sender stay at or below it than of another, in points.
+    """For each value of a metric, how many more of a sender's sessions than of the reference's are at or below it, in points.
 
-    Where less is better (stall time), a curve above zero is a better sender at that amount; where more is better, one below.
+    If less is better (stall time), a curve above zero means a better sender at that value; if more is better, one below zero.
 
     Args:
-        against: By default the best sender of a comparison, the baseline of a population.
+        against: The reference; by default the best sender of a comparison, the baseline of a population.
     """
     reference = str(against or getattr(result, "baseline", result.ranking[0]))
     ax = own_axes(ax)
@@ -120,7 +120,7 @@ def ecdf_difference(
 
 
 def _sorted(result: Result, sender: str, name: str) -> np.ndarray:
-    """The values that there are, rising."""
+    """The values that are not missing, sorted."""
     values = np.array([np.nan if v is None else v for v in result.values(sender, name)], dtype=float)
     return np.sort(values[~np.isnan(values)])
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from playpath.real.twin import Twin
 
 _LEAST_SPAN = 0.02
-"""Of the axis, as a share of what it shows."""
+"""Margin of the axis, as a share of the data's range."""
 SHIFT = 0.15
-"""Of the two marks from the middle of their row, so that equal ones do not hide each other."""
+"""Offset of the two marks from the middle of their row, so that equal ones do not hide each other."""
 
 
 def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
-    """Open circle: simulator. Filled square: kernel. On the right each row's verdict.
+    """Open circle: simulator. Filled square: kernel. Each row's verdict is on the right.
 
     Args:
         result
@@ -51,7 +51,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     ax.locator_params(axis="x", nbins=6)
     ax.ticklabel_format(axis="x", useOffset=False)
     low, high = ax.get_xlim()
-    if high - low < (least := _LEAST_SPAN * abs(low + high) / 2):  # worlds that are equal but for rounding
+    if high - low < (least := _LEAST_SPAN * abs(low + high) / 2):  # the worlds are equal up to rounding
         ax.set_xlim((low + high - least) / 2, (low + high + least) / 2)
     if ax.get_xlim()[0] < 0 <= min((m.middle for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
         ax.set_xlim(left=0)

@@ -1,4 +1,4 @@
-"""The figure of a population: whom a sender helps and harms."""
+"""The figure of a population: which share of viewers each sender helps and harms."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _ROW = 0.42
 
 
 def helped_and_harmed(result: PopulationResult, ax: Axes | None = None) -> Axes:
-    """For each sender the shares of viewers whom it serves better and worse than the baseline, with 95 % intervals.
+    """For each sender the shares of viewers that it serves better and worse than the baseline, with 95 % intervals.
 
-    Bars to the right (plain): better served; to the left (hatched): worse.
+    Bars to the right (plain) are viewers served better; bars to the left (hatched) are viewers served worse.
     """
     rows = list(result.against_baseline.items())
     ax = own_axes(ax, 0.9 + _ROW * len(rows))

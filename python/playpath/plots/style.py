@@ -13,24 +13,24 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, LogFormatter
 
-# Colours of reports and explorer on paper (web/src/tokens.css; a test holds them together).
+# The light colours of reports and explorer (web/src/tokens.css; a test keeps them equal).
 PAPER = "#ffffff"
 INK = "#1c2430"
 MUTED = "#53606f"
 GRID = "#dfe4ea"
 STALL = "#c4161c"
 
-# After Okabe and Ito, darker: told apart with the common colour-vision deficiencies, and at least 3:1 on paper.
+# After Okabe and Ito, but darker: distinguishable with common colour-vision deficiencies, and with a contrast of 3:1 or more.
 COLOURS = ("#0067a5", "#b84700", "#00795a", "#7a6400", "#3f5fbf", "#a3437c", "#5c5c5c", "#8a2be2")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
-# Strokes only: circles of a hatch are a hundred kilobytes of SVG.
+# Lines only: hatches of circles take a hundred kilobytes of SVG.
 _HATCHES = ("", "///", "|||", "xxx", "---", "\\\\\\", "+++", "//--")
 _LINES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True)
 class SenderStyle:
-    """How a sender looks in every figure of a comparison."""
+    """A sender's style in every figure of a comparison."""
 
     colour: str
     marker: str
@@ -52,13 +52,13 @@ def sender_styles(senders: Sequence[str]) -> dict[str, SenderStyle]:
 
 
 def figure(width: float = 4.6, height: float = 3.0, **grid: Any) -> tuple[Figure, Any]:
-    """A figure with its axes, off any global state; sizes in inches; `grid` goes to `Figure.subplots`."""
+    """A figure with its axes, without pyplot's global state; sizes in inches; `grid` is passed to `Figure.subplots`."""
     new = _Shown(figsize=(width, height), layout="constrained")
     return new, new.subplots(**grid)
 
 
 class _Shown(Figure):
-    """A figure that a notebook shows by itself, without a plotting backend."""
+    """A figure that a notebook can show without a plotting backend."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -75,7 +75,7 @@ def own_axes(ax: Axes | None, height: float = 3.0) -> Axes:
 
 
 def dress(ax: Axes, *, grid: str = "x") -> None:
-    """Quiet spines, a light grid along one direction, ink in the text, and labels that fit the figure."""
+    """Apply the style: light spines, a light grid in one direction, dark text, and labels that fit the figure."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -99,15 +99,15 @@ def legend(ax: Axes, most: int, **place: Any) -> None:
 
 
 _LETTER = 0.58
-"""Mean width of a letter, of its size."""
+"""Mean width of a letter, as a share of the font size."""
 
 
 def _wrap_labels(ax: Axes) -> None:
-    """Labels of axes in as many lines as the figure's size asks for."""
+    """Wrap the labels of axes to fit the figure's size."""
     width, height = _inches(ax)
     named = isinstance(ax.yaxis.get_major_formatter(), FixedFormatter)
     longest = max((len(line) for tick in ax.get_yticklabels() for line in tick.get_text().splitlines()), default=0)
-    # A label is in the middle of its axis, beside which the names stand.
+    # A label is centred on its axis; the names are next to it.
     across = width - 0.5 - (longest * 9 * _LETTER / 72 if named else 0.4)
     for label, inches in ((ax.xaxis.label, across), (ax.yaxis.label, 0.8 * height)):
         text = label.get_text()
@@ -126,11 +126,11 @@ def _wrapped(text: str, inches: float) -> str:
 
 
 _MOST_OF_NAMES = 0.4
-"""Of a figure's width."""
+"""Share of a figure's width."""
 
 
 def _inches(ax: Axes) -> tuple[float, float]:
-    """Of the figure that the axes have to themselves: rows and columns share it."""
+    """The part of the figure that one of the axes has: rows and columns share the figure."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     grid = ax.get_subplotspec()
@@ -140,12 +140,12 @@ def _inches(ax: Axes) -> tuple[float, float]:
 
 def take_literally(part: Artist) -> None:
     """Draw names as they are, without reading formulas between dollars; only logarithmic axes may use them."""
-    # Both in one walk: a figure has hundreds of parts.
+    # Both in one pass: a figure has hundreds of parts.
     found = part.findobj(lambda artist: isinstance(artist, (Text, Axis)))
     for text in found:
         if isinstance(text, Text):
             text.set_parse_math(False)
     for axis in found:
-        if isinstance(axis, Axis) and isinstance(axis.get_major_formatter(), LogFormatter):  # writes powers of ten
+        if isinstance(axis, Axis) and isinstance(axis.get_major_formatter(), LogFormatter):  # it writes powers of ten
             for text in axis.findobj(Text):
                 text.set_parse_math(text is not axis.label)

@@ -42,7 +42,7 @@ from playpath.population.versus import ALIKE, Relation, Versus, relation
 from playpath.results.effects import Effect, pairs
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
-"""Quantiles that are told of each metric."""
+"""Quantiles that are reported for each metric."""
 _STALLED_S = 0.1
 _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 
@@ -51,18 +51,18 @@ _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
 class PopulationResult(Tabular):
     population: Population
     table: pl.DataFrame
-    """A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds,
-    but for those that have left a race: they have the first ones."""
+    """A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. All senders have the same paths and seeds,
+    except that those that left a race have only the first of them."""
     paths: pl.DataFrame
-    """A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`."""
+    """A row for each path: `path`, `unit`, `name`, `weight`, its drawn values, the set's columns as `group.…`, `rate_mbps`."""
     failed: pl.DataFrame
-    """Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody."""
+    """Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for all senders."""
     interrupted: bool = False
-    """Ctrl-C came before all paths were finished."""
+    """Whether Ctrl-C came before all paths were finished."""
     looks: Sequence[int] = ()
-    """Numbers of paths at which `until_decided` looked whether the best is decided; empty without it."""
+    """Numbers of paths after which `until_decided` checked whether the best is decided; empty without it."""
     most: int | None = None
-    """The paths at which it gives up, fixed before the start; None without it."""
+    """The number of paths at which it gives up, fixed before the start; None without it."""
 
     @property
     def name(self) -> str:
@@ -75,7 +75,7 @@ class PopulationResult(Tabular):
 
     @property
     def baseline(self) -> str:
-        """What the viewers have today."""
+        """The sender that the viewers have today."""
         return self.population.baseline
 
     @property
@@ -84,18 +84,18 @@ class PopulationResult(Tabular):
 
     @property
     def units(self) -> int:
-        """Links or users that an interval is over."""
+        """Number of links or users that intervals are over."""
         return int(self.paths["unit"].n_unique())
 
     @property
     def viewer_criteria(self) -> list[str]:
-        """What decides about viewers, in order."""
+        """The criteria that decide how well a viewer is served, most important first."""
         criteria = VIDEO_CRITERIA if self.population.base.has_video else BULK_CRITERIA
         return [name for name in criteria if name in self.metric_names and name not in NETWORK_CRITERIA]
 
     @property
     def network_criteria(self) -> list[str]:
-        """What decides where viewers are served alike."""
+        """The criteria that decide if viewers are served alike."""
         return [name for name in VIDEO_CRITERIA if name in NETWORK_CRITERIA and name in self.metric_names]
 
     @cached_property
@@ -108,37 +108,37 @@ class PopulationResult(Tabular):
 
     @cached_property
     def keys(self) -> pl.DataFrame:
-        """Path, unit, weight of each session, in the order of `values`; who has left a race has the first of them."""
+        """Path, unit and weight of each session, in the order of `values`; for a sender that left a race only the first ones apply."""
         longest = max(self.senders, key=lambda sender: len(next(iter(self._sessions[sender].values()))))
         one = self.table.filter(pl.col("sender") == longest).sort("path", "seed").select("path", "seed")
         return one.join(self.paths.select("path", "unit", "weight"), on="path", how="left", maintain_order="left")
 
     @cached_property
     def left(self) -> dict[str, int]:
-        """After how many paths those left the race that did."""
+        """Senders that left the race → the number of paths after which they left."""
         played = {s: self.table.filter(pl.col("sender") == s)["path"].n_unique() for s in self.senders}
         return {sender: number for sender, number in played.items() if number < self.paths.height}
 
     def values(self, sender: str, name: str) -> np.ndarray:
-        """A metric of a sender, one value a session that it played; NaN where there is none."""
+        """A sender's values of a metric, one for each session that it played; NaN if missing."""
         return self._sessions[sender][name]
 
     def pair(self, sender: str, other: str, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """A metric of both, one value a session that both played."""
+        """Both senders' values of a metric, one for each session that both played."""
         mine, theirs = self.values(sender, name), self.values(other, name)
         both = min(len(mine), len(theirs))
         return mine[:both], theirs[:both]
 
     def judged(self, sender: str, other: str, *, network: bool = False) -> Judgement:
-        """The two session by session."""
+        """Compare two senders session by session."""
         criteria = self.network_criteria if network else self.viewer_criteria
-        prefer = "stalls" if network else self.population.base.prefer  # the order of the criteria, as it stands
+        prefer = "stalls" if network else self.population.base.prefer  # this keeps the order of the criteria
         both = {name: self.pair(sender, other, name) for name in self.metric_names}
         first, second = ({name: pair[side] for name, pair in both.items()} for side in (0, 1))
         return judge(first, second, criteria, prefer)
 
     def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Means of units with their weights, from one value for each of the first sessions; of sessions `among` only."""
+        """Means and weights of the units, from one value for each of the first sessions; `among` selects sessions."""
         frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
         if among is not None:
             frame = frame.filter(pl.Series(among))
@@ -150,7 +150,7 @@ class PopulationResult(Tabular):
         return units["value"].to_numpy(), units["weight"].to_numpy()
 
     def doubt(self, values: np.ndarray, among: np.ndarray | None = None) -> float:
-        """Variance of a viewer's value over the draws of its path, on average; 0 where paths are known."""
+        """Mean variance of a viewer's value over the draws of their path; 0 if paths are known."""
         if f"group.{VIEWER}" not in self.paths.columns:
             return 0.0
         frame = self.keys.head(len(values)).with_columns(pl.Series("value", values))
@@ -162,26 +162,26 @@ class PopulationResult(Tabular):
         return float((of_units["value"] * of_units["weight"]).sum()) / total if total > 0 else 0.0
 
     def path_share(self, values: np.ndarray) -> float | None:
-        """Which share of an interval's variance is due to paths that are not known; None where they are known, or nothing varies."""
+        """The share of an interval's variance that is due to unknown paths; None if the paths are known, or nothing varies."""
         doubt = self.doubt(values)
         means, weights = self.over_units(values)
         own = np.cov(means, aweights=weights, ddof=0) if len(means) > 1 else 0.0
         return doubt / float(own + doubt) if doubt > 0 else None
 
     def share(self, flags: np.ndarray, among: np.ndarray | None = None) -> Estimate:
-        """The share of viewers for whom something holds."""
+        """The share of viewers for whom the flag is set."""
         if self.most is not None and among is None:
             return self._scores(flags.astype(float)).share()
         return share_interval(*self.over_units(flags.astype(float), among), self.doubt(flags.astype(float), among))
 
     def net(self, scores: np.ndarray, among: np.ndarray | None = None) -> Estimate:
-        """Helped minus harmed."""
+        """Share of viewers helped minus share harmed."""
         if self.most is not None and among is None:
             return self._scores(scores.astype(float)).estimate()
         return net_interval(*self.over_units(scores.astype(float), among), self.doubt(scores.astype(float), among))
 
     def _scores(self, scores: np.ndarray) -> Scores:
-        """What a race bets on."""
+        """The scores that a race bets on."""
         own = self.population
         values, weights = self.over_units(scores)
         of = int(own.most_units) if own.is_complete else None
@@ -191,7 +191,7 @@ class PopulationResult(Tabular):
 
     @cached_property
     def _p_corrected(self) -> dict[tuple[str, str, bool], float]:
-        """Holm over all pairs of senders and both levels: whichever sender turns out best, the family holds."""
+        """Holm's correction over all pairs of senders and both levels: it holds whichever sender turns out best."""
         pairs = list(itertools.combinations(self.senders, 2))
         family = [(a, b, level) for a, b in pairs for level in ((False, True) if self.network_criteria else (False,))]
         p_values = [self.net(self.judged(a, b, network=level).score).p or 0.0 for a, b, level in family]
@@ -209,7 +209,7 @@ class PopulationResult(Tabular):
         return raced.wanted(len(self.population.base.senders), network=network)
 
     def _standing(self, sender: str, other: str) -> tuple[Relation, str | None]:
-        """How two stand, and whether the viewers decide it or, where these are served alike, the network's cost."""
+        """The relation of two senders, and whether the viewers decide it or, if they are served alike, the network's cost."""
         found = self._relation(sender, other, network=False)
         if found != "alike" or not self.network_criteria:
             return found, "viewers" if found in ("better", "worse") else None
@@ -218,13 +218,13 @@ class PopulationResult(Tabular):
 
     @cached_property
     def beaten(self) -> frozenset[str]:
-        """Who is proven to be worse than another."""
+        """Senders that are proven worse than another."""
         pairs = itertools.combinations(self.senders, 2)
         worse = {"better": 1, "worse": 0}
         return frozenset(pair[worse[found]] for pair in pairs if (found := self._standing(*pair)[0]) in worse)
 
     def versus(self, sender: str, other: str) -> Versus:
-        """How a sender stands against another."""
+        """Compare a sender with another."""
         judgement = self.judged(sender, other)
         network = self.net(self.judged(sender, other, network=True).score)
         net = self.net(judgement.score)
@@ -276,7 +276,9 @@ class PopulationResult(Tabular):
         return float(np.average(means, weights=weights))
 
     def _more_paths(self, net: Estimate, judgement: Judgement) -> int | None:
-        """By the interval's shrinking with the root of the number of units, in a race by what bets win; None without further units."""
+        """Estimated further paths: intervals shrink with the square root of the number of units; in a race from what bets win. None if
+        there are no further units or the estimate is too large.
+        """
         if self.units >= self.population.most_units:
             return None
         if self.most is not None:
@@ -311,12 +313,12 @@ class PopulationResult(Tabular):
 
     @property
     def contender(self) -> str:
-        """Who is held against the baseline group by group: the best sender, or the next one where that is the baseline."""
+        """The sender that is compared with the baseline group by group: the best, or the next one if the best is the baseline."""
         return next(sender for sender in (*self.ranking, self.best) if sender != self.baseline or len(self.senders) < 2)
 
     @cached_property
     def against_best(self) -> dict[str, Versus]:
-        """The best against each other sender."""
+        """The best sender against each other one."""
         return {other: self.versus(self.best, other) for other in self.ranking[1:]}
 
     @cached_property
@@ -326,7 +328,7 @@ class PopulationResult(Tabular):
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """What each choice does for each sender's viewers, against the first; empty where senders alone are compared."""
+        """The effect of each choice on each sender's viewers, relative to the first choice; empty if only senders are compared."""
         choices = self.population.base.choices
         found = []
         for choice, name, baseline in pairs(choices, self.senders):
@@ -340,8 +342,8 @@ class PopulationResult(Tabular):
 
     @cached_property
     def trial(self) -> Trial | None:
-        """How many viewers a real trial of the best against what they have today would need, by the first criterion whose means differ for
-        certain; where none does, by the first, for a difference as large as one notices.
+        """How many viewers a real trial of the best sender against today's would need: for the first criterion whose means are proven to
+        differ; if there is none, for a just noticeable difference in the first criterion.
         """
         both = (self.contender, self.baseline)
         if self.contender == self.baseline or not self.viewer_criteria:
@@ -360,32 +362,32 @@ class PopulationResult(Tabular):
 
     @property
     def is_decided(self) -> bool:
-        """No other sender may be better than the best one, and the paths are known well enough to say so; where each of several senders
-        has choices, what these do is known for each.
+        """Whether no other sender can still be better than the best, and the paths are known well enough to say so; if each of several
+        senders has choices, whether their effects are decided for each sender.
         """
         return self.left_open is None and self.is_settled
 
     @property
     def is_settled(self) -> bool:
-        """Further paths would change no answer."""
+        """Whether further paths would not change the answer."""
         if self.population.base.asks_for_whom:
             return all(effect.outcome != "open" for effect in self.effects)
         return not self.undecided
 
     @property
     def undecided(self) -> list[Versus]:
-        """Who may still be better than the best, or may not be told from it; who has left a race lost it to another."""
+        """Comparisons with senders that may still be better than the best; senders that left a race have lost to another one."""
         behind = self.beaten if self.most is not None else ()
         return [v for other, v in self.against_best.items() if v.relation == "open" and other not in behind]
 
     @cached_property
     def known_from(self) -> dict[str, int]:
-        """Users by what their paths are known from, where the users' table says it."""
+        """Number of users by the source of their paths (`known_from`), if the users' table has it."""
         return known_from.count(unit.known_from for unit in self.population.units)
 
     @property
     def left_open(self) -> str | None:
-        """Why the logs behind the paths do not decide; None where they may."""
+        """Why the logs behind the paths cannot decide; None if they can."""
         return known_from.left_open(self.known_from, len(self.population.units))
 
     @cached_property
@@ -395,7 +397,7 @@ class PopulationResult(Tabular):
 
     @cached_property
     def fine_print(self) -> str:
-        """What the headline rests on."""
+        """The basis of the headline."""
         return headline.fine_print(self)
 
     def mean(self, sender: str, name: str) -> Estimate | None:
@@ -404,7 +406,7 @@ class PopulationResult(Tabular):
         return mean_interval(*self.over_units(values, there), self.doubt(values, there)) if there.any() else None
 
     def difference(self, sender: str, other: str, name: str) -> Estimate | None:
-        """Mean of sender minus other, over viewers who have both."""
+        """Mean of sender minus other, over viewers with values for both."""
         mine, theirs = self.pair(sender, other, name)
         change = mine - theirs
         there = ~np.isnan(change)
@@ -413,7 +415,7 @@ class PopulationResult(Tabular):
         return mean_interval(*self.over_units(change, there), self.doubt(change, there), metric(name).least)
 
     def quantiles(self, sender: str, name: str, levels: np.ndarray = LEVELS) -> np.ndarray | None:
-        """Quantiles over viewers with bands: see `intervals.quantile_band`. Of a metric where more is better, the same share is *below*."""
+        """Quantiles over viewers with bands; see `intervals.quantile_band`. They count from below, also if more of the metric is better."""
         values = self.values(sender, name)
         there = ~np.isnan(values)
         if not there.any():
@@ -423,20 +425,20 @@ class PopulationResult(Tabular):
 
     @cached_property
     def variance(self) -> float | None:
-        """Of the best against the baseline: how much of the variance of single sessions' scores lies between paths."""
+        """For the best against the baseline: the share of the variance of single sessions' scores that lies between paths."""
         if self.best == self.baseline:
             return None
         scores = self.judged(self.best, self.baseline).score
         return between_share([scores[group] for group in _groups_of(self.keys["path"].head(len(scores)).to_numpy())])
 
     def group_columns(self) -> list[str]:
-        """What viewers can be grouped by: columns of the set that are asked for, then drawn figures."""
+        """The columns by which viewers are grouped: the requested columns of the set, then the drawn quantities."""
         asked = [f"group.{name}" for name in self.population.group]
         drawn = [n for n in ("rate_mbps", "rtt_ms", "loss_percent") if n in self.paths.columns]
         return [*asked, *(n for n in drawn if self.paths[n].drop_nulls().n_unique() > 1)]
 
     def by_group(self, column: str, sender: str, other: str) -> list[tuple[str, int, Estimate, Estimate, Estimate]]:
-        """For each group its name, units, and helped, harmed, net of a sender against another."""
+        """For each group: name, number of units, and the estimates of helped, harmed and net of a sender against another."""
         labels = group_labels(self.paths, column)
         scores = self.judged(sender, other).score
         found = []
@@ -450,7 +452,7 @@ class PopulationResult(Tabular):
         return found
 
     def worst_paths(self, sender: str, other: str, most: int = 10) -> pl.DataFrame:
-        """The paths where the sender harms the most viewers: what the answer turns on."""
+        """The paths on which the sender harms the most viewers."""
         judgement = self.judged(sender, other)
         names = [n for n in ("mean_rate_kbps", "stall_time_s") if n in self.metric_names]
         extra = [pl.Series(n, np.subtract(*self.pair(sender, other, n))) for n in names]
@@ -471,7 +473,7 @@ class PopulationResult(Tabular):
         return headline.warnings(self)
 
     def dominated(self) -> list[str]:
-        """Metrics in which one unit makes most of the difference between best and baseline."""
+        """Metrics for which a single unit makes up most of the difference between best and baseline."""
         if self.best == self.baseline:
             return []
         found = []
@@ -484,7 +486,7 @@ class PopulationResult(Tabular):
 
     @property
     def digest(self) -> str:
-        """Of all sessions; equal digests mean equal results."""
+        """SHA-256 over all sessions; equal digests mean equal results."""
         lines = "\n".join(self.table.sort("path", "seed", "sender")["digest"].to_list())
         return hashlib.sha256(lines.encode()).hexdigest()
 
@@ -624,5 +626,5 @@ class PopulationResult(Tabular):
 
 
 def _groups_of(values: np.ndarray) -> Sequence[np.ndarray]:
-    """Places of equal values."""
+    """Indices of equal values, for each value."""
     return [np.flatnonzero(values == value) for value in np.unique(values)]

@@ -1,4 +1,4 @@
-"""Answers of an inference that was interrupted: the same question is not asked twice."""
+"""Stores the engine's answers during an inference, so that after an interruption no question is asked twice."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from playpath import __version__
 
 
 class Answered:
-    """A file of answers that grows while an inference runs, and goes when it is through.
+    """A file of answers that grows while an inference runs and is removed at its end.
 
-    It has a line for each: the hash of what was asked, and the answer. Only places in the file are kept in memory.
+    Each line holds the hash of a question and its answer. Only the lines' offsets are kept in memory.
     """
 
     def __init__(self, file: Path) -> None:
@@ -42,7 +42,7 @@ class Answered:
             self._path.unlink(missing_ok=True)
 
     def of(self, asked: str) -> dict[str, Any] | None:
-        """What was answered to it by this version; None: nothing."""
+        """This version's stored answer to a question; None if there is none."""
         with self._lock:
             place = self._places.get(_key(asked))
             if place is None:

@@ -1,6 +1,6 @@
-"""What a quantity of a path or a viewer may be instead of one value: a distribution to draw it from.
+"""Distributions from which a quantity of a path or a viewer is drawn, in place of a fixed value.
 
-In a scenario a distribution stands where a value would stand:
+In a scenario a distribution is written in place of a value:
 
     rtt = { lognormal = { median = "60 ms", sigma = 0.5 }, min = "5 ms", max = "800 ms" }
     rtt = { normal = { mean = "60 ms", sd = "10 ms" }, min = "20 ms" }
@@ -8,9 +8,9 @@ In a scenario a distribution stands where a value would stand:
     rtt = { uniform = ["20 ms", "200 ms"] }
     loss = { choice = ["0 %", "0.5 %", "2 %"], weights = [6, 3, 1] }
 
-Each draw is the inverse of the distribution function at a uniform share, so that the value of one quantity of one path
-depends on nothing but the population's seed, the path's number and the quantity's name. `min` and `max` cut the
-distribution (they do not pile up its tails at the bounds).
+Each draw is the inverse of the distribution function at a uniform number, so the value of a quantity of a path depends
+only on the population's seed, the path's number and the quantity's name. `min` and `max` truncate the distribution
+(they do not move its tails onto the bounds).
 """
 
 import bisect
@@ -32,18 +32,18 @@ _BOUNDS = ("min", "max")
 
 @dataclass(frozen=True)
 class Distribution:
-    """Where a quantity is drawn from."""
+    """A distribution to draw a quantity from."""
 
     kind: str
     """One of `KINDS`."""
     at: Callable[[float], Any]
-    """The value as a scenario takes it, at a share in (0, 1)."""
+    """The value, as written in a scenario, of the distribution function's inverse at a number in (0, 1)."""
     text: str
-    """What it is, for people."""
+    """A description for people."""
 
 
 def is_distribution(value: Any) -> bool:
-    """Whether a value of a scenario is meant as a distribution."""
+    """Whether a value in a scenario is a distribution."""
     return isinstance(value, Mapping) and any(kind in value for kind in KINDS)
 
 
@@ -72,7 +72,7 @@ def _choice(value: Mapping[str, Any], where: str) -> Distribution:
 
 
 def check_weights(weights: Any, number: int, where: str) -> None:
-    """Refuse weights that are not as many numbers above zero as asked for."""
+    """Refuse weights unless they are `number` numbers above zero."""
     if not isinstance(weights, Sequence) or isinstance(weights, str) or len(weights) != number:
         raise InputError(f"`{where}`: must be a list of {number} numbers, one for each choice")
     for weight in weights:

@@ -1,4 +1,4 @@
-"""What viewers are told apart by: a label for each path."""
+"""Groups of viewers: a label for each path."""
 
 import numpy as np
 import polars as pl
@@ -6,18 +6,17 @@ import polars as pl
 from playpath.base.metrics import format_value
 
 _FEW_VALUES = 4
-"""So many different figures are groups of their own; more are told apart by quarters."""
+"""Up to so many different numbers, each is a group of its own; more are divided into quartiles."""
 _MOST_NAMES = 24
-"""So many different names are groups of their own; of more the frequent ones are."""
+"""Up to so many different names, each is a group of its own; of more, only the frequent ones are."""
 
 _NOTHING = "(empty)"
 
 
 def group_labels(paths: pl.DataFrame, column: str) -> pl.DataFrame:
-    """A label for each path, and the place of its group among the others.
+    """A label for each path, and the position of its group among the others.
 
-    Of numbers it is the quarter that they lie in, of many names the name if it is frequent, and the others together. A path without a
-    value has none (null).
+    Numbers are labelled by their quartile; of many names the rare ones share a label. A path without a value has a null label.
     """
     values = paths[column]
     if not values.dtype.is_numeric():
@@ -31,7 +30,7 @@ def group_labels(paths: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def group_title(column: str) -> str:
-    """A column for people."""
+    """A column's title for people."""
     titles = {"rate_mbps": "mean rate (Mbit/s)", "rtt_ms": "RTT (ms)", "loss_percent": "random loss (%)"}
     return titles.get(column, column.removeprefix("group."))
 

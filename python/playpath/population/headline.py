@@ -1,4 +1,4 @@
-"""The words of a population's answer."""
+"""The sentences of a population's answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from playpath.population.versus import Versus
 _PICTURES = ("mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps")
 _FEW_CHANGED = 0.005
 _ALIKE_FROM = 0.8
-"""Retransmissions between this share and its inverse are about as many."""
+"""A ratio of retransmissions between this and its inverse is called "about as much"."""
 _NOTICED = 0.05
 _NOTICED_STALL_S = 0.5
-"""What neighbours notice of throughput (a share) and of stalls, the margin of the stall time."""
+"""The change of throughput (a share) and of stall time (the metric's margin) that neighbours notice."""
 
 
 def headline(result: PopulationResult) -> str:
-    """Use this one, and what that does to the viewers; what the logs behind the paths leave open comes first."""
+    """The recommendation and its effect on the viewers; if the logs behind the paths cannot decide, that comes first."""
     why = result.left_open
     if why is None or len(result.senders) < 2:
         return _verdict(result) + caveat(result.known_from)
@@ -42,12 +42,14 @@ def _verdict(result: PopulationResult) -> str:
     if best == today:
         return _stay(result)
     versus = result.versus(best, today)
-    # After a sentence that names two, "it" would be either.
+    # After a sentence that names two senders "it" would be ambiguous.
     who = "It" if versus.relation == "better" else best
     effect = _effect(versus, who)
     cost = _cost(versus, who)
     if versus.relation == "better":
-        start = f"Use {best}." if result.is_decided else f"Leave {today}: {best} is better, if perhaps not the best."
+        start = (
+            f"Use {best}." if result.is_decided else f"Leave {today}: {best} is better, though perhaps not the best."
+        )
         why = "" if versus.decided_by == "viewers" else " Viewers are served alike; it costs the network less."
         return f"{start}{why} {effect}{cost}"
     if versus.relation == "alike":
@@ -71,9 +73,9 @@ def _stay(result: PopulationResult) -> str:
 
 
 def _effect(versus: Versus, who: str) -> str:
-    """Whom it helps and harms."""
+    """How many viewers it helps and harms."""
     if max(versus.helped.value, versus.harmed.value) < _FEW_CHANGED:
-        return f"Hardly a viewer would notice a change from {versus.other}."
+        return f"Hardly any viewer would notice a change from {versus.other}."
     stalls = ""
     if versus.stalls and max(versus.stalls["with_other"], versus.stalls["with_sender"]) >= _FEW_CHANGED:
         before, after = (f"{100 * versus.stalls[key]:.0f} %" for key in ("with_other", "with_sender"))
@@ -96,7 +98,7 @@ def _cost(versus: Versus, who: str) -> str:
 
 
 def neighbours(versus: Versus) -> str:
-    """What the change does to those who share the path; nothing where nobody does."""
+    """The effect of the change on the flows that share the path; empty if there are none."""
     changes = versus.neighbours
     if not changes:
         return ""
@@ -114,7 +116,7 @@ def neighbours(versus: Versus) -> str:
 
 
 def blocked(result: PopulationResult, versus: Versus) -> str:
-    """The rule that leaves two undecided though the interval of their difference leaves zero out; else nothing."""
+    """Why two senders are undecided although the interval of their difference excludes zero; otherwise empty."""
     net = versus.net
     if versus.relation != "open" or net.low <= 0 <= net.high:
         return ""
@@ -124,26 +126,26 @@ def blocked(result: PopulationResult, versus: Versus) -> str:
         f"{pairs} pair{'s' if pairs > 1 else ''} of senders{', on viewers and on the network' if levels > 1 else ''}"
     )
     return (
-        f" Taken alone, {versus.sender} and {versus.other} would differ: helped minus harmed is {_points(net)}. Among all that is compared "
-        f"at once ({tests}), that is not proven at 5 %."
+        f" On their own, {versus.sender} and {versus.other} would differ: helped minus harmed is {_points(net)}. Corrected for all the "
+        f"comparisons made ({tests}), that is not proven at the 5 % level."
     )
 
 
 def _more(result: PopulationResult, versus: Versus) -> str:
     own = result.population
     if versus.more_paths and result.units + versus.more_paths > own.most_units > result.units:
-        return f" All {own.most_units:.0f} {own.unit_word} would probably not settle it: others are needed."
+        return f" Even all {own.most_units:.0f} {own.unit_word} would probably not settle it: others are needed."
     if versus.more_paths:
         paths = "path" if versus.more_paths == 1 else "paths"
         return f" About {versus.more_paths} more {paths} would probably settle it."
     if result.units >= result.population.most_units:
-        whole = "It is the only one there is" if result.units == 1 else f"All {_units(result)} are in it"
+        whole = "It is the only one there is" if result.units == 1 else f"All {_units(result)} are already included"
         return f" {whole}: only others could settle it."
     return ""
 
 
 def fine_print(result: PopulationResult) -> str:
-    """Over what the intervals are, and what decided."""
+    """What the intervals are over, and which rule decided."""
     paths, sessions = result.paths.height, result.population.sessions
     what = _units(result)
     text = (
@@ -158,43 +160,45 @@ def fine_print(result: PopulationResult) -> str:
         share = result.path_share(result.judged(result.best, result.baseline).score.astype(float))
         if share is not None:
             text += (
-                f" Of what the interval allows, {100 * share:.0f} % is what the logs leave open of each viewer's path, and the rest what "
-                "viewers differ by."
+                f" {100 * share:.0f} % of the interval's variance is due to what the logs leave open about each viewer's path, the rest to "
+                "differences between viewers."
             )
         elif result.variance is not None:
-            text += f" {100 * result.variance:.0f} % of what single sessions vary lies between paths."
+            text += f" {100 * result.variance:.0f} % of the variance of single sessions lies between paths."
     return text
 
 
 def _race(result: PopulationResult) -> str:
-    """How far it went, who left it when, and about whom it speaks."""
+    """How far the race went, which senders left it when, and whom its result is about."""
     looks = ", ".join(str(look) for look in result.looks)
     left = [f"{sender} after {paths}" for sender, paths in result.left.items()]
     gone = f"; eliminated: {listing(left)}" if left else ""
-    text = f" Raced: looked after {looks} of at most {result.most} paths{gone}."
-    text += " All that it proves is true at once with 95 %, however often one looks."
+    text = f" A race: checked after {looks} of at most {result.most} paths{gone}."
+    text += " All its conclusions hold together with 95 % confidence, however often one looks."
     if result.population.is_complete:
-        text += f" It is about these {result.population.most_units:.0f} {result.population.unit_word} and no others."
+        text += f" The result is about these {result.population.most_units:.0f} {result.population.unit_word} and no others."
     return text
 
 
 def _rule(result: PopulationResult) -> str:
-    """What decides about a viewer."""
+    """The rule that decides how a viewer is served."""
     names = ", ".join(metric(name).label for name in result.viewer_criteria)
     first = f"the first of these that differs noticeably: {names}"
     prefer = result.population.base.prefer
     if prefer != "range":
-        return f"{first}; what comes first is {prefer}"
+        return f"{first}; {prefer} comes first"
     if any(name in result.viewer_criteria and result.table[name].n_unique() > 1 for name in _PICTURES):
         return f"what viewers weigh against each other (picture, stalls, waiting, switches), over the whole range of weights, then {first}"
     return first
 
 
 def warnings(result: PopulationResult) -> list[str]:
-    """What makes the answer say less than it seems to."""
+    """Reasons why the answer may be weaker than it looks."""
     found = []
     if result.units < FEWEST_UNITS:
-        found.append(f"only {_units(result)}: below {FEWEST_UNITS} intervals are too narrow where viewers differ much")
+        found.append(
+            f"only {_units(result)}: with fewer than {FEWEST_UNITS}, intervals are too narrow if viewers differ much"
+        )
     if result.interrupted:
         found.append(f"interrupted: only {result.paths.height} of {result.population.paths} paths were finished")
     if result.failed.height:
@@ -204,7 +208,7 @@ def warnings(result: PopulationResult) -> list[str]:
         )
     if dominated := result.dominated():
         found.append(
-            f"one link or user makes most of the difference in: {', '.join(dominated)}; trust the shares, not the means"
+            f"a single link or user makes up most of the difference in: {', '.join(dominated)}; trust the shares, not the means"
         )
     return found
 

@@ -1,7 +1,7 @@
 """`playpath population infer`: the path behind each session of a log, as draws, in a folder that is a population.
 
-The engine plays the deployed sender over every rate that a session's path may have had, and says which courses of the rate explain
-the times in the log (`crates/infer`). Sessions are inferred as they are read, a few at a time, and written as they end.
+The engine plays the deployed sender at every rate that a session's path may have had, and finds which courses of the rate over time
+explain the times in the log (`crates/infer`). Sessions are inferred as they are read, a few at a time, and written when they end.
 """
 
 import csv
@@ -56,33 +56,34 @@ SESSIONS = (
     "replay_time_ratio_p95",
 )
 RIVALS = ("session", "rival", "likelier_by", "rate_mbps", "loss_probability", "neighbour_probability")
-"""Columns: of a sender that was tried beside the named one, logarithm of how much likelier the session is under it, and its path then."""
+"""Columns for a sender tried as an alternative to the named one: log likelihood ratio in its favour, and the path inferred with it."""
 _FEWEST = 3
-"""Transfers of a session: fewer tell nothing of a course."""
+"""Least number of transfers in a session; fewer say nothing about how the rate changed."""
 _MISFIT = 0.1
-"""Share of a session's transfers that no rate explains, above which its fit is doubted."""
+"""A session's fit is doubted if no rate explains more than this share of its transfers."""
 _SHOWN = 6
-"""Sessions whose log is drawn against the path in the report."""
+"""Number of sessions whose log is drawn with the inferred path in the report."""
 _CHECKED = 8
-"""Sessions in which rivals are tried, too, where the deployed sender is named."""
+"""Number of sessions in which rivals are also tried if the deployed sender is named."""
 _RIVALS = {"bbr": ("cubic", "newreno"), "bbr3": ("cubic", "newreno")}
 _USUAL_RIVALS = ("bbr", "bbr3")
-"""The senders that the named one would be mistaken for with most consequence: for one that losses hold back those that they do not. Both,
-since a NewReno taken for BBR is no CUBIC: in three mobile logs of three CUBIC explained it no better than BBR, and NewReno far better.
+"""The rivals: senders for which confusion with the named one would matter most. For a loss-based sender these are the senders that
+losses do not slow down, and the other way round. BBR has both as rivals because a NewReno named as BBR need not look like CUBIC: in
+three of three mobile logs CUBIC explained it no better than BBR, and NewReno far better.
 """
 _RIVAL_DRAWS = 20
-"""Draws of a session's path under the rival: enough to say whether it reads another path."""
+"""Draws of a session's path with the rival: enough to tell whether it implies a different path."""
 _OPEN = (0.1, 0.9)
-"""A reading whose probability is between these is open."""
+"""An interpretation whose probability is between these is open."""
 _TRAFFIC = "traffic.0.start"
 _START, _NEVER = "0 s", "100000 s"
-"""When a neighbour's transfer begins."""
+"""When a neighbour's transfer begins: at once, or never."""
 CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What to infer with."""
+    """The assumptions and settings of an inference."""
 
     senders: tuple[str, ...] = CANDIDATES
     """The deployed congestion control, or the candidates for it; over QUIC `cubic/quic`."""
@@ -93,11 +94,11 @@ class Asked:
     """Length of the steps of `capacity.csv`."""
     draws: int = 100
     kept: int = 4
-    """`draws` and `kept`: draws of a session's path, and how many of them become traces."""
+    """`draws` and `kept`: the number of draws of a session's path, and how many of them become traces."""
     seed: int = 1
 
     def question(self, session: Session) -> dict[str, Any]:
-        """What the engine is asked of a session."""
+        """The question to the engine about a session."""
         return {
             "transfers": session.transfers,
             "senders": list(self.senders),
@@ -113,18 +114,18 @@ class Asked:
 
 @dataclass
 class Inferred:
-    """What was written."""
+    """The result of an inference, which is written to `folder`."""
 
     folder: Path
     sessions: int = 0
     steps: int = 0
     notes: list[str] = field(default_factory=list)
-    """What was left out, and what is doubted."""
+    """What was left out, and what is doubtful."""
 
 
 @dataclass
 class _Tally:
-    """What all sessions say together."""
+    """Counts over all sessions."""
 
     senders: dict[str, float] = field(default_factory=dict)
     rtts_ms: list[float] = field(default_factory=list)
@@ -172,7 +173,7 @@ def infer(
             done.steps += len(answer["steps"])
             if progress is not None:
                 progress(done.sessions, 0)
-        if not done.sessions:  # the tables of an earlier inference stay
+        if not done.sessions:  # nothing is written, so the tables of an earlier inference are kept
             raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
     if not tally.shared:
         _drop_column(folder / "users.csv", _TRAFFIC)
@@ -191,7 +192,7 @@ def _tables() -> Iterator[tuple[str, Sequence[str]]]:
 
 
 class _Table:
-    """A CSV that is written row by row, and takes its place when all is done."""
+    """A CSV that is written row by row to a temporary file, which replaces the target at the end."""
 
     def __init__(self, path: Path, head: Sequence[str]) -> None:
         self._replaced = replaced(path)
@@ -213,7 +214,7 @@ class _Table:
 def _answers(
     stream: Iterable[Session], asked: Asked, jobs: int, tally: _Tally, answered: Answered
 ) -> Iterator[tuple[Session, dict[str, Any]]]:
-    """The engine's answers in the order of the sessions, a few in work at a time."""
+    """The engine's answers in the order of the sessions, a few of which are inferred at a time."""
     waiting: deque[tuple[Session, Future[dict[str, Any]]]] = deque()
     with ThreadPoolExecutor(jobs) as pool:
         for session in stream:
@@ -232,7 +233,7 @@ def _answers(
 
 
 def _named(session: Session, tally: _Tally) -> Session:
-    """Two sessions of one name are one viewer's, and told apart."""
+    """Give sessions with the same name, which belong to one viewer, distinct names."""
     session.viewer = session.name
     name, number = session.name, 2
     while session.name in tally.names:
@@ -262,7 +263,7 @@ def _write(
     session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], tally: _Tally
 ) -> None:
     capacity, table, users, rivals = tables
-    name = text_cell(session.name)  # a file's name is anybody's
+    name = text_cell(session.name)  # names from logs are untrusted
     for index, step in enumerate(answer["steps"]):
         capacity.writerow([name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
     rtts = sorted(1e3 * rtt for rtt in answer["rtt_s"])
@@ -315,7 +316,7 @@ def _write(
 
 
 def _path(answer: Mapping[str, Any]) -> tuple[float, float, float]:
-    """What a path is to a sender: its mean rate in Mbit/s, and how probably it loses at random, and has a neighbour."""
+    """What matters about a path: mean rate in Mbit/s, probability of random loss, probability of a neighbour."""
     steps = answer["steps"]
     noisy, shared = (
         sum(one["probability"] for one in answer["readings"] if one[what]) for what in ("loss", "has_neighbour")
@@ -324,14 +325,14 @@ def _path(answer: Mapping[str, Any]) -> tuple[float, float, float]:
 
 
 def _word(probability: float, what: str, is_logged: bool) -> str:
-    """What became of a reading."""
+    """The conclusion about an interpretation, as a word: yes, open or no."""
     if not is_logged:
         return ""
     return what if probability >= _OPEN[1] else f"{what} open" if probability > _OPEN[0] else f"no {what}"
 
 
 def _drop_column(file: Path, name: str) -> None:
-    """Write a table again without a column, row by row."""
+    """Rewrite a table without a column, row by row."""
     with replaced(file) as place, file.open(newline="") as old, place.open("w", encoding="utf-8", newline="") as new:
         rows, writer = csv.reader(old), csv.writer(new, lineterminator="\n")
         head = next(rows)
@@ -340,7 +341,7 @@ def _drop_column(file: Path, name: str) -> None:
 
 
 def _logged_mbps(session: Session) -> float | None:
-    """Throughput of the session's transfers (median) as its log tells it; of small ones it is nobody's rate."""
+    """Median throughput of the session's transfers in the log; small transfers, whose throughput says little, are left out."""
     rates = [8e-6 * one["bytes"] / one["took_s"] for one in session.transfers if one["bytes"] >= LEAST_BYTES]
     return statistics.median(rates) if rates else None
 
@@ -362,7 +363,7 @@ def _digits(value: float) -> str:
     return f"{value:.5g}"
 
 
-_NEIGHBOUR = f"""# A competing transfer without end, for the users whose first bytes say that they share their link.
+_NEIGHBOUR = f"""# An endless competing transfer, for the users whose first bytes show that they share their link.
 [[traffic]]
 kind = "bulk"
 cc = "cubic"
@@ -372,13 +373,13 @@ start = "{_NEVER}"
 
 
 def _title(folder: Path) -> str:
-    """The folder's name; of the one that `answer` makes its own, the name of what it is in."""
+    """The folder's name; for the folder `paths` that `answer` makes, the name of its parent."""
     own = folder.resolve()
     return own.parent.name if own.name == "paths" else own.name
 
 
 def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
-    """A population of the draws that runs as it is."""
+    """The TOML of a population of the draws, which can be run as it is."""
     sender = max(tally.senders, key=lambda name: tally.senders[name])
     control, _, transport = sender.partition("/")
     over = f'\ntransport = "{transport}"' if transport else ""
@@ -386,9 +387,9 @@ def _population(tally: _Tally, asked: Asked, folder: Path) -> str:
     traffic = _NEIGHBOUR if tally.shared else ""
     blocks = "\n".join(f'[[sender]]\ncc = "{name}"{over}' for name in (control, *others))
     return f"""# Written by `playpath population infer`. Each row of users.csv is a draw of a viewer's path from the posterior of the log.
-# Rows of one viewer count as one: an interval carries both what viewers differ by and what the log leaves open, and tells the share.
-# A log hardly shows the queue: users.csv has draws from the prior. No log shows the film and the player: they are assumptions for you
-# to change.
+# The rows of one viewer count as one: an interval covers both the differences between viewers and what the log leaves open, and the
+# answer says which share is which. A log says little about the queue: users.csv has draws from the prior. No log shows the film and
+# the player: these are assumptions for you to change.
 name = {json.dumps(f"paths of {_title(folder)}")}
 description = "Paths inferred from logs, as draws"
 
@@ -425,31 +426,31 @@ def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
         share = f"{len(tally.doubted)} of {done.sessions}"
         some = ", ".join(tally.doubted[:3])
         yield (
-            f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path under {' or '.join(asked.senders)} "
-            f"({some}): another sender, a limit of the application or pauses of the server; do not rely on them"
+            f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path with {' or '.join(asked.senders)} "
+            f"({some}): another sender, an application limit or pauses of the server; do not rely on them"
         )
     yield from tally.implausible.notes()
     without = done.sessions - tally.retransmitted
     if without:
         yield (
-            f"{without} of {done.sessions} sessions have no retransmissions (bytes_retrans and bytes_sent): there a path that loses "
-            "packets at random looks like a smaller link, and the answer says that these logs do not decide"
+            f"{without} of {done.sessions} sessions have no figures of retransmissions (bytes_retrans and bytes_sent): there a path that "
+            "loses packets at random looks like a smaller link, and the answer says that these logs do not decide"
         )
     if len(asked.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(tally.senders.items()))
-        yield f"the deployed sender was not named; likeliest by session: {found}"
+        yield f"the deployed sender was not named; the likeliest, by number of sessions: {found}"
     counts = tally.readings
     if tally.retransmitted:
         yield (
-            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
-            f"queue, {counts['noise open']} are open (prior: 30 % of paths lose at random)"
+            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} from random loss, {counts['no noise']} from a queue's "
+            f"overflow, {counts['noise open']} undecided (prior: 30 % of paths have random loss)"
         )
     if counts["neighbour"] or counts["neighbour open"]:
         yield (
-            f"first bytes that come late: {counts['neighbour']} sessions have a neighbour's transfer in their queue, "
-            f"{counts['neighbour open']} may have one (prior where they are late: 20 %)"
+            f"late first bytes: {counts['neighbour']} sessions share their queue with a neighbour's transfer, "
+            f"{counts['neighbour open']} may do so (prior, if they are late: 20 %)"
         )
     yield (
-        "a log hardly shows the queue: users.csv has draws from the prior (15, 45, 130 or 400 packets with 12, 28, "
-        "38 and 22 %), where the losses say no more"
+        "a log says little about the queue: unless losses say more, users.csv has draws from the prior (15, 45, 130 or 400 packets "
+        "with 12, 28, 38 and 22 %)"
     )

@@ -1,4 +1,4 @@
-"""What a population was understood to be: its links, users and distributions, and how they spread."""
+"""Shows how a population was read: its links, users and distributions, and how widely they spread."""
 
 import copy
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ _SHOWN = ("rate_mbps", "rtt_ms", "loss_percent")
 
 @dataclass(frozen=True)
 class Inspection:
-    """A population, as understood."""
+    """A population as read, with its paths and their spread."""
 
     population: Population
     paths: pl.DataFrame
     """A row for each path; see `playpath.population.paths`."""
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Quantiles over paths of what differs between them."""
+        """Quantiles over paths of the quantities that differ between them."""
         found = {}
         for name in self._numbers():
             values = self.paths[name].drop_nulls().to_numpy()
@@ -55,7 +55,7 @@ class Inspection:
     def lines(self) -> list[str]:
         own = self.population
         total = own.paths * own.sessions * len(own.base.senders)
-        unit = f"{own.unit_count} links or users" if own.units else f"{own.paths} paths, each drawn by itself"
+        unit = f"{own.unit_count} links or users" if own.units else f"{own.paths} paths, each drawn independently"
         lines = [
             f"{own.name}: {own.paths} paths of {unit}; {own.sessions} sessions on each, {len(own.base.senders)} senders: {total} sessions",
             f"intervals will be over {own.unit_count} {own.unit_word}; baseline: {own.baseline}",
@@ -81,7 +81,7 @@ def inspect(population: Population) -> Inspection:
 
 
 def document(population: Population) -> Mapping[str, Any]:
-    """The scenario as written, but where a users' table says it: there each user has their own."""
+    """The scenario as written, except for settings in the users' table, which each user has their own value of."""
     raw = copy.deepcopy(dict(population.source))
     declared = raw.pop("population", {})
     for key in dict.fromkeys(key for unit in population.units for key in unit.settings if "users" in declared):
@@ -90,7 +90,7 @@ def document(population: Population) -> Mapping[str, Any]:
 
 
 def write(node: Any, parts: list[str], value: object) -> None:
-    """Set a dotted setting, as `--set` finds it: in a list by number or name, else in all its entries."""
+    """Set a dotted setting as `--set` does: in a list by number or name, otherwise in all its entries."""
     if isinstance(node, list):
         named = {**{str(i): entry for i, entry in enumerate(node)}, **{entry.get("name"): entry for entry in node}}
         chosen = parts[0] in named
@@ -103,7 +103,7 @@ def write(node: Any, parts: list[str], value: object) -> None:
 
 
 def constant(population: Population) -> Mapping[str, Any]:
-    """The resolved scenario without what differs between its first paths: a value of one of them is nobody's default."""
+    """The resolved scenario without the settings that differ between its first paths, since none of these values is a default."""
     paths = (population.path(number) for number in range(min(population.paths, _LOOKED_AT)))
     first, *others = (at_point(population.base, dict(path.settings)).resolved for path in paths)
     found: Any = first
@@ -113,7 +113,7 @@ def constant(population: Population) -> Mapping[str, Any]:
 
 
 def _common(one: Any, other: Any) -> Any:
-    """What two documents both say."""
+    """The part that two documents have in common."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         shared = {key: _common(one[key], other[key]) for key in one if key in other}
         return {key: value for key, value in shared.items() if value is not ...}

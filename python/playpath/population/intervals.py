@@ -1,22 +1,22 @@
 """Intervals over the units of a population: links or users, each with a weight.
 
-A unit's value is the mean over its sessions, so that units, not sessions, are what is counted (a cluster estimator).
+A unit's value is the mean over its sessions, so that units are counted rather than sessions (a cluster estimator).
 
-- `share_interval`: a share of viewers. Wilson's score interval with the effective number of units: what a simple random sample would
-  need for the variance that the units show (Kish; as in survey statistics).
+- `share_interval`: a share of viewers. Wilson's score interval with the effective number of units: the size of a simple random
+  sample with the variance that the units show (Kish; as in survey statistics).
 - `net_interval`: a mean of values in [-1, 1], such as helped minus harmed. The adjusted interval for matched pairs of Agresti and Min
   (2005) with a pseudo-observation of half a win and half a loss, and Student's t.
-- `alike_interval`: the same with three whole wins and losses, for what is proven by nothing happening.
+- `alike_interval`: the same with three whole wins and losses, for proofs that nothing happens.
 - `mean_interval`: a mean of anything, such as kbit/s. Bootstrap-t over units. Where a few units hold most of the difference no interval
-  over 20 units is right; `is_dominated` tells, and such means never decide.
+  over 20 units is right; `is_dominated` detects this, and such means never decide.
 - `quantile_band`: a quantile over viewers, by a percentile bootstrap over units.
 
-Where a unit's path is not known but drawn several times, its value is the mean over the draws, and `doubt` is the variance of its draws
-around that: the interval has the variance of the means and this (the law of total variance), so that it holds what these units would show
-on their true paths as well as what others would.
+If a unit's path is not known but drawn several times, its value is the mean over the draws, and `doubt` is the variance of its draws
+around that mean. The interval's variance is the sum of both (the law of total variance), so that it allows both for the units' true
+paths and for other units.
 
-Coverage was found by resampling populations of real traces (docs/decisions/population.md; tests/python/test_population_intervals.py
-repeats it): the first two cover 94 to 96 % from 20 units on, on average over pairs of senders.
+Coverage was measured by resampling populations of real traces (docs/decisions/population.md; repeated by
+tests/python/test_population_intervals.py): the first two cover 94 to 96 % from 20 units on, on average over pairs of senders.
 """
 
 import math
@@ -31,7 +31,7 @@ FEWEST_UNITS = 20
 """With fewer units the intervals are known to be too narrow for skewed values; results then carry a warning."""
 _DRAWS = 1000
 _MOST_T = 12.0
-"""Bound of a bootstrap t value: samples of nearly equal values have no scale."""
+"""Bound for a bootstrap t value, which is unlimited for samples of nearly equal values."""
 _DOMINANCE = 0.5
 
 
@@ -42,17 +42,17 @@ class Estimate:
     value: float
     low: float
     high: float
-    """`value`, `low` and `high`: 95 % interval."""
+    """The estimate `value` with its 95 % interval, `low` to `high`."""
     units: int
     p: float | None = None
-    """Two-sided test of "zero", by inverting the same interval; None where zero has no meaning."""
+    """p value of the two-sided test of "zero", by inverting the same interval; None if zero has no meaning."""
 
     def to_dict(self) -> dict[str, float | int | None]:
         return dict(self.__dict__)
 
 
 def share_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0) -> Estimate:
-    """The weighted mean of shares (0 to 1), one a unit."""
+    """The weighted mean of shares (0 to 1), one for each unit."""
     w = weights / weights.sum()
     share = float(w @ values)
     number = _effective(values, w, share, doubt)
@@ -63,7 +63,7 @@ def share_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0) 
 
 
 def _effective(values: np.ndarray, w: np.ndarray, share: float, doubt: float) -> float:
-    """The size of a simple random sample with this variance; with no variance, Kish's number of units."""
+    """The size of a simple random sample with this variance; without any variance, Kish's effective number of units."""
     kish = 1.0 / float(w @ w)
     variance = _variance_of_mean(values, w) + doubt / kish
     if variance <= 0 or not 0 < share < 1:
@@ -72,7 +72,7 @@ def _effective(values: np.ndarray, w: np.ndarray, share: float, doubt: float) ->
 
 
 def _variance_of_mean(values: np.ndarray, w: np.ndarray) -> float:
-    """Of the weighted mean, by linearisation."""
+    """Variance of the weighted mean, by linearisation."""
     number = len(values)
     if number < 2:
         return math.inf
@@ -81,14 +81,15 @@ def _variance_of_mean(values: np.ndarray, w: np.ndarray) -> float:
 
 
 def net_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = 0.05) -> Estimate:
-    """The weighted mean of values from -1 to 1, one a unit, with the interval that holds it but for the probability `level`."""
+    """The weighted mean of values from -1 to 1, one for each unit, with an interval that misses it with probability `level`."""
     return _adjusted(values, weights, doubt, level, pseudo=2, size=0.5)
 
 
 def alike_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, level: float = 0.05) -> Estimate:
-    """As `net_interval`, with three whole wins and losses added: what a few units in a hundred may do has been seen, or is in it.
+    """As `net_interval`, with three whole wins and losses added, so that it allows for rare effects that were not seen.
 
-    The other is too narrow for "nothing happens": of viewers of whom 5 % are helped, 43 show none with probability 0.11.
+    `net_interval` is too narrow to prove that nothing happens: if 5 % of viewers are helped, a sample of 43 shows none with
+    probability 0.11.
     """
     return _adjusted(values, weights, doubt, level, pseudo=6, size=1.0)
 
@@ -96,7 +97,7 @@ def alike_interval(values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, 
 def _adjusted(
     values: np.ndarray, weights: np.ndarray, doubt: float, level: float, *, pseudo: int, size: float
 ) -> Estimate:
-    """With so many pseudo-observations of plus and minus `size`."""
+    """The interval with so many pseudo-observations of plus and minus `size`."""
     w = weights / weights.sum()
     kish = 1.0 / float(w @ w)
     mean = float(w @ values)
@@ -113,9 +114,10 @@ def _adjusted(
 def mean_interval(
     values: np.ndarray, weights: np.ndarray, doubt: float = 0.0, noticed: float = 0.0, seed: int = 1
 ) -> Estimate:
-    """The weighted mean of anything, one value a unit: bootstrap-t over units.
+    """The weighted mean of arbitrary values, one for each unit: bootstrap-t over units.
 
-    Two further units whose values are off by what one notices either way are in the error: where no unit shows anything, another may.
+    The error includes two further units whose values are off by the just noticeable difference either way: even if no unit shows
+    an effect, another might.
     """
     w = weights / weights.sum()
     number, mean = len(values), float(w @ values)
@@ -138,7 +140,7 @@ def mean_interval(
 
 
 def is_dominated(values: np.ndarray, weights: np.ndarray) -> bool:
-    """Whether one unit alone makes more than half of what its values vary."""
+    """Whether a single unit contributes more than half of the variation of the values."""
     parts = weights * (values - float(weights @ values) / float(weights.sum())) ** 2
     total = float(parts.sum())
     return total > 0 and float(parts.max()) > _DOMINANCE * total
@@ -169,17 +171,17 @@ def quantile_band(
 
 
 def _quantiles(values: np.ndarray, weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Of sorted values: the smallest that at least this share does not exceed."""
+    """The smallest of the sorted values that at least this share does not exceed."""
     sums = np.cumsum(weights)
     places = np.searchsorted(sums, levels * sums[-1] * (1 - 1e-12))
     return np.asarray(values[np.minimum(places, len(values) - 1)])
 
 
 def between_share(scores: list[np.ndarray]) -> float | None:
-    """How much of the variance of single sessions lies between paths rather than within them (intraclass correlation).
+    """The share of the variance of single sessions that lies between paths rather than within them (intraclass correlation).
 
     Args:
-        scores: For each path its sessions' values.
+        scores: For each path, the values of its sessions.
 
     Returns:
         0 to 1; None with one session a path or without any variance.

@@ -1,10 +1,10 @@
 """Which of two senders served a viewer better: session by session, as hierarchical pairwise comparisons.
 
-The same viewer on the same path at the same moment, once with each sender, by the rule of the ranking
-(`crates/verdict/src/sessions.rs`). Its criteria are looked at in their order; the first in which the two differ by more than
-anybody would notice (the metric's margin) decides. Where pictures differ, what viewers weigh against each other comes first, and
-decides where it is better at all weights of the range. If nothing decides, the viewer is served alike. The mean of +1, 0, -1 over
-viewers is the *net benefit* (Buyse, Statistics in Medicine 29, 2010): helped minus harmed.
+The same viewer on the same path at the same moment gets each sender once, and the rule of the ranking compares the two sessions
+(`crates/verdict/src/sessions.rs`). Its criteria are taken in order; the first in which the two differ noticeably (by more than the
+metric's margin) decides. If the pictures differ, the weighted sum of what viewers trade off (picture, stalls, waiting, switches)
+comes first, and decides if it is better at all weights of the range. If nothing decides, the viewer is served alike. The mean of
++1, 0, -1 over viewers is the *net benefit* (Buyse, Statistics in Medicine 29, 2010): helped minus harmed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,24 +15,24 @@ import numpy as np
 from playpath import _engine
 
 _WEIGHED = ("played_s", "switches", "switched_doublings")
-"""What a weighing needs beside the criteria."""
+"""Metrics that the weighted sum needs in addition to the criteria."""
 
 Sessions = Mapping[str, np.ndarray]
-"""Metric name → one value a session; NaN where there is none."""
+"""Metric name → one value for each session; NaN if missing."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Two senders, session by session."""
+    """The comparison of two senders, session by session."""
 
     score: np.ndarray
-    """+1 where the first served the viewer better than the second, -1 where worse, 0 alike."""
+    """+1 if the first served the viewer better than the second, -1 if worse, 0 if alike."""
     decided_by: np.ndarray
-    """Number of the criterion that decided; -1 where the two are alike."""
+    """Index of the criterion that decided; -1 if the two are alike."""
     criteria: tuple[str, ...]
 
     def reasons(self, score: int) -> dict[str, float]:
-        """Of the sessions with this score, the share that each criterion decided; the largest first."""
+        """The share of the sessions with this score that each criterion decided, the largest first."""
         decided = self.decided_by[self.score == score]
         if not len(decided):
             return {}
@@ -42,7 +42,7 @@ class Judgement:
 
 
 def judge(first: Sessions, second: Sessions, criteria: Sequence[str], prefer: str = "range") -> Judgement:
-    """Compare two senders by these criteria, most important first, or with what `prefer` puts first. A missing value is worse than any
+    """Compare two senders by these criteria, most important first, or with `prefer` first. A missing value is worse than any
     other.
     """
     known = tuple(name for name in criteria if name in first and name in second)

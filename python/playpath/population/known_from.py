@@ -1,7 +1,7 @@
-"""What the paths of a population are known from, and what that leaves open.
+"""The sources from which a population's paths are known, and the questions that these sources leave open.
 
-A users' table says it for each user in the column `known_from`; `playpath population import` and `infer` write it. A population of
-measured links or of distributions has none, and nothing is said about it.
+A users' table has the column `known_from`, which `playpath population import` and `infer` write. A population of measured links or
+of distributions has no such column, and nothing is said about it.
 """
 
 from collections import Counter
@@ -13,16 +13,16 @@ TIMES = "transfer times"
 LOSSES = "transfer times and retransmissions"
 
 _FEW = 0.05
-"""Users from whose log nothing can be decided do not matter up to this share."""
+"""Users whose logs decide nothing are ignored up to this share."""
 
 
 def count(words: Iterable[str]) -> dict[str, int]:
-    """Users by what their path is known from; those of whom nothing is said are left out."""
+    """Number of users by the source of their path; those without one are left out."""
     return dict(Counter(word for word in words if word))
 
 
 def left_open(known_from: dict[str, int], users: int) -> str | None:
-    """Why logs do not decide between senders; None where they may."""
+    """Why the logs cannot decide between senders; None if they can."""
     if known_from.get(TIMES, 0) <= _FEW * users:
         return None
     return (
@@ -33,10 +33,10 @@ def left_open(known_from: dict[str, int], users: int) -> str | None:
 
 
 def caveat(known_from: dict[str, int]) -> str:
-    """What to add to a headline about rates that are no paths; empty where there are none."""
+    """A sentence to add to a headline if rates are observed throughputs rather than path capacities; otherwise empty."""
     if RATES not in known_from:
         return ""
     return (
-        " Its rates are what a deployed sender got, not what the paths carry: another sender may get more, or less. "
+        " The rates are a deployed sender's throughput, not the paths' capacity: another sender may get more, or less. "
         "`playpath population answer` infers the paths from logs of transfers."
     )

@@ -1,21 +1,21 @@
-"""Values that a log tells and hardly a viewer's path has: a unit that was taken wrongly, or a clock."""
+"""Implausible values in a log, which usually mean a wrong unit or a wrong clock."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _MOST = {"rate_mbps": ("a rate", 1000.0, "Mbit/s"), "rtt_ms": ("an RTT", 3000.0, "ms")}
-"""More than a viewer's path has, but for a few."""
+"""Limits that hardly any viewer's path exceeds."""
 
 
 @dataclass
 class Doubts:
-    """Sessions with implausible values: how many, and the greatest one. Takes no more memory for more sessions."""
+    """Counts sessions with implausible values and keeps the greatest value, in constant memory."""
 
     _counts: dict[str, int] = field(default_factory=dict)
     _greatest: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     def look(self, session: str, **values: float | None) -> None:
-        """Look at a session's `rate_mbps` and `rtt_ms`."""
+        """Check a session's `rate_mbps` and `rtt_ms`."""
         for column, value in values.items():
             if value is not None and value > _MOST[column][1]:
                 self._counts[column] = self._counts.get(column, 0) + 1
@@ -26,6 +26,6 @@ class Doubts:
             if column in self._counts:
                 value, name = self._greatest[column]
                 yield (
-                    f"{self._counts[column]} sessions have {what} above {most:g} {unit} ({name}: {value:g} {unit}): hardly a viewer's "
-                    "path; check the unit (--fields) and the clock"
+                    f"{self._counts[column]} sessions have {what} above {most:g} {unit} ({name}: {value:g} {unit}), which is implausible "
+                    "for a viewer's path; check the unit (--fields) and the clock"
                 )

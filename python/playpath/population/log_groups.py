@@ -1,7 +1,7 @@
-"""What sessions can be grouped by: the columns of a log that its users' table keeps, and the day and the hour of a session.
+"""Columns by which sessions can be grouped: columns of a log that the users' table keeps, and a session's day and hour.
 
-A name is looked for among the columns of a row, then among what its request tells: parameters of its URL, CMCD's keys. `day` and
-`hour` need no column of that name: they are read from the row's time, in the time zone that it is written in.
+A name is looked up among the columns of a row, then in its request: URL parameters and CMCD keys. `day` and `hour` need no column:
+they are read from the row's time, in the time zone in which it is written.
 """
 
 import re
@@ -15,16 +15,16 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.population.sets import COLUMNS, WITHOUT_UNIT
 
 UNKNOWN = "unknown"
-"""What stands where no row of a session has a value."""
+"""The value if no row of a session has one."""
 _OWN = ("name", "user", "weight", "samples", *COLUMNS, *WITHOUT_UNIT)
-"""Columns that a users' table has already, or that mean a figure there."""
+"""Columns that a users' table already has, or that would be mistaken for a quantity there."""
 _PAIR = re.compile(r'([A-Za-z@][\w.-]*)=(?:"([^"]*)"|([^,;&\s"]*))')
 _OF_TIME = ("day", "hour")
 _TIMES = ("time_iso8601", "time_local", "timestamp", "datetime", "date_time", "reqtimesec", "msec", "ts", "time")
 _FIRST_YEAR = 1970
-"""Times in this year, before it or in the last one have no number of seconds everywhere."""
+"""Times in this year or before, or in the last representable year, cannot be converted to seconds on every system."""
 _PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
-"""Times since 1970 as numbers: from this size on they count so many a second."""
+"""(least value, units per second): the unit of a numeric time since 1970, by its size."""
 
 
 def normal(name: str) -> str:
@@ -33,7 +33,7 @@ def normal(name: str) -> str:
 
 
 class GroupColumns:
-    """Takes the kept columns from rows, and remembers which columns there are.
+    """Takes the kept columns from rows, and remembers which columns exist.
 
     Args:
         text: `"country, Device Type, day"`.
@@ -54,7 +54,7 @@ class GroupColumns:
         """The kept columns that a row has.
 
         Args:
-            columns: By their normal names.
+            columns: The row's values by normalised column name.
             asked: URLs, and headers with CMCD.
         """
         if not self.names:
@@ -74,7 +74,7 @@ class GroupColumns:
 
 
 def usual(values: Iterable[str]) -> str:
-    """What a session has most often, of equally frequent values the first."""
+    """The most frequent value of a session; of equally frequent ones the first."""
     counted = Counter(values).most_common(1)
     return counted[0][0] if counted else UNKNOWN
 
@@ -85,7 +85,7 @@ def _value(value: Any) -> str:
 
 
 def _flat(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """`{"geo": {"country": "de"}}` has the column `geo_country`."""
+    """Flatten nested columns: `{"geo": {"country": "de"}}` has the column `geo_country`."""
     inner = (
         (f"{name}_{normal(str(key))}", one)
         for name, value in columns.items()
@@ -101,14 +101,14 @@ def _query(asked: Iterable[str]) -> dict[str, str]:
 
 
 def _moment(known: Mapping[str, Any]) -> datetime | None:
-    """When a row was written."""
+    """The time at which a row was written."""
     if known.get("date") and known.get("time"):
         return moment(f"{known['date']} {known['time']}")
     return next((when for name in (*_TIMES, "date") if (when := moment(known.get(name))) is not None), None)
 
 
 def moment(value: Any) -> datetime | None:
-    """A time as logs write it: a number since 1970 in any unit, ISO 8601, nginx's local time."""
+    """Parse a time in a log: a number since 1970 in any unit, ISO 8601, or nginx's local time."""
     text = "" if value is None else str(value).strip(" []")
     try:
         number = float(text)

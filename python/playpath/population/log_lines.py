@@ -16,15 +16,15 @@ from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling
 NGINX_FORMAT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
 )
-"""nginx's combined format; behind it what an estimate needs, in one of the ways of `_tail`."""
+"""nginx's combined format; it is followed by what an estimate needs, in one of the forms that `_tail` reads."""
 
 
 @dataclass(frozen=True)
 class Reading:
     log_format: str = ""
-    """nginx's `log_format`; empty: combined with times behind it."""
+    """nginx's `log_format`; if empty, the combined format followed by times."""
     fields: Fields = field(default_factory=dict)
-    """The user's columns and what they are."""
+    """What the user's columns mean."""
     keep: GroupColumns = field(default_factory=GroupColumns)
     """The columns to group by."""
 
@@ -38,7 +38,7 @@ def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def nginx_format(how: Reading) -> re.Pattern[str]:
-    """The pattern of a line."""
+    """The regular expression for a line."""
     pattern, names = _compile(how.log_format or NGINX_FORMAT)
     sized = {"body_bytes_sent", "bytes_sent"} & names
     if how.log_format and not how.fields and (not sized or "request_time" not in names):
@@ -49,7 +49,7 @@ def nginx_format(how: Reading) -> re.Pattern[str]:
 
 
 def nginx_row(line: str, form: re.Pattern[str], how: Reading) -> dict[str, str] | None:
-    """A line's variables; None if it is of another format."""
+    """A line's variables; None if it has another format."""
     found = form.fullmatch(line.rstrip()) if how.log_format else form.match(line.rstrip())
     if found is None:
         return None
@@ -58,7 +58,7 @@ def nginx_row(line: str, form: re.Pattern[str], how: Reading) -> dict[str, str] 
 
 
 def _tail(text: str) -> dict[str, str]:
-    """What stands behind the combined format: `0.482`, `0.482 61000`, or `rt=0.482 urt="0.004" rtt=61000`."""
+    """Parse what follows the combined format: `0.482`, `0.482 61000`, or `rt=0.482 urt="0.004" rtt=61000`."""
     named: dict[str, str] = dict(re.findall(r'(?<![\w.-])([\w.-]+)[=:]"?([^\s",]+)"?', text))
     ours = {"rt": "request_time", "rtt": "tcpinfo_rtt"}
     row = {ours.get(name.lower(), name): value for name, value in named.items()}
@@ -67,8 +67,8 @@ def _tail(text: str) -> dict[str, str]:
 
 
 def _compile(log_format: str) -> tuple[re.Pattern[str], set[str]]:
-    """Nginx's log_format as a pattern: each variable takes the text up to the character that follows it, which nginx escapes in quoted
-    ones. No way back: a hostile line costs no more than its length.
+    """Turn nginx's log_format into a regular expression: each variable extends to the character that follows it, which nginx escapes
+    in quoted ones. The expression does not backtrack, so that a hostile line takes only linear time.
     """
     parts = re.split(r"\$(\w+|\{\w+\})", log_format)
     pattern, names = "", set()
@@ -99,7 +99,7 @@ def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:
-    """A line for each request: its URL, or its CMCD headers. The player's own measurement (`mtp`) is the throughput."""
+    """One line for each request, with its URL or its CMCD headers. The player's own measurement (`mtp`) is the throughput."""
     for line in filter(str.strip, text.splitlines()):
         cmcd = engine.parse_cmcd(
             re.sub(r"(?i)[\s;|]*\bCMCD-\w+:\s*", ",", line.strip()).lstrip(",") if "CMCD=" not in line else line.strip()
@@ -111,11 +111,11 @@ def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def table(text: str, how: Reading) -> Iterator[Sample | None]:
-    """A CSV with a header, of commas, semicolons or tabs: players' beacons, TCP_INFO samples, an access log from a database."""
+    """A CSV with a header, separated by commas, semicolons or tabs: players' beacons, TCP_INFO samples, access logs from a database."""
     columns, rows = _columns(text)
     if not is_telling({how.fields.get(name, name) for name in map(normal, columns)}):
         raise InputError(
-            "no column of throughput (such as throughput_kbps), nor of size and time (bytes, duration_ms); the columns are "
+            "no column for throughput (such as throughput_kbps), nor for size and time (bytes, duration_ms); the columns are "
             f"{', '.join(columns)[:200]}; say which is which with --fields"
         )
     for row in rows:
@@ -123,7 +123,7 @@ def table(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def objects(text: str, how: Reading) -> Iterator[Sample | None]:
-    """JSON: an object a line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or one list of them."""
+    """JSON: one object per line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or a list of objects."""
     for row in _objects(text):
         yield None if row is None else sample_of(row, how.fields, how.keep)
 
@@ -142,8 +142,8 @@ def _json(text: str) -> Any:
 
 
 def tcp_info(text: str, how: Reading) -> Iterator[Sample | None]:
-    """TCP_INFO samples, CSV or a JSON object a line, in the kernel's names: `delivery_rate` (bytes/s), `delivery_rate_app_limited`,
-    `min_rtt` or `rtt` (us), and whose they are; or what `ss -ti` prints.
+    """TCP_INFO samples, as CSV or one JSON object per line, with the kernel's names: `delivery_rate` (bytes/s),
+    `delivery_rate_app_limited`, `min_rtt` or `rtt` (us), and a column for the session; or the output of `ss -ti`.
     """
     if is_ss(text):
         return _ss(text)
@@ -151,7 +151,7 @@ def tcp_info(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def is_ss(text: str) -> bool:
-    """Whether it is a dump of `ss -ti`."""
+    """Whether the text is output of `ss -ti`."""
     return "cwnd:" in text and re.search(r"\brtt:[\d.]+/", text) is not None
 
 
@@ -160,7 +160,7 @@ _SS_UNITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
 def _ss(text: str) -> Iterator[Sample | None]:
-    """`ss -ti`, once or again and again: a connection on one line or on two. Each peer is a session."""
+    """Output of `ss -ti`, once or repeatedly, with each connection on one or two lines. Each peer is a session."""
     peer = EVERYONE
     for line in text.splitlines():
         ends = re.findall(r"(?<!\S)(\S+:(?:\d+|[a-z][\w-]*))(?=\s|$)", line.split("cwnd:")[0].split("users:")[0])

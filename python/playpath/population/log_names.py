@@ -1,6 +1,6 @@
-"""What viewers found inside logs are called in what is written: hashed with a key of the run, unless their names are to be kept.
+"""Names of viewers in the output: those found in logs are hashed with a key of the run, unless they are to be kept.
 
-Names of files stay: whoever runs the command chose them.
+File names are not hashed: whoever runs the command chose them.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import secrets
 from dataclasses import dataclass
 
 EVERYONE = "all"
-"""Whose the rows of a log are that names nobody."""
+"""The name of the session in a log that names no sessions."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """Names for the viewers of one run. The key is kept nowhere, so that nobody can try addresses until the hash is met."""
+    """Names for the viewers of one run. The key is not stored, so that nobody can find an address by trying them all."""
 
     key: bytes | None
-    """None: names are kept."""
+    """The key; None if names are kept."""
 
     @classmethod
     def of_run(cls, keep_names: bool) -> Names:
-        """With a new key, or with none."""
+        """Names with a new key, or without one to keep names."""
         return cls(None if keep_names else secrets.token_bytes(16))
 
     def of(self, name: str) -> str:

@@ -1,8 +1,8 @@
-"""A row of a log, as names and values, to a sample: which column says what, and in which unit.
+"""Turns a row of a log, given as names and values, into a sample: what each column means, and in which unit.
 
 Names are those that servers, delivery networks and players use: nginx's variables, the kernel's `tcp_info`, Fastly's and Akamai's
-log fields, CMCD's keys. Capitals and signs between words do not count (`Download Ms` is `download_ms`). A name with a unit at its
-end is clear; without one it counts only where its source defines the unit.
+log fields, CMCD's keys. Capitals and punctuation are ignored (`Download Ms` is `download_ms`). A name that ends in a unit is
+unambiguous; a name without one is used only if its source defines the unit.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from playpath.base.declared import Cmcd
 
 LEAST_BYTES = 50_000
-"""Objects smaller than this tell of round trips, not of the rate."""
+"""The time of smaller objects depends on round trips, not on the rate."""
 _MOST_BPS = 1e12
 
 Fields = Mapping[str, str]
-"""What a column of the user's is called here: their name → ours."""
+"""The meaning of the user's columns: their name → ours."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One transfer, or one look at a connection."""
+    """One transfer, or one snapshot of a connection."""
 
     session: str
-    """Whose it is: CMCD's `sid`, the client's address, or a column."""
+    """Name of the session: CMCD's `sid`, the client's address, or a column."""
     mbps: float | None
     """Throughput."""
     rtt_ms: float | None = None
     is_limited: bool = False
-    """The sender had nothing to send for a part of the time: its throughput says nothing of the path."""
+    """Whether the sender was application-limited for part of the time: then its throughput says nothing about the path."""
     kept: Mapping[str, str] = field(default_factory=dict)
     """Columns to group by."""
 
@@ -53,7 +53,7 @@ _BITS = {"mbps": 1.0, "kbps": 1e-3, "bps": 1e-6, "mbit_s": 1.0, "kbit_s": 1e-3, 
 RATES = _units(
     "throughput measured_throughput mtp bandwidth estimated_bandwidth goodput download_rate download speed rate", _BITS
 ) | {"mtp": 1e-3, "throughput": 1e-3, "cmcd_measured_throughput": 1e-3}
-"""Throughput columns, to Mbit/s. Without a unit: CMCD's `mtp` and Akamai's `throughput`, both in kbit/s."""
+"""Throughput columns → factor to Mbit/s. Names without a unit: CMCD's `mtp` and Akamai's `throughput`, both in kbit/s."""
 _DELIVERY = ("delivery_rate", "tcpi_delivery_rate", "socket_tcpi_delivery_rate")
 _DURATIONS = _units(
     "duration elapsed time_elapsed time_taken request_time download download_time transfer transfer_time load_time",
@@ -85,7 +85,7 @@ _SIZES = (
     "edgeresponsebytes",
 )
 _RTTS = {name: 1e3 * factor for name, factor in _units("min_rtt minrtt rtt ping", _SECONDS).items()} | dict.fromkeys(
-    # The kernel's, in microseconds.
+    # The kernel's fields, in microseconds.
     ["min_rtt", "tcpi_min_rtt", "socket_tcpi_min_rtt", "rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt"],
     1e-3,
 )
@@ -113,12 +113,12 @@ KNOWN = (
     "duration_us",
     *(f"throughput_{u}" for u in ("mbps", "kbps", "bps")),
 )
-"""What `--fields` can say of a column; with the two of `_ALSO`."""
+"""The meanings that `--fields` can give a column, besides those of `_ALSO`."""
 _ALSO = ("rtt_ms", "rtt_us", "app_limited")
 
 
 def fields_of(text: str) -> dict[str, str]:
-    """`"session=viewer, bytes=n"` as the user's columns and what they are."""
+    """Parse `"session=viewer, bytes=n"`: the user's columns → their meaning."""
     found: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         ours, equals, theirs = (piece.strip() for piece in part.partition("="))
@@ -131,14 +131,14 @@ def fields_of(text: str) -> dict[str, str]:
 
 
 def is_telling(columns: set[str]) -> bool:
-    """Whether columns of these names say a throughput, or sizes and times."""
+    """Whether columns with these names hold a throughput, or sizes and times."""
     return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & set(_SIZES) and columns & _DURATIONS.keys())
 
 
 def sample_of(row: Mapping[str, Any], fields: Fields, keep: GroupColumns) -> Sample | None:
-    """What a row says of a path; None if nothing can be read.
+    """What a row says about a path; None if nothing can be read.
 
-    Where several columns say it: a throughput that was measured, the transfer's size and time, the player's figure in its CMCD.
+    The first source available is used: a measured throughput, the transfer's size and time, the player's CMCD figure.
     """
     columns = {normal(str(key)): value for key, value in row.items() if value is not None}
     sample = _measured(columns | {fields[name]: value for name, value in columns.items() if name in fields})
@@ -147,7 +147,7 @@ def sample_of(row: Mapping[str, Any], fields: Fields, keep: GroupColumns) -> Sam
 
 @dataclass(frozen=True)
 class NamedRow:
-    """A row's columns by their normal names, and what they say of a transfer; None: not said."""
+    """A row's columns by normalised name, and what they say about a transfer; None for what they do not say."""
 
     columns: Mapping[str, Any]
     session: str | None
@@ -157,7 +157,7 @@ class NamedRow:
 
 
 def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
-    """What a row says of a transfer."""
+    """What a row says about a transfer."""
     columns = {normal(str(key)): value for key, value in row.items() if value is not None}
     named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
@@ -166,7 +166,7 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
 
 
 def is_below_zero(row: Mapping[str, Any], fields: Fields, others: Iterable[str] = ()) -> bool:
-    """Whether a size or a time of a transfer is below zero, which none can be; `others` are further columns to look at."""
+    """Whether a size or a time of a transfer is negative, which is impossible; `others` are further columns to check."""
     columns = named_row(row, fields).columns
     named = {**columns, **{fields[name]: value for name, value in columns.items() if name in fields}}
     return any(_is_below_zero(named.get(name)) for name in (*_SIZES, *_DURATIONS, *others))
@@ -196,14 +196,14 @@ def _measured(named: Mapping[str, Any]) -> Sample | None:
 
 
 def transfer(session: str, size: float, seconds: float, rtt_ms: float | None) -> Sample:
-    """A request served: too small or too quick to tell of the path counts as limited."""
+    """The sample of a served request; if it is too small or too quick to say anything about the path, it counts as limited."""
     if size < LEAST_BYTES or seconds <= 0:
         return Sample(session, None, rtt_ms, is_limited=True)
     return Sample(session, size * 8e-6 / seconds, rtt_ms)
 
 
 def number(value: Any) -> float | None:
-    """A number that is finite and not negative, the first of a list (CMCD 2); None otherwise ("-" is how logs say "not known")."""
+    """A finite number that is not negative, of a list (CMCD 2) the first one; None otherwise (logs write "-" for "not known")."""
     value = value[0] if isinstance(value, list) and value else value
     try:
         found = float(value)
@@ -213,7 +213,7 @@ def number(value: Any) -> float | None:
 
 
 def _cmcd(named: Mapping[str, Any]) -> Cmcd:
-    """From a query, from headers that were logged (`http_cmcd_request` and its kin), or from Akamai's `//1.0@V/bl=…`."""
+    """CMCD data from a query, from logged headers (`http_cmcd_request` and the like), or from Akamai's `//1.0@V/bl=…`."""
     asked = [word for word in _asked(named) if "CMCD=" in word]
     bare = re.sub(r"^//[\d.]+@V/", "", str(named.get("cmcd", "")))
     parsed = [engine.parse_cmcd(text) for text in (_headers(named), *asked, bare) if text]
@@ -221,7 +221,7 @@ def _cmcd(named: Mapping[str, Any]) -> Cmcd:
 
 
 def _headers(named: Mapping[str, Any]) -> str:
-    """CMCD's headers, one behind the other."""
+    """The CMCD headers, joined by commas."""
     return ",".join(str(value) for key, value in named.items() if "cmcd_" in key and "=" in str(value))
 
 
@@ -235,6 +235,6 @@ def _first(named: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _scaled(named: Mapping[str, Any], factors: Mapping[str, float]) -> float | None:
-    """The first column that is known, in the unit of `factors`."""
+    """The value of the first known column, converted by `factors`."""
     found = ((number(named[name]), factor) for name, factor in factors.items() if name in named)
     return next((value * factor for value, factor in found if value is not None), None)

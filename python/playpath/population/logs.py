@@ -1,14 +1,14 @@
-"""A users' table from what people have: access logs, CMCD, player beacons, TCP_INFO samples.
+"""Makes a users' table from what people have: access logs, CMCD, player beacons, TCP_INFO samples.
 
-Every reader gives *samples* (a session, when, how many bytes in which time, or a throughput; an RTT), and one estimator makes
-rows of a users' table of them. What a path can carry is inferred, with these caveats:
+Every reader yields *samples* (a session with a transfer's bytes and time, or a throughput; an RTT), from which an estimator makes
+the rows of a users' table. Estimates of a path's capacity have these caveats:
 
-- a transfer that waited for the sender or the player says less than the path could carry: samples marked application-limited, and
+- a transfer that waited for the sender or the player was slower than the path's capacity: samples marked application-limited, and
   objects under 50 kB (their time is a few round trips, whatever the rate), are left out;
-- throughput is what one flow of *today's* sender got, queues, losses and competitors included: a floor of the path's rate, not the rate.
-  The 90th percentile of a session's samples is taken, which is nearer to the path than the mean;
-- the RTT is the smallest sample: what queues add belongs to the sender, not to the path. A log without RTTs gives none, and the column is
-  left out.
+- throughput is what one flow of *today's* sender got, with queues, losses and competitors: a lower bound of the path's rate. The
+  90th percentile of a session's samples is used, which is nearer to the path's rate than the mean;
+- the RTT is the smallest sample: queueing delay belongs to the sender, not to the path. If a log has no RTTs, the column is left
+  out.
 """
 
 import csv
@@ -46,13 +46,13 @@ class User(TypedDict):
 
 @dataclass(frozen=True)
 class Import:
-    """What logs gave."""
+    """The result of reading logs."""
 
     rows: list[User]
     notes: list[str]
     """What was left out, and why."""
     kept: tuple[str, ...] = ()
-    """Columns to group by, as the table names them."""
+    """Columns to group by, with their names in the table."""
 
     def to_csv(self) -> str:
         rtt = ["rtt_ms"] if any("rtt_ms" in row for row in self.rows) else []
@@ -80,12 +80,11 @@ def read_logs(
 
     Args:
         kind: `"auto"`, or one of `KINDS`.
-        log_format: nginx's `log_format`, for the kind `nginx`; by default combined with the times behind it.
-        fields: What the user's columns are: `"session=viewer, bytes=size, duration_ms=took"`.
-        keep: Columns that results are to be grouped by: `"country, device, day"`. A session has the value that most
+        log_format: nginx's `log_format`, for the kind `nginx`; by default the combined format followed by times.
+        fields: What the user's columns mean: `"session=viewer, bytes=size, duration_ms=took"`.
+        keep: Columns by which results are to be grouped: `"country, device, day"`. A session has the value that most
             of its rows have.
-        keep_names: Names and addresses of viewers as the log has them; by default they are hashed with a key of this
-            run.
+        keep_names: Keep viewers' names and addresses as in the log; by default they are hashed with a key of this run.
     """
     if kind != "auto" and kind not in KINDS:
         raise unknown_name("kind of log", kind, ("auto", *KINDS))
@@ -93,7 +92,7 @@ def read_logs(
     notes: list[str] = []
     how = Reading(log_format, fields_of(fields), GroupColumns(keep))
     for file in files:
-        text = read_text(file, remedy="unpack it first" if file.suffix in ENDINGS and file.is_file() else "")
+        text = read_text(file, remedy="decompress it first" if file.suffix in ENDINGS and file.is_file() else "")
         found = ("nginx" if log_format else _detect(text, file, how)) if kind == "auto" else kind
         try:
             read, skipped = _take(KINDS[found](text, how))
@@ -104,7 +103,7 @@ def read_logs(
         samples += read
         if unused := _UNUSED.search(text[:20_000]):
             notes.append(
-                f"{file}: {unused[0]} is not used: what a sender lost or sent again is not the loss of its path"
+                f"{file}: {unused[0]} is not used: a sender's losses and retransmissions are not its path's loss rate"
             )
         if skipped:
             notes.append(f"{file}: {skipped} lines could not be read and are left out")
@@ -115,22 +114,22 @@ def read_logs(
 
 
 _UNUSED = re.compile(r"\b\w*(?:loss|retrans)\w*\b", re.IGNORECASE)
-"""Columns and fields of losses, of which no use is made."""
+"""Columns and fields of losses, which are not used."""
 _SERVED = ("nginx", "w3c")
 _SERVED_NOTE = (
-    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below some 1 MB may be "
-    "too high; what players measured (CMCD, beacons) is better where it is known"
+    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below about 1 MB may be "
+    "too high; if players' measurements (CMCD, beacons) are available, they are better"
 )
 
 
 def _nothing(kind: str, text: str) -> str:
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     remedy = {
-        "nginx": "say with --log-format what nginx's log_format is; it needs $body_bytes_sent and $request_time",
-        "json": "say with --fields which key is what: session=…, bytes=…, duration_ms=… or throughput_kbps=…, rtt_ms=…",
+        "nginx": "give nginx's log_format with --log-format; it needs $body_bytes_sent and $request_time",
+        "json": "give the meaning of the keys with --fields: session=…, bytes=…, duration_ms=… or throughput_kbps=…, rtt_ms=…",
         "cmcd": "they have neither mtp nor sid",
-    }.get(kind, "say with --fields which column is what")
-    return f"read as {kind}, no line tells a size and a time, or a throughput; {remedy}; the first is: {first[:120]}"
+    }.get(kind, "give the meaning of the columns with --fields")
+    return f"read as {kind}, no line has a size and a time, or a throughput; {remedy}; the first is: {first[:120]}"
 
 
 def _take(items: Iterator[Sample | None]) -> tuple[list[Sample], int]:
@@ -167,15 +166,15 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...], na
     if not rows:
         raise InputError(
             f"no session can be used: {len(samples)} samples, none with a throughput of its path (objects under "
-            f"{LEAST_BYTES // 1000} kB and application-limited samples tell nothing of it)"
+            f"{LEAST_BYTES // 1000} kB and application-limited samples say nothing about it)"
         )
     limited = sum(s.is_limited for s in samples)
     if limited:
         notes.append(f"{limited} of {len(samples)} samples are application-limited and left out")
     if nothing := sum(s.mbps == 0 and not s.is_limited for s in samples):
-        notes.append(f"{nothing} samples tell a throughput of 0, which is none that was measured, and are left out")
+        notes.append(f"{nothing} samples have a throughput of 0, which cannot be a measurement, and are left out")
     if poor:
-        notes.append(f"{poor} sessions have no sample of their path and are left out")
+        notes.append(f"{poor} sessions have no usable sample of their path and are left out")
     without = [row for row in rows if "rtt_ms" not in row]
     if without and len(without) < len(rows):
         rows = [row for row in rows if "rtt_ms" in row]
@@ -183,7 +182,7 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...], na
     elif without:
         notes.append("no RTT is known: give the scenario's path an `rtt`, or a distribution")
     notes.append(
-        "rates are what a flow of today's sender got (90th percentile of a session's samples): a floor of what the path can carry"
+        "rates are the throughput of today's sender (90th percentile of a session's samples): a lower bound of the path's capacity"
     )
     doubts = Doubts()
     for row in rows:
@@ -194,7 +193,7 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...], na
 
 
 def _mixed(sessions: Iterable[list[Sample]], rows: list[User], kept: tuple[str, ...]) -> Iterator[str]:
-    """What a group column makes simpler, or does not know."""
+    """Notes on group columns with several values in a session, or none."""
     for name in kept:
         several = sum(len({s.kept[name] for s in own if name in s.kept}) > 1 for own in sessions)
         if several:
@@ -220,13 +219,13 @@ def _detect(text: str, file: Path, how: Reading) -> str:
     if len(columns) > 1 and (is_telling({how.fields.get(name, name) for name in columns})):
         return "beacons"
     if re.search(r'"[A-Z]+ [^"]* HTTP/', first):
-        # Beacons of CMCD that were logged: their bodies are empty, what the player measured stands in the query.
+        # Logged CMCD beacons: their bodies are empty; the player's measurements are in the query.
         return "cmcd" if "CMCD=" in first and re.search(r'" 20[24] (?:0|-) ', first) else "nginx"
     if "CMCD=" in first or re.search(r"\b(?:bl|br|mtp|sid)=", first):
         return "cmcd"
     raise InputError(
-        f"{file}: the kind of log is not recognised; give --kind ({', '.join(KINDS)}), for nginx --log-format, or say with --fields "
-        f"which column is what; it begins with: {first[:100]}"
+        f"{file}: the kind of log is not recognised; give --kind ({', '.join(KINDS)}), for nginx --log-format, or the meaning of the "
+        f"columns with --fields; it begins with: {first[:100]}"
     )
 
 
@@ -238,4 +237,4 @@ KINDS: Mapping[str, Callable[[str, Reading], Iterator[Sample | None]]] = {
     "beacons": table,
     "tcpinfo": tcp_info,
 }
-"""Readers by kind: a text and how to read it → samples; None for a line that cannot be read."""
+"""Kind of log → reader, which takes a text and how to read it, and yields samples; None for a line that cannot be read."""

@@ -1,4 +1,4 @@
-"""The table of a population's paths: what was drawn for each, in figures."""
+"""The table of a population's paths, with the values drawn for each."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,8 +17,8 @@ _FIGURES = ("rate_mbps", "rtt_ms", "loss_percent")
 
 
 def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
-    """A row for each path: `path`, `unit`, `name`, `weight`, columns `group.…`, figures of the first path of the scenario, and the other
-    settings that were drawn.
+    """A row for each path: `path`, `unit`, `name`, `weight`, columns `group.…`, the figures of the scenario's first path, and the other
+    drawn settings.
     """
     return pl.DataFrame(
         [_row(population.base, population.path(number)) for number in numbers], infer_schema_length=None

@@ -1,4 +1,4 @@
-"""Play a population: every sender on every path, the sessions of a path paired over the senders."""
+"""Play a population: every sender on every path; sessions on the same path with the same seed are paired across senders."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -24,7 +24,7 @@ from playpath.sweep.runner import CellRunner, code_for_workers
 from playpath.sweep.store import Store
 
 _MOST = 320
-"""Paths at which `until_decided` ends undecided where nobody says another number."""
+"""Number of paths after which `until_decided` ends undecided by default."""
 
 Progress = Callable[[int, int], None]
 
@@ -50,17 +50,17 @@ def population(
 
     Args:
         source: A scenario in which something is drawn; see `playpath.population.spec`.
-        store: Folder that keeps every finished session, so that a run goes on where it was interrupted.
+        store: Folder that keeps every finished session, so that an interrupted run can resume.
         cc, scheduler, set, abr, controllers, abrs: As in `playpath.load`.
-        paths, sessions, baseline, group: Instead of those of `[population]`.
-        until_decided: Begin with 20 paths and add some, up to this many (True: 320) or all links and users that there
-            are, until the best sender is decided. A sender proven worse than another stops early; see
-            `playpath.population.raced`. Where paths are drawn without end, one session is played on each.
+        paths, sessions, baseline, group: Override those of `[population]`.
+        until_decided: Begin with 20 paths and add more until the best sender is decided, up to this many (True: 320) or
+            up to all links and users. A sender proven worse than another stops early; see
+            `playpath.population.raced`. If there is no limit to the paths, one session is played on each.
         executor: `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
         progress: Called with sessions done and sessions in all.
 
     Returns:
-        With `interrupted` set if Ctrl-C came: the answer is then over the paths that are finished.
+        The answer; after Ctrl-C `interrupted` is set, and the answer is over the finished paths.
     """
     loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, group=group, **senders)
     code = code_for_workers(loaded.base)
@@ -88,29 +88,33 @@ def population(
             if run.interrupted or (most is not None and result.is_settled):
                 break
             before += count
-            if most is not None and not now.base.asks_for_whom:  # where it is asked for whom, all play on
+            if (
+                most is not None and not now.base.asks_for_whom
+            ):  # if the effects of choices are asked for, all senders keep playing
                 ends |= dict.fromkeys(result.beaten - ends.keys(), wanted)
     return result
 
 
 def _racing(loaded: Population, until_decided: int | bool, paths: int | None, sessions: int | None) -> Population:
-    """As many paths as a race may play. Each link or user comes once at most; of paths that are drawn without end every session has
-    its own, which tells more than a second one on the same path (docs/decisions/race.md).
+    """The population with as many paths as a race may play. Each link or user comes at most once; if paths are drawn without limit,
+    every session has its own path, which adds more information than a second session on the same path (docs/decisions/race.md).
     """
     if paths is not None:
         raise InputError(
-            f"paths {paths}: a race begins with {FEWEST_UNITS}; until_decided says how many it plays at most"
+            f"paths {paths}: a race begins with {FEWEST_UNITS} paths; limit their number with until_decided"
         )
     if until_decided is not True and until_decided <= FEWEST_UNITS:
         raise InputError(f"until_decided {until_decided}: must be above the {FEWEST_UNITS} paths to begin with")
     if loaded.units:
-        # Of a viewer whose path is drawn several times, a race plays one draw.
+        # If a viewer's path is drawn several times, a race plays one of the draws.
         first = sorted(set(loaded.viewers))
         loaded = replace(loaded, units=[loaded.units[number] for number in first])
         most = min(_MOST if until_decided is True else until_decided, len(loaded.units))
         return replace(loaded, paths=most, is_shuffled=True)
     if sessions is not None and sessions > 1:
-        raise InputError(f"sessions {sessions}: a race over paths that are drawn plays one on each, and more paths")
+        raise InputError(
+            f"sessions {sessions}: a race over drawn paths plays one session on each, and more paths instead"
+        )
     return replace(loaded, paths=_MOST if until_decided is True else until_decided, sessions=1)
 
 
@@ -119,7 +123,7 @@ def _report(progress: Progress, before: int, total: int, done: int) -> None:
 
 
 def population_cells(loaded: Population, first: int, racing: Collection[str]) -> Iterator[Cell]:
-    """All sessions of these senders from path number `first` on: paths, then seeds, then senders."""
+    """All sessions of these senders from path number `first` on, in the order of paths, seeds, senders."""
     version = engine.version()
     for path in map(loaded.path, range(first, loaded.paths)):
         found = [variant for variant in variants(loaded.base, dict(path.settings)) if variant.sender in racing]
@@ -137,13 +141,13 @@ def _gather(
     *,
     interrupted: bool,
 ) -> PopulationResult:
-    """The rows of finished paths: a path counts when all its sessions are there, of all who had not left the race before it."""
+    """The rows of finished paths: a path is finished if the sessions of all senders still in the race are there."""
     index = pl.DataFrame({"path": [path for path, _ in seen], "cell": [cell for _, cell in seen]})
     rows = index.join(store.rows(index["cell"]), on="cell", how="left", maintain_order="left")
     lost = rows.filter(pl.col("sender").is_null()).height
     if lost and not interrupted:
         raise RunError(
-            f"{store.folder}: {lost} of {rows.height} finished sessions are gone from the store; run the same again"
+            f"{store.folder}: {lost} of {rows.height} finished sessions are missing from the store; run the same command again"
         )
     good = pl.col("error").is_null() & pl.col("sender").is_not_null()
     counted = rows.filter(good).group_by("path").len()

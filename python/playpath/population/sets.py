@@ -1,8 +1,8 @@
-"""Sets of units that a population is made of: measured links (trace files), users (rows of a table).
+"""Sets of units that make up a population: measured links (trace files) or users (rows of a table).
 
-A set of traces is written where a path's `trace` would stand: a glob, a folder, a list of files, or an index (a CSV whose
-header has the column `file`, and may have `weight` and columns to group by). Users are a CSV with a header, one user a
-row: the columns are settings of the scenario.
+A set of traces is written in place of a path's `trace`: a glob, a folder, a list of files, or an index (a CSV whose header
+has the column `file`, and may have `weight` and columns to group by). Users are a CSV with a header and one user per row; its
+columns are settings of the scenario.
 """
 
 import glob
@@ -29,11 +29,11 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "buffer_s": ("player.buffer", "s"),
     "trace": ("path.trace", ""),
 }
-"""Columns of a users' table with a unit in their name: setting, unit. `path.rtt` with a unit in each cell works, too."""
+"""Columns of a users' table with a unit in their name → (setting, unit). `path.rtt` with a unit in each cell works as well."""
 VIEWER = "viewer"
-"""Column of a users' table: whose path a row is a draw of."""
+"""Column of a users' table: the viewer whose path the row is a draw of."""
 WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
-"""What nobody groups by: whoever writes it means a figure, and would not see that it does nothing."""
+"""Names that are refused as columns to group by: their author means a quantity, which without a unit would have no effect."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Unit:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Dotted setting → value."""
     groups: Mapping[str, str] = field(default_factory=dict)
-    """What results may be grouped by."""
+    """Column → value, for grouping results."""
     lap_s: float = math.inf
     """Length of its trace, which repeats; infinite without one."""
     known_from: str = ""
-    """What its path is known from (`known_from.py`); empty: not said."""
+    """The source of its path (`known_from.py`); empty if not given."""
     viewer: str = ""
-    """Whose path it is a draw of, or whose session: units of one viewer are counted as one; empty: its own."""
+    """The viewer whose path or session it is a draw of: units of one viewer count as one; if empty, it is a viewer of its own."""
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:
@@ -66,7 +66,7 @@ def is_trace_set(value: Any, folder: Path) -> bool:
 
 
 def trace_set(value: str | Sequence[str], key: str, folder: Path) -> list[Unit]:
-    """The links that a glob, a folder, a list or an index names, in the order of their names or of the list."""
+    """The links named by a glob, a folder, a list or an index, sorted by name or in the order of the list."""
     if isinstance(value, str) and (folder / value).suffix == ".csv" and _is_index(folder / value):
         return _indexed(folder / value, key)
     files = _files(value, key, folder)
@@ -82,10 +82,10 @@ def _files(value: str | Sequence[str], key: str, folder: Path) -> list[Path]:
         place = folder / value
         if place.is_dir():
             found = sorted(p for p in place.iterdir() if p.suffix.lower() in _ENDINGS and p.is_file())
-            what = f"the folder has no trace (a file that ends in {', '.join(_ENDINGS)})"
+            what = f"the folder has no trace (a file with the ending {', '.join(_ENDINGS)})"
         else:
             found = sorted(p for p in map(Path, glob.glob(str(place), recursive=True)) if p.is_file())
-            what = "no file is called like this"
+            what = "no file matches"
         if not found:
             raise InputError(f'`{key}` = "{value}": {what}')
         return found
@@ -130,7 +130,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
     """The users of a table.
 
     Columns: `name`, `weight`, `known_from`, `viewer` (rows of one viewer are draws of a path, and count as one), those of `COLUMNS`, dotted
-    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, which results can be grouped by.
+    settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any others, by which results can be grouped.
     """
     units = []
     for line, row in _rows(file):
@@ -150,7 +150,9 @@ def users(file: Path, trace_key: str) -> list[Unit]:
                 settings[column] = row.pop(column)
             elif column.lower() in WITHOUT_UNIT:
                 named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
-                raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
+                raise InputError(
+                    f"{file}: line 1: `{column}`: a column of quantities needs its unit in its name: {named}"
+                )
         units.append(Unit(name, weight, settings, row, lap_s, known, row.get(VIEWER, "")))
     return _unique(units, file)
 
@@ -160,7 +162,7 @@ def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
     reader = rows_of(text, str(file))
     head = [cell.strip() for cell in next(reader, (1, []))[1]]
     if len(head) < 1 or not all(head) or len(set(head)) < len(head):
-        raise InputError(f"{file}: line 1: the first line names the columns, each once")
+        raise InputError(f"{file}: line 1: the first line must name the columns, each once")
     rows = []
     for line, cells in reader:
         if not any(cell.strip() for cell in cells):
@@ -169,7 +171,7 @@ def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
             raise InputError(f"{file}: line {line}: {len(cells)} cells for {len(head)} columns")
         rows.append((line, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
     if not rows:
-        raise InputError(f"{file}: has no row below its head")
+        raise InputError(f"{file}: has no row below its header")
     return rows
 
 
@@ -201,7 +203,7 @@ def _unique(units: list[Unit], file: Path) -> list[Unit]:
 
 
 def need_column(name: str, units: Sequence[Unit]) -> None:
-    """Refuse a column to group by that no unit has."""
+    """Refuse columns to group by that no unit has."""
     known = list(dict.fromkeys(column for unit in units for column in unit.groups))
     if name not in known:
         raise unknown_name("column to group by", name, known)

@@ -1,23 +1,24 @@
-"""A population: which paths and viewers there are, and how many sessions are played on each.
+"""A population: its paths and viewers, and how many sessions are played on each.
 
 A scenario is a population as soon as something in it is drawn:
 
 - a path's `trace` is a set of files (a glob, a folder, a list, an index with weights);
 - a quantity is a distribution (`distributions.py`);
-- `[population] users = "users.csv"` gives a user a row.
+- `[population] users = "users.csv"` names a table with a row for each user.
 
 `[population]` may also say how much is played:
 
     [population]
     paths = 200            # default: every trace or user once, or 100 paths
     sessions = 3           # on each path
-    seed = 1               # of the draws
+    seed = 1               # for the draws
     users = "users.csv"
     group = ["operator"]   # columns of the index or the users' table
-    baseline = "cubic"     # what the viewers have today; default: the first sender
-    complete = true        # the links or users are all there are: a race is about them alone
+    baseline = "cubic"     # the sender that viewers have today; default: the first sender
+    complete = true        # there are no other links or users: a race is about these alone
 
-A session begins anywhere in its link's trace (`start = "random"`, the same moment for every sender), unless the path has a `start`.
+A session begins at a random point of its link's trace (`start = "random"`, the same for every sender), unless the path has a
+`start`.
 
 The **unit of inference** is the link or user: paths that share a trace or a user are one unit, however many of them are
 drawn. Without such a set every path is a unit.
@@ -45,7 +46,7 @@ from playpath.scenario import Choices, Scenario, load, shipped
 _DEFAULT_PATHS = 100
 _DEFAULT_SESSIONS = 3
 MOST_SESSIONS = 1000
-"""Sessions on a path; seeds of path i are those from i times this on."""
+"""Limit of sessions on a path; the seeds of path i begin at i times this."""
 
 
 @dataclass(frozen=True)
@@ -54,24 +55,24 @@ class DrawnPath:
 
     index: int
     unit: int
-    """What it is a draw of: paths of one unit tell of one link or user."""
+    """Number of the link or user that the path is a draw of."""
     name: str
-    """Of the link or user; `path 7` without a set."""
+    """Name of the link or user; `path 7` without a set."""
     weight: float
-    """How many of the population it stands for."""
+    """How many members of the population it represents."""
     settings: Mapping[str, Any]
     """Dotted setting → value."""
     groups: Mapping[str, str]
-    """Columns of the set."""
+    """The set's columns to group by."""
 
 
 @dataclass(frozen=True)
 class Population:
-    """Paths and viewers to answer for."""
+    """The paths and viewers that the answer is for."""
 
     name: str
     base: Scenario
-    """Resolved at the first path: everything that is not drawn."""
+    """The scenario resolved at the first path, for everything that is not drawn."""
     draws: Mapping[str, Distribution]
     """By setting."""
     units: Sequence[Unit]
@@ -81,35 +82,35 @@ class Population:
     seed: int
     group: tuple[str, ...] = ()
     baseline: str = ""
-    """Label of the sender that the others are held against."""
+    """Label of the sender that the others are compared with."""
     source: Mapping[str, Any] = field(default_factory=dict)
     """The document as read, for the manifest."""
     unit_word: str = "paths"
-    """What an interval is over: `links or users`, or `paths`."""
+    """The units of intervals: `links or users`, or `paths`."""
     is_shuffled: bool = False
-    """Units are taken in an order that is drawn even where all are, so that the first paths are a sample of them."""
+    """Whether units are taken in random order even if all are used, so that the first paths are a sample of them."""
     most_units: float = math.inf
-    """Units that there are in all; infinite where paths are drawn from distributions."""
+    """Total number of units; infinite if paths are drawn from distributions."""
     is_complete: bool = False
-    """The units are all there are, and no sample of more."""
+    """Whether the units are the whole population rather than a sample of it."""
     heaviest: float = 1.0
     """The largest weight of a unit."""
 
     @property
     def unit_count(self) -> int:
-        """How many links or users (or, without a set, paths) there are: what an interval is over."""
+        """The number of links or users (or, without a set, paths) that intervals are over."""
         if not self.units:
             return self.paths
         return len({self.viewers[number] for number in self._order[: self.paths]})
 
     @cached_property
     def viewers(self) -> list[int]:
-        """Of each unit the number of the first one that is the same viewer's."""
+        """For each unit, the number of the first unit of the same viewer."""
         first: dict[str, int] = {}
         return [first.setdefault(unit.viewer or f"/{number}", number) for number, unit in enumerate(self.units)]
 
     def drawn(self) -> Iterator[DrawnPath]:
-        """The paths, always the same ones; more paths begin with the same as fewer."""
+        """The paths. They are always the same, and a smaller number of paths is a prefix of a larger one."""
         return (self.path(index) for index in range(self.paths))
 
     def path(self, index: int) -> DrawnPath:
@@ -124,13 +125,13 @@ class Population:
         return DrawnPath(index, self.viewers[number], unit.name, unit.weight / copies, drawn, unit.groups)
 
     def seeds(self, index: int) -> range:
-        """The seeds of a path's sessions: no two paths share one, so that their noise is independent."""
+        """The seeds of a path's sessions; no two paths share a seed, so that their randomness is independent."""
         first = self.base.seeds[0] + index * MOST_SESSIONS
         return range(first, first + self.sessions)
 
     @cached_property
     def _order(self) -> list[int]:
-        """In which order the units are taken: as they come if all are at once, drawn if not."""
+        """The order in which units are taken: as given if all are used at once, otherwise random."""
         numbers = list(range(len(self.units)))
         return (
             numbers
@@ -139,13 +140,13 @@ class Population:
         )
 
     def _share(self, key: str, index: int) -> float:
-        """A number in (0, 1) that depends on seed, name and number alone."""
+        """A number in (0, 1) that depends only on the seed, the name and the number."""
         digest = hashlib.sha256(f"{self.seed}/{key}/{index}".encode()).digest()
         return (int.from_bytes(digest[:8], "big") + 0.5) / 2.0**64
 
 
 def is_population(source: Any) -> bool:
-    """Whether a scenario (a path, a TOML text or a mapping) draws anything. What cannot be read is none."""
+    """Whether a scenario (a path, a TOML text or a mapping) draws anything; False if it cannot be read."""
     try:
         raw, folder, _ = _read(source)
     except InputError:
@@ -154,7 +155,7 @@ def is_population(source: Any) -> bool:
 
 
 def draws_anything(raw: Mapping[str, Any], folder: Path) -> bool:
-    """Whether a document, whose file names start from `folder`, draws anything."""
+    """Whether a document, whose file names are relative to `folder`, draws anything."""
     return "population" in raw or any(True for _ in _drawn_settings(raw, folder))
 
 
@@ -170,7 +171,7 @@ def load_population(
 ) -> Population:
     """Read and check a population: a file, a TOML text, or a mapping.
 
-    `paths`, `sessions`, `baseline` and `group` stand in for those of `[population]`.
+    `paths`, `sessions`, `baseline` and `group` override those of `[population]`.
     """
     if isinstance(source, Population):
         return source
@@ -215,7 +216,7 @@ def load_population(
     )
     if chosen.is_complete and not units:
         raise InputError(
-            "`population.complete`: paths are drawn from distributions, of which there is no end; it goes with traces or `users`"
+            "`population.complete`: paths drawn from distributions have no end; it is for populations of traces or `users`"
         )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
     base = _base(source, raw, folder, first, senders)
@@ -228,7 +229,7 @@ def load_population(
 
 
 def _check(source: Any, raw: Mapping[str, Any]) -> None:
-    """Keys, kinds and ranges, by the declaration."""
+    """Check keys, types and ranges against the declaration."""
     text = _text(source)
     try:
         engine.check("population", json.dumps(raw, default=str) if text is None else text)
@@ -238,29 +239,27 @@ def _check(source: Any, raw: Mapping[str, Any]) -> None:
 
 
 def _drawn(raw: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> tuple[dict[str, Distribution], list[Unit]]:
-    """The distributions by their settings, and the set of links or users."""
+    """The distributions by setting, and the set of links or users."""
     draws: dict[str, Distribution] = {}
     units: list[Unit] = []
     for key, value in _drawn_settings(raw, folder):
         if distributions.is_distribution(value):
             draws[key] = distributions.read(value, key)
         elif units:
-            raise InputError(
-                f"`{key}`: a second set of traces; one path's traces make the population, the others are fixed"
-            )
+            raise InputError(f"`{key}`: a second set of traces; only one path's traces can make up the population")
         else:
             units = sets.trace_set(value, key, folder)
     if "users" in own:
         if units:
             raise InputError(
-                "[population]: both `users` and a set of traces; put the traces into the table, as a column `trace`"
+                "[population]: has both `users` and a set of traces; put the traces into the table, as a column `trace`"
             )
         units = sets.users(folder / str(own["users"]), "path.0.trace")
     return draws, [_started_anywhere(unit, raw) for unit in units]
 
 
 def _started_anywhere(unit: Unit, raw: Mapping[str, Any]) -> Unit:
-    """A viewer presses play at any moment of a measured link, unless the scenario says when."""
+    """Sessions start at a random point of a measured link's trace, unless the scenario says otherwise."""
     starts = {
         key.removesuffix("trace") + "start": "random"
         for key in unit.settings
@@ -270,7 +269,7 @@ def _started_anywhere(unit: Unit, raw: Mapping[str, Any]) -> Unit:
 
 
 def _has(raw: Any, key: str) -> bool:
-    """Whether a document has a dotted setting."""
+    """Whether a document contains a dotted setting."""
     for part in key.split("."):
         if isinstance(raw, list) and part.isdigit() and int(part) < len(raw):
             raw = raw[int(part)]
@@ -288,7 +287,7 @@ def _base(
     settings: Mapping[str, Any],
     senders: Choices,
 ) -> Scenario:
-    """The scenario at one path. A wrong line is reported as of the file: the text keeps its lines."""
+    """The scenario at one path. The text keeps its line numbers, so that errors refer to the lines of the file."""
     text = _text(source)
     if text is None:
         plain = {key: value for key, value in raw.items() if key != "population"}
@@ -303,7 +302,7 @@ def _base(
 
 
 def _without_population(text: str) -> str:
-    """The text with the lines of [population] emptied."""
+    """The text with the lines of [population] blanked."""
     lines, inside = [], False
     for line in text.splitlines():
         if header := re.match(r"\s*\[{1,2}\s*([A-Za-z0-9_.\"'-]+)", line):
@@ -322,7 +321,7 @@ def _drawn_settings(raw: Mapping[str, Any], folder: Path) -> Iterator[tuple[str,
 
 
 def _leaves(value: Any, at: str) -> Iterator[tuple[str, Any]]:
-    """Values with their dotted places; a distribution counts as one value, and so does a list of plain values."""
+    """Values with their dotted keys; a distribution counts as one value, and so does a list of plain values."""
     if isinstance(value, Mapping) and not distributions.is_distribution(value):
         for key, inner in value.items():
             yield from _leaves(inner, f"{at}.{key}" if at else key)
@@ -334,7 +333,7 @@ def _leaves(value: Any, at: str) -> Iterator[tuple[str, Any]]:
 
 
 def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
-    """The document, the folder that file names start from, and a name."""
+    """The document, the folder that file names are relative to, and a name."""
     if isinstance(source, Mapping):
         return source, Path(), "population"
     if isinstance(source, Scenario):

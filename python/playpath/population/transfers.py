@@ -1,8 +1,8 @@
-"""Logs as streams of transfers, session by session: what `playpath population infer` asks the engine about.
+"""Logs as streams of transfers, session by session, for `playpath population infer`.
 
-A file is read line by line, packed or not, so that memory holds the sessions under way and no more: a session is complete when
-nothing of it came for half an hour, or when its file ends. A file without a column of sessions is one session and gives it its name.
-Rows that cannot be are counted by what is wrong with them (`Faults`) and reported.
+A file is read line by line, compressed or not, so that memory holds only the sessions under way: a session is complete when it had
+no row for half an hour, or when its file ends. A file without a column for sessions is one session with the file's name. Invalid
+rows are counted by what is wrong with them (`Faults`) and reported.
 """
 
 import bz2
@@ -32,32 +32,32 @@ _PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\0": lzma.open,
 }
-"""How packed files begin, whatever they are called."""
+"""First bytes of compressed files, whatever their names."""
 ENDINGS = (".gz", ".bz2", ".xz", ".zst")
-"""Of packed files."""
+"""Endings of compressed files."""
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _IDLE_S = 1800.0
-"""A session in which nothing was asked for this long has ended."""
+"""A session without a request for this long has ended."""
 _LONGEST_S = 600.0
-"""Of a transfer: longer is a clock that jumped."""
+"""Limit for a transfer: a longer one means that the clock jumped."""
 
 _BACK_S = 1.0
-"""So much earlier than the row before is no rounding of a log's times."""
+"""Rounding cannot make a row's time this much earlier than that of the row before."""
 
 _PAYLOAD = 1448
-"""Bytes of a full packet."""
+"""Payload bytes of a full packet."""
 _FEW_COUNTED = 4
-"""So many figures that rise one after the other are no counter yet."""
+"""Up to so many increasing figures are not yet taken for a counter."""
 _SENT = ("bytes_sent_wire", "tcpi_bytes_sent", "tcp_bytes_sent", "tcpinfo_bytes_sent")
 _AGAIN = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", "tcpinfo_bytes_retrans")
 
 EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
-"""Header of the chunk logs that Puffer's data and emulations of it are published with: kB of 1000 bytes, ms, segments."""
+"""Columns of the published chunk logs of Puffer and of emulations of it; units: kB of 1000 bytes, ms, segments."""
 
 _STARTS = ("start_time", "start", "request_start", "requested_at", "reqtimesec", "start_s", "start_ms")
 _ENDS = ("end_time", "end", "msec", "time_iso8601", "time_local", "timestamp", "datetime", "ts", "time")
 _FROM_BEGIN = {"start_s": 1.0, "start_ms": 1e-3}
-"""Columns that may count from a session's begin."""
+"""Columns whose times may count from the start of the session."""
 _FIRST_BYTES = {"first_byte_ms": 1e-3, "ttfb_ms": 1e-3, "ttfb": 1e-3, "first_byte_s": 1.0, "time_to_first_byte": 1.0}
 _SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
     "cwnd": (("cwnd", 1.0), ("snd_cwnd", 1.0), ("tcpi_snd_cwnd", 1.0), ("tcpinfo_snd_cwnd", 1.0)),
@@ -70,20 +70,20 @@ _NO_SSTHRESH = 2**31 - 1
 
 @dataclass
 class Session:
-    """The transfers of one viewer, in the order of their requests."""
+    """The transfers of one viewer's session, in the order of their requests."""
 
     name: str
     transfers: list[dict[str, Any]]
-    """As the engine takes them: at_s, took_s, bytes, first_byte_s, again, socket."""
+    """In the engine's form: at_s, took_s, bytes, first_byte_s, again, socket."""
     retransmitted: float | None = None
-    """Share of the bytes that was sent again, where the log counts it."""
+    """Share of the bytes that was retransmitted, if the log counts it."""
     viewer: str = ""
-    """Whose session it is: as the log names them, before sessions of the same name get numbers."""
+    """The viewer's name in the log, before sessions with the same name get numbers."""
 
 
 @dataclass
 class Faults:
-    """What was left out or put together, and how often."""
+    """What was left out or merged, and how often."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -92,14 +92,14 @@ class Faults:
 
 
 def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
-    """All sessions of some logs, each as soon as it is complete."""
+    """All sessions of some logs, each yielded as soon as it is complete."""
     for file in files:
         found = False
         for session in _of_file(file, kind, how, names, faults):
             found = True
             yield session
         if not found:
-            raise InputError(f"{file}: no row tells when a transfer was asked for, its size and how long it took")
+            raise InputError(f"{file}: no row gives the time of a request, its size and how long it took")
 
 
 @dataclass
@@ -143,25 +143,25 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
 
 
 def _is_back(before: _Row, row: _Row) -> bool:
-    """Logs are in order of the requests or of their ends; a row that is before another in both is in neither order."""
+    """Whether a row is out of order: logs are sorted by the requests' starts or ends, so both cannot be earlier than the row before."""
     return row.at < before.at - _BACK_S and row.at + row.took < before.at + before.took - _BACK_S
 
 
 def in_file_name(name: str) -> str:
-    """A session's name as a part of a file's: its draws are files. Where that takes something away a part of its hash keeps it apart from
-    others: two IPv6 addresses may differ by colons alone.
+    """A session's name in a form that is safe in file names, for the files of its draws. If characters are replaced, a part of the name's
+    hash is added to keep it unique: two IPv6 addresses may differ only in their colons.
     """
     safe = re.sub(r"[^\w.-]+", "_", name)[:80]
     return safe if safe == name else f"{safe}_{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def stem(file: Path) -> str:
-    """A file's name without its endings of packing and of format."""
+    """A file's name without the endings for compression and format."""
     return Path(file.stem).stem if file.suffix in ENDINGS else file.stem
 
 
 def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
-    """In order, with transfers that overlap taken as one."""
+    """The session of these rows, in order, with overlapping transfers merged."""
     if any(later.at < row.at for row, later in itertools.pairwise(rows)):
         rows.sort(key=lambda row: row.at)
     first = rows[0].at
@@ -170,7 +170,7 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         at = row.at - first
         if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
             last = transfers[-1]
-            faults.counts["transfers overlap the one before and are taken as one with it"] += 1
+            faults.counts["transfers overlap the one before and are merged with it"] += 1
             last["bytes"] += row.bytes
             last["took_s"] = max(last["took_s"], at + row.took - last["at_s"])
             if again is not None and "again" in last:
@@ -188,17 +188,17 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
 
 
 def _retransmitted(rows: list[_Row]) -> float | None:
-    """Share of the bytes that was sent again: counters of a connection, which only grow, or figures of each transfer."""
+    """Share of the bytes that was retransmitted, from a connection's counters, which only grow, or from figures of each transfer."""
     counted = [row for row in rows if row.again is not None]
     repeated = _grown([row.again or 0.0 for row in counted])
     known = [row.sent for row in counted if row.sent is not None]
-    # Without a figure of what was sent: the transfers' sizes, and what was sent again.
+    # If the bytes sent are not logged: the transfers' sizes plus the retransmitted bytes.
     total = _grown(known) if known else sum(row.bytes for row in counted) + repeated
     return repeated / total if total > 0 and repeated <= total else None
 
 
 def _repeated(rows: list[_Row]) -> list[float | None]:
-    """Packets sent again in each transfer. A counter is read when its row is written: what it grew by is its own row's."""
+    """Packets retransmitted in each transfer. A counter is read when its row is written, so its growth belongs to that row."""
     figures = [row.again for row in rows if row.again is not None]
     is_counter = _is_counter(figures)
     found: list[float | None] = []
@@ -212,7 +212,7 @@ def _repeated(rows: list[_Row]) -> list[float | None]:
 
 
 def _grown(figures: list[float]) -> float:
-    """How far a counter went, or the sum of figures that are none."""
+    """The growth of a counter, or the sum of figures that are not a counter."""
     return figures[-1] - figures[0] if _is_counter(figures) else sum(figures)
 
 
@@ -237,7 +237,7 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
 
 
 def _whole(columns: Columns, file: Path) -> Columns:
-    """Without the errors of the readers, which do not name the file."""
+    """Turn errors of the readers, which do not name the file, into ones that do."""
     try:
         yield from columns
     except (EOFError, OSError, zlib.error, lzma.LZMAError, csv.Error) as error:
@@ -251,7 +251,9 @@ def _opened(file: Path) -> io.TextIOBase:
         with file.open("rb") as packed:
             begins = packed.read(6)
         if begins.startswith(_ZSTD):
-            raise InputError(f"{file}: is packed by zstd, which is not read; allowed: plain text, gzip, bzip2, xz")
+            raise InputError(
+                f"{file}: is compressed with zstd, which is not supported; allowed: plain text, gzip, bzip2, xz"
+            )
         opened: Callable[..., Any] = next((opens for magic, opens in _PACKED.items() if begins.startswith(magic)), open)
         stream = opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
         return stream  # type: ignore[no-any-return]
@@ -260,7 +262,7 @@ def _opened(file: Path) -> io.TextIOBase:
 
 
 def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Columns:
-    """Each row as columns, and how it is read."""
+    """Each row as columns, with the function that reads it."""
     stream = iter(lines)
     first = next((line for line in stream if line.strip()), "")
     kind = _kind(first, how) if kind == "auto" else kind
@@ -328,7 +330,7 @@ def _object(line: str) -> Mapping[str, Any] | None:
 
 
 def _emulated(columns: Mapping[str, Any]) -> _Row | None:
-    """A row of Puffer's chunk logs, or of emulations of them."""
+    """Read a row of Puffer's chunk logs, or of emulations of them."""
     when, took, size = moment(columns["start_time"]), number(columns["trans_time"]), number(columns["size"])
     if when is None or took is None or size is None:
         return None
@@ -357,7 +359,7 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
 
 
 def _asked_at(columns: Mapping[str, Any], took: float) -> float | None:
-    """When a transfer was asked for, which a log tells itself or by its end."""
+    """The time of a transfer's request, which a log gives directly or by its end."""
     start = next((when for name in _STARTS if (when := moment(columns.get(name))) is not None), None)
     if start is not None:
         return start.timestamp()
@@ -377,7 +379,7 @@ def _figure(columns: Mapping[str, Any], names: Iterable[str]) -> float | None:
 
 
 def _positive(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:
-    """What is there and above zero: a zero stands for what was not recorded."""
+    """The values that are present and above zero; zero means that nothing was recorded."""
     found: dict[str, float] = {}
     for ours, value, factor in fields:
         figure = number(value)
@@ -387,10 +389,10 @@ def _positive(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:
 
 
 KINDS = ("auto", "nginx", "w3c", "json", "beacons")
-"""Kinds of logs that have the size and the time of each transfer."""
+"""Kinds of logs that have the size and the duration of each transfer."""
 
 
 def check_kind(kind: str) -> None:
-    """Refuse other names."""
+    """Refuse unknown kinds of logs."""
     if kind not in KINDS:
         raise unknown_name("kind of log", kind, KINDS)

@@ -1,4 +1,4 @@
-"""How two senders stand to one another over a population's viewers: what its figures prove, and at which level."""
+"""The comparison of two senders over a population's viewers: what the figures prove, and at which level."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from playpath.population.intervals import Estimate, alike_interval
 Relation = Literal["better", "worse", "alike", "open"]
 
 ALIKE = 0.05
-"""A net benefit within this, either way, is nobody's reason to change a sender."""
+"""A net benefit up to this, either way, is too small to change a sender for."""
 LEVEL = 0.05
-"""At which a population is decided that is no race (`raced.py`)."""
+"""Level at which a population is decided if it is not a race (`raced.py`)."""
 
 
 def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0.0) -> Relation:
-    """What the scores of units prove; `p` is of no difference, corrected for all pairs."""
+    """The relation that the units' scores prove; `p` is that of "no difference", corrected for all pairs."""
     alike = alike_interval(scores, weights, doubt, LEVEL)
     if alike.low >= -ALIKE and alike.high <= ALIKE:
         return "alike"
@@ -28,30 +28,30 @@ def relation(scores: np.ndarray, weights: np.ndarray, p: float, doubt: float = 0
 
 @dataclass(frozen=True)
 class Versus:
-    """A sender held against another, over the viewers."""
+    """A sender compared with another, over the viewers."""
 
     sender: str
     other: str
     helped: Estimate
     harmed: Estimate
-    """`helped` and `harmed`: shares of viewers whom `sender` serves better, worse than `other`."""
+    """`helped` and `harmed`: shares of viewers that `sender` serves better and worse than `other`."""
     net: Estimate
     """Helped minus harmed."""
     network: Estimate
-    """The same for what the sessions cost the network."""
+    """The same for the sessions' cost to the network."""
     relation: Relation
-    """Of `sender` to `other`: by the viewers, and where these are served alike, by the network's cost."""
+    """Relation of `sender` to `other`: decided by the viewers or, if they are served alike, by the network's cost."""
     decided_by: str | None
     helped_by: Mapping[str, float]
     harmed_by: Mapping[str, float]
-    """`helped_by` and `harmed_by`: which criterion made the difference, in which share of the cases."""
+    """`helped_by` and `harmed_by`: criterion → the share of cases in which it made the difference."""
     stalls: Mapping[str, float]
     """Shares of sessions that stall: `with_sender`, `with_other`, `relieved` (only with the other), `new` (only with the sender)."""
     retransmission_ratio: float | None
-    """Retransmitted packets of all sessions, sender to other."""
+    """Ratio of the retransmitted packets of all sessions, sender to other."""
     neighbours: Mapping[str, float]
-    """What the cross traffic gets, sender to other: `goodput_ratio`, `retransmission_ratio`, and its video sessions' mean stall
-    times `stall_s_with_sender`, `stall_s_with_other`; empty without any."""
+    """Effect on the cross traffic: the ratios, sender to other, `goodput_ratio` and `retransmission_ratio`, and its video sessions'
+    mean stall times `stall_s_with_sender` and `stall_s_with_other`; empty without cross traffic."""
     more_paths: int | None
     """Further paths that would probably settle an open comparison."""
 

@@ -1,1 +1,1 @@
-"""Real networks: the test bed, the comparison of both worlds, what a machine lacks."""
+"""Real networks: the test bed, the comparison of both worlds, and checks of what this machine can run."""

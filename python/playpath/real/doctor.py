@@ -1,4 +1,4 @@
-"""What this machine can run, and what is missing and how to get it. Quick, and never fails."""
+"""Finds out what this machine can run, what is missing, and how to get it. It is quick and never fails."""
 
 import ctypes
 import os
@@ -22,7 +22,7 @@ _CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     area: str
     """What it is needed for."""
@@ -31,7 +31,7 @@ class Check:
     detail: str
     """What was found."""
     remedy: str
-    """One line, empty when it is there."""
+    """How to get it, in one line; empty if it is there."""
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
@@ -42,14 +42,14 @@ class _Probe:
     area: str
     name: str
     look: Callable[[], str | None]
-    """What was found, or None."""
+    """What was found; None if it is missing."""
     remedy: str
 
     def check(self) -> Check:
         try:
             found = self.look()
-        except Exception as error:  # a doctor that falls ill helps nobody
-            found, reason = None, f"could not be looked at: {error}"
+        except Exception as error:  # a check that fails must not end the whole report
+            found, reason = None, f"could not be checked: {error}"
         else:
             reason = "not found"
         there = found is not None
@@ -79,7 +79,7 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "network namespaces", _namespaces, "use a kernel with CONFIG_NET_NS"),
         _Probe(
             EMULATION,
-            "right to make namespaces",
+            "right to create namespaces",
             _may_make_namespaces,
             "run as root, for example with sudo; a container needs CAP_SYS_ADMIN",
         ),
@@ -106,7 +106,9 @@ def _probes() -> list[_Probe]:
         _Probe(APPS, "nginx", _program("nginx"), "apt install nginx-light"),
         _Probe(APPS, "ffmpeg", _program("ffmpeg"), "apt install ffmpeg"),
         _Probe(APPS, "ffprobe", _program("ffprobe"), "apt install ffmpeg"),
-        _Probe(APPS, "clip", _clip, "PLAYPATH_CLIP=FILE, or the first run with a real player fetches it with pip"),
+        _Probe(
+            APPS, "clip", _clip, "set PLAYPATH_CLIP=FILE, or let the first run with a real player fetch it with pip"
+        ),
         _Probe(APPS, "vlc", _program("vlc"), "apt install vlc-bin vlc-plugin-base"),
         _Probe(APPS, "chromium", _program("chromium", "chromium-browser", "google-chrome"), "apt install chromium"),
         _Probe(
@@ -156,7 +158,7 @@ def _namespaces() -> str | None:
 
 
 def _may_make_namespaces() -> str | None:
-    """Make one, in a thread of its own, with which it ends."""
+    """Create a network namespace in a thread; it disappears with the thread."""
     if platform.system() != "Linux":
         return None
     unshare = ctypes.CDLL(None, use_errno=True).unshare
@@ -172,7 +174,7 @@ def _program(*names: str) -> Callable[[], str | None]:
 
 
 def _clip() -> str | None:
-    """The clip that real players get, if it was fetched already."""
+    """The clip that real players play, if it is already there."""
     from playpath.real.testbed import media
 
     own = os.environ.get("PLAYPATH_CLIP")
@@ -198,7 +200,7 @@ def _file(path: str) -> Callable[[], str | None]:
 
 
 def _built(name: str) -> Callable[[], str | None]:
-    """Where the kernel world finds one of its own programs."""
+    """The path of one of the kernel world's own programs."""
 
     def look() -> str | None:
         from playpath.real.testbed.errors import MissingToolError
@@ -213,7 +215,7 @@ def _built(name: str) -> Callable[[], str | None]:
 
 
 def _to_build_bpf(look: Callable[[], str | None]) -> Callable[[], str | None]:
-    """What only the build of `playpath-bpf` needs: its objects are compiled in, and fit themselves to the running kernel."""
+    """Needed only to build `playpath-bpf`: its BPF objects are compiled in and adapt to the running kernel."""
     return lambda: look() or ("not needed: playpath-bpf is built" if _built("playpath-bpf")() else None)
 
 
@@ -245,7 +247,7 @@ def _struct_ops() -> str | None:
 
 
 def _bpf_file_system() -> str | None:
-    """Runs do without; a control that is to outlive its loader needs it."""
+    """Only needed for a control that is to outlive its loader; runs do not need it."""
     if not _MOUNTS.exists():
         return None
     if any(line.split()[2] == "bpf" for line in _MOUNTS.read_text().splitlines()):
@@ -256,7 +258,7 @@ def _bpf_file_system() -> str | None:
 def _controls() -> str | None:
     if not _CONTROLS.exists():
         return None
-    # Those with a suffix are of runs that are under way.
+    # Names with a suffix belong to runs under way.
     return " ".join(name for name in _CONTROLS.read_text().split() if "." not in name)
 
 

@@ -1,22 +1,22 @@
-"""Both worlds beside each other: per metric a difference with its interval and a verdict, and one for the ranking.
+"""Compares both worlds: for each metric a difference with its interval and a verdict, and a verdict on the ranking.
 
 The rule:
 
 - Differences are kernel minus simulator. A seed gives both worlds the same random losses by packet number, so differences are paired
-  by seed where the pairs vary less than the kernel's sessions do. Else, from six seeds on, the kernel's mean is set beside the
-  simulator's over `SIM_SEEDS` times as many (`stats.difference_from_model`).
-- Three words, as for senders. A metric is *alike* when the 95 % interval of the mean difference lies within the margin, within what
-  one notices (an equivalence test by inclusion of the interval; stricter than two one-sided tests at 5 %, which use the 90 %
-  interval). Else it *differs* when the interval excludes zero: the worlds are not the same, whether or not one could notice. Else it
-  is *open*: the interval holds zero, and what one would notice too. One seed has no interval: open.
-- Margins are stated in advance: 5 % of the simulator's mean for goodput and throughput, 10 % for the mean RTT, and for all else
-  what `playpath.base.metrics` says nobody would notice.
-- Rankings: two senders are ordered in each world by the paired difference of one criterion, corrected by Bonferroni for the pairs. A
-  pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
-  sure of another order, or one is sure of an order and the other that there is none; *open* when it is open in a world. Rankings are
-  alike when all pairs are, differ when one is opposite.
-- Where nobody watches, the groups of traffic stand in the senders' place, each with the mean of its flows, ordered by
-  goodput; all flows and the links are judged too. Cross traffic beside a video has rows of its own that no verdict counts.
+  by seed if the pairs vary less than the kernel's sessions do. Otherwise, from six seeds on, the kernel's mean is compared with the
+  simulator's over `SIM_SEEDS` times as many seeds (`stats.difference_from_model`).
+- There are three verdicts, as for senders. A metric is *alike* if the 95 % interval of the mean difference lies within the margin,
+  the just noticeable difference (an equivalence test by interval inclusion; stricter than two one-sided tests at 5 %, which use the
+  90 % interval). Otherwise it *differs* if the interval excludes zero: the worlds are not the same, noticeably or not. Otherwise it
+  is *open*: the interval includes zero as well as noticeable differences. With one seed there is no interval: open.
+- Margins are fixed in advance: 5 % of the simulator's mean for goodput and throughput, 10 % for the mean RTT, and for everything else
+  the margin in `playpath.base.metrics`.
+- Rankings: two senders are ordered in each world by the paired difference in one criterion, with Bonferroni's correction for the
+  number of pairs. A pair is *alike* if both worlds find the same sender better, or both find them alike; *opposite* if the worlds
+  prove different orders, or one proves an order and the other that there is none; *open* if it is open in a world. Rankings are
+  alike if all pairs are, and differ if one is opposite.
+- Without a video, groups of traffic take the senders' place, each with the mean of its flows, ordered by goodput; all flows
+  together and the links are judged as well. Cross traffic next to a video has its own rows, which no verdict counts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SHARES = {
 }
 """Margins as a share of the simulator's mean."""
 SIM_SEEDS = 10
-"""Seeds that the simulator plays for each of the kernel's: its own noise then adds a twentieth to an interval at most."""
+"""Seeds that the simulator plays for each of the kernel's; its noise then widens an interval by at most a twentieth."""
 SHOWN = (
     "stall_time_s",
     "stall_count",
@@ -63,7 +63,7 @@ SHOWN = (
     "rto_count",
     "mean_queue_packets",
 )
-"""What is judged, as far as a scenario has it."""
+"""The metrics that are judged, as far as a scenario has them."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +72,14 @@ class MetricTwin:
 
     sender: str
     metric: str
-    """`sender` and `metric`: where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`."""
+    """Without a video, `sender` is a group of traffic, `all flows`, or `path NAME`."""
     sim: stats.Summary | None
     kernel: stats.Summary | None
     """`sim` and `kernel`: means and intervals in each world; None without a value."""
     mean: float | None
     """Kernel minus simulator."""
     ci95: tuple[float, float] | None
-    """Student t interval of `mean`; None for fewer than two seeds of the kernel's."""
+    """Student's t interval of `mean`; None for fewer than two kernel seeds."""
     margin: float
     """The largest difference that counts as alike."""
     verdict: Verdict
@@ -95,7 +95,7 @@ class MetricTwin:
 
 @dataclass(frozen=True)
 class PairOrder:
-    """Two senders in both worlds: who is better by a criterion ("" for alike, None for open), and whether the worlds agree."""
+    """Two senders in both worlds: the better one by a criterion ("" if alike, None if open), and whether the worlds agree."""
 
     first: str
     second: str
@@ -105,7 +105,7 @@ class PairOrder:
 
 
 def judge(mean_interval: tuple[float, float] | None, margin: float) -> Verdict:
-    """The verdict on an interval of a difference.
+    """The verdict on a difference with this interval.
 
     >>> judge((-1.0, 2.0), 3.0), judge((2.0, 4.0), 3.0), judge((-1.0, 4.0), 3.0), judge(None, 3.0)
     ('alike', 'differ', 'open', 'open')
@@ -131,44 +131,44 @@ class Twin:
     kernel: Comparison
     """`sim` and `kernel`: the same senders in each world; the simulator has the kernel's seeds, and more."""
     left_out: Mapping[str, str]
-    """Senders that the kernel world does not have, and why."""
+    """Senders that cannot run in the kernel world → the reason."""
     interrupted: bool = False
-    """Ctrl-C came before all kernel sessions were done."""
+    """Whether Ctrl-C came before all kernel sessions were done."""
 
     def __repr__(self) -> str:
         return f"<Twin {self.sim.scenario.name}: {self.sentence}>"
 
     @property
     def judges_traffic(self) -> bool:
-        """Nobody watches: groups of traffic stand in the place of senders."""
+        """Whether there is no video, so that groups of traffic are compared instead of senders."""
         return not self.sim.scenario.has_video
 
     @property
     def senders(self) -> list[str]:
-        """Labels, in the order of the scenario: of senders, or of groups of traffic where nobody watches."""
+        """Labels of the senders (without a video: of the groups of traffic), in the order of the scenario."""
         return twin_traffic.group_names(self.sim) if self.judges_traffic else self.sim.senders
 
     @property
     def seeds(self) -> list[int]:
-        """Those that both worlds have played: the kernel's."""
+        """The seeds that both worlds have played, which are the kernel's."""
         return self.kernel.seeds
 
     @cached_property
     def _judged(self) -> tuple[Comparison, Comparison]:
-        """What is judged in each world."""
+        """The comparisons that are judged, for simulator and kernel."""
         if self.judges_traffic:
             return twin_traffic.of_traffic(self.sim), twin_traffic.of_traffic(self.kernel)
         return self.sim, self.kernel
 
     @cached_property
     def _ranked(self) -> tuple[Comparison, Comparison]:
-        """What is ranked in each world: the seeds that both have played."""
+        """The comparisons that are ranked: only the seeds that both worlds have played."""
         sim, kernel = self._judged
         return replace(sim, table=sim.table.filter(pl.col("seed").is_in(self.seeds)), seeds=self.seeds), kernel
 
     @property
     def criterion(self) -> str:
-        """What the rankings are compared by: stalls, or goodput where nobody watches."""
+        """The criterion of the rankings: stall time, or goodput without a video."""
         return "stall_time_s" if self.sim.scenario.has_video else "goodput_mbps"
 
     @cached_property
@@ -178,19 +178,19 @@ class Twin:
 
     @cached_property
     def cross_traffic(self) -> list[MetricTwin]:
-        """Every metric of each group of traffic beside each sender; `metrics` has it where nobody watches."""
+        """Every metric of each group of traffic next to each sender; without a video `metrics` has these rows."""
         if self.judges_traffic or not twin_traffic.group_names(self.sim):
             return []
         worlds = twin_traffic.beside_senders(self.sim), twin_traffic.beside_senders(self.kernel)
         return _metrics(*worlds, twin_traffic.FLOW_METRICS)
 
     def of(self, name: str) -> list[MetricTwin]:
-        """A metric of all senders."""
+        """The rows of a metric, for all senders."""
         return [m for m in self.metrics if m.metric == name]
 
     @cached_property
     def pairs(self) -> list[PairOrder]:
-        """Every pair of senders by the criterion."""
+        """Every pair of senders, ordered by the criterion."""
         return [self._pair(first, second) for first, second in combinations(self.senders, 2)]
 
     def _pair(self, first: str, second: str) -> PairOrder:
@@ -200,7 +200,7 @@ class Twin:
         return PairOrder(first, second, sim, kernel, "alike" if sim == kernel else "opposite")
 
     def counted(self) -> dict[Order, int]:
-        """Pairs of senders by how the worlds order them."""
+        """Number of pairs that are alike, opposite and open."""
         orders: tuple[Order, ...] = ("alike", "opposite", "open")
         return {order: sum(pair.order == order for pair in self.pairs) for order in orders}
 
@@ -214,7 +214,7 @@ class Twin:
 
     @property
     def sentence(self) -> str:
-        """The verdicts in a few words."""
+        """The verdicts in a sentence or two."""
         counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("alike", "differ", "open")}
         return (
             f"{self._ranking_sentence}Figures: {counts['alike']} are alike, {counts['differ']} differ, {counts['open']} are open "
@@ -223,7 +223,7 @@ class Twin:
 
     @property
     def _ranking_sentence(self) -> str:
-        nobody = "Nobody watches, so nothing is ranked by stalls. " if self.judges_traffic else ""
+        nobody = "There is no video, so nothing is ranked by stalls. " if self.judges_traffic else ""
         if not self.pairs:
             return nobody
         pairs = self.counted()
@@ -280,7 +280,7 @@ class Twin:
 
 
 def _metrics(sim: Comparison, kernel: Comparison, names: Sequence[str]) -> list[MetricTwin]:
-    """Every one of these metrics of every row that has it in a world."""
+    """These metrics of every row that has a value in either world."""
     both = set(sim.metric_names) & set(kernel.metric_names)
     found = [_metric(sim, kernel, row, name) for name in names if name in both for row in sim.senders]
     return [m for m in found if m.sim is not None or m.kernel is not None]
@@ -292,7 +292,7 @@ def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> Metr
     measured = dict(zip(kernel.seeds, kernel.values(sender, name), strict=True))
     common = [(value, modelled[seed]) for seed, value in measured.items()]
     pairs = [(k, s) for k, s in common if k is not None and s is not None]
-    # A value that is missing in one world only is no agreement.
+    # A value that is missing in one world only is not agreement.
     is_missing_in_one = sum(k is None for k, _ in common) != sum(s is None for _, s in common)
     mean, interval = _difference(pairs, [value for seed, value in modelled.items() if seed not in measured])
     margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
@@ -304,7 +304,7 @@ def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> Metr
 def _difference(
     pairs: Sequence[tuple[float, float]], others: Sequence[float | None]
 ) -> tuple[float | None, stats.Interval | None]:
-    """Kernel minus simulator from values with the same seeds, and the simulator's with other seeds."""
+    """Kernel minus simulator, from pairs with the same seeds and the simulator's values with other seeds."""
     measured, modelled = [k for k, _ in pairs], [s for _, s in pairs]
     known = [value for value in others if value is not None]
     if len(pairs) >= stats.FEWEST_FOR_INTERVAL and known and len(known) == len(others):
@@ -314,7 +314,7 @@ def _difference(
 
 
 def _better(world: Comparison, first: str, second: str, name: str) -> str | None:
-    """The better of two senders, by Student's intervals of their difference; "" if they are alike; None if that is open."""
+    """The better of two senders by Student's interval of their difference; "" if they are alike, None if it is open."""
     pairs = zip(world.values(first, name), world.values(second, name), strict=True)
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if any(None in world.values(sender, name) for sender in (first, second)) and both:

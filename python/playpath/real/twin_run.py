@@ -1,4 +1,4 @@
-"""Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos: each is stored when it ends."""
+"""Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos, so each is stored when it ends."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -42,27 +42,26 @@ def twin(
     left_out: ReasonsOf | None = None,
     world: str = "kernel",
 ) -> Twin:
-    """Run every sender and seed in the simulator and in a world of real time, and compare the two.
+    """Run every sender and seed in the simulator and in a real-time world, and compare the two.
 
     From six seeds on the simulator plays ten times as many.
 
     Args:
         scenario, cc, seeds, set, jobs: As `playpath.compare`.
-        store: Folder that keeps finished kernel sessions: a second call takes them from there, whatever seeds and
-            senders it adds.
-        parallel: Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session
-            whose link was late is repeated, and an error if it stays late.
-        tolerance: 99th percentile of the emulated link's lateness above which a kernel session is repeated, three
-            times at most; by default what each path bears.
+        store: Folder that keeps finished kernel sessions; a later call reuses them, also with more seeds and senders.
+        parallel: Kernel sessions at a time, each in its own namespaces. More than one needs idle cores; a session whose
+            link was late is repeated, and it is an error if it stays late.
+        tolerance: 99th percentile of the emulated link's lateness above which a kernel session is repeated, at most
+            three times; by default a limit derived for each path.
         progress: Called with kernel sessions done and kernel sessions in all.
-        on_interrupt: Called at Ctrl-C with the number of sessions under way that are finished first: none if they run
+        on_interrupt: Called at Ctrl-C with the number of sessions under way, which are finished first; 0 if they run
             one at a time.
-        kernel, left_out: The other world, and which senders it does not have; for tests.
+        kernel, left_out: The other world, and a function that finds the senders it lacks; for tests.
         world: The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and
             client differ; with a real player as `wire:dashjs`.
 
     Raises:
-        InputError: The scenario is wrong, or this machine has no kernel world (exit status 2).
+        InputError: The scenario is wrong, or this machine cannot run the kernel world (exit status 2).
         RunError: A session failed, or Ctrl-C came before the first seed was finished.
     """
     loaded = load(scenario, cc=cc, seeds=seeds, set=set)
@@ -79,7 +78,7 @@ def twin(
         raise InputError(f"no sender of '{loaded.name}' runs in the {kernel.name} world: {'; '.join(reasons.values())}")
     tasks = [(seed, name) for seed in loaded.seeds for name in names]
     kept = {task: _kept(loaded, task[1], task[0], kernel, store) for task in tasks}
-    if None in kept.values():  # a busy machine is no hindrance where nothing is left to play
+    if None in kept.values():  # a busy machine does not matter if nothing is left to play
         kernel.prepare(loaded, parallel)
     counted = _counting(len(tasks), progress)
 
@@ -93,16 +92,16 @@ def twin(
         sessions, interrupted = _one_by_one(play, tasks, counted, on_interrupt)
     whole = whole_seeds(sessions, names)
     if not whole:
-        raise Interrupted("stopped before the first seed was finished for every sender; what is finished is kept")
+        raise Interrupted("stopped before the first seed was finished for every sender; finished sessions are kept")
     measured = gather(loaded, kernel.name, whole, interrupted=interrupted)
     return Twin(_simulated(loaded, names, measured.seeds, jobs, kernel), measured, reasons, interrupted)
 
 
 def real_world(name: str, tolerance: str | None) -> worlds.KernelWorld:
-    """The world of real time called `name`. Raises InputError where this machine has none."""
+    """The real-time world called `name`. Raises InputError if this machine cannot run it."""
     base = name.partition(":")[0]
     if base not in REAL:
-        raise unknown_name("world of real time", base, REAL)
+        raise unknown_name("real-time world", base, REAL)
     check_kernel(base)
     found = worlds.world(name, tolerance=tolerance)
     assert isinstance(found, worlds.KernelWorld)
@@ -110,12 +109,12 @@ def real_world(name: str, tolerance: str | None) -> worlds.KernelWorld:
 
 
 def _nothing(scenario: Scenario) -> dict[str, str]:
-    """The project's own endpoint has every sender of the registry."""
+    """No sender is left out: the project's own endpoint supports all of them."""
     return {}
 
 
 def check_kernel(world: str = "kernel") -> None:
-    """Raise InputError, in one line with the remedy, where this machine has no such world."""
+    """Raise InputError, with the remedy, if this machine cannot run the world."""
     from playpath.real.testbed import controls, emulator, wire
     from playpath.real.testbed.errors import MissingToolError
     from playpath.real.testbed.players import own
@@ -131,11 +130,11 @@ def check_kernel(world: str = "kernel") -> None:
         for program in (emulator.program, server, own.program):
             program()
     except MissingToolError as error:
-        raise InputError(f"no {world} world here: {error}") from None
+        raise InputError(f"the {world} world cannot run here: {error}") from None
 
 
 def unsupported(scenario: Scenario) -> dict[str, str]:
-    """Senders that the kernel world does not have, with the reason."""
+    """Senders that cannot run in the kernel world → the reason."""
     from playpath.real.testbed import controls
     from playpath.real.testbed.errors import TestbedError
     from playpath.real.testbed.runner import translate
@@ -152,10 +151,10 @@ def unsupported(scenario: Scenario) -> dict[str, str]:
 
 
 def _without_task(scenario: Scenario, missing: Mapping[str, str]) -> dict[str, str]:
-    """Where nobody watches, worlds are compared by groups of traffic: under one sender, whose control some of them may have."""
+    """Senders to leave out without a video, since groups of traffic are then compared with a single sender, whose control some use."""
     here = [] if scenario.has_video else [name for name in scenario.senders if name not in missing]
-    why = "nobody watches: groups of traffic are compared, under one sender"
-    return {name: f"{name}: {why} ({here[0]}); --cc names another" for name in here[1:]}
+    why = "without a video, groups of traffic are compared, with a single sender"
+    return {name: f"{name}: {why} ({here[0]}); choose another with --cc" for name in here[1:]}
 
 
 def _counting(total: int, progress: Progress) -> Callable[[], None]:
@@ -176,7 +175,7 @@ def _one_by_one(
     counted: Callable[[], None],
     on_interrupt: Callable[[int], None],
 ) -> tuple[list[Session], bool]:
-    """In the calling thread: Ctrl-C tears the test bed down on its way out, at once."""
+    """Play in the calling thread, where Ctrl-C tears the test bed down at once."""
     sessions: list[Session] = []
     try:
         for task in tasks:
@@ -193,7 +192,7 @@ def _kept(scenario: Scenario, name: str, seed: int, world: World, store: str | P
 
 
 def _play(scenario: Scenario, name: str, seed: int, world: World, store: str | Path | None) -> Session:
-    """Run now, and put into the store if there is one."""
+    """Run a session, and keep it if there is a store."""
     if store is None:
         return world.session(scenario, name, seed, trace=False)
     return play_and_keep(scenario, name, seed, world, session_folder(store, scenario, name, seed), trace=False)
@@ -202,7 +201,7 @@ def _play(scenario: Scenario, name: str, seed: int, world: World, store: str | P
 def _simulated(
     scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None, world: World
 ) -> Comparison:
-    """The same senders in the simulator, with these seeds and, from six on, with more: `SIM_SEEDS` times as many."""
+    """The same senders in the simulator, with these seeds; from six seeds on, with `SIM_SEEDS` times as many."""
     more = SIM_SEEDS if len(seeds) >= FEWEST_FOR_INTERVAL else 1
     played: dict[str, Comparison] = {}
     parts = []
@@ -226,13 +225,13 @@ def _simulated(
 
 
 def _validation_of_the_host(scenario: Scenario, name: str, world: World) -> str:
-    """Whether a pause costs the window is one setting for all flows of a Linux host; that of the sender, where Linux serves it."""
+    """Window validation of all flows: on a Linux host it is a single setting, which is the sender's if Linux's TCP sends."""
     is_linux = not WORLDS[world.name.partition(":")[0]].has_own_endpoint
     return "none" if is_linux and scenario.sender(name).get("validation", "rfc2861") != "rfc2861" else "rfc2861"
 
 
 def _with_traffic(scenario: Scenario, validation: str) -> Scenario:
-    """The scenario with this window validation of all cross traffic over TCP."""
+    """The scenario with this window validation for all cross traffic over TCP."""
     groups = scenario.resolved.get("traffic") or []
     if all(group.get("validation", validation) == validation for group in groups):
         return scenario

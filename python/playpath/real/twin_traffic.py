@@ -1,7 +1,7 @@
-"""What `playpath twin` judges beside senders: groups of cross traffic, all flows together, and the paths' links.
+"""What `playpath twin` judges besides senders: groups of cross traffic, all flows together, and the paths' links.
 
-A group's figure for a seed is the mean over its flows: "cubic: 4.9 Mbit/s" is what one of its ten flows got. Flows of all groups together
-give their total goodput and Jain's index over what each got; each path gives its downward link's utilisation and mean queue.
+A group's figure for a seed is the mean over its flows: "cubic: 4.9 Mbit/s" is the mean of its ten flows. All flows together have a
+total goodput and Jain's index of their goodputs; each path has its downward link's utilisation and mean queue.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ ALL_FLOWS = "all flows"
 FLOW_METRICS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "loss_ratio", "rto_count")
 LINK_METRICS = ("utilisation", "mean_queue_packets")
 SHOWN = (*FLOW_METRICS, "total_goodput_mbps", "flow_jain_index", *LINK_METRICS)
-"""What is judged where nobody watches."""
+"""The metrics that are judged without a video."""
 
 _NO_TRANSPORT = "none"
-"""The control of datagrams: no round trip is measured, nothing sent again."""
+"""The congestion control of datagrams, which have no RTT and no retransmissions."""
 _ONLY_GOODPUT = FLOW_METRICS[:1]
 
 
@@ -31,7 +31,7 @@ def group_names(result: Comparison) -> list[str]:
 
 
 def of_traffic(result: Comparison) -> Comparison:
-    """The first sender's sessions with rows for the traffic's groups, for all flows and for the links in place of the sender."""
+    """The first sender's sessions, with rows for groups of traffic, for all flows and for links in place of the sender."""
     sender = result.senders[0]
     rows: list[Row] = []
     for session in _sessions(result, sender):
@@ -45,7 +45,7 @@ def of_traffic(result: Comparison) -> Comparison:
 
 
 def beside_senders(result: Comparison) -> Comparison:
-    """Every sender's sessions, with rows for the cross traffic beside it: `web beside cubic`."""
+    """Every sender's sessions, with rows for the cross traffic next to it, such as `web beside cubic`."""
     rows: list[Row] = []
     for sender in result.senders:
         for session in _sessions(result, sender):
@@ -64,13 +64,13 @@ def _groups(names: Sequence[str], flows: Sequence[Mapping[str, Any]]) -> Iterabl
 
 
 def _group_of(flow: str, names: Sequence[str]) -> str | None:
-    """`web.2`, and `web.2.1` if a source opens several connections, are of the group `web`, unless one is called `web.2`."""
+    """The group of a flow: `web.2`, and `web.2.1` if a source opens several connections, are in `web`, unless a group is named `web.2`."""
     found = [name for name in names if flow == name or flow.startswith(f"{name}.")]
     return max(found, key=len, default=None)
 
 
 def _together(flows: Sequence[Mapping[str, Any]], goodput_mbps: float | None) -> dict[str, float | None]:
-    """Goodput over the whole run, and Jain's index over what each flow got while it lasted."""
+    """Goodput over the whole run, and Jain's index over each flow's goodput during its lifetime."""
     fairness = engine.jain_index(float(flow["goodput_mbps"]) for flow in flows)
     return {"total_goodput_mbps": goodput_mbps} | ({} if fairness is None else {"flow_jain_index": fairness})
 

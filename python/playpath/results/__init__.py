@@ -1,1 +1,1 @@
-"""What comes out: sessions, comparisons, bands, packets, archives."""
+"""Results: sessions, comparisons, bands, packets, archives."""

@@ -1,4 +1,4 @@
-"""How the sessions of all seeds lie around each other in time: of each sender's series the middle 80 %, second by second."""
+"""The spread of each sender's series over all seeds: the middle 80 %, second by second."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from playpath.results.record import Columns, Session
 
 LOW, HIGH = 0.1, 0.9
 MOST_SEEDS = 100
-"""Seeds that are kept for the bands: more change nothing that a reader could see."""
+"""Seeds that are used for the bands; more make no visible difference."""
 
 SCHEMA = {"sender": str, "series": str, "column": str, "time_s": float, "low": float, "high": float}
 _FLOW = ("snd_cwnd", "rtt_ms", "goodput_mbps")
 
 SERIES = ("flow.", "player", "link.path.", "link.link.")
-"""How the names of the series begin that `outline` reads."""
+"""Prefixes of the series that `outline` reads."""
 EVERY_S = 1.0
-"""How often they need be sampled."""
+"""Sufficient sampling interval of these series."""
 
 _MOST_FLOWS = 6
-"""Of a session without a video; as many as the charts show."""
+"""Number of flows for a session without a video; the charts show as many."""
 
 Outline = dict[tuple[str, str], np.ndarray]
-"""By series and column the value at each whole second; NaN where nothing was measured."""
+"""(series, column) → the value at each whole second; NaN if nothing was measured."""
 
 
 def outline(session: Session) -> Outline:
-    """What a traced session keeps for the bands: player, the video's flow over each path (without a video the first flows), and
-    the queues towards the client.
+    """The part of a traced session that the bands need: player, the video's flow over each path (without a video the first flows),
+    and the queues towards the client.
     """
     series = session.series
     flows = [name for name in series if name.startswith("flow.video")]
@@ -48,20 +48,20 @@ def outline(session: Session) -> Outline:
 
 
 def _place(flow: str) -> tuple[int, str]:
-    """The first flow of each group, then the second …: whichever opens first, which chance decides in some scenarios."""
+    """Sort key: the first flow of each group, then the second …, since which flow opens first is random in some scenarios."""
     number = re.search(r"\.(\d+)$", flow)
     return int(number[1]) if number else 1, flow
 
 
 def until_last_byte(flow: Columns) -> Columns:
-    """A flow's columns up to the last sample at which bytes were under way or arrived: what follows stands still unmeasured."""
+    """A flow's columns up to the last sample with bytes in flight or arriving; later values only repeat the last ones."""
     busy = np.flatnonzero((np.asarray(flow["unacked"]) > 0) | (np.asarray(flow["goodput_mbps"]) > 0))
     end = int(busy[-1]) + 1 if len(busy) else 0
     return {name: values[:end] for name, values in flow.items()}
 
 
 def at_seconds(columns: Columns, name: str) -> np.ndarray:
-    """The last sample up to each whole second; of goodput, which is bursts at short intervals, the mean over the second before."""
+    """The last sample up to each whole second; for goodput, which is bursty at short intervals, the mean over the second before."""
     time_s, values = (np.asarray(columns[key], dtype=float) for key in ("time_s", name))
     seconds = np.arange(1, int(time_s[-1]) + 1 if len(time_s) else 1)
     last = np.searchsorted(time_s, seconds + 1e-9, side="right")
@@ -83,7 +83,7 @@ def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
     if not found:
         return pl.DataFrame(schema=SCHEMA)
     names, numbers = zip(*found, strict=True)
-    # A frame for each would take longer than the quantiles.
+    # One frame for all: a frame for each would take longer than the quantiles.
     rows = np.repeat(np.arange(len(names)), [len(times) for times, _, _ in numbers])
     columns: list[pl.Series | np.ndarray] = [pl.Series(column).gather(rows) for column in zip(*names, strict=True)]
     columns += [np.concatenate(column) for column in zip(*numbers, strict=True)]
@@ -104,8 +104,8 @@ def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[_Band]:
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """The lower and upper edge of each column, as `np.nanquantile` has them, which takes a hundred times as long: it goes column
-    by column. Here all columns with as many values are one call.
+    """The lower and upper edge of each column. `np.nanquantile` gives the same but takes a hundred times as long, since it works
+    column by column; here one call covers all columns with the same number of values.
     """
     in_order, counts = np.sort(values, axis=0), np.isfinite(values).sum(axis=0)  # NaN last
     edges = np.empty((2, values.shape[1]))

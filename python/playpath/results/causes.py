@@ -1,4 +1,4 @@
-"""What held the rate of a sender, in one line of what was measured: how busy its path was, what was lost there and why, who shares it."""
+"""What limited a sender's rate, in one line of measurements: how busy its path was, what was lost there and why, who shared it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from playpath.results.comparison import Comparison
 
 _FULL = 0.9
-"""A path that is busy for this share of the time is full."""
+"""A path that is busy for at least this share of the time is called full."""
 _FEW_LOSSES_S = 60.0
-"""With one loss in so long, losses hold no rate."""
+"""Losses rarer than one in so many seconds do not limit a rate."""
 _TOP = 0.97
-_DROPS = {"queue_full": "at the full queue", "aqm": "by the queue's AQM", "loss": "by chance on the link"}
+_DROPS = {"queue_full": "at the full queue", "aqm": "by the queue's AQM", "loss": "at random on the link"}
 _KEPT = 1.25
-"""A mean RTT this many times the least one has a queue in it."""
+"""A mean RTT at least this many times the smallest one includes queueing."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What held the rate of a sender."""
+    """What limited a sender's rate."""
 
     sender: str
     sentence: str
@@ -35,7 +35,7 @@ class Cause:
 
 
 def causes(result: Comparison) -> list[Cause]:
-    """Of each sender whose rate could differ, in the order of the ranking: over one path, of a video with a ladder or of bulk traffic."""
+    """One for each sender in the order of the ranking; only for a single path, and for a video with a ladder or bulk traffic."""
     names = ("mean_rate_kbps", "goodput_mbps")
     name = next((n for n in names if n in result.shown_criteria), None)
     if name is None or len(result.scenario.resolved.get("path") or []) != 1:
@@ -54,7 +54,7 @@ def _cause(result: Comparison, sender: str, name: str) -> str | None:
     top = _top(result) if name == "mean_rate_kbps" else None
     sentence = f"{format_value(rate)} Mbit/s"
     if top is not None and rate >= _TOP * top:
-        return f"{sentence}: the highest rate there is."
+        return f"{sentence}: the highest rate available."
     busy = f"the path was busy {100 * link['utilisation']:.0f} % of the time"
     parts = [f"{busy}, which is full" if link["utilisation"] >= _FULL else busy]
     parts += [text for text in (_others(result, sender), _losses(link, flow), _queue(flow)) if text]
@@ -79,12 +79,12 @@ def _others(result: Comparison, sender: str) -> str:
 
 
 def _losses(link: dict[str, Any], flow: dict[str, Any] | None) -> str:
-    """How often a packet of the sender was lost, and where packets of this link are."""
+    """How often a packet of the sender was lost, and where packets on this link are lost."""
     if flow is None or not flow.get("sent_packets"):
         return ""
     lost, lasted = flow["loss_ratio"] * flow["sent_packets"], flow["end_s"] - flow["start_s"]
     if lost * _FEW_LOSSES_S < lasted:
-        return "hardly a packet was lost: window, receiver or the player's requests held it, not losses"
+        return "hardly any packet was lost: the window, the receiver or the player's requests limited it, not losses"
     drops = {why: link.get(f"dropped_packets.{why}") or 0.0 for why in _DROPS}
     total = sum(drops.values())
     shares = sorted(((n / total, why) for why, n in drops.items() if n > 0), reverse=True) if total else []

@@ -1,4 +1,4 @@
-"""The result of a comparison: its table, statistics, ranking and verdict, how it is kept, and how it is made of finished sessions."""
+"""The result of a comparison: table, statistics, ranking, verdict, and saving and loading them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KEYS = ("sender", "cc", "seed", "digest")
 
 @dataclass(frozen=True)
 class Failure:
-    """A session that failed in a world of real time, where that is no reason to stop the others."""
+    """A session that failed in a real-time world, where a failure does not stop the others."""
 
     sender: str
     seed: int
@@ -52,41 +52,41 @@ class Comparison(Tabular):
     scenario: Scenario
     world: str
     seeds: list[int]
-    """The seeds that every sender finished; in a race the first of them, where it left before the end."""
+    """The seeds that every sender finished; a sender that left a race has only the first of them."""
     table: pl.DataFrame
-    """A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name."""
+    """A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, with the unit in its name."""
     flows: pl.DataFrame
     links: pl.DataFrame
-    """`flows` and `links`: A row for each flow or link of each session."""
+    """`flows` and `links`: a row for each flow or link of each session."""
     notes: list[str]
-    """Warnings, those of all sessions gathered."""
+    """The gathered warnings of all sessions."""
     timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
     """One traced session for each sender, all of one seed; empty unless asked for."""
     bands: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=bands.SCHEMA), repr=False)
-    """Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines."""
+    """The range of the middle 80 % of the seeds, second by second (see `bands.SCHEMA`); only with timelines."""
     interrupted: bool = False
-    """Ctrl-C came before all seeds were done."""
+    """Whether Ctrl-C came before all seeds were done."""
     failures: Sequence[Failure] = ()
-    """Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
-    session is left out of the ranking."""
+    """Sessions that failed. Their seeds are left out for all senders, so that values stay paired; a sender without any finished
+    session is not ranked."""
     looks: Sequence[int] = ()
-    """Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it."""
+    """Numbers of seeds after which `until_decided` checked whether the best is decided; empty without it."""
     most: int | None = None
-    """The seeds at which it would have given up, fixed before the start; None without it."""
+    """The number of seeds at which it would have given up, fixed before the start; None without it."""
     sensitivity: Sensitivity | None = None
-    """What small variations of the path do to the answer; None unless asked for."""
+    """The effect of small variations of the path on the answer; None unless requested."""
 
     def __repr__(self) -> str:
         return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"
 
     @property
     def unranked(self) -> list[str]:
-        """Senders none of whose sessions counts, because they failed."""
+        """Senders without a session that counts, because of failures."""
         return list(dict.fromkeys(f.sender for f in self.failures if f.sender not in self.senders))
 
     @property
     def failed_rows(self) -> list[tuple[str, str, str]]:
-        """What failed, for tables: sender, seeds, reason; a row for each reason."""
+        """Failures for tables: a row (sender, seeds, reason) for each reason."""
         seeds: dict[tuple[str, str], list[int]] = {}
         for failure in self.failures:
             seeds.setdefault((failure.sender, failure.reason), []).append(failure.seed)
@@ -101,7 +101,7 @@ class Comparison(Tabular):
         return [name for name in self.table.columns if name not in _KEYS]
 
     def values(self, sender: str, name: str) -> list[float | None]:
-        """A metric of a sender, one value for each seed that it played, in the order of `seeds`. InputError: an unknown name."""
+        """A sender's values of a metric, one for each seed that it played, in the order of `seeds`. InputError for an unknown name."""
         if sender not in self._columns:
             raise unknown_name("sender", sender, self._columns)
         if name not in self._columns[sender]:
@@ -114,7 +114,7 @@ class Comparison(Tabular):
         return {str(key[0]): group.select(self.metric_names).to_dict(as_series=False) for key, group in groups.items()}
 
     def summary(self, sender: str, name: str) -> stats.Summary | None:
-        """Mean, interval and range of a metric; None when no seed has a value."""
+        """Mean, interval and range of a metric; None if no seed has a value."""
         return stats.summarise([v for v in self.values(sender, name) if v is not None])
 
     @cached_property
@@ -130,7 +130,7 @@ class Comparison(Tabular):
 
     @property
     def shown_criteria(self) -> list[str]:
-        """The criteria worth a column: those that this kind of player has, without the video's rate where it is fixed."""
+        """The criteria to show as columns: those that this kind of player has, without the video's rate if it is fixed."""
         seen = {name: {v for s in self.senders for v in self.values(s, name)} for name in self.ranker.criteria}
         return [
             name for name, found in seen.items() if found != {None} and (name != "mean_rate_kbps" or len(found) > 1)
@@ -138,7 +138,7 @@ class Comparison(Tabular):
 
     @cached_property
     def decision(self) -> Decision:
-        """Who is best and how sure that is."""
+        """Which sender is best, and how sure that is."""
         return self.ranker.decide()
 
     @property
@@ -154,12 +154,12 @@ class Comparison(Tabular):
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """What each choice does for each sender, against the first; empty where senders alone are compared."""
+        """The effect of each choice on each sender, relative to the first choice; empty if only senders are compared."""
         return effects(self.scenario.choices, self.ranker)
 
     @cached_property
     def trials(self) -> list[Trial]:
-        """How large a real trial would be, for each sender that is not alike with the best."""
+        """The size of a real trial, for each sender that is not alike with the best."""
         found: dict[str, Trial] = {}
         criteria = {name: rank for rank, name in enumerate(self.ranker.criteria)}
         judged = (d for d in self.differences if d.significant and d.metric in criteria)
@@ -175,52 +175,52 @@ class Comparison(Tabular):
         return [found[name] for name in self.ranking if name in found]
 
     def costs(self, price_per_gb: float | None = None) -> list[HourlyCost]:
-        """Bytes sent and sent again for each hour of video shown, and what they cost; a sender that showed none is left out."""
+        """Bytes sent and retransmitted for each hour of video shown, and their price; a sender that showed no video is left out."""
         found = {cost.sender: cost for cost in hourly_costs(self.table, self.flows, price_per_gb)}
         return [found[name] for name in self.ranking if name in found]
 
     @cached_property
     def causes(self) -> list[Cause]:
-        """What held the rate of each sender, where rates differ; over one path."""
+        """What limited each sender's rate, if rates differ and there is a single path."""
         return causes(self)
 
     @cached_property
     def neighbours(self) -> list[Neighbours]:
-        """What the traffic beside it gets and loses, for each sender; empty without any."""
+        """Goodput and losses of the other traffic next to each sender; empty if there is none."""
         found = {beside.sender: beside for beside in neighbours(self.table, self.flows)}
         return [found[name] for name in self.ranking if name in found]
 
     @property
     def is_settled(self) -> bool:
-        """Further seeds would change no answer."""
+        """Whether further seeds would not change the answer."""
         return (
             all(e.outcome != "open" for e in self.effects) if self.scenario.asks_for_whom else self.decision.is_decided
         )
 
     @property
     def planned(self) -> int:
-        """Seeds to be played, in a race up to the last look that was begun."""
+        """Number of seeds to be played; in a race up to the last look that was started."""
         return self.looks[-1] if self.looks else len(self.scenario.seeds)
 
     @cached_property
     def left(self) -> dict[str, int]:
-        """Who left the race before its end, as proven worse than another, and after how many seeds."""
+        """Senders that left the race early, because they were proven worse than another → the number of seeds they played."""
         played = {sender: self.table.filter(sender=sender).height for sender in self.senders}
         return {sender: count for sender, count in played.items() if count < len(self.seeds)}
 
     @cached_property
     def headline(self) -> str:
-        """The answer in one line; where each of several senders has choices, what those do for whom."""
+        """The answer in one line; if each of several senders has choices, the effects of these."""
         return sentence(self.effects) if self.scenario.asks_for_whom else self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
-        """The answer in a few sentences, with what it rests on."""
+        """The answer in a few sentences, with its basis."""
         return self.ranker.verdict
 
     @cached_property
     def lateness(self) -> Lateness | None:
-        """What the lateness of emulated links adds to the RTT, and whether the verdict survives it; None in the simulator."""
+        """How much the lateness of emulated links adds to the RTT, and whether the verdict survives it; None in the simulator."""
         return lateness(self.links, self._columns, self.ranker, self.decision)
 
     @cached_property
@@ -228,17 +228,17 @@ class Comparison(Tabular):
         extra = []
         if not self.ranker.is_random:
             extra.append(
-                "every seed gave the same result: nothing in this scenario is random, so more seeds tell nothing more"
+                "every seed gave the same result: nothing in this scenario is random, so more seeds add nothing"
             )
         if self._replays_one_moment:
             extra.append(
-                "every session begins at the same moment of the same trace: at another moment, or on another link, the answer may "
-                'turn; give the path `start = "random"`, or several traces (playpath population)'
+                "every session begins at the same point of the same trace: at another point, or on another link, the answer may be "
+                'different; give the path `start = "random"`, or several traces (playpath population)'
             )
         if self._has_a_fixed_outage:
             extra.append(
-                "every session has its outage at the same second: all seeds meet it in much the same phase of their timers, which is one "
-                'sample, however many seeds there are; let the seed move it: `outage = { …, spread = "5 s" }`'
+                "every session has its outage at the same second: it hits all seeds in much the same phase of their timers, so they count "
+                'as one sample, however many there are; let the seed shift it: `outage = { …, spread = "5 s" }`'
             )
         if self.interrupted:
             extra.append(f"interrupted: only {len(self.seeds)} of {self.planned} seeds were finished")
@@ -277,8 +277,8 @@ class Comparison(Tabular):
     def typical_seed(self) -> tuple[int, str | None]:
         """The seed to show, and the criterion that chose it.
 
-        Its total over the senders is the (lower) median of the first criterion that differs between seeds; the lowest
-        seed of equals. Of a race one that everybody played.
+        The seed's total over the senders is the (lower) median of the first criterion that differs between seeds; among
+        equal ones it is the lowest seed. In a race it is one that all senders played.
         """
         shared = self.seeds[: min(self.left.values(), default=len(self.seeds))]
         for name in self.ranker.criteria:
@@ -292,11 +292,11 @@ class Comparison(Tabular):
         return sum(v for v in values if v is not None)
 
     def with_timelines(self, timelines: Mapping[str, Session], around: pl.DataFrame) -> Comparison:
-        """The same with its traced sessions and their bands; what was computed of the table is kept."""
+        """A copy with traced sessions and their bands; values already computed from the table are kept."""
         return self._with(timelines=timelines, bands=around)
 
     def with_sensitivity(self, found: Sensitivity) -> Comparison:
-        """The same with what `playpath.sensitivity` measured of it."""
+        """A copy with the result of `playpath.sensitivity`."""
         return self._with(sensitivity=found)
 
     def _with(self, **changes: Any) -> Comparison:
@@ -337,7 +337,7 @@ class Comparison(Tabular):
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_latex(self) -> str:
-        """The ranking as a LaTeX table (package booktabs), the headline as its caption."""
+        """The ranking as a LaTeX table (package booktabs), with the headline as its caption."""
         return latex_table(self)
 
     def to_polars(self) -> pl.DataFrame:
@@ -349,7 +349,7 @@ class Comparison(Tabular):
 
     def _sender_dict(self, sender: str) -> dict[str, object]:
         summaries = {name: self.summary(sender, name) for name in self.metric_names}
-        # A figure that this kind of player does not have is named all the same, with n = 0.
+        # A metric that this kind of player does not have is listed all the same, with n = 0.
         absent = {"mean": None, "median": None, "ci95": None, "min": None, "max": None, "n": 0}
         metrics = {name: absent if summary is None else summary.to_dict() for name, summary in summaries.items()}
         return {"name": sender, "cc": cc_name(self.scenario, sender), "metrics": metrics}
@@ -359,7 +359,7 @@ class Comparison(Tabular):
         comparison_files.save(self, Path(folder))
 
     def save_timelines(self, folder: str | Path) -> None:
-        """Write the timelines and their bands, in place of those that are there."""
+        """Write the timelines and their bands, replacing existing ones."""
         comparison_files.save_timelines(self, Path(folder))
 
     @classmethod
@@ -368,13 +368,13 @@ class Comparison(Tabular):
 
 
 def played_of(runs: int) -> str:
-    """What `format_summary` shows of so many runs."""
+    """A description of what `format_summary` shows for so many runs."""
     is_interval = runs >= stats.FEWEST_FOR_INTERVAL
     return f"{'Median and its 95 % interval' if is_interval else 'Mean'} of {runs} run{'' if runs == 1 else 's'}"
 
 
 def format_summary(summary: stats.Summary | None) -> str:
-    """The median with its interval, for people, and the mean where that lies outside; for too few runs for an interval the mean.
+    """The median with its interval, and the mean if that lies outside it; with too few runs for an interval, the mean.
 
     >>> format_summary(stats.summarise([0.0] * 9 + [60.0])), format_summary(stats.summarise([1.0, 2.0]))
     ('0 (mean 6)', '1.5')

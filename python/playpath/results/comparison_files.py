@@ -1,4 +1,4 @@
-"""A comparison as files."""
+"""Saving and loading a comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def save(result: Comparison, target: Path) -> None:
-    """Write tables, timelines, and last what they say."""
+    """Write tables and timelines, and the JSON file last."""
     for name, frame in (("sessions", result.table), ("flows", result.flows), ("links", result.links)):
         write_frame(target / f"{name}.parquet", frame)
     save_timelines(result, target)
@@ -29,18 +29,18 @@ def save(result: Comparison, target: Path) -> None:
 
 
 def save_timelines(result: Comparison, target: Path) -> None:
-    """Write the timelines and their bands, in place of those that are there."""
+    """Write the timelines and their bands, replacing existing ones."""
     timelines = file_names(result.timelines)
     for sender, file in timelines.items():
         result.timelines[sender].save(target / "timelines" / file)
     for record in target.glob("timelines/*/record.json"):
-        if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
+        if record.parent.name not in timelines.values():  # left by another run or by a sender that is not in this one
             shutil.rmtree(record.parent)
     write_frame(target / "bands.parquet", result.bands)
 
 
 def load(source: Path) -> Comparison:
-    from playpath.results.comparison import Comparison, Failure  # which imports this module
+    from playpath.results.comparison import Comparison, Failure  # comparison.py imports this module
 
     stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
     manifest = stored["manifest"]
@@ -65,6 +65,6 @@ def load(source: Path) -> Comparison:
 
 
 def _stored_bands(path: Path) -> pl.DataFrame:
-    """No rows in results from before there were bands, of each series."""
+    """The stored bands; empty for results of versions without them."""
     found = pl.read_parquet(path) if path.is_file() else None
     return pl.DataFrame(schema=bands.SCHEMA) if found is None or "series" not in found.columns else found

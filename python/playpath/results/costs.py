@@ -1,4 +1,4 @@
-"""What an hour of video costs a sender: bytes sent, those sent again, and money."""
+"""The cost of an hour of video for each sender: bytes sent, bytes retransmitted, and money."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ _HOUR_S = 3600
 
 
 def is_viewers() -> pl.Expr:
-    """Of flows: those of the viewer's own connections, as a record calls them (`video`, then `video.2` and so on)."""
+    """Filter for flows of the viewer's own connections, which a record names `video`, `video.2` and so on."""
     return pl.col("name").str.contains(r"^video(\.\d+)?$")
 
 
 @dataclass(frozen=True)
 class HourlyCost:
-    """For each hour of video shown, over all sessions of a sender."""
+    """Cost for each hour of video shown, over all sessions of a sender."""
 
     sender: str
     sent_gb: float
     retransmitted_gb: float
-    """Gigabytes (10^9) in data packets, headers included, that left the server (`sent_gb`), and of these what was sent again."""
+    """Gigabytes (10^9) in data packets, headers included, that left the server, and those of them that were retransmitted."""
     price: float | None = None
-    """Of what was sent, where a price for a gigabyte is given."""
+    """Price of the sent bytes, if a price per gigabyte is given."""
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
 
 def hourly_costs(table: pl.DataFrame, flows: pl.DataFrame, price_per_gb: float | None) -> list[HourlyCost]:
-    """Of each sender that showed any video, in the order of `table`."""
+    """The costs of each sender that showed any video, in the order of `table`."""
     if "played_s" not in table.columns or "sent_packets" not in flows.columns:
         return []
-    # A flow's throughput is what arrived, so a packet's mean size follows from those that were not dropped.
+    # A flow's throughput counts what arrived, so the mean packet size is computed from the packets that were not dropped.
     arrived = pl.col("throughput_mbps") * (pl.col("end_s") - pl.col("start_s")) * (1e6 / 8)
     size = arrived / (pl.col("sent_packets") * (1 - pl.col("loss_ratio")))
     sizes = flows.filter(is_viewers() & (pl.col("sent_packets") > 0) & (pl.col("loss_ratio") < 1))

@@ -1,4 +1,4 @@
-"""What a choice does for each sender, where a comparison varies more than senders: helped, harmed, alike or open."""
+"""The effect of a choice on each sender, if a comparison varies more than senders: better, worse, alike or open."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ WORDS: Mapping[str, str] = dict(_engine.outcome_words())
 
 @dataclass(frozen=True)
 class Effect:
-    """A value against the first one, for one sender."""
+    """The effect of a value relative to the first one, for one sender."""
 
     sender: str
     value: str
     against: str
     outcome: Outcome
-    """Alike: no difference that a viewer would notice is left; depends: better for some viewers and worse for others, both
-    proven; "open": not proven either way."""
+    """"alike": a noticeable difference is ruled out; "depends": proven better for some viewers and worse for others; "open": not
+    proven either way."""
     sentence: str
-    """The two in one line."""
+    """The comparison in one line."""
     detail: str = ""
-    """Both values, where it is better or worse: `stall time 0.3 s, not 0.45 s`."""
+    """Both values, if it is better or worse: `stall time 0.3 s, not 0.45 s`."""
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
 
 def pairs(choices: Mapping[str, Choice], there: Sequence[str]) -> list[tuple[Choice, str, str]]:
-    """Each choice with its own name and that of the first value of its sender, of those names that are `there`."""
+    """Each choice with its own name and that of its sender's first value, among the names in `there`."""
     first: dict[str, str] = {}
     found = []
     for name, choice in choices.items():
@@ -47,10 +47,10 @@ def pairs(choices: Mapping[str, Choice], there: Sequence[str]) -> list[tuple[Cho
 
 
 def effects(choices: Mapping[str, Choice], judge: Ranker) -> list[Effect]:
-    """Each value against the first, sender by sender, by the evidence on all. Names that were not played are left out."""
+    """Each value against the first, sender by sender, judged on all of them together. Names that were not played are left out."""
     return [Effect(**found) for found in judge.effects([(name, of.sender, of.value) for name, of in choices.items()])]
 
 
 def sentence(found: Sequence[Effect]) -> str:
-    """For whom each value is better and for whom not: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)"."""
+    """For which senders each value is better: "fq_codel instead of droptail: better for cubic (stall time 1 s, not 3 s)"."""
     return _engine.for_whom(json.dumps([effect.to_dict() for effect in found]))

@@ -1,4 +1,4 @@
-"""A comparison made of finished sessions."""
+"""Builds a comparison from finished sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from playpath.scenario import Scenario
 def whole_seeds(
     sessions: Sequence[Session], senders: Sequence[str], last: Mapping[str, int] | None = None
 ) -> list[Session]:
-    """Sessions of the seeds that every sender finished, up to the last one that it had to play."""
+    """Sessions of the seeds that were finished by every sender that had to play them."""
     found = {(session.sender, session.seed) for session in sessions}
     ends = last or {}
     wanted = {seed: [s for s in senders if seed <= ends.get(s, seed)] for seed in {seed for _, seed in found}}
@@ -25,7 +25,7 @@ def whole_seeds(
 
 
 def gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupted: bool) -> Comparison:
-    """A comparison of finished sessions; every sender has the same seeds, or in a race the first of them."""
+    """A comparison of finished sessions; every sender has the same seeds, or, in a race, the first of them."""
     names = list(dict.fromkeys(name for session in sessions for name in session.metrics))
     rows = [
         {"sender": s.sender, "cc": s.cc, "seed": s.seed, "digest": s.digest}
@@ -46,7 +46,7 @@ def gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupt
 
 
 def _long(sessions: list[Session], part: str) -> pl.DataFrame:
-    """A row for each flow or link of each session; nested values become columns `dropped_packets.queue`."""
+    """A row for each flow or link of each session; nested values become columns such as `dropped_packets.queue`."""
     rows = [{"sender": s.sender, "seed": s.seed} | _flat(entry) for s in sessions for entry in getattr(s, part)]
     return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -62,8 +62,8 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> Row:
 
 
 def _notes(sessions: list[Session], *, has_video: bool) -> list[str]:
-    """Warnings of all sessions: each once, with the senders that it concerns (a lone one without a video has no part in it) and in
-    how many of their runs.
+    """Warnings of all sessions: each once, with the senders that it concerns (not named if there is only one and no video) and the
+    number of their runs.
     """
     runs: dict[str, int] = {}
     found: dict[str, dict[str, int]] = {}

@@ -26,7 +26,7 @@ _ESCAPES = {
 
 def latex_table(result: Comparison) -> str:
     """The ranking with the median of each criterion and its interval, as a `table`; the headline is its caption."""
-    from playpath.results.comparison import format_summary, played_of  # which imports this module
+    from playpath.results.comparison import format_summary, played_of  # comparison.py imports this module
 
     names = result.shown_criteria
     head = ["choice" if result.scenario.choices else "sender", *(metric(name).axis for name in names)]
@@ -50,7 +50,7 @@ def latex_table(result: Comparison) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Text as LaTeX prints it.
+    r"""Escape text for LaTeX.
 
     >>> escaped("fq_codel & 5 %")
     'fq\\_codel \\& 5 \\%'

@@ -1,4 +1,4 @@
-"""Types alone, in `measured.pyi`."""
+"""Types only, in `measured.pyi`."""
 
 from playpath.base.typed import at_run_time
 

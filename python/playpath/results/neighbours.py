@@ -1,4 +1,4 @@
-"""What a sender leaves to the others on its path: the traffic of the scenario."""
+"""How the scenario's other traffic fares next to each sender."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Neighbours:
 
     sender: str
     goodput_mbps: float
-    """Of all of them in a session, on average."""
+    """Total of all of them in a session, averaged over sessions."""
     loss_ratio: float
-    """Of the packets that they sent, those that were lost or dropped."""
+    """Share of their sent packets that were lost or dropped."""
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
 
 
 def neighbours(table: pl.DataFrame, flows: pl.DataFrame) -> list[Neighbours]:
-    """Of each sender whose sessions had other flows, in the order of `table`."""
+    """One for each sender whose sessions had other flows, in the order of `table`."""
     if not {"sent_packets", "loss_ratio"} <= set(flows.columns) or "neighbours_goodput_mbps" not in table.columns:
         return []
     others = flows.filter(~is_viewers() & (pl.col("sent_packets") > 0))

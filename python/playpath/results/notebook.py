@@ -1,4 +1,4 @@
-"""A comparison as a notebook shows it."""
+"""A comparison's HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def notebook_html(result: Comparison) -> str:
-    """The answer, a table of the criteria, and the first of them drawn."""
-    from playpath.results.comparison import format_summary  # which imports this module
+    """The answer, a table of the criteria, and a figure of the first one."""
+    from playpath.results.comparison import format_summary  # comparison.py imports this module
 
     names = result.ranker.criteria
     head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
@@ -28,7 +28,7 @@ def notebook_html(result: Comparison) -> str:
 
 
 def _drawn(result: Comparison) -> str:
-    """The first criterion; nothing where no sender has a value, or without Matplotlib."""
+    """A figure of the first criterion; empty if no sender has a value, or without Matplotlib."""
     if not (result.shown_criteria and can_draw()):
         return ""
     from playpath.plots import figure, metric_dots

@@ -1,15 +1,15 @@
 """Single packets of a traced session, and which of them are kept and shown.
 
 A traced session of the simulator has four series for its video's flow (without a video, for its first flows). Each has
-`time_s` and `path` (number of the path); places are bytes of the path's own stream, from its first data byte.
+`time_s` and `path` (number of the path); offsets are bytes of the path's own stream, from its first data byte.
 
 - `packets.video`: a row for each data packet that the server sent: `offset`, `bytes`, `kind` (0 new, 1 retransmission, 2 copy
-  of what another path was given), and `data_offset`, the place in the data of all paths;
-- `acks.video`: a row for each ACK that reached the server: `acked`, and up to where it may send, `window` by its congestion
-  control, `receive_window` by the client (NaN under MPTCP, whose window counts data of all paths);
-- `sacks.video`: `from`, `until` of what an ACK says has arrived and the one before did not;
+  of data sent on another path), and `data_offset`, the offset in the data of all paths;
+- `acks.video`: a row for each ACK that reached the server: `acked`, and the offsets up to which it may send: `window` by its
+  congestion control, `receive_window` by the client (NaN with MPTCP, whose window counts data of all paths);
+- `sacks.video`: `from` and `until` of data newly reported as arrived by an ACK;
 - `drops.video`: `offset` and `cause` (0 loss, 1 queue full, 2 AQM, 3 outage, 4 too big, 5 corrupted, 6 NAT) of packets that a link
-  dropped; `time_s` is when it came to the link.
+  dropped; `time_s` is when the packet reached the link.
 """
 
 from dataclasses import replace
@@ -24,16 +24,16 @@ SERIES = "packets.video"
 _KEPT_S = 10.0
 _SHOWN = 120
 _CUT = 0.95
-"""A window that an event leaves smaller than this part of it was cut."""
+"""An event that leaves less than this share of the window counts as a reduction."""
 
 Window = tuple[float, float]
 
 
 def centre_s(session: Session) -> float:
-    """Where to look.
+    """The time at the centre of the packet view.
 
-    Over several paths: the first switch of the scheduler's own will in the middle half of all switches, else the middle one. Over
-    one: the last cut of the window before the longest stall, else the middle cut, else the middle packet.
+    With several paths: the first unforced switch in the middle half of all switches, otherwise the middle switch. With one path:
+    the last reduction of the window before the longest stall, otherwise the middle reduction, otherwise the middle packet.
     """
     switches = session.series.get("switches.video")
     if switches is not None and len(switches["time_s"]):
@@ -52,7 +52,7 @@ def centre_s(session: Session) -> float:
 
 
 def trimmed(session: Session, window: Window | None = None) -> Session:
-    """The session with the packets of ten seconds only, around what is shown (and all of `window`); all else stays."""
+    """The session with packets only for ten seconds around the view (and for all of `window`); everything else is kept."""
     centre = centre_s(session) if window is None else sum(window) / 2
     begin, end = window or (centre, centre)
     begin, end = min(begin, centre - _KEPT_S / 2), max(end, centre + _KEPT_S / 2)
@@ -70,16 +70,16 @@ def check_window(session: Session, window: Window) -> None:
     option = f"--window {window[0]:g}..{window[1]:g}"
     times = _times(session)
     if not len(times):
-        raise InputError(f"{option}: of {session.sender} no packets were kept; `playpath run --trace` keeps them")
+        raise InputError(f"{option}: no packets of {session.sender} were kept; `playpath run --trace` keeps them")
     if not has_packets(session, window):
         raise InputError(
-            f"{option}: of {session.sender} packets are kept from {times[0]:.3f} to {times[-1]:.3f} s; "
+            f"{option}: packets of {session.sender} are kept from {times[0]:.3f} to {times[-1]:.3f} s; "
             "`playpath run --trace` keeps all"
         )
 
 
 def shown_window(session: Session, window: Window | None = None) -> Window:
-    """The times to draw: those asked for, else of some hundred packets around the centre."""
+    """The times to draw: those requested, otherwise those of about a hundred packets around the centre."""
     if window is not None:
         check_window(session, window)
         return window

@@ -1,4 +1,4 @@
-"""What the paths of an MPTCP flow carried: the subflows, the packets between changes of path, and the scheduler's reasons."""
+"""What the paths of an MPTCP flow carried: subflows, runs of packets between switches, and the scheduler's reasons."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +12,7 @@ _SHOWN_RUNS = 44
 
 @dataclass(frozen=True)
 class Run:
-    """Packets of new data in a row on one path."""
+    """Consecutive packets of new data on one path."""
 
     path: str
     begin_s: float
@@ -29,7 +29,7 @@ def subflows(session: Session) -> dict[str, Columns]:
 
 
 def runs(session: Session) -> list[Run]:
-    """What lies between the switches of the video's flow; the packets before the first and after the last are left out."""
+    """The runs between switches of the video's flow; the packets before the first and after the last switch are left out."""
     switches = session.series.get("switches.video")
     if switches is None:
         return []
@@ -45,7 +45,7 @@ def runs(session: Session) -> list[Run]:
 
 
 def shown_runs(session: Session) -> list[Run]:
-    """Some runs around the first of the scheduler's own will in the middle half; else around the middle."""
+    """Some runs around the first unforced switch in the middle half, otherwise around the middle."""
     found = runs(session)
     quarter, middle = len(found) // 4, len(found) // 2
     centre = next((i for i in range(quarter, 3 * quarter) if not found[i].is_forced), middle)
@@ -54,7 +54,7 @@ def shown_runs(session: Session) -> list[Run]:
 
 
 def switch_reasons(session: Session) -> list[tuple[str, int, int]]:
-    """The schedulers' reasons with the numbers of switches: from a path without room, and from one with room."""
+    """(reason, switches from a path without room, switches from a path with room), the most frequent first."""
     switches = session.series.get("switches.video")
     if switches is None:
         return []
@@ -67,7 +67,7 @@ def switch_reasons(session: Session) -> list[tuple[str, int, int]]:
 
 
 def binned_goodput(columns: Columns, edges: np.ndarray) -> np.ndarray:
-    """Mean goodput in each bin; zero where there is no sample."""
+    """Mean goodput in each bin; zero if there is no sample."""
     time_s, rate = np.asarray(columns["time_s"], dtype=float), np.asarray(columns["goodput_mbps"], dtype=float)
     index = np.clip(np.searchsorted(edges, time_s, side="right") - 1, 0, len(edges) - 2)
     total, samples = (np.bincount(index, weights=w, minlength=len(edges) - 1) for w in (rate, np.ones_like(rate)))

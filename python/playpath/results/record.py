@@ -1,4 +1,4 @@
-"""What one session leaves: metrics, flows, links, events, warnings, manifest, and its time series on request."""
+"""The result of a session: metrics, flows, links, events, warnings, manifest and, on request, its time series."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, Sessi
 Columns = dict[str, np.ndarray]
 
 PACKETS = ("packets.", "acks.", "sacks.", "drops.")
-"""How the names of the series of single packets begin; see `playpath.results.packets`."""
+"""Prefixes of the series of single packets; see `playpath.results.packets`."""
 _SERIES = ("flow.", "link.", "player", "switches.", *PACKETS)
 _LONGEST_NAME = 120
-"""Bytes: file systems take 255, and suffixes come to it."""
+"""Limit in bytes: file systems allow 255, and suffixes are added."""
 
 
 @dataclass(frozen=True)
 class Session(Tabular):
-    """One sender, one seed, one world."""
+    """The result of one session: one sender, one seed, one world."""
 
     scenario: str
     world: str
@@ -39,29 +39,28 @@ class Session(Tabular):
     cc: str
     seed: int
     metrics: dict[str, float | None]
-    """In the unit that ends the name; None where there is no value (no start-up delay without a start)."""
+    """Metric → value in the unit that ends its name; None if there is no value (no start-up delay without a start)."""
     flows: list[FlowRecord]
     links: list[LinkRecord]
-    """`flows` and `links`: every flow, cross traffic too; every link."""
+    """`flows` and `links`: every flow, cross traffic included, and every link."""
     events: list[EventRecord]
-    """Playback events in the order of time."""
+    """Playback events in order of time."""
     warnings: list[str]
     """What a careful reader should know before trusting the figures."""
     manifest: RunManifest
     """What the result depends on."""
     digest: str
-    """Of the whole record; equal digests mean equal results."""
+    """Digest of the whole record; equal digests mean equal results."""
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
-    """Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
-    `switches.<name>`, a row for each change of path; packets, ACKs and drops as `playpath.results.packets` has them. Empty unless
-    traced."""
+    """Time series by name: `flow.<name>`, `link.<name>`, `player`; with several paths `flow.<name>/<path>` and `switches.<name>`,
+    with a row for each switch; packets, ACKs and drops as described in `playpath.results.packets`. Empty unless traced."""
     sessions: list[SessionRecord] = field(default_factory=list)
-    """Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic."""
+    """Every video session with `name`, `start_s`, `metrics`: the main one, then those in the traffic."""
     schema: int = engine.SCHEMA_VERSION
-    """Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one."""
+    """Version of the JSON schema (docs/reference/record.schema.json); 0 for records older than the schema."""
     window_events: dict[str, list[WindowEvent]] = field(default_factory=dict, repr=False)
-    """For each flow what its congestion control was told and did (`time_s`, `event`, `cwnd_before`, `cwnd_after` …). Empty
-    unless traced, and in the kernel world."""
+    """For each flow the events of its congestion control and its reactions (`time_s`, `event`, `cwnd_before`, `cwnd_after` …).
+    Empty unless traced, and in the kernel world."""
 
     def __repr__(self) -> str:
         traced = f"; {len(self.series)} time series" if self.series else ""
@@ -75,12 +74,12 @@ class Session(Tabular):
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """The metrics, a row each: `metric`, `value`, `unit`."""
+        """The metrics, one row each: `metric`, `value`, `unit`."""
         rows = [{"metric": k, "value": v, "unit": metric(k).unit} for k, v in self.metrics.items()]
         return pl.DataFrame(rows, schema={"metric": pl.String, "value": pl.Float64, "unit": pl.String})
 
     def frame(self, name: str) -> pl.DataFrame:
-        """A time series as a frame, for example `session.frame("player")`. InputError: there is none of this name."""
+        """A time series as a frame, for example `session.frame("player")`. InputError if there is none with this name."""
         if name not in self.series:
             raise unknown_name("time series", name, self.series)
         return pl.DataFrame(dict(self.series[name]))
@@ -101,13 +100,13 @@ class Session(Tabular):
             write_frame(target / f"{file}.parquet", self.frame(name))
         stored = {**self.to_dict(), "series": files}
         write_text(target / "record.json", json.dumps(stored, ensure_ascii=False) + "\n")
-        for path in target.glob("*.parquet"):  # series of an earlier record
+        for path in target.glob("*.parquet"):  # series of an earlier run
             if path.stem not in files.values() and path.stem.startswith(_SERIES):
                 path.unlink()
 
     @classmethod
     def load(cls, folder: str | Path) -> Session:
-        """Read what `save` wrote; the time series too, if they are there."""
+        """Read what `save` wrote, including time series if there are any."""
         source = Path(folder)
         stored = json.loads((source / "record.json").read_text(encoding="utf-8"))
         found = stored.setdefault("schema", 0)
@@ -126,7 +125,7 @@ def columns(frame: pl.DataFrame) -> Columns:
 
 
 def switch_series(by_flow: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, Columns]:
-    """The path switches of MPTCP flows as series `switches.<flow>`, a row each.
+    """The path switches of MPTCP flows as series `switches.<flow>`, one row each.
 
     >>> found = switch_series({"video": [{"time_s": 0.5, "to": "wifi"}]})
     >>> found["switches.video"]["time_s"].tolist()
@@ -140,7 +139,7 @@ def switch_series(by_flow: Mapping[str, Sequence[Mapping[str, object]]]) -> dict
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """A different file name for each name.
+    """A distinct file name for each name.
 
     >>> file_names(["flow.a/b", "flow.a_b"])
     {'flow.a/b': 'flow.a_b', 'flow.a_b': 'flow.a_b.2'}
@@ -156,13 +155,13 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def slug(name: str) -> str:
-    """A file name for anything that people name: never hidden, empty, a way out of its folder, or too long for a file system.
+    """A safe file name for any text: never hidden, empty, outside its folder, or too long for a file system.
 
     >>> slug("ccplb(pob_rate=2)"), slug("flow.cubic"), slug("../x"), slug("")
     ('ccplb_pob_rate=2_', 'flow.cubic', '_._x', '_')
     """
     safe = "".join(c if c.isalnum() or c in "-_.=+" else "_" for c in name) or "_"
-    if safe[0] in ".-":  # hidden, the parent folder, or an option to the next program
+    if safe[0] in ".-":  # otherwise hidden, the parent folder, or an option of another program
         safe = f"_{safe[1:]}"
     short = safe.encode()[:_LONGEST_NAME].decode(errors="ignore")
     return safe if short == safe else f"{short}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"

@@ -1,4 +1,4 @@
-"""Types alone, in `recorded.pyi`."""
+"""Types only, in `recorded.pyi`."""
 
 from playpath.base.typed import at_run_time
 

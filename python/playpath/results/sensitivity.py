@@ -1,4 +1,4 @@
-"""What small variations of the path do to an answer."""
+"""The effect of small variations of the path on an answer."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from typing import Any, Literal
 from playpath.base.metrics import format_value, metric
 
 _TOLD = 2
-"""Settings that the sentence names."""
+"""Number of settings that the sentence names."""
 _WEIGHTS = {"beaten": 2, "passed": 1, "stays": 0}
 
 
 @dataclass(frozen=True)
 class Shift:
-    """The comparison with one setting varied."""
+    """The result of the comparison with one setting varied."""
 
     setting: str
     key: str
     was: str
     now: str
-    """`setting`, `key`, `was` and `now`: what is varied, as people and as `--set` call it, and from what to what."""
+    """`setting` is the display name and `key` the dotted key of what is varied, from `was` to `now`."""
     leads: str
-    """Who does best there."""
+    """The sender that does best there."""
     outcome: Literal["stays", "passed", "beaten"]
-    """Of the best one of the comparison: still the best or alike with it, behind, or behind for certain."""
+    """Standing of the comparison's best sender: still best or alike with the best, behind, or proven to be behind."""
     difference: float
-    """There, of rival minus best, in the metric's unit."""
+    """Difference there of rival minus best, in the metric's unit."""
     moved: float
-    """How far that is from the comparison's own, in what one notices."""
+    """How far that is from the comparison's own difference, in multiples of the margin."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """To which settings of the path an answer is most sensitive."""
+    """The settings of the path to which an answer is most sensitive."""
 
     best: str
     rival: str
     metric: str
-    """`best`, `rival` and `metric`: who is held against whom, by what."""
+    """`rival` is compared with `best` by `metric`."""
     difference: float
-    """Of rival minus best, over the seeds that are varied."""
+    """Difference of rival minus best without variation, over the same seeds."""
     seeds: int
     sessions: int
-    """`seeds` and `sessions`: for each variation, and in all."""
+    """`seeds` for each variation, `sessions` in all."""
     shifts: Sequence[Shift]
 
     @property
     def order(self) -> list[Shift]:
-        """For each setting the variation that changes most, the settings that the answer hangs on first."""
+        """For each setting the variation that changes most, the settings that the answer depends on first."""
         most: dict[str, Shift] = {}
         for shift in sorted(self.shifts, key=lambda s: (-_WEIGHTS[s.outcome], -s.moved)):
             most.setdefault(shift.setting, shift)
@@ -57,11 +57,13 @@ class Sensitivity:
 
     @property
     def sentence(self) -> str:
-        """The one or two settings, and what they do."""
+        """The one or two most important settings and their effect, in a sentence."""
         felt = [shift for shift in self.order if shift.outcome != "stays" or shift.moved > 1][:_TOLD]
         if not felt:
             tried = ", ".join(shift.setting for shift in self.order)
-            return f"Small variations of {tried} change nothing that one would notice: {self.best} stays ahead of {self.rival}."
+            return (
+                f"Small variations of {tried} make no noticeable difference: {self.best} stays ahead of {self.rival}."
+            )
         first, *then = felt
         return (
             f"Most sensitive to the {self._phrase(first)}"
@@ -70,7 +72,7 @@ class Sensitivity:
         )
 
     def difference_text(self, shift: Shift) -> str:
-        """The difference there, as tables show it."""
+        """The difference there, for tables."""
         entry = metric(self.metric)
         return f"{'+' if shift.difference > 0 else ''}{format_value(shift.difference)} {entry.unit}".strip()
 

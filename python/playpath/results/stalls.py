@@ -1,4 +1,4 @@
-"""When the picture of a session stood still."""
+"""The times at which the picture of a session stood still."""
 
 from playpath.results.record import Session
 

@@ -1,1 +1,1 @@
-"""Play sessions: one, or each sender with each seed, in any world; tune parameters; controls and rules of one's own."""
+"""Play sessions: one, or every sender with every seed, in any world; tune parameters; run the user's own controls and rules."""

@@ -1,4 +1,4 @@
-"""Compare senders: the same seeds for each, run or resumed. `comparison` holds what comes out."""
+"""Compare senders with the same seeds for each, newly played or resumed; `playpath.results.comparison` holds the result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ from playpath.run.worlds import Files, Trace, World
 from playpath.scenario import LAST_SEED, Choices, Scenario, load
 
 _MOST_REASONS = 3
-"""Failures that a one-line error names."""
+"""Number of failures that a one-line error names."""
 
 
 def compare(
@@ -50,46 +50,45 @@ def compare(
 
     Args:
         scenario, seeds, set, choices: See `playpath.load`: `cc`, `scheduler`, `abr`, `controllers`, `abrs` and `vary` choose
-            who plays.
-        until_decided: Add seeds, up to this many (True: 256), until the best sender is decided. Who is proven to be
-            worse than another plays no more. However often that is looked at, a false winner is named in at most 5 %
-            of uses. In the simulator it is so by default where neither the scenario nor `seeds` says how many: up to
-            as many seeds as cost 100 million packets, by those of the first seed, which is the same everywhere.
+            the senders.
+        until_decided: Add seeds, up to this many (True: 256), until the best sender is decided. A sender that is proven
+            worse than another stops early. However often this is checked, a false winner is named in at most 5 % of
+            uses. This is the default in the simulator if neither the scenario nor `seeds` gives a number: then up to as
+            many seeds as cost 100 million packets, judged by the first seed, so that the limit is the same everywhere.
             False: never.
-        jobs: Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by
-            default; more share the cores, and a run whose link was late is repeated.
+        jobs: Number of threads; all cores by default. Results do not depend on it. In the kernel world, number of test
+            beds at a time: 1 by default; more of them share the cores, and a run whose link was late is repeated.
         world: `"sim"`, or another world that is installed.
         timelines: Also trace one session for each sender: that of the seed whose total stall time is the median.
-        store: In the kernel world, a folder that keeps every session as it ends: record, time series, and what its
-            programs wrote; of a failed one `logs/failed.json` says why.
+        store: In the kernel world, a folder that keeps every session as it ends: record, time series, and the output of
+            its programs; for a failed one `logs/failed.json` gives the reason.
         resume: Take finished sessions from `store`; those that failed or are missing are played.
-        tolerance: In the kernel world, how late the emulated link may be (99th percentile); by default what each path
-            bears. Whether this machine holds that is tried before the first session.
+        tolerance: In the kernel world, how late the emulated link may be (99th percentile); by default a limit derived
+            for each path. Whether this machine can keep it is tested before the first session.
         progress: Called with sessions done, parts of long ones included, and sessions in all.
         on_interrupt: Called at Ctrl-C with the number of sessions under way; they are finished first.
-        on_stopped: Called when those have ended, and no second Ctrl-C has come.
-        meanwhile: Called with the result without its timelines while those are played, where that is needed: for what
-            does not show them.
+        on_stopped: Called when those have ended without a second Ctrl-C.
+        meanwhile: Called with the result without its timelines while these are being played, if they have to be.
 
     Raises:
         InputError: The scenario is wrong, or has no sender.
-        RunError: A session of the simulator failed, or no seed was finished by every sender that finished any; or
-            Ctrl-C came before the first seed was finished.
+        RunError: A session of the simulator failed, or no seed was finished by all senders that finished any; or Ctrl-C
+            came before the first seed was finished.
     """
     loaded = load(scenario, seeds=seeds, set=set, **choices)
     place = worlds.world(world, tolerance=tolerance)
     if place.is_parallel and (store is not None or resume):
-        raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
+        raise InputError(f"world '{world}' keeps no sessions: playing them again gives the same")
     if not loaded.senders:
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give `cc`")
-    # Where sessions share the machine's clock, several at once only if it is asked for.
+    # Real-time sessions run one at a time unless `jobs` is given.
     threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
-    if not resume:  # what is missing was tried when it began
+    if not resume:  # when resuming, the links were tested at the start
         place.prepare(loaded, threads)
     if until_decided is None and place.is_parallel and len(loaded.senders) > 1 and not loaded.names_seeds:
         until_decided = _affordable(loaded, place, threads)
     looks = race_looks(len(loaded.seeds), until_decided) if until_decided else [len(loaded.seeds)]
-    if until_decided:  # what a record says of its scenario does not depend on when the race ends
+    if until_decided:  # records must not depend on when the race ends
         loaded = load(loaded, seeds=looks[-1])
     played = _Played()
     for look, (begun, runs) in enumerate(pairwise([0, *looks])):
@@ -126,7 +125,7 @@ def compare(
 
 
 def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:
-    """Seeds at which a race ends that nobody asked for; None where no more can be afforded than are played anyway."""
+    """Number of seeds at which a race started by default ends; None if no more can be afforded than are played anyway."""
 
     def packets(sender: str) -> int:
         session = place.session(scenario, sender, scenario.seeds[0], trace=False)
@@ -141,7 +140,7 @@ def _affordable(scenario: Scenario, place: World, threads: int) -> int | None:
 
 @dataclass
 class _Played:
-    """What was played so far, and up to which seed by those that have left a race."""
+    """The sessions played so far, and the last seed of the senders that have left a race."""
 
     sessions: list[Session] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
@@ -149,20 +148,20 @@ class _Played:
     last: dict[str, int] = field(default_factory=dict)
 
     def gather(self, scenario: Scenario, world: str, outcome: Outcome[Session | Failure]) -> Comparison:
-        """A comparison of all with what was played now."""
+        """Add the new sessions and return a comparison of all."""
         self.sessions += [s for s in outcome.results if isinstance(s, Session)]
         self.failures += [f for f in outcome.results if isinstance(f, Failure)]
         return _gather_whole(scenario, world, self.sessions, self.failures, self.last, interrupted=outcome.interrupted)
 
     def let_go(self, result: Comparison, seed: int) -> None:
-        """Who is proven to be worse than another has played its last seed. Where it is asked for whom a choice is better, all play on."""
+        """Let senders that are proven worse than another leave the race. If the effects of choices are asked for, all play on."""
         if not result.scenario.asks_for_whom:
             leaving = [sender for sender, place in result.decision.places.items() if place[0] > 1]
             self.last = dict.fromkeys(leaving, seed) | self.last
 
 
 class _Player:
-    """Plays a sender with a seed. In a world of real time a session that fails is a result, no reason to stop."""
+    """Plays a sender with a seed. In a real-time world a failed session is a result and does not stop the others."""
 
     def __init__(
         self,
@@ -185,13 +184,13 @@ class _Player:
         try:
             return self._outlined(self._session(sender, seed))
         except RunError as error:
-            # What the machine lacks, every session lacks.
+            # A missing tool would fail every session.
             if self._place.is_parallel or isinstance(error, MissingToolError):
                 raise
             return Failure(sender, seed, str(error))
 
     def _outlined(self, session: Session) -> Session:
-        """Keeps what the bands need; where sessions cost little to run again, their series go."""
+        """Keep what the bands need; the series are dropped if sessions are cheap to run again."""
         if session.series:
             self._outlines[session.sender, session.seed] = bands.outline(session)
         return replace(session, series={}, window_events={}) if self._place.is_parallel else session
@@ -199,7 +198,7 @@ class _Player:
     def _session(self, sender: str, seed: int) -> Session:
         if self._store is None:
             is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS
-            # Single packets are kept of the session that is shown alone: see `_timelines`.
+            # Single packets are kept only for the session that is shown: see `_timelines`.
             trace: Trace = "outline" if self._trace and is_kept else False
             with self._pulse.watching() as watch:
                 return self._place.session(self._scenario, sender, seed, trace=trace, watch=watch)
@@ -217,7 +216,7 @@ def _gather_whole(
     *,
     interrupted: bool,
 ) -> Comparison:
-    """A comparison over the seeds that were finished by every sender that finished any, up to its last one in a race."""
+    """A comparison over the seeds finished by all senders that finished any; in a race, up to each sender's last seed."""
     failed = {failure.sender for failure in failures}
     finished = {session.sender for session in sessions}
     whole = whole_seeds(sessions, [s for s in scenario.senders if s in finished or s not in failed], last)
@@ -251,16 +250,17 @@ def run(
 
     Args:
         scenario: See `playpath.load`, which also explains `cc`, `scheduler` and `set`.
-        sender: Its label; may be left out when the scenario has only one, or none (traffic alone).
+        sender: Its label; may be omitted if the scenario has only one, or none (traffic alone).
         seed: At least 0.
-        trace: Keep the time series and the packets: `flow.…`, `link.…`, `player`, and `playpath.results.packets`.
-        controller: Makes a congestion control written in Python for each connection of the sender, in place of its
-            own: slow, for prototypes. See docs/recipes/prototype-in-python.md.
-        abr: Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per
-            segment. See docs/recipes/abr-rule-in-python.md.
-        files: In the kernel world, what the session leaves besides its record.
+        trace: Keep the time series and the packets: `flow.…`, `link.…`, `player`, and those in
+            `playpath.results.packets`.
+        controller: Factory of a congestion control written in Python, called for each connection of the sender, instead
+            of its own control: slow, for prototypes. See docs/recipes/prototype-in-python.md.
+        abr: Factory of an ABR rule written in Python, instead of that of the scenario's DASH player; the rule is called
+            once per segment. See docs/recipes/abr-rule-in-python.md.
+        files: In the kernel world, files to write besides the record.
         tolerance: As for `compare`.
-        watch: In the simulator, called now and then with the seconds played and those that are expected.
+        watch: In the simulator, called from time to time with the seconds played and the seconds expected.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if not 0 <= seed <= LAST_SEED:
@@ -276,7 +276,7 @@ def run(
 
 
 def pick_sender(scenario: Scenario, sender: str | None) -> str:
-    """The label asked for, or the only one; empty for traffic alone."""
+    """The requested label, or the only one; empty for traffic alone."""
     names = scenario.senders
     if sender is None and len(names) <= 1:
         return names[0] if names else ""
@@ -294,7 +294,7 @@ def _timelines(
     sessions: Sequence[Session],
     meanwhile: Callable[[Comparison], None],
 ) -> dict[str, Session]:
-    """The traced session of the typical seed of each sender: run once more where that costs little."""
+    """The traced session of each sender for the typical seed; it is run once more if sessions are cheap."""
     seed, _ = result.typical_seed
     if place.is_parallel:
         outcome = run_all(

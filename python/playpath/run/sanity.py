@@ -1,4 +1,4 @@
-"""What is likely not meant in a scenario that is valid: told before it runs, not refused."""
+"""Warnings about valid scenarios that are probably not what the user meant; they are given before a run."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from playpath.sweep.design import Design
 
 _PACKETS = {"B": 1 / 1500, "kB": 1 / 1.5, "MB": 1000 / 1.5, "packets": 1.0}
-"""Packets of the usual size on the wire."""
+"""Unit → number of packets of 1500 bytes on the wire."""
 _MOST_POINTS = 200
-"""Of a sweep that are looked at: some milliseconds each."""
+"""Number of a sweep's points that are checked, at some milliseconds each."""
 _FIGURES = re.compile(r"\d+(\.\d+)?(e[-+]\d+)?")
 _PACKET_BITS = 12_000
 
 
 def doubts(scenario: Scenario) -> list[str]:
-    """One for each: no sender named, a video faster than its paths, a buffer longer than its video, a queue of less than two packets,
-    flows in step with a drop-tail queue.
+    """Warnings: no sender named, a video faster than its paths, a buffer longer than its video, a queue of less than two packets,
+    flows that may be synchronised by a drop-tail queue.
 
-    A queue in bdp or time is the engine's to judge.
+    A queue in bdp or time is checked by the engine.
     """
     video, player = scenario.resolved.get("video") or {}, scenario.resolved.get("player") or {}
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
     found += _phases(scenario)
     found.append(_sender(scenario))
     ladder = "" if "manifest" in video else str(player.get("ladder") or "")
-    # An adaptive player goes down to its lowest rate.
+    # An adaptive player can fall back to its lowest rate.
     rate = measure(ladder.split(",")[0] or video.get("rate"), MBPS)
     if rate is not None:
         found.append(_rate(scenario, rate))
@@ -46,21 +46,21 @@ def doubts(scenario: Scenario) -> list[str]:
 
 
 def inert(scenario: Scenario) -> list[str]:
-    """A comparison that compares nothing: one sender, which carries nothing."""
+    """A warning for a comparison of a single sender that no flow uses."""
     groups = scenario.resolved.get("traffic") or []
     if scenario.has_video or len(scenario.senders) > 1 or not all("cc" in group for group in groups):
         return []
     return [
-        f'there is no [video] and every [[traffic]] has a `cc` of its own: the row "{scenario.senders[0]}" holds all flows together; '
-        "`playpath run` shows each, and traffic without `cc` has that of the sender"
+        f'there is no [video] and every [[traffic]] has its own `cc`: the row "{scenario.senders[0]}" is for all flows together; '
+        "`playpath run` shows each flow, and traffic without `cc` uses that of the sender"
     ]
 
 
 def doubts_of_design(design: Design) -> list[str]:
-    """The doubts of a sweep's points, with where they begin and at how many of those looked at they stand; points that cannot run
-    have errors of their own.
+    """The warnings for a sweep's points, each with the first point and the number of points that it applies to; points that cannot run
+    report their own errors.
     """
-    from playpath.sweep.design import at_point  # with all of sweeps, which a comparison does without
+    from playpath.sweep.design import at_point  # imports all of sweeps, which a comparison does not need
 
     step = -(-design.size // _MOST_POINTS)
     looked = list(islice(design.points(), 0, None, step))
@@ -74,15 +74,15 @@ def doubts_of_design(design: Design) -> list[str]:
             kind = _FIGURES.sub("", text)
             first, example, count = found.get(kind, (point, text, 0))
             found[kind] = (first, example, count + 1)
-    among = f"{len(looked)} points" if step == 1 else f"{len(looked)} of {design.size} points that were looked at"
+    among = f"{len(looked)} points" if step == 1 else f"{len(looked)} checked points, of {design.size}"
     where = [(", ".join(f"{key} = {value}" for key, value in first.items()), *rest) for first, *rest in found.values()]
     lines = [f"{text} (at {count} of {among}; first where {first})" for first, text, count in where]
     return [text for text in (_sender(design.base), *lines) if text]
 
 
 def doubts_of_population(population: Population) -> list[str]:
-    """The doubts of its first path, and traces so short that the join of end and beginning, which nobody measured, is in most
-    sessions.
+    """The warnings for its first path, and for traces so short that most sessions pass from their end to their beginning, a transition
+    that was never measured.
     """
     found = [f"{text} (at the first path)" for text in doubts(population.base)]
     return [text for text in (*found, _seam(population)) if text]
@@ -97,8 +97,8 @@ def _seam(population: Population) -> str:
     if not weights or crossing < weights / 2:
         return ""
     return (
-        f"{100 * crossing / weights:.0f} % of sessions of {length:g} s pass from the end of their trace to its beginning, a join that "
-        'was never measured: play shorter sessions, or each trace from its beginning (`start = "0 s"` in the path)'
+        f"{100 * crossing / weights:.0f} % of sessions of {length:g} s pass from the end of their trace to its beginning, a transition "
+        'that was never measured: play shorter sessions, or each trace from its beginning (`start = "0 s"` in the path)'
     )
 
 
@@ -109,7 +109,7 @@ def _starts_anywhere(unit: Unit) -> bool:
 def _sender(scenario: Scenario) -> str:
     if not scenario.has_video or scenario.names_sender:
         return ""
-    return f"the scenario names no sender: {', '.join(scenario.senders)} plays; name others with [[sender]] or --cc"
+    return f"the scenario names no sender: {', '.join(scenario.senders)} is used; name others with [[sender]] or --cc"
 
 
 def _rate(scenario: Scenario, rate: float) -> str:
@@ -118,7 +118,7 @@ def _rate(scenario: Scenario, rate: float) -> str:
     if not rates or len(rates) < len(paths) or rate <= sum(rates):
         return ""
     whose = "the path carries" if len(rates) == 1 else f"all {len(rates)} paths carry together"
-    return f"the video's {format_value(rate)} Mbit/s are more than {whose} ({format_value(sum(rates))} Mbit/s): everybody stalls"
+    return f"the video's {format_value(rate)} Mbit/s are more than {whose} ({format_value(sum(rates))} Mbit/s): every sender stalls"
 
 
 def _buffer(buffer: Any, duration: Any, rate: float) -> str:
@@ -128,7 +128,7 @@ def _buffer(buffer: Any, duration: Any, rate: float) -> str:
         held = size * 8e-6 / rate
     if held is None or length is None or held <= length:
         return ""
-    return f"the player's buffer of {buffer} is longer than the video of {duration}: it is loaded whole before it plays, or never fills"
+    return f"the player's buffer of {buffer} is longer than the video of {duration}: all of it is loaded before it plays, or it never fills"
 
 
 def _queue(path: Any) -> str:
@@ -136,11 +136,11 @@ def _queue(path: Any) -> str:
     size = measure(queue.get("limit"), _PACKETS) if isinstance(queue, dict) else None
     if size is None or size >= 2:
         return ""
-    return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets: of any two that come together one is lost"
+    return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets: if two arrive together, one is lost"
 
 
 def _phases(scenario: Scenario) -> list[str]:
-    """Floyd and Jacobson, "On traffic phase effects" (1992): with fixed delays it is always the same flow that meets the full queue."""
+    """Warnings about phase effects (Floyd and Jacobson, 1992): with fixed delays it may always be the same flow that meets a full queue."""
     others = [group for group in scenario.resolved.get("traffic") or [] if group.get("kind") in ("bulk", "video")]
     flows = scenario.has_video + sum(group["count"] for group in others)
     if flows < 2 or not any("rtt" not in group or isinstance(group["rtt"], str) for group in others):
@@ -155,6 +155,6 @@ def _phase(path: Any) -> str:
         return ""
     half = _PACKET_BITS / rate / 2e3
     return (
-        f"path {path['name']}: flows share a drop-tail queue and all delays are fixed, so fractions of a packet time can decide who "
-        f'loses (phase effects); jitter = "{format_value(half)} ms", half a packet time, draws it for each seed'
+        f"path {path['name']}: flows share a drop-tail queue and all delays are fixed, so fractions of a packet time can decide which "
+        f'loses (phase effects); jitter = "{format_value(half)} ms", half a packet time, makes it random for each seed'
     )

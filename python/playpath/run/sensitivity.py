@@ -1,8 +1,8 @@
-"""To which settings of the path an answer is most sensitive: the comparison once more, at small variations of each.
+"""Finds the settings of the path to which an answer is most sensitive, by repeating the comparison at small variations of each.
 
-Rate, RTT and the rates of a trace a fifth less and more, random loss, queue, and how often and how long bursts of loss come halved and
-doubled, one at a time, with the first seeds of the comparison, so that each variation is paired with it. A path without loss gets
-`_SOME_LOSS`. Everybody plays: another may come to the front.
+Rate, RTT and the rates of a trace are varied by a fifth down and up; random loss, queue, and the frequency and length of loss bursts
+are halved and doubled: one at a time, with the first seeds of the comparison, so that each variation is paired with it. A path without
+loss gets `_SOME_LOSS`. All senders play, because another one may come out ahead.
 """
 
 import math
@@ -44,15 +44,15 @@ def sensitivity(
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
 ) -> Sensitivity:
-    """Play a comparison's variations and say which settings of its path the answer hangs on.
+    """Play variations of a comparison and say which settings of its path the answer depends on.
 
     Args:
-        result: Of two senders or more in the simulator. It costs two sessions for each setting of each path, sender
-            and seed, of at most `MOST_SEEDS` seeds: for one path some eight comparisons of that size.
+        result: A comparison of at least two senders in the simulator. The cost is two sessions for each setting of each
+            path, sender and seed, with at most `MOST_SEEDS` seeds: for one path about eight comparisons of that size.
         jobs, progress, on_interrupt: As for `compare`.
 
     Raises:
-        InputError: The comparison has one sender, one seed, or is not of the simulator; or its path has no setting
+        InputError: The comparison has only one sender or one seed, or is not of the simulator; or its path has no setting
             that can be varied.
     """
     check(result.scenario, result.world)
@@ -76,29 +76,29 @@ def sensitivity(
 
 
 def check(scenario: Scenario, world: str) -> int:
-    """Refuse what has no answer to vary, before anything is played; else how many variations there are."""
+    """Check, before anything is played, that the answer can be varied; return the number of variations."""
     if not is_exact(world):
-        raise InputError(f"sensitivity: is measured in the world '{DEFAULT}' only, not '{world}'")
+        raise InputError(f"sensitivity: is measured only in the world '{DEFAULT}', not in '{world}'")
     if len(scenario.seeds) < 2:
         raise InputError("sensitivity: needs two seeds or more")
     if len(scenario.senders) < 2:
         raise InputError("sensitivity: needs two senders or choices to compare")
     if not (asked := list(variations(scenario))):
         raise InputError(
-            "sensitivity: nothing of the path can be varied: no rate, trace, RTT, loss or queue of its own"
+            "sensitivity: nothing about the path can be varied: it has no rate, trace, RTT, loss or queue of its own"
         )
     return len(asked)
 
 
 def variations(scenario: Scenario) -> Iterator[tuple[str, str, Any, Any]]:
-    """Setting as people call it, key, value, and what it becomes; what is compared itself is left out."""
+    """(display name, key, value, varied value) for each variation; settings that are compared themselves are left out."""
     compared = {place(key) for choice in scenario.choices.values() for key in choice.settings}
     paths = scenario.resolved.get("path") or []
     for number, path in enumerate(paths):
         of = f" of path {path['name']}" if len(paths) > 1 else ""
         for called, ending, factors in _SETTINGS:
             key = f"path.{number}.{ending}"
-            # A queue's kind is compared: then its limit is part of the choice.
+            # If a queue's kind is compared, its limit is part of the choice.
             if any(place(key) == other or place(key).startswith(f"{other}.") for other in compared):
                 continue
             was = at(scenario.resolved, key)
@@ -116,7 +116,7 @@ def _is_trace(key: str) -> bool:
 
 
 def scaled(content: str, factor: float) -> str:
-    r"""A trace with so many times the delivery opportunities, spread evenly; as long as before.
+    r"""A trace of the same length with `factor` times the delivery opportunities, spread evenly.
 
     >>> scaled("1\n2\n3\n4\n5", 0.6).split(), scaled("1\n2", 2).split()
     (['2', '4', '5'], ['1', '1', '2', '2'])
@@ -130,7 +130,7 @@ def scaled(content: str, factor: float) -> str:
 
 
 def _varied(was: Any, factor: float) -> Any:
-    """A quantity times a factor; None for what is none."""
+    """A quantity times a factor; None if it is not a quantity."""
     if not isinstance(was, str):
         return None
     number, unit = parse(was, "path")
@@ -148,7 +148,7 @@ def _is_allowed(scenario: Scenario, key: str, now: Any) -> bool:
 
 
 def _pair(result: Comparison) -> tuple[str, str, str]:
-    """The best, the first that is not alike with it, and the criterion between them."""
+    """The best sender, the first that is not alike with it, and the criterion that decides between them."""
     decision = result.decision
     best = decision.ranking[0]
     rival = next((name for name in decision.ranking[1:] if name not in decision.tied), decision.ranking[1])
@@ -156,7 +156,7 @@ def _pair(result: Comparison) -> tuple[str, str, str]:
 
 
 def _difference(result: Comparison, best: str, rival: str, name: str, seeds: int) -> float:
-    """Mean of rival minus best over the first seeds; zero where neither has a value."""
+    """Mean of rival minus best over the first seeds; zero if there are no values."""
     both = zip(result.values(rival, name)[:seeds], result.values(best, name)[:seeds], strict=False)
     found = [a - b for a, b in both if a is not None and b is not None]
     return math.fsum(found) / len(found) if found else 0.0
@@ -170,7 +170,7 @@ def _outcome(result: Comparison, best: str) -> Any:
 
 
 class _Part:
-    """The progress of one variation as a part of all."""
+    """The progress of one variation as part of the whole."""
 
     def __init__(self, progress: Progress, number: int, parts: int) -> None:
         self._progress, self._number, self._parts = progress, number, parts

@@ -1,7 +1,7 @@
-"""Finished sessions in a folder, for worlds where one takes as long as its video: none is played twice for nothing.
+"""Keeps finished sessions in a folder, for worlds in which a session takes as long as its video, so that none is played twice.
 
-`FOLDER/SENDER-KEY/SEED/` holds `record.json` and time series of a session that was finished; `logs/` what its programs wrote, with a
-`failed.json` if it failed. KEY stands for everything that the session depends on beside its seed.
+`FOLDER/SENDER-KEY/SEED/` holds `record.json` and time series of a finished session; `logs/` holds the output of its programs, with a
+`failed.json` if it failed. KEY is a hash of everything except the seed that the session depends on.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from playpath.scenario import Scenario
 
 
 def session_key(scenario: Scenario, name: str) -> str:
-    """What a session depends on beside its seed: the scenario without its other senders and its number of seeds."""
+    """Everything except the seed that a session depends on: the scenario without other senders and number of seeds."""
     whole: Mapping[str, Any] = scenario.playing(name).resolved
     resolved = {key: value for key, value in whole.items() if key != "sender"}
     resolved["run"] = {key: value for key, value in resolved.get("run", {}).items() if key != "seeds"}
@@ -26,21 +26,21 @@ def session_key(scenario: Scenario, name: str) -> str:
 
 
 def session_folder(store: str | Path, scenario: Scenario, name: str, seed: int) -> Path:
-    """Where a session of this sender and seed is kept."""
+    """The folder for a session of this sender and seed."""
     return Path(store) / f"{slug(name)}-{session_key(scenario, name)}" / str(seed)
 
 
 def finished_session(folder: Path, world: str) -> Session | None:
-    """The session that was finished in this world and kept in `folder`, if there is one; a failed one left none."""
+    """The finished session of this world in `folder`, if there is one; a failed session leaves none."""
     try:
         found = Session.load(folder)
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # not there, of a disk that was full, or of another version
+        return None  # missing, incomplete after a full disk, or of another version
     return found if found.world == world else None
 
 
 def play_and_keep(scenario: Scenario, name: str, seed: int, world: World, folder: Path, *, trace: bool) -> Session:
-    """Run a session now and put its record and logs into `folder`; no earlier record stays if it fails."""
+    """Run a session and save its record and logs in `folder`; an earlier record is removed first, even if the run fails."""
     (folder / "record.json").unlink(missing_ok=True)
     session = world.keeping(folder / "logs").session(scenario, name, seed, trace=trace)
     session.save(folder)

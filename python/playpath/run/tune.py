@@ -1,9 +1,9 @@
-"""Search for parameters of a congestion control: found on train paths, judged on held-out ones.
+"""Search for parameters of a congestion control: found on train scenarios, judged on held-out ones.
 
-The optimiser is scipy's differential evolution. It sees only the train scenarios with the train seeds. The score of a
-parameter set is a sum over the ranking's criteria, each relative to its value with default parameters, each weighing a
-tenth of the one before; so it follows the ranking as far as a single number can. The answer is a paired comparison of
-tuned against default parameters on what the optimiser has not seen.
+The optimiser is SciPy's differential evolution. It sees only the train scenarios with the train seeds. The score of a
+parameter set is a sum over the ranking's criteria, each relative to its value with default parameters and with a tenth of the
+weight of the one before; so it follows the ranking as far as a single number can. The answer is a paired comparison of
+tuned and default parameters on scenarios that the optimiser has not seen.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from playpath.scenario import Scenario, load, parse_choice
 _PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
 _WEIGHT = 0.1
 ANY_CONTROL = "newreno"
-"""Which control is tuned says nothing of a scenario."""
+"""Keys that are ignored when scenarios are compared: they only say which control is tuned."""
 _POPULATION = 6
-"""Members for each parameter; the budget decides how many generations there are."""
+"""Population size per parameter; the budget determines the number of generations."""
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Range:
-    """A parameter and where to search it.
+    """A parameter and its search range.
 
     >>> Range.parse("ccplb.kp=1..3")
     Range(cc='ccplb', name='kp', low=1.0, high=3.0)
@@ -74,23 +74,23 @@ class Range:
 class Tuning:
     cc: str
     parameters: dict[str, float]
-    """The best found, four significant digits."""
+    """The best values found, to four significant digits."""
     evaluations: int
-    """Parameter sets tried."""
+    """Number of parameter sets tried."""
     train: list[Comparison]
     held_out: list[Comparison]
-    """Tuned against default parameters, a comparison for each scenario; only `held_out` tells what the tuning is worth."""
+    """Comparisons of tuned and default parameters, one for each scenario; only `held_out` shows what the tuning is worth."""
     history: list[tuple[dict[str, float], float]]
-    """Every parameter set tried with its score (lower is better; 1.11… is the default's)."""
+    """Every parameter set tried, with its score (lower is better; the default's is 1.11…)."""
     question: dict[str, list[str]] = field(default_factory=dict)
-    """`params`, what was searched, and where; `scenarios`, SHA-256 of each train and held-out scenario with one seed."""
+    """`params`: the parameters and their ranges; `scenarios`: SHA-256 of each train and held-out scenario with one seed."""
 
     def __repr__(self) -> str:
         return f"<Tuning {self.sender}: the best of {self.evaluations} parameter sets>"
 
     @property
     def sender(self) -> str:
-        """The tuned control as typed in `--cc`."""
+        """The tuned control as an argument of `--cc`."""
         inside = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.cc}({inside})"
 
@@ -136,17 +136,17 @@ def tune(
     Args:
         train: Scenarios, as `playpath.load` takes them; their senders are replaced.
         params: `"ccplb.kp=1..3"`; all of one congestion control.
-        held_out: Scenarios the optimiser must not see. Without them the train scenarios with other seeds are held
-            out, which tells less: only that the tuning did not follow chance.
+        held_out: Scenarios that the optimiser must not see. Without them the train scenarios with other seeds are held
+            out, which shows less: only that the tuning did not fit noise.
         seeds: Seeds for each scenario.
         set: Settings changed in all scenarios, as `playpath.load` takes them.
-        budget: Most parameter sets to try.
+        budget: Maximum number of parameter sets to try.
         seed: Seed of the optimiser.
-        controllers: Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
-        store: A folder that keeps each score as it is found: the same search goes on where it was stopped.
+        controllers: Your own classes, by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
+        store: A folder that keeps each score as it is found, so that the same search can resume.
 
     Raises:
-        InputError: A wrong parameter or range; nothing is run then.
+        InputError: A parameter or range is wrong; nothing is run.
         Interrupted: Ctrl-C.
     """
     ranges = [p if isinstance(p, Range) else Range.parse(p) for p in params]
@@ -162,7 +162,7 @@ def tune(
     for scenario in unseen if held_out else []:
         if scenario.digest in trained:
             raise InputError(
-                f"--held-out {scenario.name}: is a train scenario, too; without --held-out other seeds judge"
+                f"--held-out {scenario.name}: is also a train scenario; without --held-out, other seeds are used to judge"
             )
     for scenario in seen:
         for end in ("low", "high"):
@@ -190,20 +190,20 @@ def question(
     held_out: Sequence[Any] = (),
     set: Mapping[str, Any] | None = None,
 ) -> dict[str, list[str]]:
-    """What a search asks, however many seeds and parameter sets it takes: see `Tuning.question`."""
+    """The question of a search, which does not depend on the numbers of seeds and parameter sets: see `Tuning.question`."""
     scenarios = [load(source, cc=[ANY_CONTROL], seeds=1, set=set) for source in (*train, *held_out)]
     return {"params": [str(param) for param in params], "scenarios": [scenario.digest for scenario in scenarios]}
 
 
 class _Scores:
-    """Scores in a file, a line each, by all that they depend on."""
+    """Scores in a file, one line each, by everything that they depend on."""
 
     def __init__(self, folder: str | Path | None) -> None:
         self._file = Path(folder) / "scores.jsonl" if folder else None
         self._known: dict[str, float] = {}
         if self._file and self._file.exists():
             for line in self._file.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError):  # the last line of a run that was killed
+                with suppress(ValueError):  # incomplete last line of a killed run
                     self._known |= json.loads(line)
 
     def get(self, key: str) -> float | None:
@@ -217,7 +217,7 @@ class _Scores:
 
 
 class _Search:
-    """The objective, its normalisation, and what was tried."""
+    """The objective, its normalisation, and the parameter sets tried."""
 
     def __init__(
         self,
@@ -277,7 +277,7 @@ class _OutOfBudget(Exception):
 
 
 def _relative_cost(tried: Comparison, default: Comparison) -> float:
-    """Sum over the criteria of value over default's value, each weighing a tenth of the one before."""
+    """Sum over the criteria of value / default value, each with a tenth of the weight of the one before."""
     cost, weight = 0.0, 1.0
     for name in default.ranker.criteria:
         value, reference = (c.ranker.mean(c.senders[0], name) for c in (tried, default))
@@ -310,7 +310,7 @@ def _judge(scenario: Scenario, cc: str, parameters: Mapping[str, float], jobs: i
 
 
 def _whole(comparison: Comparison, stopped: str) -> Comparison:
-    """A comparison over fewer seeds than the others would be taken for a better or worse set."""
+    """Raise Interrupted for an incomplete comparison, whose fewer seeds would make the set look better or worse."""
     if comparison.interrupted:
         raise Interrupted(stopped)
     return comparison

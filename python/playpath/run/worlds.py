@@ -18,38 +18,38 @@ from playpath.results.record import Session, switch_series
 from playpath.scenario import Scenario, own_code
 
 Trace = bool | Literal["outline"]
-"""What a session keeps besides its record: all, nothing, or as much of its time series as `bands.outline` reads."""
+"""The time series that a session keeps besides its record: all, none, or those that `bands.outline` reads."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """What a session of the kernel world leaves besides its record, where a path is given."""
+    """Files that a session of the kernel world writes besides its record; None for those not wanted."""
 
     logs: Path | None = None
-    """Folder for what server and player wrote."""
+    """Folder for the output of server and player."""
     pcap: Path | None = None
-    """The packets at the server's ends of the paths."""
+    """File for the packets at the server's ends of the paths."""
     p1203: Path | None = None
-    """The session as input of ITU-T P.1203 tools."""
+    """File for the session as input for ITU-T P.1203 tools."""
 
 
 class World(Protocol):
-    """Runs sessions; both worlds give the same record."""
+    """Runs sessions; all worlds give records of the same form."""
 
     name: str
     is_parallel: bool
-    """Whether sessions may run beside each other without changing each other's result."""
+    """Whether sessions may run in parallel without affecting each other's results."""
 
     def keeping(self, logs: Path) -> World:
-        """This world with a folder for what the programs of its next session write; itself if it has no programs."""
+        """This world with a folder for the output of its next session's programs; unchanged if it has no programs."""
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
-        """Before the first session: make sure that so many can run at a time, here and now."""
+        """Before the first session, make sure that so many sessions can run at a time on this machine at present."""
 
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
-        """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock; `trace` is a `Trace`."""
+        """Run one session. `watch` is called with its progress, except in real-time worlds."""
 
 
 class SimWorld:
@@ -59,11 +59,11 @@ class SimWorld:
     is_parallel = True
 
     def keeping(self, logs: Path) -> World:
-        """Itself: everything is in the record."""
+        """Unchanged: everything is in the record."""
         return self
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
-        """Nothing: virtual time waits for any machine."""
+        """Nothing to do: virtual time does not depend on the machine's speed."""
 
     def session(
         self,
@@ -76,7 +76,7 @@ class SimWorld:
         controller: Callable[[], Any] | None = None,
         rule: Callable[[], Any] | None = None,
     ) -> Session:
-        """Run one session in the engine; the interpreter lock is released meanwhile."""
+        """Run one session in the engine, which releases the interpreter lock."""
         scenario = scenario.playing(sender)
         record, series = engine.run(
             scenario.text,
@@ -98,8 +98,9 @@ class SimWorld:
 class KernelWorld:
     """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root.
 
-    `player`: who plays, of `playpath.real.testbed.players`; the world is called `kernel:vlc` then. `files`: what its sessions leave
-    besides. `tolerance`: 99th percentile of the link's lateness above which a session is repeated; by default what each path bears.
+    `player` is one of `playpath.real.testbed.players`; the world is then called, for example, `kernel:vlc`. `files` are written by its
+    sessions. `tolerance` is the 99th percentile of the link's lateness above which a session is repeated; by default a limit derived
+    for each path.
     """
 
     base = "kernel"
@@ -112,11 +113,11 @@ class KernelWorld:
         self.name = self.base if player == "own" else f"{self.base}:{player}"
 
     def keeping(self, logs: Path) -> World:
-        """This world with `logs` as the folder for what server and player write."""
+        """This world with `logs` as the folder for the output of server and player."""
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
     def _refuse_transports(self, scenario: Scenario) -> None:
-        """Cross traffic is always served by the kernel's TCP, and its addresses do not change."""
+        """Refuse keys that only the simulator supports: cross traffic always uses the kernel's TCP, and addresses do not change."""
         for path in [*scenario.resolved["path"], *scenario.resolved["link"]]:
             refuses = {"too_big": "refused" in (path.get("too_big"), path["up"].get("too_big"))}
             if key := next((key for key in ("rebinding", "backup", "too_big") if {**path, **refuses}.get(key)), None):
@@ -131,7 +132,7 @@ class KernelWorld:
                 raise InputError(f"traffic '{entry['name']}': `transport` = \"{name}\" {_only(EXACT)}")
 
     def prepare(self, scenario: Scenario, at_once: int) -> None:
-        """Try the scenario's links for some seconds, so that a machine that is too busy is refused before minutes are lost."""
+        """Try the scenario's links for some seconds, so that a machine that is too busy is detected before minutes are lost."""
         from playpath.real.testbed.calibration import check_machine
 
         _refuse_own_code(scenario)
@@ -141,7 +142,7 @@ class KernelWorld:
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
-        """Run one session in namespaces of its own."""
+        """Run one session in its own namespaces."""
         scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
         self._refuse_transports(scenario)
@@ -174,7 +175,7 @@ def session_of(
     cc: str,
     series: dict[str, engine.Columns],
 ) -> Session:
-    """A session from the record that its world gave."""
+    """A session from its world's record."""
     return Session(
         scenario=scenario.name,
         world=world.name,
@@ -195,9 +196,9 @@ def session_of(
 
 
 class WireWorld(KernelWorld):
-    """As the kernel world, with the simulator's TCP, MPTCP and QUIC as the server (docs/manual/wire.md). Needs root.
+    """The kernel world with the simulator's TCP, MPTCP and QUIC on the server (docs/manual/wire.md). Needs root.
 
-    Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
+    `sim` and `wire` differ only in link and client, `wire` and `kernel` only in the sender's stack.
     """
 
     base = "wire"
@@ -211,31 +212,31 @@ def cc_name(scenario: Scenario, sender: str) -> str:
 
 def _refuse_own_code(scenario: Scenario) -> None:
     if found := own_code(scenario.resolved):
-        raise InputError(f"'{found[0]}' is code of your own: it {_only(EXACT)}")
+        raise InputError(f"'{found[0]}' is your own code: it {_only(EXACT)}")
 
 
 def transport_of(sender: Mapping[str, Any]) -> str:
-    """The transport of a resolved sender, or traffic; the keys of TCP stand in its own table."""
+    """The transport of a resolved sender or traffic group; without a `transport` table it is TCP."""
     name: str = sender.get("transport", {}).get("name", "tcp")
     return name
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
-    """There, one player plays every sender."""
+    """Refuse ABR rules of single senders: in these worlds one player plays all senders."""
     if scenario.sender(sender).get("abr"):
         raise InputError(f"sender '{sender}': `abr` of a sender {_only(EXACT)}; set player.abr")
 
 
 def _only(there: list[str]) -> str:
-    """Where something plays, for an error."""
+    """The end of an error's sentence: the worlds in which something is possible."""
     quoted = [f"'{name}'" for name in there]
     return f"plays in the world{'s' if len(quoted) > 1 else ''} {listing(quoted)} only"
 
 
 def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
-    """The world called `name`; `kernel:PLAYER` for a player of its own.
+    """The world called `name`, or `kernel:PLAYER` for another player.
 
-    `files`: what its sessions leave besides. `tolerance`: how late the link may be, where a clock runs.
+    `files` are written by its sessions. `tolerance` is how late the link may be, in real-time worlds.
     """
     _, colon, player = name.partition(":")
     found = named(name)
@@ -250,6 +251,6 @@ def world(name: str, *, files: Files | None = None, tolerance: str | None = None
             f"world '{name}': only the worlds {' and '.join(REAL)} have real players, for example kernel:{player}"
         )
     if tolerance is not None:
-        raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")
+        raise InputError(f"--tolerance {tolerance}: links in the world '{name}' are never late")
     exact: World = found.kind()
     return exact

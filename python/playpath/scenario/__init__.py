@@ -1,4 +1,4 @@
-"""Scenarios: read from a file, a TOML text or a dict; overridden; resolved by the engine."""
+"""Scenarios: read from a file, a TOML text or a mapping; overridden by options; resolved by the engine."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 
 LAST_SEED = 2**63 - 1
-"""What the columns of tables hold."""
+"""The largest value of the tables' seed columns."""
 _SENDER = re.compile(r"""(^|[{,])[\s\["']*sender["']?\s*[]=:.]""", re.MULTILINE)
 _UNNAMED = "scenario"
-"""What the engine calls a scenario that gives no name."""
+"""The engine's name for a scenario without one."""
 
 Component = dict[str, Any]
-"""A control, rule or scheduler of a resolved scenario: its `name` and its parameters."""
+"""A control, rule or scheduler in a resolved scenario: its `name` and its parameters."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a scenario was read from."""
+    """The source of a scenario."""
 
     text: str
     overrides: Mapping[str, Any]
-    """The options of `load`, as the engine takes them."""
+    """The options of `load`, in the engine's form."""
     code: Mapping[str, str] = field(default_factory=dict)
-    """The user's own code: as named there → as every process finds it."""
+    """The user's own code: its name in the text → the name by which every process finds it."""
 
 
 class Written(TypedDict):
-    """A scenario as it was written, with the content of every file that it names: `document`, and the options of `load` (`overrides`).
+    """A scenario as it was written, with the contents of all files that it names (`document`), and the options of `load` (`overrides`).
 
-    What a setting changes: defaults that follow from that setting are not in it, as they are in the resolved form.
+    Settings are applied to this form, because the resolved form already contains the defaults that depend on them.
     """
 
     document: Mapping[str, Any]
@@ -57,7 +57,7 @@ class Written(TypedDict):
 
 
 _LOGS = {".csv", ".tsv", ".parquet", ".jsonl", ".har", ".log"}
-"""How the names of files end that come from a player or a server."""
+"""File endings of logs and tables from players or servers."""
 
 
 @dataclass(frozen=True)
@@ -65,47 +65,48 @@ class Scenario:
     """A resolved scenario: every default is written out."""
 
     resolved: ResolvedDocument
-    """What the engine runs. Do not change it; load it again with overrides."""
+    """The engine's input. Do not change it; load the scenario again with overrides."""
     text: str
-    """The same as JSON, as it is handed to the engine."""
+    """The same as JSON, as passed to the engine."""
     names_sender: bool = True
     """Whether senders were named, in the text or by an option; otherwise the engine's default plays."""
     origin: Origin | None = field(default=None, repr=False, compare=False)
-    """What it was read from; without it, as of a result of an earlier version, the resolved form stands for it."""
+    """Its source; without one (in results of earlier versions) the resolved form is used instead."""
     variants: Mapping[str, Scenario] = field(default_factory=dict, repr=False, compare=False)
     choices: Mapping[str, Choice] = field(default_factory=dict, repr=False, compare=False)
-    """Where other choices than senders are compared (`vary`): name → the scenario that plays under it, and what it stands for."""
+    """If choices other than senders are compared (`vary`): `variants`, name → the scenario that it plays; `choices`, name → what it
+    stands for."""
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
 
     @classmethod
     def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Scenario:
-        """Of a TOML text; files that it names start from `folder`, by default the working directory.
+        """Load a TOML text; file names in it are relative to `folder`, by default the working directory.
 
         Raises:
-            InputError: The scenario is wrong; one line.
+            InputError: The scenario is wrong; the message is one line.
         """
         return load(f"{text}\n", folder=folder)
 
     @classmethod
     def build(cls, document: Document | None = None, /, **parts: Unpack[Document]) -> Scenario:
-        """Of its parts: `Scenario.build(video=Video(…), path=[Path(…)], sender=[Sender(cc="cubic")])`, or a mapping of them.
+        """Build from parts: `Scenario.build(video=Video(…), path=[Path(…)], sender=[Sender(cc="cubic")])`, or from a mapping of them.
 
         Raises:
-            InputError: The scenario is wrong; one line.
+            InputError: The scenario is wrong; the message is one line.
         """
         return load({**(document or {}), **parts})
 
     @classmethod
     def stored(cls, resolved: ResolvedDocument, written: Written | None) -> Scenario:
-        """Of a result's manifest; `written` is missing in results of versions that did not keep it."""
+        """Restore from a result's manifest; `written` is None for results of versions that did not keep it."""
         origin = None if written is None else Origin(json.dumps(written["document"]), written["overrides"])
         return cls(resolved, json.dumps(resolved, ensure_ascii=False), origin=origin)
 
     @cached_property
     def written(self) -> Written:
-        """The scenario without its defaults, and with all that it takes to load it anywhere."""
+        """The scenario without its defaults, but with everything that is needed to load it elsewhere."""
         if self.origin is None:
             return {"document": self.resolved, "overrides": {}}
         overrides: dict[str, Any] = json.loads(json.dumps(self.origin.overrides, default=str))
@@ -116,7 +117,7 @@ class Scenario:
 
     @property
     def names_seeds(self) -> bool:
-        """Whether somebody said how many seeds are played: the scenario, an option, a setting."""
+        """Whether the number of seeds was given: in the scenario, by an option or by a setting."""
         typed = self.written
         given = typed["overrides"]
         return "seeds" in {**typed["document"].get("run", {}), **given} or "run.seeds" in given.get("set", {})
@@ -131,7 +132,7 @@ class Scenario:
 
     @property
     def description(self) -> str:
-        """One sentence, possibly empty."""
+        """The description: one sentence, possibly empty."""
         return str(self.resolved.get("description") or "")
 
     @property
@@ -142,31 +143,31 @@ class Scenario:
         return next(s for s in self.resolved["sender"] if s["name"] == name)
 
     def playing(self, name: str) -> Scenario:
-        """The scenario whose sender `name` plays: itself, or a variant where other choices are compared."""
+        """The scenario that the sender `name` plays: this one, or a variant if choices other than senders are compared."""
         return self.variants.get(name, self)
 
     @property
     def asks_for_whom(self) -> bool:
-        """Each of several senders has choices to compare: what is asked is what these do for each of them. A sender that is another
-        one with each value, as the transport names them, has none.
+        """Whether each of several senders has choices to compare, so that the question is the effect of the choices on each of them.
+        Senders that differ with each value, as with the transport, do not count.
         """
         return 1 < len({choice.sender for choice in self.choices.values()}) < len(self.choices)
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds asked for, one a replication."""
+        """The requested seeds, one for each replication."""
         run = self.resolved["run"]
         first = int(run.get("first_seed", 1))
         return list(range(first, first + int(run["seeds"])))
 
     @property
     def prefer(self) -> str:
-        """What the verdict puts first: `[verdict] prefer`."""
+        """What comes first in the verdict: `[verdict] prefer`."""
         return str((self.resolved.get("verdict") or {}).get("prefer", "range"))
 
     @property
     def has_video(self) -> bool:
-        """Whether a viewer watches; otherwise the senders are judged by goodput."""
+        """Whether there is a video; otherwise the senders are judged by goodput."""
         return bool(self.resolved.get("video"))
 
     @property
@@ -176,7 +177,7 @@ class Scenario:
 
 
 class Choices(TypedDict, total=False):
-    """Who plays instead of the file's senders, and what is compared besides them: options of `load`."""
+    """Options of `load` that replace the file's senders, or compare other choices as well."""
 
     cc: Sequence[str | Mapping[str, Any]] | None
     scheduler: Sequence[str | Mapping[str, Any]] | None
@@ -203,25 +204,25 @@ def load(
 
     Args:
         source: A mapping is the scenario itself, built in Python. A string with a line break is TOML text. Any other
-            string or path names a file (TOML, or JSON); where there is none, a bare name is that of a shipped
+            string or path names a file (TOML or JSON); if there is no such file, a bare name is that of a shipped
             scenario: `"wireless"`.
-        cc, scheduler: Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`,
-            or a mapping with `name` and parameters. A single string is a list with commas: `cc="cubic, bbr"`.
+        cc, scheduler: Compare these instead of the file's senders. An element is a name, `"ccplb(pob_rate=2)"`, or a
+            mapping with `name` and parameters. A single string is a comma-separated list: `cc="cubic, bbr"`.
         seeds: Number of replications.
         set: Dotted key → value, for example `{"player.buffer": "2 s"}`.
         abr: Play every sender with each of these ABR rules: `"bola"`, `"module:Rule"`; None is the scenario's own.
-            Needs a player that adapts.
-        controllers, abrs: Code of your own, label → class (or a function or `functools.partial` that makes objects,
-            or a name): congestion controls that play beside the senders, rules that are added to `abr`. See
+            Needs an adaptive player.
+        controllers, abrs: Your own code, label → class (or a function or `functools.partial` that makes objects, or a
+            name): congestion controls that are compared with the senders, rules that are added to `abr`. See
             docs/recipes/prototype-in-python.md.
         vary: Dotted key → values to compare, in every combination and for every sender: `{"path.queue": ["droptail",
-            "fq_codel"]}`. A string is a list with commas. The combinations are the scenario's senders then, under
-            names of their own. Stands in for a `[[choice]]` of the same key, and beside those of others.
-        folder: Where relative file names start from: by default the file's own folder, the working directory for text
-            and mappings.
+            "fq_codel"]}`. A string is a comma-separated list. The combinations then are the scenario's senders, with
+            their own names. It replaces a `[[choice]]` of the same key; those of other keys remain.
+        folder: Folder that relative file names start from: by default the file's own folder, or the working directory
+            for text and mappings.
 
     Raises:
-        InputError: The file cannot be read or the scenario is wrong; one line.
+        InputError: The file cannot be read or the scenario is wrong; the message is one line.
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
     overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **_by_setting(set=set, vary=vary)}
@@ -235,22 +236,22 @@ def load(
         resolved = engine.resolve(text, base if folder is None else str(folder), overrides)
     except InputError as error:
         called = "" if isinstance(source, Scenario | Mapping) or "\n" in str(source) else str(source)
-        # With a folder, or read before, it is a population at one of its paths.
+        # With a folder given, or already read, it is a population at one of its paths.
         known = isinstance(source, Scenario) or folder is not None
         if not known and (other := shipped.mistaken(shipped.document(text), Path(base), called, "scenario")):
             raise other from None
-        # A line, and what is missing, is of the file; what is wrong in an option has none.
+        # Errors about a line or about something missing refer to the file; those about options do not.
         if str(error).startswith(("line ", "the scenario ")) and called:
             raise InputError(f"{source}: {error}") from None
         raise
     code = own_code(resolved)
     if code:
-        from playpath.run.own import complete  # imported where there is any
+        from playpath.run.own import complete  # imported only if needed
 
         complete(resolved, base if folder is None else str(folder))
         if isinstance(source, Scenario):
             _check_code(source.resolved, resolved)
-    written: Any = resolved.pop("choice", None)  # what [[choice]] asks, as an option of this load from here on
+    written: Any = resolved.pop("choice", None)  # [[choice]] is treated as an option of this load from here on
     if written:
         text = json.dumps({**shipped.document(text), "choice": []}, default=str)
     compared = {e["key"]: e["values"] for e in written or [] if e["key"] not in (choices or {})}
@@ -265,7 +266,7 @@ def load(
     plain = Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender, origin)
     if not choices:
         return plain
-    from playpath.scenario.choices import varied  # imported where there are any
+    from playpath.scenario.choices import varied  # imported only if needed
 
     try:
         found = varied(plain, choices, base if folder is None else str(folder))
@@ -275,7 +276,7 @@ def load(
 
 
 def _by_setting(**options: Any) -> dict[str, dict[str, Any]]:
-    """Those of `set` and `vary` that are given."""
+    """The given ones of `set` and `vary`, checked to be mappings."""
     for option, given in options.items():
         if given and not (isinstance(given, Mapping) and all(isinstance(key, str) and key.strip() for key in given)):
             raise InputError(f'{option}: {given!r} is not a mapping of settings, such as {{"path.queue": …}}')
@@ -283,13 +284,13 @@ def _by_setting(**options: Any) -> dict[str, dict[str, Any]]:
 
 
 def _as_written(message: str, keys: Collection[str]) -> str:
-    """What is wrong with a choice, told as of `[[choice]]` where it stands there."""
+    """Make an error about a choice refer to `[[choice]]` if the choice is from there."""
     found = re.match(r'vary\["(.+?)"\]', message)
     return f"[[choice]] {found[1]}{message[found.end() :]}" if found and found[1] in keys else message
 
 
 def _merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of two loads as those of one: settings add up, senders named anew take the place of all named before."""
+    """Merge the options of two loads: settings add up, but new senders replace all earlier ones."""
     kept = {key: value for key, value in earlier.items() if "cc" not in later or key in ("seeds", "set", "vary")}
     found = {**kept, **later}
     if "controllers" in kept and "controllers" in later:
@@ -300,10 +301,10 @@ def _merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, A
 
 
 def _whole(written: Any, resolved: Any) -> Any:
-    """A document in which files stand by their content, as the resolved scenario has them."""
+    """A document in which file names are replaced by their contents from the resolved scenario."""
     if isinstance(written, Mapping):
         of = resolved if isinstance(resolved, Mapping) else {}
-        # A `source` that is named like a manifest is resolved as one.
+        # A `source` with the name of a manifest is resolved as a `manifest`.
         moved = {"source": "manifest"} if "source" in written and "source" not in of and "manifest" in of else {}
         return {moved.get(key, key): _whole(value, of.get(moved.get(key, key))) for key, value in written.items()}
     if isinstance(written, list):
@@ -313,7 +314,7 @@ def _whole(written: Any, resolved: Any) -> Any:
 
 
 def _found(written: Any, code: Mapping[str, str]) -> Any:
-    """The same with own code by the names under which it was found."""
+    """The document with the names by which own code was found."""
     if isinstance(written, Mapping):
         return {key: _found(value, code) for key, value in written.items()}
     if isinstance(written, list):
@@ -325,7 +326,7 @@ def _found(written: Any, code: Mapping[str, str]) -> Any:
 
 
 def at(resolved: Any, key: str) -> Any:
-    """The value of a dotted setting, None if it has no such place; of a list without a number or name, of its first."""
+    """The value of a dotted setting; None if there is none; for a list without a number or name, that of its first entry."""
     for part in key.split("."):
         if isinstance(resolved, list):
             named = next((entry for entry in resolved if entry.get("name") == part), None)
@@ -338,7 +339,7 @@ def at(resolved: Any, key: str) -> Any:
 
 
 def place(key: str) -> str:
-    """A dotted setting with the number of the first of several left out, as it may be written.
+    """A dotted setting without the number of a first entry, which may be left out.
 
     >>> place("path.0.rate"), place("path.1.rate")
     ('path.rate', 'path.1.rate')
@@ -352,7 +353,7 @@ def read(source: Any) -> Mapping[str, Any]:
 
 
 def _read(source: Any) -> tuple[str, str, str]:
-    """Text, base folder and fallback name."""
+    """The source's text, the folder of its file names, and a fallback name."""
     if isinstance(source, Scenario):
         return source._written_text, ".", source.name
     if isinstance(source, Mapping):
@@ -363,22 +364,22 @@ def _read(source: Any) -> tuple[str, str, str]:
     if path.suffix.lower() in _LOGS:
         raise InputError(
             f"{path}: is a log or a table, not a scenario; `playpath population answer {path} --sender NAME --try LIST --out DIR` "
-            "goes from a log to the answer, `playpath population import` keeps its rates"
+            "answers from a log, `playpath population import` makes a users' table of its rates"
         )
     return read_text(path, remedy="give the path of a scenario file (TOML or JSON)"), str(path.parent), path.stem
 
 
 def own_code(resolved: ResolvedDocument) -> list[str]:
-    """The congestion controls and ABR rules of a resolved scenario that are code of the user's own: `module:Name`."""
+    """The congestion controls and ABR rules of a resolved scenario that are the user's own code: `module:Name`."""
     return [entry["name"] for entry in _own(resolved)]
 
 
 def _check_code(earlier: ResolvedDocument, now: ResolvedDocument) -> None:
-    """Refuse to go on with other code of the same name."""
+    """Refuse code that has the same name but differs."""
     known = {entry["name"]: entry["source_sha256"] for entry in _own(earlier)}
     for entry in _own(now):
         if known.get(entry["name"], entry["source_sha256"]) != entry["source_sha256"]:
-            raise InputError(f"'{entry['name']}': the source is not that of this result; it has changed since")
+            raise InputError(f"'{entry['name']}': the source has changed since this result")
 
 
 def _own(resolved: ResolvedDocument) -> list[Component]:
@@ -390,7 +391,7 @@ def _own(resolved: ResolvedDocument) -> list[Component]:
 def _sender_overrides(
     cc: Any, scheduler: Any, abr: Any, controllers: Mapping[str, Any], abrs: Mapping[str, Any]
 ) -> dict[str, Sequence[object]]:
-    """Who plays, as the engine reads it."""
+    """The senders in the engine's form."""
     found: dict[str, Sequence[object]] = {
         k: _choices(v, k) for k, v in (("cc", cc), ("scheduler", scheduler)) if v is not None
     }
@@ -420,13 +421,13 @@ def _choices(given: Any, key: str) -> list[str]:
         given = split_outside(given)
     if isinstance(given, Mapping) or not isinstance(given, Sequence):
         raise InputError(f"`{key}` = {given}: must be a list of names, as in `playpath list {key}`")
-    if not given and key == "cc":  # the engine would take its default for the file's senders
+    if not given and key == "cc":  # otherwise the engine would replace the file's senders by its default
         raise InputError("cc: is empty; give a list of names, as in `playpath list cc`, or leave it out")
     return [parse_choice(choice) for choice in given]
 
 
 def parse_choice(choice: str | Mapping[str, Any]) -> str:
-    """A name with parameters as the engine reads it: `ccplb:pob_rate=2,mode=free`.
+    """A name with parameters in the engine's form: `ccplb:pob_rate=2,mode=free`.
 
     >>> parse_choice("ccplb(pob_rate=0.5)")
     'ccplb:pob_rate=0.5'
@@ -449,12 +450,12 @@ def parse_choice(choice: str | Mapping[str, Any]) -> str:
 
 
 def _typed(value: Any) -> str:
-    """A parameter's value as typed."""
+    """A parameter's value in typed form."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def parse_value(text: str) -> Any:
-    """A TOML-like value: number, true/false, an inline table, otherwise the text itself (quotes optional)."""
+    """Parse a TOML-like value: number, true/false, an inline table, otherwise the text itself (quotes optional)."""
     stripped = text.strip()
     try:
         return json.loads(stripped, parse_constant=_no_constant)
@@ -465,7 +466,7 @@ def parse_value(text: str) -> Any:
 
 
 def _inline_table(text: str) -> dict[str, Any] | None:
-    """`{kind = "pie"}` as TOML writes it."""
+    """Parse an inline table or list such as `{kind = "pie"}`."""
     if not text.startswith("{"):
         return None
     try:
@@ -476,7 +477,7 @@ def _inline_table(text: str) -> dict[str, Any] | None:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
 def split_outside(text: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""Any choice as the treatment: a scenario played with each combination of values that its keys may take.
+"""Comparison of arbitrary choices: a scenario is played with each combination of values of its varied keys.
 
 A varied scenario is a `Scenario` whose senders are the compared choices: each name stands for one sender in one variant of the
-scenario. Who plays a session asks `Scenario.playing` for that variant, so a plain sender is the special case.
+scenario. Code that plays a session gets that variant from `Scenario.playing`; a plain sender is the special case.
 """
 
 import json
@@ -18,19 +18,19 @@ from playpath.scenario.resolved import Document
 
 @dataclass(frozen=True)
 class Choice:
-    """What one compared name stands for."""
+    """The meaning of one compared name."""
 
     sender: str
     """Its sender in the scenario without choices."""
     value: str
-    """The combination of values, as it is called."""
+    """Display name of the combination of values."""
     settings: Mapping[str, Any]
     """Key → value."""
 
 
 def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
-    """`plain` with every combination of the values of `vary` (key → values) as a choice for each of its senders; files that
-    values name start from `folder`.
+    """`plain` with every combination of the values of `vary` (key → values) as a choice for each of its senders; file names in
+    values are relative to `folder`.
     """
     axes = {key: _values(key, given) for key, given in vary.items()}
     _check_keys(plain, axes)
@@ -54,26 +54,26 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
 
 
 def restored(plain: Scenario, manifest: Mapping[str, Any]) -> Scenario:
-    """A stored scenario with the choices that its manifest tells of."""
+    """A stored scenario with the choices in its manifest."""
     choices = {name: Choice(**choice) for name, choice in manifest.get("choices", {}).items()}
     variants = {name: Scenario.stored(of, None) for name, of in manifest.get("variants", {}).items()}
     return replace(plain, choices=choices, variants=variants)
 
 
 def _check_keys(plain: Scenario, axes: Mapping[str, Sequence[Any]]) -> None:
-    """Refuse what is compared and set at once."""
+    """Refuse keys that are both compared and set."""
     given = plain.origin.overrides.get("set", {}) if plain.origin else {}
     for key in axes:
         if (other := next((name for name in given if place(name) == place(key)), None)) is not None:
             raise InputError(
-                f'vary["{key}"]: `{other}` has one value as well (a setting, an axis or a draw); give one of them'
+                f'vary["{key}"]: `{other}` also has a fixed value (a setting, an axis or a draw); give only one of them'
             )
 
 
 def _values(key: str, given: Any) -> list[Any]:
     values: Any = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
     if isinstance(given, str) and len(values) == 1 and isinstance(values[0], list):
-        values = values[0]  # one list in brackets: values that have commas themselves
+        values = values[0]  # a single list in brackets, whose values may contain commas
     if isinstance(values, Mapping) or not isinstance(values, Sequence):
         raise InputError(f'vary["{key}"]: must be a list of values')
     return list(values)
@@ -87,7 +87,7 @@ def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenar
 
 
 def _renamed(variant: Scenario, sender: str, name: str) -> Scenario:
-    """The variant with this sender alone, under the choice's name."""
+    """The variant with only this sender, under the choice's name."""
     entry = {**variant.sender(sender), "name": name}
     resolved = cast("Document", {**variant.resolved, "sender": [entry]})
     return replace(variant, resolved=resolved, text=json.dumps(resolved, ensure_ascii=False))

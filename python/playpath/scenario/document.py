@@ -1,7 +1,7 @@
-"""The documents as one writes them: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.
+"""Typed dictionaries for writing documents in Python: `Path(rate="20 Mbit/s", rtt="50 ms")`.
 
-A class for each declared table. Type checkers read `document.pyi`, which the build makes of the same declarations
-(`tools/typed_forms.py`).
+There is a class for each declared table. Type checkers read `document.pyi`, which the build generates from the same
+declarations (`tools/typed_forms.py`).
 """
 
 from typing import Any, TypedDict

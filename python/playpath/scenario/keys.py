@@ -1,4 +1,4 @@
-"""The keys of scenarios, sweeps and populations, as the engine declares them: for `playpath help` and the reference page."""
+"""The keys of scenarios, sweeps and populations, as declared by the engine, for `playpath help` and the reference page."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from playpath.base.declared import Choice, DeclaredKey, DeclaredTable
 from playpath.base.errors import InputError, unknown_name
 
 ROOTS = {"scenario": "scenario", "sweep": "sweep", "population": "population document"}
-"""Document → its declared root table."""
+"""Document → name of its root table."""
 CLASSES = {
     "scenario": "Document",
     "sweep": "Design",
@@ -22,9 +22,9 @@ CLASSES = {
     "distribution.lognormal": "Lognormal",
     "distribution.normal": "Normal",
 }
-"""Declared table → typed dictionary in Python, where it is not called as the table is."""
+"""Declared table → its typed dictionary in Python, if that has a different name."""
 _TABLE = re.compile(r"^\[{1,2}([^][]*)\]{1,2}$")
-"""The head of a table: `[[path]]`."""
+"""The header of a table, such as `[[path]]`."""
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,25 @@ class Key:
     document: str
     """`scenario`, `sweep` or `population`."""
     place: str
-    """Dotted, as `--set` takes it: `path.up.queue`."""
+    """The dotted key, as in `--set`: `path.up.queue`."""
     of: str
-    """What has it, where a table chooses by name: `progressive` has `player.buffer`."""
+    """The variant that has it, if the table has variants: `progressive` has `player.buffer`."""
     declared: DeclaredKey
-    """What `engine.declarations` says of it."""
+    """Its declaration in `engine.declarations`."""
 
     @property
     def name(self) -> str:
-        """Without its table."""
+        """The key without its table."""
         return self.declared["name"]
 
     @property
     def default(self) -> str:
-        """What holds where it is not given, as typed; a sentence where it depends."""
+        """Its default as typed, or a sentence if it depends on something."""
         return default_text(self.declared)
 
 
 def default_text(declared: DeclaredKey) -> str:
-    """A default with its unit, what holds instead, or that there is none.
+    """A default with its unit, or a description of it, or "none".
 
     >>> default_text({"is_needed": False, "otherwise": "", "default": 1, "unit": "packets"})
     '1 packets'
@@ -72,15 +72,15 @@ def tables() -> dict[str, DeclaredTable]:
 
 
 def class_name(table: str) -> str:
-    """What the typed dictionary of a declared table is called."""
+    """The name of a declared table's typed dictionary."""
     return CLASSES.get(table, "".join(word.capitalize() for word in table.split("_")))
 
 
 @cache
 def all_keys() -> tuple[Key, ...]:
-    """Every key at every place, those of scenarios first."""
+    """Every key at every place; keys of scenarios come first."""
     found = [Key(d, place, of, key) for d, root in ROOTS.items() for place, of, key in _walk(root, "")]
-    # A population has the keys of a scenario, too.
+    # A population also has the keys of a scenario.
     places = {(key.place, key.of) for key in found if key.document == "scenario"}
     kept = [key for key in found if key.document != "population" or (key.place, key.of) not in places]
     drawn = [Key("population", place, of, key) for place, of, key in _walk("distribution", "")]
@@ -88,7 +88,7 @@ def all_keys() -> tuple[Key, ...]:
 
 
 def table_keys(name: str) -> Iterator[DeclaredKey]:
-    """The keys of a table, and those that it has of others; first the one that chooses what it is."""
+    """The keys of a table, including those shared with other tables; the key that selects its variant comes first."""
     table = tables()[name]
     if table["choice"]:
         yield tag_key(table["choice"])
@@ -98,7 +98,7 @@ def table_keys(name: str) -> Iterator[DeclaredKey]:
 
 
 def tag_key(choice: Choice) -> DeclaredKey:
-    """The key that names what a table is, as a declared key."""
+    """The key that selects a table's variant, as a declared key."""
     words = [(variant["name"], variant["summary"]) for variant in choice["variants"]]
     return {
         "name": choice["tag"],
@@ -131,7 +131,7 @@ def _walk(table: str, at: str) -> Iterator[tuple[str, str, DeclaredKey]]:
 
 
 def find(text: str) -> list[Key]:
-    """The keys called `text`, by their whole place or its end; of one declaration at several places the plainest.
+    """The keys named `text`, by their whole dotted key or its end; for a declaration at several places the simplest one.
 
     >>> [key.place for key in find("loss")][0], find("run.seeds")[0].default
     ('path.loss', '10')
@@ -151,11 +151,11 @@ def find(text: str) -> list[Key]:
 
 
 def _plainness(key: Key) -> tuple[int, bool, int, str]:
-    """Scenarios first, then what a `[[path]]` has before shared links and the way back."""
+    """Sort key: scenarios first, then a `[[path]]` before shared links and the return direction."""
     parts = key.place.split(".")
     return list(ROOTS).index(key.document), parts[0] == "link" or "up" in parts, len(parts), key.of
 
 
 def places(key: Key) -> list[str]:
-    """Every place at which the same declaration stands."""
+    """Every place with the same declaration."""
     return [other.place for other in all_keys() if (other.of, other.declared) == (key.of, key.declared)]

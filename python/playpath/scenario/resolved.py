@@ -1,4 +1,4 @@
-"""Types alone, in `resolved.pyi`."""
+"""Types only, in `resolved.pyi`."""
 
 from playpath.base.typed import at_run_time
 

@@ -1,6 +1,6 @@
-"""The scenarios, designs and populations that come with the package, by name; and what a file is, told from what is in it.
+"""The scenarios, designs and populations that come with the package, by name; and the kind of a document, by its content.
 
-`scenarios` beside this file links to the repository's folder of that name; a wheel holds its files.
+`python/playpath/scenarios` links to the repository's folder of that name; a wheel contains its files.
 """
 
 import json
@@ -24,19 +24,19 @@ _COMMANDS: dict[Kind, str] = {
 
 
 def files() -> dict[str, Path]:
-    """Name → file of everything shipped."""
+    """Name → file, for all shipped documents."""
     return {path.stem: path for path in (*sorted(_FOLDER.glob("*.toml")), *sorted(_FOLDER.glob("*/*.toml")))}
 
 
 def find(source: str | Path) -> Path:
-    """The file `source`; where there is none and it is a bare name, the shipped one of that name.
+    """The file `source`; if it does not exist and is a bare name, the shipped one of that name.
 
     >>> find("wireless").name
     'wireless.toml'
     """
     path = Path(source)
     is_name = len(path.parts) == 1 and not path.suffix
-    is_folder = os.path.isdir(path)  # of a name too long for a file it is untrue, where Path raises an error
+    is_folder = os.path.isdir(path)  # False for a name that is too long, for which Path raises an error
     if not is_name or (os.path.exists(path) and not is_folder):
         return path
     known = files()
@@ -48,7 +48,7 @@ def find(source: str | Path) -> Path:
 
 
 def find_log(source: Path) -> Path:
-    """The log `source`; where there is no such file and it is a bare name, the shipped one of that name, if there is one.
+    """The log `source`; if it does not exist and is a bare name, the shipped one of that name, if there is one.
 
     >>> find_log(Path("viewers")).name
     'viewers.csv'
@@ -58,13 +58,13 @@ def find_log(source: Path) -> Path:
 
 
 def mistaken(raw: Mapping[str, Any], folder: Path, name: str | Path, wanted: Kind) -> InputError | None:
-    """The error for a document of another kind, with the command that takes it; None if it is what was wanted.
+    """The error for a document of another kind, with the command to use for it; None if it is of the expected kind.
 
     Args:
         raw: The document as read.
-        folder: Where its file names start from.
-        name: What the user called it; empty for a document without a file.
-        wanted: What it was taken for.
+        folder: Folder that its file names are relative to.
+        name: The user's name for it; empty for a document without a file.
+        wanted: The expected kind.
     """
     from playpath.population.spec import draws_anything
 
@@ -78,7 +78,7 @@ def mistaken(raw: Mapping[str, Any], folder: Path, name: str | Path, wanted: Kin
 
 
 def document(text: str) -> Mapping[str, Any]:
-    """TOML, or JSON if it starts with `{`; nothing if it is neither."""
+    """Parse TOML, or JSON if it starts with `{`; empty if it is neither."""
     with suppress(ValueError, RecursionError):
         found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         return found if isinstance(found, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Bandwidth traces: recognise, check, preview, convert between formats, and make from seeded generators."""
+"""Bandwidth traces: recognise, check, preview and convert between formats, and generate from a seed."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from playpath.base import engine
 from playpath.base.errors import InputError, unknown_name
 
 FORMATS = {
-    "mahimahi": "one integer a line: the millisecond of an opportunity to send 1500 bytes",
-    "pensieve": "seconds and Mbit/s a line",
-    "sabre": "a JSON list of duration_ms, bandwidth_kbps, latency_ms",
+    "mahimahi": "one integer per line: the millisecond of an opportunity to send 1500 bytes",
+    "pensieve": "one line per change: seconds and Mbit/s",
+    "sabre": "a JSON list of objects with duration_ms, bandwidth_kbps, latency_ms",
     "csv": "a header with units, such as time_s,rate_mbps",
 }
 GENERATORS = ("constant", "steps", "markov", "lte", "wifi")
@@ -25,31 +25,31 @@ class Preview:
 
     format: str
     period_s: float
-    """Length of a lap; a trace repeats."""
+    """Length of the trace, after which it repeats."""
     mean_mbps: float
     min_mbps: float
     max_mbps: float
-    """`mean_mbps`, `min_mbps` and `max_mbps`: over the whole lap, and of its slowest and fastest bin."""
+    """`mean_mbps` of the whole trace, `min_mbps` and `max_mbps` of its slowest and fastest bin."""
     outage_share: float
     """Share of the bins without any capacity."""
     bins_mbps: list[float]
-    """Mean rate of equal parts of the lap."""
+    """Mean rate of equal parts of the trace."""
 
     def to_dict(self) -> dict[str, object]:
         return dict(self.__dict__)
 
 
 def preview(text: str, format: str | None = None, *, bins: int = 60) -> Preview:
-    """Recognise (or take the given format) and check a trace."""
+    """Recognise a trace (or use the given format) and check it. InputError if it is wrong."""
     return Preview(**engine.preview_trace(text, _known(format), bins))
 
 
 def convert(text: str, to: str, format: str | None = None, *, bin_ms: float = 100.0) -> str:
-    """The same trace in another format.
+    """Convert a trace to another format.
 
     Args:
         to, format: Names of formats; `format` is recognised if it is not given.
-        bin_ms: Step over which delivery opportunities are averaged where the target has rates.
+        bin_ms: Step over which delivery opportunities are averaged if the target format has rates.
     """
     if bin_ms <= 0:
         raise InputError(f"--bin {bin_ms:g}: must be above 0 ms")
@@ -70,12 +70,12 @@ def generate(kind: str, settings: Mapping[str, str], *, seed: int = 1, to: str =
 
 
 def format_of(path: Path) -> str | None:
-    """The format that a file name's ending stands for."""
+    """The format for a file name's ending."""
     return _ENDINGS.get(path.suffix.lower())
 
 
 def sparkline(values: list[float]) -> str:
-    """A row of blocks, zero at the bottom.
+    """A row of block characters, with zero at the bottom.
 
     >>> sparkline([0, 1, 2, 4])
     ' ▂▄█'

@@ -1,1 +1,1 @@
-"""For people: the terminal, reports, the explorer."""
+"""Output for people: the terminal, reports, the explorer."""

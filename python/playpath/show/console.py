@@ -1,4 +1,4 @@
-"""What the commands print: results on stdout, everything else on stderr."""
+"""Output of the commands: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rich.text import Text
 
 from playpath.base.metrics import about_runs, format_difference, format_value, metric
 
-if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
+if TYPE_CHECKING:  # not imported at run time: a one-line error should not wait for statistics and data frames
     from playpath.results.comparison import Comparison
 
-# As wide as the terminal; elsewhere as COLUMNS says, else 80. `A:smile:B` is a name.
+# As wide as the terminal; elsewhere COLUMNS, or 80. No emoji, since `A:smile:B` may be a name.
 out = Console(highlight=False, emoji=False)
 err = Console(stderr=True, highlight=False, emoji=False)
 
@@ -34,17 +34,17 @@ _CONTROLS = {
     code: chr(code).encode("unicode_escape").decode()
     for code in (*range(32), *range(127, 160), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
-"""Line breaks, terminal escapes and changes of the writing direction, and how they are shown."""
+"""Line breaks, terminal escapes and changes of the writing direction → how they are shown."""
 
 
 def print_json(value: Any) -> None:
-    """One JSON value and a line break on stdout."""
-    sys.stdout.write(json.dumps(value) + "\n")  # escaped: any encoding of stdout can take it
+    """Print a JSON value and a line break on stdout."""
+    sys.stdout.write(json.dumps(value) + "\n")  # escaped, so that it works with any encoding of stdout
     sys.stdout.flush()
 
 
 def plain(text: str) -> str:
-    r"""A user's text as a part of what is printed: no markup, no control character, one line.
+    r"""Make a user's text safe for printing: no markup, no control characters, one line.
 
     >>> plain("[/b]\nx\x1b[2J")
     '\\[/b]\\nx\\x1b[2J'
@@ -53,13 +53,13 @@ def plain(text: str) -> str:
 
 
 def message(text: str) -> None:
-    """A line for people, on stderr; lost where stderr cannot be written, which the exit status survives."""
+    """Print a line on stderr; if stderr cannot be written the line is lost, but the exit status stays the same."""
     with suppress(OSError):
         err.print(plain(text), soft_wrap=True)
 
 
 def warn(texts: Iterable[str], kind: str = "warning") -> None:
-    """A line on stderr for each, and one for all that are more than anybody reads."""
+    """Print a line on stderr for each text, and for very many only the number of the rest."""
     shown = list(texts)
     for text in shown[:_MOST_WARNINGS]:
         err.print(f"[yellow]{kind}:[/yellow] {plain(text)}", soft_wrap=True)
@@ -69,7 +69,7 @@ def warn(texts: Iterable[str], kind: str = "warning") -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[float, int], None]]:
-    """A progress bar on stderr, without a terminal a line every 10 s; gives a function of (done, total)."""
+    """A progress bar on stderr, or without a terminal a line every 10 s; yields a function of (done, total)."""
     if not err.is_terminal:
         yield ProgressLines(what)
         return
@@ -80,14 +80,14 @@ def progress(what: str) -> Iterator[Callable[[float, int], None]]:
 
 
 class ProgressLines:
-    """Progress for logs: a plain line whenever `every_s` have passed, so that a short run prints none."""
+    """Progress for logs: a plain line every `every_s` seconds, so that a short run prints none."""
 
     def __init__(self, what: str, every_s: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._what, self._every_s, self._clock = what, every_s, clock
         self._start = self._last = clock()
 
     def __call__(self, done: float, total: int) -> None:
-        """Take the count; print it when it is time. A total of 0 is one that nobody knows: a log is read as a stream."""
+        """Report progress; it is printed when it is time. A total of 0 is unknown, as for a log that is read as a stream."""
         now = self._clock()
         if now - self._last >= self._every_s:
             self._last = now
@@ -96,16 +96,16 @@ class ProgressLines:
 
 
 def print_comparison(result: Comparison) -> None:
-    """The ranked tables, the paired differences, the verdict and the warnings."""
-    from playpath.judge.stats import FEWEST_FOR_INTERVAL  # which takes its time
+    """Print the ranked tables, the paired differences, the verdict and the warnings."""
+    from playpath.judge.stats import FEWEST_FOR_INTERVAL  # slow to import
 
     viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
     shown = "median (95 % interval)" if seeds >= FEWEST_FOR_INTERVAL else "mean"
-    fewer = [f"{sender} left after {count}" for sender, count in result.left.items()]
-    raced = [] if result.most is None else [f"a race of {result.table.height} sessions, {result.most} seeds at most"]
-    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for everybody", *fewer, *raced])
+    fewer = [f"{sender} stopped after {count}" for sender, count in result.left.items()]
+    raced = [] if result.most is None else [f"a race of {result.table.height} sessions, at most {result.most} seeds"]
+    played = "; ".join([f"{seeds} seed{'s' if seeds > 1 else ''}, the same for all", *fewer, *raced])
     out.print(f"[dim]{shown}; {plain(played)}[/dim]", soft_wrap=not out.is_terminal)
     if viewer:
         print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
@@ -123,9 +123,9 @@ def print_comparison(result: Comparison) -> None:
 
 
 def new_table(heads: Iterable[str], title: str | None = None, *, left: Sequence[str] | None = None) -> Table:
-    """A table without lines between its cells. `left`: the columns of words, all by default; those of figures are flush right.
+    """A table without lines between its cells. The columns in `left`, by default all, are flush left, the others flush right.
 
-    The heads may be of several lines and have markup, so names in them are `plain` already.
+    Heads may have several lines and markup, so names in them must already be `plain`.
     """
     table = Table(
         title=title and plain(title),
@@ -141,14 +141,14 @@ def new_table(heads: Iterable[str], title: str | None = None, *, left: Sequence[
 
 
 def print_table(table: Table, *, below: str = "\n") -> None:
-    """A table, below an empty line. Where not even its longest words fit, its lines are longer, and no word is cut."""
+    """Print a table after an empty line. If not even its longest words fit, its lines are longer; no word is cut."""
     out.print(below, end="")
     width = out.width if fits(table) else _lay_out(table)
     (out if width <= out.width else Console(file=out.file, width=width, highlight=False, emoji=False)).print(table)
 
 
 def print_records(title: str, records: Sequence[Mapping[str, str]]) -> None:
-    """A table of records with the same keys: a line each, or where that is too wide a column each, in as many tables as it takes."""
+    """Print records with the same keys: one per line, or, if that is too wide, one per column, in several tables if necessary."""
     flat = new_table(records[0], title)
     for record in records:
         flat.add_row(*map(plain, record.values()))
@@ -165,12 +165,12 @@ def print_records(title: str, records: Sequence[Mapping[str, str]]) -> None:
 
 
 def fits(table: Table) -> bool:
-    """Whether it is as narrow as the output without a line broken."""
+    """Whether the table fits the output without wrapping."""
     return _measured(table).maximum <= out.width
 
 
 def _lay_out(table: Table) -> int:
-    """Give every column its longest word, and what is left to those that want more; rich would cut words of the widest.
+    """Give every column the width of its longest word, and distribute the rest; rich would cut words of the widest columns.
 
     Returns the table's width.
     """
@@ -209,12 +209,12 @@ def _columns(title: str, records: Sequence[Mapping[str, str]]) -> Table:
 
 
 def _measured(table: Table) -> Measurement:
-    """How wide a table is at least, with a word a line, and at most."""
+    """A table's minimum width, with one word per line, and its maximum width."""
     return Measurement.get(out, out.options.update(width=_WIDE), table)
 
 
 def _fitting(make: Callable[[bool], Table]) -> Table:
-    """A table with a line a row; where that is too wide, with intervals below their means."""
+    """A table with one line per row, or, if that is too wide, with intervals below their means."""
     flat = make(False)
     return flat if fits(flat) else make(True)
 
@@ -250,15 +250,15 @@ def _failures(result: Comparison) -> Table:
 
 
 def _column_title(label: str) -> str:
-    """A label of two or more words on two lines."""
+    """A label of several words, split into two lines."""
     first, _, rest = label.partition(" ")
     return f"{first}\n{rest}"
 
 
 def _differences(result: Comparison) -> Table:
-    """One row for each other sender: where it first differs from the best."""
+    """A row for each other sender: the first criterion in which it differs from the best."""
     best = result.ranking[0]
-    table = _new_table(f"against {best}, paired by seed, at the first criterion that tells them apart", result)
+    table = _new_table(f"against {best}, paired by seed, at the first criterion in which they differ", result)
     for title in ("criterion", "difference", "95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")
@@ -286,7 +286,7 @@ def _difference_cells(result: Comparison, sender: str) -> list[str]:
     if found.ci95 is not None:
         low, high = (format_value(value) for value in found.ci95)
         interval = f"{low} to {high}"
-    # The p value on which the word beside it rests, if this criterion was tested for itself.
+    # The p value behind the word next to it, if this criterion was tested on its own.
     p = found.p if found.p_adjusted is None else found.p_adjusted
     p_value = "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
     difference = f"{format_difference(found.middle)} {unit}".strip()

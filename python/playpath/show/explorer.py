@@ -1,6 +1,6 @@
-"""The explorer: one page that plays scenarios in a browser. Where it is, what is put into it, and a server for this machine alone.
+"""The explorer, a page that plays scenarios in a browser: finds the page, inserts a scenario, and serves it to this machine.
 
-The page is built by `make web` and comes with the wheel. It loads nothing from anywhere: a copy of the file is all there is to it.
+The page is built by `make web` and comes with the wheel. It is self-contained and loads nothing.
 """
 
 import json
@@ -23,19 +23,19 @@ def page(source: str | Path | None = None) -> str:
     """The page as text; with `source` it opens with that scenario (a file, or the name of a shipped one)."""
     if not PAGE.is_file():
         raise RunError(
-            "this installation has no explorer page; `make web` in the source folder builds it in a few minutes "
+            "this installation has no explorer page; build it in a few minutes with `make web` in the source folder "
             "(it needs Node 20 and `rustup target add wasm32-unknown-unknown`)"
         )
     text = PAGE.read_text(encoding="utf-8")
     if source is None:
         return text
-    # "<" could end the block that the text stands in.
+    # "<" could end the script block that contains the text.
     given = json.dumps(_start(source), ensure_ascii=False).replace("<", "\\u003c")
     return text.replace(_PLACE, _PLACE.replace("null", given))
 
 
 def _start(source: str | Path) -> dict[str, object]:
-    """Name, text, and the files that the scenario names; checked as any command would."""
+    """Name, text and files of a scenario, checked as by any command."""
     name = load(source).name
     path = shipped.find(source)
     text = read_text(path, remedy="give the path of a scenario file (TOML or JSON)")
@@ -43,7 +43,7 @@ def _start(source: str | Path) -> dict[str, object]:
 
 
 def _files(document: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """Every text of the document that is the name of a file beside it."""
+    """Every text in the document that is the name of a file in its folder."""
     found = {}
     for word in _texts(document):
         path = folder / word
@@ -64,7 +64,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class PageServer(ThreadingHTTPServer):
-    """A server of one page at 127.0.0.1; port 0 takes a free one. The caller runs and closes it."""
+    """A server of one page on 127.0.0.1; port 0 picks a free one. The caller runs and closes it."""
 
     daemon_threads = True
 
@@ -77,7 +77,7 @@ class PageServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers for the page alone, and only to who asks for this machine by its own name."""
+    """Serves only the page, and only to requests that address this machine by its own name."""
 
     server: PageServer
     protocol_version = "HTTP/1.1"
@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         port = self.server.server_port
-        # A page from elsewhere whose name has been turned to this address has another Host (DNS rebinding).
+        # A foreign page whose name was rebound to this address (DNS rebinding) sends another Host.
         if self.headers.get("Host") not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             self._answer(HTTPStatus.FORBIDDEN, b"", "text/plain")
         elif self.path.split("?")[0] != "/":
@@ -105,4 +105,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a page of one reader needs no log."""
+        """No access log: the page has a single reader."""

@@ -1,9 +1,9 @@
-"""A scenario as one page: what it says, as it says it, and every default that was filled in, marked as one.
+"""A scenario on one page: its settings as written, and every default that was filled in, marked as such.
 
-How typed values and defaults are distinguished: what the document gives is printed as typed; a default is a value of the resolved
-scenario whose place the document does not fill and that is in force (in CCP's mode `paper` its guards are not). A text that stands
-for a table fills the place whose value it is (`queue = "1 bdp"` its limit), else the first one (`jitter = "0.05 ms"` its amplitude,
-which is resolved as 50 us).
+How the two are distinguished: settings of the document are printed as typed; a default is a value of the resolved scenario that no
+setting of the document fills and that has an effect (in CCP's mode `paper` its guards have none). A text in place of a table fills
+the key with the same value (`queue = "1 bdp"` its limit), otherwise the first one (`jitter = "0.05 ms"` its amplitude, which is
+resolved as 50 us).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from playpath.scenario import Scenario
 
 _ORDER = ("video", "player", "viewer", "origin", "path", "link", "sender", "traffic", "run")
 _LONGEST = 60
-"""Characters of a value that is shown; a trace's content is longer."""
+"""Longest value, in characters, that is shown; a trace's content is longer."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Block:
     """A part of a scenario."""
 
     title: str
-    """`player`, `path wifi`."""
+    """For example `player` or `path wifi`."""
     given: Mapping[str, str]
     defaults: Mapping[str, str]
     """`given` and `defaults`: dotted setting → value."""
 
 
 def understood(scenario: Scenario, film: engine.FilmFigures | None) -> list[str]:
-    """What files say, in figures: the film, its rungs, and the mean rate of each path with a trace."""
+    """Figures from files: the film, its rungs, and the mean rate of each path with a trace."""
     found = [] if film is None or not _is_of_a_file(scenario) else [_film(film)]
     figures = zip(scenario.resolved["path"], engine.path_figures(scenario.text), strict=True)
     traced = ((path, known["rate_mbps"]) for path, known in figures if path.get("trace"))
@@ -51,12 +51,12 @@ def _film(film: engine.FilmFigures) -> str:
         return f"{length} of {format_value(film['rate_mbps'])} Mbit/s on average, {format_value(film['fps'])} pictures a second"
     rungs = ", ".join(f"{kbps:.0f}" for kbps in film["rungs_kbps"])
     audio = ", ".join(f"{kbps:.0f}" for kbps in film["audio_kbps"])
-    also = f"; audio of its own of {audio} kbit/s" if audio else ""
+    also = f"; separate audio of {audio} kbit/s" if audio else ""
     return f"{length} in {film['segments']} segments, {len(film['rungs_kbps'])} rungs of {rungs} kbit/s{also}"
 
 
 def blocks(raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[Block]:
-    """The parts of a scenario, in the order of a reader's questions; defaults that all senders, paths, … share stand once.
+    """The parts of a scenario, in the order of a reader's questions; defaults common to all senders, paths, … appear once.
 
     Args:
         raw: The document as read.
@@ -92,7 +92,7 @@ def _block(title: str, raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> B
 
 
 def _idle(resolved: Mapping[str, Any]) -> Iterator[str]:
-    """Parameters of the congestion control that are not in force beside the others."""
+    """Parameters of the congestion control that have no effect given the other ones."""
     cc = resolved.get("cc")
     if not isinstance(cc, Mapping):
         return
@@ -104,7 +104,7 @@ def _idle(resolved: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _filled(key: str, value: Any, full: Mapping[str, Any]) -> list[str]:
-    """The places of the resolved scenario that a value of the document fills."""
+    """The keys of the resolved scenario that a value of the document fills."""
     exact = [place for place in full if place == key or key.startswith(f"{place}.")]
     below = [place for place in full if place.startswith(f"{key}.")]
     named = [place for place in below if str(full[place]) == str(value)]
@@ -126,7 +126,7 @@ def _shown(value: Any) -> str:
 
 
 def _shared(title: str, found: list[Block]) -> list[Block]:
-    """What all of them take by default in a block of its own, where there are several of them."""
+    """Move defaults that several blocks share into a separate block."""
     if len(found) < 2:
         return found
     first, *others = found

@@ -1,8 +1,8 @@
-"""Sweeps: a design becomes cells, an executor runs them, a store keeps them, a table answers.
+"""Sweeps: a design is expanded to cells, an executor runs them, a store keeps them, and a table gives the answer.
 
-- `design.py`: axes and points; `cells.py`: stable ids and chunks; `worker.py`: what runs elsewhere;
+- `design.py`: axes and points; `cells.py`: stable ids and chunks; `worker.py`: code that runs on workers;
 - `store.py`: content-addressed Parquet shards; `executors.py`: local, Ray, Slurm, any `concurrent.futures`;
-- `runner.py`: the loop between them; `result.py`: the table and who wins where.
+- `runner.py`: the main loop; `result.py`: the table and the winners.
 """
 
 from playpath.sweep.design import Axis, Design, load_design

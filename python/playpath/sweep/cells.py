@@ -1,4 +1,4 @@
-"""Cells: one sender, one seed, one point of a design. Their ids depend on nothing but what decides the result."""
+"""Cells: one sender, one seed, one point of a design. Their ids depend only on what determines the result."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from playpath.sweep.design import Design, Point, at_point
 
 @dataclass(frozen=True)
 class Variant:
-    """One sender at one point: what all its seeds share."""
+    """One sender at one point, which all its seeds have in common."""
 
     sender: str
     cc: str
     text: str
-    """The resolved scenario with this sender alone, as canonical JSON; empty if the point is wrong."""
+    """The resolved scenario with only this sender, as canonical JSON; empty if the point is wrong."""
     sha256: str
     """Of `text`."""
     error: str = ""
@@ -29,9 +29,9 @@ class Variant:
 @dataclass(frozen=True)
 class Cell:
     id: str
-    """32 hexadecimal digits of scenario, sender, seed and engine version."""
+    """A hash, in 32 hexadecimal digits, of scenario, sender, seed and engine version."""
     point: int
-    """Index in the design."""
+    """Index of the point in the design."""
     variant: Variant
     seed: int
 
@@ -39,11 +39,11 @@ class Cell:
 def cells(
     design: Design, seeds: Sequence[int] | None = None, racing: Mapping[int, Collection[str]] | None = None
 ) -> Iterator[Cell]:
-    """The cells of a design in their order: points, then seeds, then senders.
+    """The cells of a design in the order of points, seeds, senders.
 
     Args:
-        seeds: Instead of the design's own.
-        racing: Only these points, and only these senders there.
+        seeds: Seeds to use instead of the design's.
+        racing: Only these points, each with only these senders.
     """
     wanted = design.base.seeds if seeds is None else seeds
     version = engine.version()
@@ -57,7 +57,7 @@ def cells(
 
 
 def variants(scenario: Scenario, point: Point) -> list[Variant]:
-    """The senders of a scenario at a point. A wrong point gives variants with an error, not an exception."""
+    """The senders of a scenario at a point. For a wrong point the variants carry an error; no exception is raised."""
     try:
         changed = at_point(scenario, point)
     except InputError as error:

@@ -1,8 +1,8 @@
-"""A design: the scenario that is varied, the axes, how points are drawn from them, the seeds.
+"""A design: the scenario to vary, the axes, how points are drawn from them, and the seeds.
 
 A design is a TOML file:
 
-    scenario = "wireless.toml"            # beside the design file
+    scenario = "wireless.toml"            # in the design file's folder
     cc = ["cubic", "ccplb(pob_rate=2)"]   # optional: instead of the scenario's senders
     seeds = 5
     [[axis]]
@@ -43,7 +43,7 @@ from playpath.base.quantity import parse, quantity
 from playpath.scenario import Choices, Scenario, load, shipped
 
 Point = dict[str, object]
-"""Dotted setting → value, as `--set` takes it."""
+"""Dotted setting → value, as for `--set`."""
 
 _MOST_POINTS = 10**7
 
@@ -58,15 +58,15 @@ class Axis:
     """The levels: for each, a value for every key."""
     low: float = 0.0
     high: float = 0.0
-    """`low` and `high`: ends of a range; equal for a list."""
+    """`low` and `high` are the ends of a range, and equal for a list."""
     unit: str = ""
     """Unit of a range."""
     is_log: bool = False
-    """A range is divided and drawn from on a logarithmic scale."""
+    """Whether a range is divided, and drawn from, on a logarithmic scale."""
     is_range: bool = False
 
     def at(self, share: float) -> tuple[Any, ...]:
-        """The level at a share in [0, 1) of the axis: anywhere in a range, one of a list."""
+        """The level at a position in [0, 1) along the axis: any value of a range, or one of a list."""
         if not self.is_range:
             return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
         return (quantity(self._number(share), self.unit),)
@@ -79,7 +79,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Design:
-    """What a sweep varies."""
+    """The design of a sweep."""
 
     name: str
     base: Scenario
@@ -130,7 +130,7 @@ def load_design(
     seeds: int | None = None,
     **senders: Unpack[Choices],
 ) -> Design:
-    """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes, as are the options."""
+    """Read and check a design: a path, or a mapping whose `scenario`, like the options, is anything that `playpath.load` takes."""
     raw, text, folder, name = _read(source)
     called = "" if isinstance(source, Mapping) else str(source)
     if not {"axis", "scenario"} & raw.keys() and (error := shipped.mistaken(raw, folder, called, "design")):
@@ -141,7 +141,7 @@ def load_design(
         raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
     keys = [key for axis in axes for key in axis.keys]
     if again := next((key for key in keys if keys.count(key) > 1), None):
-        raise InputError(f"the design has two axes of `{again}`; give one")
+        raise InputError(f"the design has two axes for `{again}`; give one")
     base = _base(raw, folder, seeds, senders)
     sample, points, seed = _sample(raw.get("sample"))
     design = Design(str(raw.get("name", name)), base, axes, sample, points, seed, _plain(raw))
@@ -152,7 +152,7 @@ def load_design(
 
 
 def _read(source: Any) -> tuple[Mapping[str, Any], str, Path, str]:
-    """The document, its text, the folder that file names start from, and a name."""
+    """The document, its text, the folder that file names are relative to, and a name."""
     if isinstance(source, Mapping):
         return source, json.dumps({**source, "scenario": str(source.get("scenario"))}, default=str), Path(), "sweep"
     path = shipped.find(source)
@@ -164,7 +164,7 @@ def _read(source: Any) -> tuple[Mapping[str, Any], str, Path, str]:
 
 
 def _check(raw: Mapping[str, Any], text: str, called: str) -> None:
-    """Keys, kinds and ranges, by the declaration."""
+    """Check keys, types and ranges against the declaration."""
     try:
         engine.check("sweep", text)
     except InputError as error:
@@ -188,12 +188,12 @@ def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Choi
 
 
 def _plain(raw: Mapping[str, Any]) -> dict[str, object]:
-    """The design for the manifest; a scenario given as an object stands by its resolved form elsewhere."""
+    """The design for the manifest, which has the resolved form of a scenario given as an object elsewhere."""
     return {key: value if key != "scenario" else str(value) for key, value in raw.items()}
 
 
 def _check_first_point(design: Design) -> None:
-    """A misspelt key is wrong in every point: say so at once, not in every row."""
+    """Check the first point: a misspelt key is wrong at every point and should be reported once, not in every row."""
     point = next(iter(design.points()), None)
     if point is None:
         raise InputError("the design has no points")
@@ -201,9 +201,9 @@ def _check_first_point(design: Design) -> None:
 
 
 def at_point(base: Scenario, point: Point) -> Scenario:
-    """The scenario at a point, as `--set` would make it of what was written.
+    """The scenario at a point, as `--set` would change the written one.
 
-    What is wrong with it names the axis, where `load` would name an option.
+    Errors name the axis where those of `load` would name an option.
     """
     try:
         return load(base, set=point)

@@ -1,4 +1,4 @@
-"""Where chunks run: this machine, a Ray cluster, Slurm, or anything with the `concurrent.futures` interface."""
+"""Executors of chunks: this machine, a Ray cluster, Slurm, or anything with the `concurrent.futures` interface."""
 
 import multiprocessing
 import shutil
@@ -26,27 +26,27 @@ _LATE_S = 30.0
 
 @dataclass
 class Place:
-    """An executor with what the runner needs to know of it."""
+    """An executor with its properties."""
 
     make: Callable[[], Executor]
-    """Gives a fresh executor; called again if the old one broke."""
+    """Makes an executor; called again if the old one broke."""
     workers: int
-    """Chunks that run at the same time."""
+    """Number of chunks that run at the same time."""
     chunk_s: float
-    """How long a chunk should take, so that handing it over costs little."""
+    """How long a chunk should take, in seconds, so that the overhead of handing it over is small."""
     owns: bool = True
-    """The runner shuts the executor down at the end."""
+    """Whether the runner shuts the executor down at the end."""
     plays_ahead: bool = True
-    """Workers that would wait for the slowest before a look play what the next look needs if the race goes on."""
+    """Whether workers that would wait for the slowest before a look already play what the next look may need."""
 
 
 def place(executor: str | Executor, jobs: int | None, folder: Path) -> Place:
-    """The place of that name; an executor object is used as it is.
+    """The place with this name; an executor object is used directly.
 
     Args:
-        executor: `"local"`, `"ray"`, `"slurm"`.
-        jobs: Workers; by default all cores, or all of the cluster's.
-        folder: Where Slurm jobs keep their logs; must be visible to its nodes.
+        executor: `"local"`, `"ray"`, `"slurm"`, or an executor object.
+        jobs: Number of workers; by default all cores, or all of the cluster's.
+        folder: Folder for the logs of Slurm jobs; it must be visible to the nodes.
     """
     if not isinstance(executor, str):
         return Place(lambda: executor, jobs or getattr(executor, "_max_workers", None) or 8, 2.0, owns=False)
@@ -67,38 +67,38 @@ def _local(jobs: int) -> Place:
 
 
 class _Workers(ProcessPoolExecutor):
-    """Processes that inherit a blocked Ctrl-C, and are started whole: the driver decides, none complains."""
+    """Worker processes that inherit a blocked Ctrl-C, which the driver handles, and that are all started at once."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # All start at the first call, before the pool's own thread does: a worker that a later call starts while that
-        # thread finds another one dead gets pipes that are closed already, and Python holds no lock over the two.
+        # Start all workers at the first call, before the pool's own thread: a worker started later, while that thread finds
+        # another one dead, gets pipes that are already closed, and Python has no lock for that.
         self._safe_to_dynamically_spawn_children = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand over a call; the first one starts the workers."""
+        """Submit a call; the first one starts the workers."""
         with hold_ctrl_c(), _without_script():
             return super().submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the workers go; those for which nobody waits end at once, in the middle of their cell."""
+        """Shut the workers down; without `wait` they are killed at once, in the middle of a cell."""
         if not wait:
             for worker in (self._processes or {}).values():
                 worker.kill()
         calls = getattr(self, "_call_queue", None)
         if sys.version_info < (3, 11, 5) and calls is not None and (not wait or self._broken):
-            # Nobody reads the calls any more: these versions wait for ever for the rest of one to be written. Later ones
-            # close this end in the pool's own thread, and two who close one file at once may close another's (gh-94777).
+            # Nobody reads the calls any more, and these versions wait forever for the rest of one to be written. Later versions
+            # close this end in the pool's own thread; closing it twice at once may close another file (gh-94777).
             calls._reader.close()
-        # Even so until they have ended: else their semaphores are left behind, and Python complains of it.
+        # Wait until they have ended in any case; otherwise their semaphores are leaked, and Python warns about it.
         super().shutdown(wait=True, cancel_futures=cancel_futures)
 
 
 @contextmanager
 def _without_script() -> Iterator[None]:
-    """Let processes that start meanwhile not run the user's script again, which without a `__main__` guard would sweep in each.
+    """Keep processes that start in the block from running the user's script, which without a `__main__` guard would start a sweep.
 
-    They need nothing of it: own code is imported by the name of its module.
+    They do not need it: own code is imported by module name.
     """
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -116,7 +116,7 @@ def _ray(jobs: int | None) -> Place:
     if not ray.is_initialized():
         try:
             ray.init(log_to_driver=False, include_dashboard=False)
-        except (ConnectionError, RuntimeError) as error:  # no such cluster, or not with this token or version
+        except (ConnectionError, RuntimeError) as error:  # no such cluster, or wrong token or version
             raise RunError(f"--executor ray: {str(error).strip().splitlines()[0]}") from None
     workers = jobs or int(_cluster(ray).get("CPU", 1))
     return Place(RayExecutor, workers, 5.0)
@@ -128,7 +128,7 @@ def _cluster(ray: Any) -> dict[str, float]:
 
 
 class RayExecutor(Executor):
-    """Tasks of a Ray cluster as futures. Ray itself runs a task again when its worker or node dies."""
+    """Tasks on a Ray cluster as futures. Ray itself repeats a task if its worker or node dies."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         import ray
@@ -137,7 +137,7 @@ class RayExecutor(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Leave the cluster as it is: it may be somebody else's."""
+        """Leave the cluster running: others may be using it."""
 
 
 def _slurm(jobs: int | None, folder: Path) -> Place:
@@ -149,13 +149,13 @@ def _slurm(jobs: int | None, folder: Path) -> Place:
 
 
 class SlurmExecutor(Executor):
-    """Jobs of a Slurm cluster as futures, through submitit.
+    """Jobs on a Slurm cluster as futures, through submitit.
 
-    A job is over when its result is there. One that has left the queue without a result has died; the queue tells that on
-    every cluster, `sacct` only where accounts are kept.
+    A job is over when its result is there. A job that has left the queue without a result has died; the queue shows that on
+    every cluster, `sacct` only if accounting is enabled.
 
     Args:
-        folder: Logs and pickles; on a file system that all nodes see.
+        folder: Folder for logs and pickles, on a file system that all nodes share.
         cluster: submitit's cluster name; `"local"` runs jobs as processes, for tests.
     """
 
@@ -204,7 +204,7 @@ class SlurmExecutor(Executor):
                     _settle(job, future)
 
     def _dead(self, jobs: list[Any]) -> list[Any]:
-        """Those without a result that have ended; a result may reach a shared file system some seconds after its job ended."""
+        """Jobs that ended without a result; a result may reach a shared file system some seconds after its job has ended."""
         if not self._has_queue:
             return [job for job in jobs if job.done()]
         now = time.monotonic()
@@ -221,7 +221,7 @@ def _queue() -> set[str] | None:
 
 
 def _settle(job: Any, future: Future[Any]) -> None:
-    """Read what the job left."""
+    """Read the job's result."""
     from submitit.core.utils import pickle_load
 
     if not job.paths.result_pickle.exists():
@@ -230,5 +230,5 @@ def _settle(job: Any, future: Future[Any]) -> None:
     outcome, value = pickle_load(job.paths.result_pickle)
     if outcome == "success":
         future.set_result(value)
-    else:  # a traceback as text
+    else:  # submitit's error has the traceback as text
         future.set_exception(RuntimeError(str(value).strip().splitlines()[-1]))

@@ -1,4 +1,4 @@
-"""The words of a sweep's answer."""
+"""The sentences of a sweep's answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def headline(result: SweepResult) -> str:
-    """Who wins most often and where that is open; where each of several senders has choices, what those do for whom."""
+    """Which sender wins most often, and at how many points it is decided; or, if senders have choices, the effects of these."""
     if not result.is_comparison:
         return f"{result.alone}."
     if result.decisions.is_empty():
@@ -25,7 +25,7 @@ def headline(result: SweepResult) -> str:
 
 
 def counts(result: SweepResult) -> dict[str, tuple[int, int, int]]:
-    """For each sender the points it wins and the viewer feels it, those it wins otherwise, and those where it only leads."""
+    """Sender → number of points that it wins noticeably for the viewer, that it wins otherwise, and where it only leads."""
     found: dict[str, tuple[int, int, int]] = {}
     for row in result.decisions.iter_rows(named=True):
         for sender in row["winners"]:
@@ -40,17 +40,17 @@ def _leader(result: SweepResult) -> str:
     found = counts(result)
     best, (felt, unfelt, _) = max(found.items(), key=lambda item: item[1])
     if felt:
-        return f"{best} wins most often where the viewer feels it: at {_points(felt)} for certain."
+        return f"{best} has the most proven wins that the viewer notices: at {_points(felt)}."
     if unfelt:
-        return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
+        return f"No win that a viewer notices is proven; {best} costs the network least, or is alike with the one that does, at {unfelt}."
     leaders = [sender for sender, (*_, open_) in found.items() if open_ == found[best][2]]
     if len(leaders) > 1:
-        return f"{listing(leaders)} lead equally often; nobody wins anywhere for certain."
-    return f"{best} leads most often, but wins nowhere for certain."
+        return f"{listing(leaders)} lead equally often; no win is proven anywhere."
+    return f"{best} leads most often, but no win is proven anywhere."
 
 
 def _for_whom(result: SweepResult) -> str:
-    """At how many points each value is better than the first, worse, alike or open, for each sender."""
+    """For each sender, the number of points at which each value is better than the first, worse, alike or open."""
     found: dict[tuple[str, str], dict[str, Counter[str]]] = {}
     for effects in result.effects.values():
         for e in effects:

@@ -1,4 +1,4 @@
-"""The values of a sweep's settings as places on an axis."""
+"""The values of a sweep's settings as positions on an axis."""
 
 import re
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
 def at_values(table: pl.DataFrame, where: Mapping[str, Any]) -> pl.DataFrame:
-    """The rows with these values of settings."""
+    """The rows with these settings."""
     for key, value in where.items():
         table = table.filter(pl.col(key) == value)
     return table
 
 
 def levels(table: pl.DataFrame, key: str) -> list[Any]:
-    """The values of a setting, in numeric order where they are numbers."""
+    """The values of a setting, in numeric order if they are numbers."""
     found = table[key].unique(maintain_order=True).to_list()
     try:
         return sorted(found, key=number)
@@ -40,7 +40,7 @@ def number(value: Any) -> float:
 
 
 def is_numeric(table: pl.DataFrame, key: str) -> bool:
-    """Whether all values of a setting are quantities of one unit."""
+    """Whether all values of a setting are quantities with the same unit."""
     values = table[key].unique().to_list()
     try:
         for value in values:
@@ -60,6 +60,6 @@ def unit(value: Any) -> str:
 
 
 def bare(value: Any) -> str:
-    """The number of a quantity as it is written."""
+    """The number of a quantity, in the written form."""
     found = _NUMBER.match(str(value))
     return found[0] if found else str(value)

@@ -1,4 +1,4 @@
-"""The answer of a sweep: a table of all cells, and who wins at each point."""
+"""The result of a sweep: a table of all cells, and the winner at each point."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ from playpath.sweep.worker import KEYS
 class SweepResult(Tabular):
     name: str
     base: Scenario
-    """What was varied."""
+    """The scenario that was varied."""
     keys: list[str]
     """The settings that vary."""
     table: pl.DataFrame
-    """A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`."""
+    """A row for each cell, in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`."""
     looks: Sequence[int] = ()
-    """Numbers of seeds at which a point was judged, the first everywhere, the others where it was open."""
+    """Numbers of seeds at which points were judged: the first at every point, the others at points that were open."""
     most: int | None = None
-    """The seeds at which `until_decided` gives up, fixed before the start; None without it."""
+    """The number of seeds at which `until_decided` gives up, fixed before the start; None without it."""
     interrupted: bool = False
-    """Cells are missing; the same sweep again goes on from there."""
+    """Whether cells are missing; running the same sweep again resumes it."""
     source: Mapping[str, Any] = field(default_factory=dict)
     """The design as read."""
 
@@ -57,17 +57,15 @@ class SweepResult(Tabular):
 
     @cached_property
     def is_comparison(self) -> bool:
-        """Whether several senders were played at some point: of one alone there is no best."""
+        """Whether several senders were played at some point; a single one has nothing to be compared with."""
         played = self.table.group_by("point").agg(pl.col("sender").n_unique())
         return bool((played["sender"] > 1).any())
 
     @property
     def alone(self) -> str:
-        """Why there is no best, where each point has one sender."""
+        """Why there is no best, if each point has a single sender."""
         names = ", ".join(self.table["sender"].unique(maintain_order=True))
-        return (
-            f"{names} was played alone: there is nothing to compare it with; `cc` in the design, or --cc, names senders"
-        )
+        return f"{names} was played alone: there is nothing to compare it with; name senders with `cc` in the design, or with --cc"
 
     @cached_property
     def varied(self) -> list[str]:
@@ -76,7 +74,7 @@ class SweepResult(Tabular):
         return [n for n in criteria if n in self.metric_names and self.table[n].drop_nulls().n_unique() > 1]
 
     def means(self) -> pl.DataFrame:
-        """A row for each point: its settings, `sender`, the number of `seeds`, and the means of the `varied` criteria."""
+        """A row for each point and sender: the settings, `sender`, the number of `seeds`, and the means of the `varied` criteria."""
         good = self.table.filter(pl.col("error").is_null())
         grouped = good.group_by("point", *self.keys, "sender", maintain_order=True)
         return grouped.agg(pl.len().alias("seeds"), pl.col(self.varied).mean())
@@ -88,23 +86,23 @@ class SweepResult(Tabular):
 
     @property
     def digest(self) -> str:
-        """Of all cells in the design's order; independent of executor, chunks and interruptions."""
+        """SHA-256 over all cells in the design's order; independent of executor, chunks and interruptions."""
         rows = self.table.select("cell", "digest", "error").iter_rows()
         text = "\n".join(f"{cell} {digest or error}" for cell, digest, error in rows)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @cached_property
     def decisions(self) -> pl.DataFrame:
-        """A row for each point: its settings, `best`, `is_decided`, the first that is not alike and how far it is behind.
+        """A row for each point: its settings, `best`, `is_decided`, the first sender that is not alike, and how far it is behind.
 
-        `winners` are the best and all that are alike with it. `level` says who feels the difference to the `second`:
-        "viewer" or "network"; null where all are alike.
+        `winners` are the best and all senders alike with it. `level` says for whom the `second` differs: "viewer" or
+        "network"; null if all are alike.
         """
         return pl.DataFrame(self._judged[0], infer_schema_length=None)
 
     @cached_property
     def _judged(self) -> tuple[list[Named], dict[int, list[Effect]]]:
-        """Every point's decision, and its effects where there are choices: by one ranker."""
+        """The decision at every point, and the effects if there are choices, from the same ranker."""
         rows, found = [], {}
         for group in self.table.filter(pl.col("error").is_null()).partition_by("point", maintain_order=True):
             ranker = self._ranker(group)
@@ -115,7 +113,7 @@ class SweepResult(Tabular):
 
     @property
     def effects(self) -> dict[int, list[Effect]]:
-        """At each point what each choice does for each sender, against the first; empty where senders alone are compared."""
+        """Point → effects of each choice on each sender, relative to the first choice; empty if only senders are compared."""
         return self._judged[1] if self.base.choices else {}
 
     @cached_property
@@ -123,7 +121,7 @@ class SweepResult(Tabular):
         return headline.headline(self)
 
     def open_points(self) -> frozenset[int]:
-        """Points where the best sender is not decided; where each of several senders has choices, what these do for one of them."""
+        """Points at which the best sender is undecided, or, if several senders have choices, an effect of these on one of them."""
         if self.decisions.is_empty():
             return frozenset()
         if self.base.asks_for_whom:
@@ -131,14 +129,14 @@ class SweepResult(Tabular):
         return frozenset(self.decisions.filter(~pl.col("is_decided"))["point"].to_list())
 
     def racing(self) -> dict[int, frozenset[str]]:
-        """Who may still be the best, at the points where that is not decided; everybody where it is asked for whom."""
+        """Open point → senders that may still be best there; all senders if the effects of choices are asked for."""
         if self.base.asks_for_whom:
             return dict.fromkeys(sorted(self.open_points()), frozenset(self.base.senders))
         places = {point: self.ranker(point).decide().places for point in sorted(self.open_points())}
         return {point: frozenset(s for s, place in found.items() if place[0] == 1) for point, found in places.items()}
 
     def ranker(self, point: int) -> Ranker:
-        """All comparisons at a point."""
+        """The ranker of a point."""
         return self._ranker(self.table.filter((pl.col("point") == point) & pl.col("error").is_null()))
 
     def _ranker(self, group: pl.DataFrame) -> Ranker:
@@ -251,7 +249,7 @@ def gather(
     """The rows of a design from the store, in the design's order.
 
     Args:
-        seen: In the order of `cells`.
+        seen: (point, cell id) in the order of `cells`.
     """
     index = _index(design, sorted(seen, key=lambda pair: pair[0]))
     stored = store.rows(index["cell"])
@@ -275,14 +273,14 @@ def gather(
 
 
 def _whole_seeds(seeds: Sequence[Sequence[int]], *, is_race: bool) -> list[int]:
-    """Those that every sender finished; in a race, every sender that had not left it."""
+    """The seeds that every sender finished; in a race, every sender that was still in it."""
     own = [(frozenset(found), max(found)) for found in seeds]
     every = sorted(frozenset().union(*(found for found, _ in own)))
     return [seed for seed in every if all(seed in found or (is_race and seed > last) for found, last in own)]
 
 
 def _index(design: Design, seen: Sequence[tuple[int, str]]) -> pl.DataFrame:
-    """Cell ids with their points and settings."""
+    """A frame of cell ids with their points and settings."""
     points = list(design.points())
     columns: dict[str, list[Any]] = {"point": [p for p, _ in seen], "cell": [c for _, c in seen]}
     for key in design.keys:

@@ -1,4 +1,4 @@
-"""The loop of a sweep: cells that the store lacks go out in chunks, shards come back and are stored at once."""
+"""The loop of a sweep: cells that are not in the store are submitted in chunks; the resulting shards are stored at once."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from playpath.sweep.store import Store
 from playpath.sweep.worker import Done, failed_row, ignore_interrupts, run_chunk, to_shard
 
 _MOST_CELLS = 2000
-"""A chunk's most cells: bounds what a crash repeats and what a worker holds."""
+"""Most cells in a chunk; this limits the work lost in a crash and a worker's memory."""
 _AHEAD = 2
-"""Chunks handed out for each worker, so that none waits for the driver."""
+"""Number of chunks submitted per worker, so that no worker waits for the driver."""
 _PAUSE_S = 0.5
-"""Before work is given to an executor that broke."""
+"""Pause, in seconds, before work is submitted again after an executor broke."""
 _SAMPLE_S = 0.3
-"""A measured chunk's least time: opening a shard the first time alone takes some hundredths of a second."""
+"""Least duration of a measured chunk, in seconds, since opening the first shard alone takes some hundredths of a second."""
 _GROWTH = 4
-"""Chunks grow at most by this factor, since the first cells may be unusually quick."""
+"""Chunks grow by at most this factor at a time, since the first cells may be unusually quick."""
 
 Progress = Callable[[int, int], None]
 
@@ -50,24 +50,23 @@ def sweep(
     on_interrupt: Callable[[], None] = lambda: None,
     **senders: Unpack[Choices],
 ) -> SweepResult:
-    """Run every cell of a design that the store does not hold, and gather the table.
+    """Run every cell of a design that is not in the store, and gather the table.
 
     Args:
         design: See `playpath.sweep.design`.
         store: Folder of results; several sweeps may share it.
         executor: `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
-        jobs: Workers.
-        seeds, cc, scheduler, abr, controllers, abrs: Instead of the design's, or beside its senders: see
-            `playpath.load`.
-        until_decided: Add seeds, up to this many (True: 256), at points where the best sender is not decided; who is
-            proven to be worse than another at a point plays no more there. At each point a false winner is named in
-            at most 5 % of uses.
+        jobs: Number of workers.
+        seeds, cc, scheduler, abr, controllers, abrs: Replace the design's, or add to its senders: see `playpath.load`.
+        until_decided: Add seeds, up to this many (True: 256), at points where the best sender is undecided; a sender
+            that is proven worse than another at a point stops there. At each point a false winner is named in at most
+            5 % of uses.
         resume: Skip cells that are stored; otherwise run them again.
         progress: Called with cells done (stored ones included) and cells in all.
         on_interrupt: Called at Ctrl-C; chunks under way are still finished and stored.
 
     Returns:
-        With `interrupted` set if Ctrl-C came; the same call again goes on from there.
+        The result; after Ctrl-C `interrupted` is set, and the same call resumes.
     """
     if not isinstance(design, Design):
         design = load_design(design, seeds=seeds, **senders)
@@ -105,7 +104,7 @@ def _report(progress: Progress, plan: _Plan, done: int) -> None:
 
 
 def estimate(design: Design, jobs: int | None = None) -> dict[str, float]:
-    """How many cells a design has, and roughly how long they take; runs one cell of each sender at the first point, or more."""
+    """The number of cells of a design, and roughly how long they take; at least one cell of each sender is run at the first point."""
     workers = check_jobs(jobs)
     total = design.size * len(design.base.senders) * len(design.base.seeds)
     seconds = _seconds_a_cell(design, total)
@@ -119,7 +118,7 @@ def estimate(design: Design, jobs: int | None = None) -> dict[str, float]:
 
 
 def _seconds_a_cell(design: Design, total: int) -> float:
-    """From the first cells: so many that what a chunk costs once does not count."""
+    """Seconds per cell, from enough of the first cells that the fixed cost of a chunk does not matter."""
     number = len(design.base.senders)
     while True:
         done = run_chunk(list(islice(cells(design), number)))
@@ -157,17 +156,17 @@ class _Plan:
         return cells(self.design, new, self._racing)
 
     def ahead(self) -> Iterator[Cell]:
-        """What the look after this needs if all points stay open."""
+        """The cells that the next look needs if all points stay open."""
         seeds = self._steps[self._step - 1 : self._step + 1]
         return cells(self.design, range(self._first + seeds[0], self._first + seeds[-1]), self._racing)
 
     def learn(self, result: SweepResult) -> None:
-        """Go on where it is open."""
+        """Continue at the open points."""
         self._racing = result.racing() if self._step < len(self._steps) else {}
 
 
 class CellRunner:
-    """Chunks under way, retries, and Ctrl-C."""
+    """Handles chunks under way, retries, and Ctrl-C."""
 
     def __init__(
         self,
@@ -192,7 +191,7 @@ class CellRunner:
 
     @property
     def plays_ahead(self) -> bool:
-        """Whether workers that would wait get something to play."""
+        """Whether workers that would otherwise wait get further cells to play."""
         return self._place.plays_ahead
 
     def __enter__(self) -> CellRunner:
@@ -212,11 +211,12 @@ class CellRunner:
         count: int | None = None,
         ahead: Iterable[Cell] = (),
     ) -> None:
-        """Run all cells of a batch that are not known.
+        """Run all cells of a batch that are not yet in the store.
 
         Args:
-            count: How many there are, where each worker should get some.
-            ahead: What workers play that would wait for the slowest of the batch; they are kept, and not waited for.
+            count: Number of cells in the batch, if they should be spread over all workers.
+            ahead: Cells for workers that would otherwise wait for the slowest of the batch; they are kept, but not
+                waited for.
         """
         self._done = 0
         self._most = _MOST_CELLS if count is None else max(1, count // (self._place.workers * _AHEAD))
@@ -275,7 +275,7 @@ class CellRunner:
     def _submit(self, chunk: list[Cell]) -> None:
         try:
             self._pending[self._executor.submit(run_chunk, chunk, self._code)] = chunk
-        except RuntimeError:  # the pool broke since the last look
+        except RuntimeError:  # the pool has broken since the last check
             self._alone.append(chunk)
 
     def _take_in(self) -> None:
@@ -300,9 +300,9 @@ class CellRunner:
         self._size = max(1.0, min(wanted, self._size * _GROWTH, _MOST_CELLS))
 
     def _retry_alone(self) -> None:
-        """Chunks whose worker died run again one at a time, halved, until the cell that kills its worker is known.
+        """Run chunks whose worker died again, one at a time and halved, until the cell that kills its worker is found.
 
-        When a worker dies a pool gives up all its chunks, so the guilty one shows only when it runs alone.
+        When a worker dies, a pool abandons all its chunks, so the responsible one can only be found by running it alone.
         """
         if not self._alone or self._pending:
             return
@@ -330,14 +330,14 @@ class CellRunner:
                 self._keep(Done(to_shard([row]), 1, 1.0), chunk)
 
     def _check_start(self) -> None:
-        """A worker that dies with nothing to do is no cell's fault."""
+        """Raise RunError if workers die without work, which no cell can have caused."""
         if self._starts:
             return
         try:
             self._executor.submit(ignore_interrupts).result()
         except Exception as error:
-            hint = "the machine lacks memory or processes"
+            hint = "the machine is short of memory or processes"
             if not self._place.owns:
                 hint = "the executor given is broken"
-            raise RunError(f"sweep: workers end as they start ({type(error).__name__}); {hint}") from None
+            raise RunError(f"sweep: workers die as they start ({type(error).__name__}); {hint}") from None
         self._starts = True

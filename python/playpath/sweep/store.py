@@ -1,8 +1,8 @@
 """The store: Parquet shards named by the SHA-256 of their content.
 
-A shard is written beside its place and moved there, so it is whole or absent; its name tells whether its content is
-what was written. So a store survives SIGKILL at any moment, several sweeps may share one, and copying stores together
-merges them. Cells found twice are equal, because equal ids mean equal results.
+A shard is written to a temporary file and then renamed, so it is complete or absent; its name shows whether its content is
+intact. So a store survives SIGKILL at any moment, several sweeps may share one, and copying stores together merges them.
+Cells found twice are equal, because equal ids mean equal results.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ class Store:
     """A folder of shards.
 
     Args:
-        folder: Made when the first shard is written.
+        folder: Created when the first shard is written.
 
     Attributes:
-        set_aside: Shards whose content was not what their name says; renamed, their cells are run again.
+        set_aside: Shards whose content did not match their name; they are renamed, and their cells are run again.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -35,11 +35,11 @@ class Store:
 
     @property
     def shards(self) -> Path:
-        """Where the shards are; `shards/*.parquet` is what SQL engines read."""
+        """The folder of the shards; SQL engines can read `shards/*.parquet`."""
         return self.folder / "shards"
 
     def add(self, shard: bytes) -> Path:
-        """Store a shard; returns its place. Storing the same content again changes nothing."""
+        """Store a shard and return its path. Storing the same content again changes nothing."""
         path = self.shards / f"{hashlib.sha256(shard).hexdigest()}.parquet"
         if not path.exists():
             with replaced(path) as temporary:
@@ -47,18 +47,18 @@ class Store:
         return path
 
     def cells(self) -> set[str]:
-        """Ids of all cells that are stored whole."""
+        """Ids of all cells in intact shards."""
         whole = list(self._whole())
         if not whole:
             return set()
-        # Shards have the metrics of their players: not all have the same columns.
+        # Shards have the metrics of their players, so not all have the same columns.
         names = pl.scan_parquet(whole, schema={"cell": pl.String}, extra_columns="ignore", glob=False)
         return set(names.collect()["cell"].to_list())
 
     def rows(self, ids: pl.Series) -> pl.DataFrame:
-        """The stored rows of these cells, each once; columns that a shard lacks are null."""
+        """The stored rows of these cells, each once; columns missing in a shard are null."""
         wanted = pl.DataFrame({"cell": ids})
-        alike = defaultdict(list)  # shards of one schema are read together: one by one, thousands take seconds
+        alike = defaultdict(list)  # shards with the same schema are read together: one by one, thousands take seconds
         for path in self._whole():
             alike[tuple(pl.read_parquet_schema(path).items())].append(path)
         parts = [pl.read_parquet(paths, glob=False).join(wanted, on="cell", how="semi") for paths in alike.values()]
@@ -68,9 +68,9 @@ class Store:
         return pl.concat(parts, how="diagonal_relaxed").unique("cell", keep="any")
 
     def pack(self, least: int = 1000) -> None:
-        """From so many shards on, those with the same columns become one: thousands of files are slow to read.
+        """Merge shards with the same columns if there are very many, since thousands of files are slow to read.
 
-        The new one is there before the old ones go, so what is killed meanwhile has lost nothing.
+        The new shard is written before the old ones are removed, so being killed in between loses nothing.
         """
         alike = defaultdict(list)
         for path in self._whole():
@@ -86,16 +86,16 @@ class Store:
                     path.unlink(missing_ok=True)
 
     def check_whole(self, ids: pl.Series, found: pl.DataFrame) -> None:
-        """Whether rows were found for all these cells."""
+        """Raise RunError unless rows were found for all these cells."""
         lost = ids.n_unique() - found.height
         if lost:
             raise RunError(
-                f"store {self.folder}: {lost} of {ids.n_unique()} cells that were run are not there any more; "
-                "was it moved or deleted? The same command runs them again"
+                f"store {self.folder}: {lost} of {ids.n_unique()} cells that were run are missing; "
+                "was it moved or deleted? Run the same command again to replace them"
             )
 
     def _whole(self) -> Iterator[Path]:
-        """The shards whose name is right; the others are set aside."""
+        """The shards whose name matches their content; the others are set aside."""
         for path in sorted(self.shards.glob("*.parquet")):
             if hashlib.sha256(path.read_bytes()).hexdigest() == path.stem:
                 yield path

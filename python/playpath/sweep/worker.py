@@ -1,4 +1,4 @@
-"""What runs on a worker: a chunk of cells in, one Parquet shard out. Needs only the engine."""
+"""Code that runs on a worker: it turns a chunk of cells into one Parquet shard, and needs only the engine."""
 
 import io
 import multiprocessing
@@ -28,7 +28,7 @@ KEYS = {
     "digest": pl.String,
     "error": pl.String,
 }
-"""Columns of every shard; the metrics follow, their units in their names."""
+"""Columns of every shard; they are followed by the metrics, with units in their names."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Done:
 
 
 def run_chunk(chunk: Sequence[Cell], code: tuple[str, ...] = ()) -> Done:
-    """Run cells one after the other. A cell that fails becomes a row with its error. `code`: folders of the user's own code."""
+    """Run cells one after the other. A cell that fails becomes a row with its error. `code` lists folders of the user's own code."""
     if code:
         from playpath.run.own import add_folders
 
@@ -58,7 +58,7 @@ def run_cell(cell: Cell) -> Row:
         metrics, digest = engine.run_metrics(cell.variant.text, cell.variant.sender, cell.seed)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a panic of the engine is no Exception; it must not end the sweep
+    except BaseException as error:  # a panic of the engine is not an Exception, but must not end the sweep
         kind = "" if isinstance(error, PlaypathError) else f"{type(error).__name__}: "
         return failed_row(cell, f"{kind}{error}".splitlines()[0])
     return {**_row(cell), "digest": digest, "error": None, **metrics}
@@ -90,9 +90,9 @@ def _row(cell: Cell) -> Row:
 
 
 def start_worker() -> None:
-    """For worker processes of this machine: the driver's death is theirs, however it dies."""
+    """For worker processes on this machine: they end when the driver dies, however it dies."""
     ignore_interrupts()
-    sys.stdout = sys.stderr  # what own code prints is no part of the driver's answer
+    sys.stdout = sys.stderr  # output of the user's own code is not part of the driver's answer
     driver = multiprocessing.parent_process()
     if driver is not None:
         threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
@@ -104,5 +104,5 @@ def _end_with(driver: multiprocessing.process.BaseProcess) -> None:
 
 
 def ignore_interrupts() -> None:
-    """For worker processes: Ctrl-C belongs to the driver, which lets them finish."""
+    """For worker processes: ignore Ctrl-C, which the driver handles by letting them finish."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

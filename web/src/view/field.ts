@@ -12,7 +12,7 @@ export interface Tile {
   /** Below the name. */
   more: string;
   place: number;
-  /** Filled where the viewer feels it, outlined where not, pale where it is open. */
+  /** Filled where the viewer notices it, outlined where not, pale where it is open. */
   state: "felt" | "unfelt" | "open";
 }
 
@@ -71,6 +71,6 @@ export class Field extends Drawn {
   }
 }
 
-const STATES = { felt: "decided, and the viewer feels it", unfelt: "decided, and the viewer does not feel it", open: "undecided" };
+const STATES = { felt: "decided, and the viewer notices it", unfelt: "decided, and the viewer does not notice it", open: "undecided" };
 
 const inWords = ({ name, more, state }: Tile): string => `${name}${more ? ` ${more}` : ""}, ${STATES[state]}`;

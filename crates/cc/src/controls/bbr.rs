@@ -5,12 +5,12 @@
 //!
 //! Differences from the reference (Linux):
 //! 1. Floating point instead of fixed point: gains are 2/ln 2, 5/4, 3/4 exactly, not multiples of 1/256.
-//! 2. The phase that PROBE_BW begins with is drawn as `draws.rs` tells, not by the kernel's generator.
+//! 2. The phase that PROBE_BW begins with is drawn as described in `draws.rs`, not by the kernel's generator.
 //! 3. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
 //! 4. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
-//!    may have been delayed; the transport does not tell it apart.
-//! 5. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
-//! 6. `law = "quinn"` is another algorithm, told in `bbr/quinn.rs`.
+//!    may have been delayed; the transport does not distinguish it.
+//! 5. Windows set from outside (by an MPTCP scheduler) are adopted. Window validation does not apply, as in Linux.
+//! 6. `law = "quinn"` is another algorithm, described in `bbr/quinn.rs`.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
 //! or timeout; outside PROBE_RTT and start-up `cwnd` is at most the budget for 2 BDP plus aggregation. The loss of packets
@@ -119,7 +119,7 @@ impl Mode {
     }
 }
 
-/// Recovery as Linux's `icsk_ca_state` has it, less the states that BBR does not tell apart.
+/// Recovery state, as in Linux's `icsk_ca_state`, without the states that BBR does not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     Open,
@@ -150,7 +150,7 @@ pub struct Bbr {
     cycle_index: usize,
     cycle_stamp: Time,
     recovery: Recovery,
-    /// As of the last ACK: one episode right after another is one recovery.
+    /// Recovery state at the previous ACK: consecutive loss episodes count as one recovery.
     prior_recovery: Recovery,
     packet_conservation: bool,
     idle_restart: bool,
@@ -262,8 +262,8 @@ impl CongestionControl for Bbr {
         self.recovery = Recovery::Open;
     }
 
-    /// One packet more than is in flight. The plateau of start-up is looked for anew, and the timeout counts as the end of a
-    /// round with losses for the policer.
+    /// Window: one packet more than is in flight. The search for start-up's plateau restarts, and the timeout counts as the end of a round
+    /// with losses for the policer.
     fn on_rto(&mut self, view: &View, _event: &Rto) {
         self.save_cwnd();
         (self.recovery, self.prior_recovery) = (Recovery::Timeout, Recovery::Timeout);
@@ -284,8 +284,8 @@ impl CongestionControl for Bbr {
     }
 
     /// Linux: transmission starts with nothing in flight after the application had nothing to send, or in PROBE_RTT. A pause
-    /// that pacing made is none: with less than a packet per round trip every packet comes after one, and probing would never be
-    /// faster than the estimate.
+    /// caused by pacing does not count: with less than a packet per round trip every packet follows one, and probing would never be faster
+    /// than the estimate.
     fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
         if !event.is_app_limited && !self.mark.stands(view) {
             return;

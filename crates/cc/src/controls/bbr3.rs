@@ -11,7 +11,7 @@
 //! 4. ECN: the draft asks to treat CE as congestion and leaves the way open (§3.7). The rules are those of Google's Linux code
 //!    (`marks.rs`), at every RTT (there up to 5 ms alone), and a probe's marks are those of a whole round trip.
 //! 5. `C.has_selective_acks` is taken to be true; without SACK start-up would end at the first loss (§5.3.1.3).
-//! 6. Random waits (§5.3.3.8) are drawn as `draws.rs` tells.
+//! 6. Random waits (§5.3.3.8) are drawn as described in `draws.rs`.
 //! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
 //! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
 //! 9. `law = "noq"` and `"ngtcp2"` keep to the letter that §5.3.3.6 had before -06, as noq-proto 1.4.0 (`congestion/bbr3/mod.rs`)
@@ -20,11 +20,11 @@
 //!    also sees growth (§5.3.1.2) in any sample, not only in a round trip's first; begins a recovery with what is in flight at the
 //!    next ACK (`bbr_handle_recovery`); and probes after as many round trips as its target has whole packets
 //!    (`bbr_is_reno_coexistence_probe_time`).
-//! 10. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
+//! 10. Windows set from outside (by an MPTCP scheduler) are adopted. Window validation does not apply (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
 //! timeout; a model bound once set is lowered at most by `beta`, and by `ecn_factor`, per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
-//! A as far as it speaks of the controller, formulas by hand, the schedule of PROBE_RTT, and the loss threshold.
+//! A as far as it concerns the controller, formulas by hand, the schedule of PROBE_RTT, and the loss threshold.
 
 mod marks;
 mod model;

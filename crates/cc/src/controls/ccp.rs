@@ -6,8 +6,8 @@
 //! proportional controller on the free storage with a Smith predictor: what is in flight is subtracted because it will arrive.
 //!
 //! Differences from the reference, which gives the law and nothing about its estimators and gains:
-//! 1. Capacity C is the largest delivery rate of ten round trips (`maxrate`) or passive CapProbe (`capprobe`); `given` lets
-//!    one study the law apart from its estimator.
+//! 1. Capacity C is the largest delivery rate of ten round trips (`maxrate`) or passive CapProbe (`capprobe`); `given` separates
+//!    the law from its estimator.
 //! 2. `B = C max(rtt_max, floor_gain 3/Kp rtt_min)`. The second term is a floor: the largest rate seen is at most the rate
 //!    sent, and without the floor B and the window fall together until nothing is left. `mode = "paper"` has no floor.
 //! 3. `x = C max(rtt - rtt_min, 0)` from the smoothed RTT (weight 1/8); `rtt = "raw"` takes the last sample.
@@ -31,10 +31,10 @@
 //! it grows by every packet sent above a hole, and W = (Kp (B - x) - FlightSize) / 2 falls to its minimum while one lost
 //! retransmission holds the hole open. `recovery = "freeze"` lets the window fall but not rise, which is packet conservation: n
 //! lost, n sent.
-//! `recovery = "hold"` keeps the window as it was when the loss was found until all is repaired, whatever the law says: what
-//! some take "no special adjustment" to mean. A window that was too large then stays so.
+//! `recovery = "hold"` keeps the window as it was when the loss was found until all is repaired, whatever the law says: one
+//! reading of "no special adjustment". A window that was too large then stays too large.
 //! Outside recovery the window grows only on ACKs with `may_grow`; otherwise an idle sender's empty pipe would raise it to
-//! Kp B / 2. `mode = "paper"` follows the law on every ACK, up and down, as the paper has it.
+//! Kp B / 2. `mode = "paper"` follows the law on every ACK, up and down, as in the paper.
 //!
 //! Units: packets, packets/s. Invariants: `2 <= cwnd <= max_cwnd` in congestion avoidance, 1 after a timeout; losses never
 //! reduce the window. Tested by `ccp/tests.rs`: worked numbers, and the law's closed forms on a packet-level bottleneck.
@@ -97,7 +97,7 @@ pub static ENTRY: Entry = Entry {
 
 static LAW: Law = law("ccp", ENTRY.summary, &[COMMON, CCPS_MODE]);
 
-/// The law is blind to loss and ECN, follows the delay both ways, and otherwise does as told.
+/// The law ignores loss and ECN, follows the delay in both directions, and otherwise obeys its parameters.
 pub(crate) const BEHAVIOUR: Behaviour =
     Behaviour { responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED };
 
@@ -109,7 +109,7 @@ pub(crate) const MODE: ParamSpec = ParamSpec::word(
     &["default", "paper"],
     "paper: the window follows the law on every ACK, capprobe, long memory of rtt_max; no floor, guard or cap on the storage, rtt_max or the playout buffer's term",
 );
-/// What mode `paper` goes without.
+/// Parameters without effect in mode `paper`.
 const IN_MODE_PAPER: &[(&str, &str)] = &[("mode", "paper")];
 pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
     "estimator",
@@ -189,11 +189,11 @@ pub(crate) const MAX_VIDEO_BITS_PER_SEC: f64 = 1e9;
 /// See [`MAX_VIDEO_BITS_PER_SEC`].
 pub(crate) const MAX_PLAYOUT_BUFFER_BYTES: u64 = 1_000_000_000;
 
-/// What makes a member of the family.
+/// The part in which a member of the family differs.
 pub(crate) trait Variation: Send {
     /// The window in congestion avoidance, before clamping.
     fn window(&mut self, path: &PathState) -> f64;
-    /// The application tells of the video.
+    /// New parameters of the video from the application.
     fn on_app_parameters(&mut self, _parameters: &AppParameters) {}
 }
 
@@ -213,7 +213,7 @@ pub(crate) struct Ccp<V> {
     path: Path,
     guard: Option<LossGuard>,
     in_recovery: InRecovery,
-    /// On every ACK, up and down, not only where growth is due.
+    /// Whether the window follows the law on every ACK, up and down, and not only when it may grow.
     follows_always: bool,
     max_cwnd: f64,
     /// Between a timeout and the end of its recovery RTT samples say more about the timer than about the path.
@@ -221,7 +221,7 @@ pub(crate) struct Ccp<V> {
     before: Option<Before>,
 }
 
-/// What the window may do while losses are repaired.
+/// Behaviour of the window while losses are repaired.
 #[derive(Clone, Copy, PartialEq)]
 enum InRecovery {
     Follow,
@@ -341,7 +341,7 @@ impl<V: Variation> CongestionControl for Ccp<V> {
         self.in_backoff = false;
     }
 
-    /// The law does not depend on the old window: what is set from outside holds for slow start, or else until the next ACK.
+    /// The law does not depend on the old window: a window set from outside applies in slow start, and otherwise until the next ACK.
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.windows.set(change);
         self.in_slow_start = self.windows.in_slow_start();

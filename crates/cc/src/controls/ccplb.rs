@@ -6,7 +6,7 @@
 //! 1. POBRate divides: CCPLB(2) uses half of the buffer, CCPLB(0.5) twice as much. The paper calls it "a percentage".
 //! 2. POB is `floor(bytes / MSS)`; with 1460 bytes of MSS this gives the paper's 448, 897 and 1345 packets for 1, 2 and 3
 //!    seconds of 5.24 Mbit/s. At most 1 GB, because the client claims it.
-//! 3. `pob_mode = "free"`: the free part of the buffer, as a player with CMCD can tell; the size if it is not told. The paper
+//! 3. `pob_mode = "free"`: the free part of the buffer, as a player with CMCD can report; the size if it is not reported. The paper
 //!    uses the size and stresses that the server does not know the level.
 //! 4. The term is at most B (not in mode paper). 30 s of 5.24 Mbit/s are 13 458 packets.
 //! 5. A player that starts or has run dry gets at least the full buffer, whatever POBRate is (not in mode paper).

@@ -6,7 +6,7 @@
 //! 1. `cwnd_vr = ceil(VR rtt / (8 MSS))`. The paper prints `VR / rtt`, which is no window (dimension); its text ("results on a
 //!    throughput matching the video rendering rate") says what is meant. `bound = "printed"` takes it literally: VR in
 //!    packets per second over rtt in seconds, 4487 packets for 5.24 Mbit/s at 100 ms and 33 times that at 3 ms.
-//! 2. rtt is the smoothed RTT; VR is what the application told, at most 1 Gbit/s. Without it this is CCP.
+//! 2. rtt is the smoothed RTT; VR is the application's value, at most 1 Gbit/s. Without it this is CCP.
 //! 3. `kd` adds CCPD's derivative: the paper's changes "can be equally applied to CCPD".
 //! 4. Everything in `ccp.rs`.
 //!

@@ -5,7 +5,7 @@
 //!
 //! Differences from the reference:
 //! 1. k is 3/4, as in the implementations (the theory has 0.8).
-//! 2. The RTT of a round is the smallest of its samples, and a round needs more than 2, as Linux's module did it.
+//! 2. The RTT of a round is the smallest of its samples, and a round needs more than 2, as in Linux's module.
 //! 3. Below `low_window` (38 packets) the delay window does not grow: alpha win^k is below 2 there anyway.
 //! 4. Gamma tuning (TUBE) is left out: no public specification fixes its constants.
 //! 5. The delay window grows only if the round ends with an ACK that may grow the window; it may shrink any time.
@@ -168,7 +168,7 @@ impl RenoBased for Compound {
 
     fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
         self.delay_window_before = self.delay_window;
-        // What was in flight shrinks; its parts in proportion.
+        // The flight is reduced; both window parts shrink in proportion.
         let from = self.reno.reducible(event);
         let share = from / self.reno.windows.cwnd;
         let delay_window = self.rules.after_loss(from, share * self.delay_window);
@@ -177,7 +177,7 @@ impl RenoBased for Compound {
         self.delay_window = delay_window.min(self.reno.windows.cwnd - 1.0);
     }
 
-    /// What was measured in the recovery says nothing of the queue of the next round.
+    /// Discard the measurements of the recovery, which say nothing about the queue of the next round.
     fn recovered(&mut self) {
         self.rounds.round = RttRound::NEW;
     }

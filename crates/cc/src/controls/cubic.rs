@@ -75,13 +75,13 @@ pub struct Cubic {
     law: Law,
 }
 
-/// What rules growth and cuts.
+/// Algorithm of growth and reduction.
 #[derive(Clone, Debug)]
 enum Law {
     Rfc(RfcGrowth),
     /// With `growth = "linux"`.
     Linux(LinuxGrowth),
-    /// With that of a QUIC stack; and before the last reduction.
+    /// The growth of a QUIC stack: current state, and the state before the last reduction.
     Stack(StackGrowth, StackGrowth),
 }
 
@@ -98,7 +98,7 @@ struct RfcGrowth {
     undo: Option<Growth>,
 }
 
-/// What the window grows by: all that §4.9.2 saves beside `cwnd` and `ssthresh`.
+/// State of the growth: everything that §4.9.2 saves in addition to `cwnd` and `ssthresh`.
 #[derive(Clone, Copy, Debug)]
 struct Growth {
     /// `W_max`; none before the first loss and after a timeout: then the epoch starts on the plateau (§4.8, §4.10).
@@ -145,7 +145,7 @@ impl Cubic {
         }
     }
 
-    /// What remains of the window after the next cuts. The Reno-friendly region keeps its slope.
+    /// Set the factor of the next reductions. The Reno-friendly region keeps its slope.
     pub(crate) fn set_beta(&mut self, beta: f64) {
         self.beta = beta;
     }
@@ -280,7 +280,7 @@ impl RenoBased for Cubic {
         self.reno.collapse(window, event);
     }
 
-    /// §4.9.2: take everything back, unless the window has outgrown what it was.
+    /// §4.9.2: restore the state, unless the window has grown beyond its previous value.
     fn undone(&mut self) {
         match &mut self.law {
             Law::Rfc(rfc) => rfc.growth = rfc.undo.take().unwrap_or(rfc.growth),

@@ -1,5 +1,6 @@
-//! LEDBAT++: less than best effort. Keeps 60 ms in the queue at most, gives way to whoever fills it, and leaves the link now and then to
-//! see how short the path is.
+//! LEDBAT++: less than best effort. Keeps at most 60 ms of queueing delay, yields to flows that fill the queue, and periodically leaves the
+//! link idle to
+//! measure the base delay.
 //!
 //! Reference: Balasubramanian, Ertugay, Havey, "LEDBAT++: Congestion Control for Background Traffic",
 //! draft-irtf-iccrg-ledbat-plus-plus, sections 4.1 to 4.4; base delays after RFC 6817 §3.4.2.
@@ -8,8 +9,8 @@
 //! 1. The base delay is the smallest RTT of ten minutes in a sliding window, where RFC 6817 keeps the minima of ten minutes each.
 //! 2. The change of a round trip, `max(GAIN - W (delay / target - 1), -W / 2)`, is spread over its ACKs.
 //! 3. The time of a slowdown ends when the window is back at its threshold, or a loss has lowered both.
-//! 4. The threshold falls with the window: what the delay has taken is not given back by slow start.
-//! 5. While the application limits the sender, the window may fall and does not grow; slowdowns go on.
+//! 4. The threshold falls with the window: slow start does not restore reductions due to delay.
+//! 5. While the application limits the sender, the window may fall and does not grow; slowdowns continue.
 //!
 //! Units: packets, seconds. Invariant: `cwnd >= 2` but for timeouts. Tested here by worked examples, and in `tests/comparisons.rs`
 //! against a fluid queue.

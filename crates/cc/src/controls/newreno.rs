@@ -1,7 +1,7 @@
 //! NewReno: the window of standard TCP.
 //!
 //! Reference: RFC 5681 §3.1 (slow start, congestion avoidance); RFC 6582 and RFC 6675 for when a reduction happens,
-//! which is the transport's part; RFC 3168 §6.1.2 and RFC 8511 for ECN.
+//! which is up to the transport; RFC 3168 §6.1.2 and RFC 8511 for ECN.
 //!
 //! Differences from the reference:
 //! 1. Congestion avoidance counts acknowledged packets, `cwnd += acked / cwnd` (the recommended form of RFC 5681 §3.1;
@@ -45,11 +45,11 @@ const GROWTH: ParamSpec = ParamSpec::word(
 )
 .since("0.3");
 
-/// RFC 5681 as it is: a half remains after a loss (equation 4).
+/// RFC 5681 unmodified: the window is halved after a loss (equation 4).
 pub struct NewReno {
     reno: Reno,
     ecn_beta: f64,
-    /// Of a window in whole packets: acknowledged since it grew last (`snd_cwnd_cnt`).
+    /// Packets acknowledged since the last growth of an integer window (`snd_cwnd_cnt`).
     credit: Option<u32>,
 }
 

@@ -1,17 +1,17 @@
-//! Prague: the scalable control of L4S. Like DCTCP its window falls by half the share of marked packets; it also grows while it
-//! does so, is paced, and competes as if no round trip were shorter than 25 ms.
+//! Prague: the scalable control of L4S. Like DCTCP its window falls by half the share of marked packets; it also grows in the round of a
+//! reduction, is paced, and competes as if no round trip were shorter than 25 ms.
 //!
 //! Reference: draft-briscoe-iccrg-prague-congestion-control-04, section 2; Linux `tcp_prague` (L4STeam) for the values.
 //!
 //! Differences from the reference:
-//! 1. Shares are of packets, not of bytes. The window, not the rate, is what is kept.
+//! 1. Shares are of packets, not of bytes. The state is the window, not the rate.
 //! 2. Pacing is at cwnd / SRTT, twice that in slow start, in the bursts of the transport's profile; not in bursts of 2^-12 s.
 //! 3. The fall-back where marks look like those of a classic queue (`parts/classic_queue.rs`) is off unless asked for, as in Linux.
 //! 4. A peer without accurate ECN gets ECT(0), and a mark then halves the window (RFC 9331, 4.3).
 //! 5. A loss halves the window, as Linux does; the draft also allows CUBIC's 0.7.
 //!
 //! Units: packets, s. Invariants: 2 ≤ cwnd after a reduction; one reduction by marks in a virtual round trip.
-//! Tested here by worked examples and by `tests/contract.rs`; beside CUBIC over DualPI2 in the crate `sim`.
+//! Tested here by worked examples and by `tests/contract.rs`; sharing DualPI2 with CUBIC in the crate `sim`.
 
 use crate::parts::classic_queue::ClassicQueue;
 use crate::parts::marks::MarkedShare;
@@ -141,7 +141,7 @@ impl CongestionControl for Prague {
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing_rate
     }
-    /// It grows in the round of a reduction, too.
+    /// The window also grows in the round of a reduction.
     fn recovery_window(&self) -> RecoveryWindow {
         RecoveryWindow::Controller
     }

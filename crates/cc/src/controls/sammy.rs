@@ -1,17 +1,17 @@
-//! Sammy's pacing: a bound on the pace by the best rate that the player can choose, looser with an empty buffer.
+//! Sammy's pacing: an upper limit on the pacing rate relative to the best rate that the player can choose, higher with an empty buffer.
 //!
 //! Reference: Spang, Kunamalla, Teixeira, Huang, Armitage, Johari, McKeown, "Sammy: Smoothing Video Traffic to Be a Friendly Internet
 //! Neighbor", SIGCOMM 2023, with the factors of the authors' example at sammy.brucespang.com: 3 with an empty buffer, 1.5 with a
 //! full one, linear between.
 //!
 //! Differences from the reference:
-//! 1. The rule of the pace alone. The paper has an adaptation of its own, which is told the pace; here the player keeps its own, as
-//!    with the authors' example.
+//! 1. Only the pacing rule. The paper also adapts the player's ABR rule, which knows the pace; here the player keeps its own rule, as in
+//! the authors' example.
 //! 2. The window is CUBIC's. The paper leaves congestion control to the transport, in its experiments a NewReno.
-//! 3. The level is reckoned between reports, as Slack does it; the paper's player computes the pace for each segment.
-//! 4. A client that does not tell its buffer or its best rate is not paced.
+//! 3. The buffer level is extrapolated between reports, as in Slack; the paper's player computes the pace for each segment.
+//! 4. A client that does not report its buffer or its best rate is not paced.
 //!
-//! Units: packets; rates in bit/s of payload. Invariant: windows are CUBIC's to the last digit. Tested here by worked examples, by
+//! Units: packets; rates in bit/s of payload. Invariant: windows are exactly CUBIC's. Tested here by worked examples, by
 //! CUBIC itself on the same bottleneck, and by what that bottleneck counts under a pace.
 
 use crate::controls::cubic::{self, Cubic};

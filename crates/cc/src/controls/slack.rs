@@ -115,15 +115,15 @@ const START_PACE: f64 = 2.0;
 const PLAIN_PACE: f64 = 1.0;
 /// RFC 9438 §4.1.2: C, in packets / s³.
 const CUBIC_C: f64 = 0.4;
-/// So many times fewer CUBICs count for a viewer that adapts.
+/// Divisor of `weight`, the number of CUBIC flows that count, for a viewer whose player adapts.
 const ADAPTS: f64 = 2.0;
-/// A flow that comes and is as strong takes half.
+/// Least ratio between needed and current rate after a new flow has come: one of equal strength takes half.
 const NEWCOMER: f64 = 2.0;
 /// Seconds: more than any buffer holds.
 const MOST_RESERVE: f64 = 3600.0;
 /// Most of 1 / (1 - u) that the pace follows: beyond, the last digits of the level would rule, and no path is so fast.
 const MOST_HASTE: f64 = 64.0;
-/// Share of its pace that a flow gets whom nobody holds back.
+/// Share of its pace that an unhindered flow reaches.
 const KEPT: f64 = 0.9;
 const GIVE_BACK: f64 = 0.5;
 
@@ -136,11 +136,11 @@ pub struct Slack {
     is_yielding: bool,
     /// The viewer needs more than it gets.
     is_short: bool,
-    /// Packets that may stand in the queue now; infinite when the viewer has no time.
+    /// Packets currently allowed in the queue; infinite if the viewer has no slack.
     allowance: f64,
     /// The last round had more than that.
     is_over_allowance: bool,
-    /// The media's pace lets less out than the window would: what the window could carry is not tried.
+    /// Whether the media's pace is below what the window allows, so that the window is not being probed.
     is_paced_below_window: bool,
     /// The last episode changed nothing, so there is nothing to undo.
     has_ignored: bool,
@@ -302,7 +302,7 @@ impl Slack {
         }
     }
 
-    /// What no cut with a floor falls below.
+    /// The floor of reductions, packets.
     fn floor(&self, pipe: f64) -> f64 {
         (self.settings.floor * pipe).min(self.cwnd())
     }
@@ -406,7 +406,7 @@ impl CongestionControl for Slack {
         self.cubic.on_recovery_exit(view, event);
     }
 
-    /// What was in flight under a pace, or before an outage, says nothing of the path.
+    /// Handle a timeout: the flight under a pace, or before an outage, says nothing about the path.
     fn on_rto(&mut self, view: &View, event: &Rto) {
         self.has_ignored = false;
         self.cubic.on_rto(view, event);

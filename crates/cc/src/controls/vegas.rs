@@ -17,7 +17,7 @@
 //! 7. ns-2's receiver window of 20 packets bounds no one here.
 //! 8. A round without a clean RTT sample does not change the base RTT. In ns-2 its length does, however short: where retransmitted
 //!    packets are acknowledged one after the other, the base RTT falls to a millisecond or less and stays there, and Diff is
-//!    the window itself, so that the window ends between alpha and beta packets. `base_rtt = "ns2"` has it so.
+//!    the window itself, so that the window ends between alpha and beta packets. `base_rtt = "ns2"` reproduces this.
 //! 9. The receiver may have held back the ACK of a lone packet (RFC 1122 §4.2.3.2); ns-2's default receiver holds none. In a round
 //!    with ACKs of two packets or more, those of one are not counted in the mean. Counted, 40 ms of the receiver look like a
 //!    queue: 3 packets at 50 and 90 ms are a Diff of 1, and on an empty link the window stays at 3 for ever.

@@ -1,5 +1,5 @@
-//! The C header of the laws' parameter blocks, `law_params.h`: slots, steps per unit, bounds in steps. Whoever compiles the laws writes it
-//! beside what it makes of them: the loader's build script, and the test of the laws.
+//! The C header of the laws' parameter blocks, `law_params.h`: slots, steps per unit, bounds in steps. It is written
+//! by the programs that compile the laws: the loader's build script, and the test of the laws.
 
 use super::{Law, SLOTS, Slot, laws};
 use crate::ParamValue;

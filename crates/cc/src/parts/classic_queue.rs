@@ -1,17 +1,17 @@
-//! Do the marks come from a classic queue? The round trip of a queue for L4S hardly rises and hardly varies; a classic one's does both.
+//! Detection of marks from a classic queue: with an L4S queue the round-trip time hardly rises or varies; with a classic one it does both.
 //!
 //! Reference: Linux `tcp_prague` (L4STeam), `prague_rtt_estimator`, `prague_classic_ecn_detection`, `prague_classic_ecn_fallback`; B.
 //! Briscoe and A. Ahmed, "TCP Prague Fall-back on Detection of a Classic ECN AQM", arXiv 1911.00710 (the score).
 //! Differences from the reference:
 //! 1. Logarithms are exact, where Linux takes whole ones and carries the remainder.
-//! 2. A sender short of data is not told apart, as in Linux, where that term is commented out.
+//! 2. An application-limited sender is not treated differently, as in Linux, where that term is commented out.
 //!
 //! Units: s; the score in units of alpha. Invariants: 0 ≤ score ≤ 17, 0 ≤ floor ≤ 0.625. Tested here, and beside CUBIC in one marking
 //! queue in the crate `sim`.
 
 use crate::View;
 
-/// The deviation and the rise of the round trip at which the score stands still (Linux V0, D0), and the weight of either.
+/// The deviation and the rise of the round-trip time at which the score does not change (Linux V0, D0), and the weights of both.
 const DEVIATION: f64 = 750e-6;
 const RISE: f64 = 2e-3;
 const WEIGHT: f64 = 0.5;

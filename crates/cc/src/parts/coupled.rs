@@ -1,4 +1,4 @@
-//! What the coupled controls of MPTCP share: NewReno in all but the increase of congestion avoidance, which looks at the
+//! The common part of MPTCP's coupled controls: NewReno except for the increase in congestion avoidance, which depends on the
 //! sibling subflows. LIA, OLIA and BALIA are [`Coupling`]s; wVegas has a file of its own.
 //!
 //! Reference: RFC 6356 §3 (slow start, fast retransmit, fast recovery and timeout are per subflow).
@@ -14,7 +14,7 @@ use crate::kernel::Slot;
 use crate::parts::reno::{Reno, RenoBased};
 use crate::{Ack, ParamSpec, Params, Sibling, View};
 
-/// How the kernel's laws learn which connections share, if MPTCP does not tell.
+/// Group of connections that are coupled, for the kernel's laws; used if MPTCP does not identify them.
 pub const GROUP: Slot = Slot::new(
     0,
     1,
@@ -26,14 +26,14 @@ pub const GROUP: Slot = Slot::new(
         "couple connections of equal non-zero group; 0: by MPTCP token",
     ),
 );
-/// What the kernel's laws tell of a connection.
+/// Values that the kernel's laws publish for a connection.
 pub const LAW_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
 
 pub trait Coupling: Send {
     /// Packets that each acknowledged packet adds to the own window of `cwnd` packets; may be negative.
     fn increase(&self, paths: &Paths) -> f64;
 
-    /// What remains of the window after a loss.
+    /// The share of the window kept after a loss.
     fn remaining(&self, _paths: &Paths) -> f64 {
         0.5
     }

@@ -8,7 +8,7 @@
 //! 1. The windows are in any unit that counts upwards (rounds, cycles, nanoseconds), chosen at each update.
 //! 2. CapProbe here is passive: it uses the data packets that happened to leave back to back, and ACKs of one packet each. It
 //!    has no probing phase and no convergence test; a pair older than the window gives way to the next one. A paced sender
-//!    sends no pairs: the largest delivery rate stands in.
+//!    sends no pairs, so the largest delivery rate is used in their place.
 //!
 //! Units: packets, seconds, packets per second. Invariants: nothing here allocates; a filter's answer is a value that was put
 //! in, at most one window old at the last update. Tested here, the filter also against a brute-force window.

@@ -1,4 +1,4 @@
-//! HyStart as Linux's CUBIC has it: leaves slow start when ACKs of a round spread over half the RTT, or the RTT rises.
+//! HyStart, as in Linux's CUBIC: leaves slow start when ACKs of a round spread over half the RTT, or the RTT rises.
 //!
 //! Reference: Ha and Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55 (2011); behaviour of
 //! `net/ipv4/tcp_cubic.c` (Linux 6.18: `hystart_low_window` 16, `hystart_ack_delta_us` 2000, both detectors on).

@@ -20,7 +20,7 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
 
-/// What an ACK means for the window in slow start.
+/// Effect of an ACK on the window in slow start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growth {
     /// Acknowledged packets are divided by this.

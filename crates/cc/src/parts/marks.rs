@@ -1,4 +1,4 @@
-//! The share of packets that were marked, as scalable controls smooth it.
+//! The smoothed share of marked packets, for scalable controls.
 //!
 //! Reference: RFC 8257 §3.3 (alpha, F, g).
 //!

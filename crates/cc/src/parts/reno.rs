@@ -1,6 +1,6 @@
-//! TCP's own windows, and the controls that are Reno but for what they override.
+//! Reno's windows, and the controls that are Reno except for what they override.
 //!
-//! Reference: RFC 5681 §3.1, §3.2; RFC 6582. What differs from them is said in `windows.rs` and `slow_start.rs`.
+//! Reference: RFC 5681 §3.1, §3.2; RFC 6582. `windows.rs` and `slow_start.rs` list the differences.
 //!
 //! Units: packets. Tested through every control that is built on it, and by `tests/contract.rs`.
 
@@ -19,7 +19,7 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// Of a new connection; reads the parameters of slow start and `reduce_from`.
+    /// The windows of a new connection; reads the parameters of slow start and `reduce_from`.
     pub fn new(params: &Params, initial_window: f64) -> Reno {
         Reno {
             windows: Windows::new(initial_window),
@@ -67,12 +67,12 @@ pub fn whole_growth(credit: &mut u32, per_packet: u32, cwnd: u32, acked: u32) ->
     cwnd + grown
 }
 
-/// A control that is Reno but for what it overrides. The hooks are those of [`CongestionControl`].
+/// A control that is Reno except for what it overrides. The hooks are those of [`CongestionControl`].
 pub trait RenoBased: Send {
     fn reno(&self) -> &Reno;
     fn reno_mut(&mut self) -> &mut Reno;
 
-    /// What remains of the window after a loss or a timeout.
+    /// The share of the window kept after a loss or a timeout.
     fn remaining(&self, _view: &View) -> f64 {
         0.5
     }
@@ -98,7 +98,7 @@ pub trait RenoBased: Send {
 
     fn recovered(&mut self) {}
 
-    /// The last reduction was spurious, and the windows are what they were before it.
+    /// The last reduction was spurious; called after the windows have been restored.
     fn undone(&mut self) {}
 
     /// First packet after an idle period.

@@ -7,6 +7,6 @@ fn a_pause_is_told_with_three_digits() {
         pauses.note(Duration::from_nanos(nanos));
     }
     let shown = pauses.warning().unwrap();
-    assert!(shown.starts_with("the machine stood still 2 times, for up to 8.05 ms;"), "{shown}");
+    assert!(shown.starts_with("the machine froze 2 times, for up to 8.05 ms;"), "{shown}");
     assert_eq!(legible(Duration::ZERO), Duration::ZERO);
 }

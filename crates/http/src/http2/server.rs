@@ -1,4 +1,4 @@
-//! The server's half: which frame it writes next.
+//! The server's half: the choice of the next frame.
 
 use super::{CONNECTION_WINDOW, FRAME_HEADER, Frame, MAX_FRAME, STREAM_WINDOW};
 use playpath_units::Time;
@@ -59,7 +59,7 @@ impl Server {
         });
     }
 
-    /// `RST_STREAM`: what is framed stays framed.
+    /// Handle `RST_STREAM`: frames already begun are still sent.
     pub fn handle_reset(&mut self, stream: RequestId) {
         self.streams.retain(|known| known.id != stream);
     }
@@ -94,8 +94,8 @@ impl Server {
         self.streams.iter().map(next).min().unwrap_or(Time::MAX)
     }
 
-    /// RFC 9218 §10: the most urgent first; of those what is not incremental, one after the other in the order of the requests;
-    /// then what is incremental side by side.
+    /// RFC 9218 §10: the most urgent responses first; among them the non-incremental ones, one after the other in the order of the
+    /// requests, then the incremental ones concurrently.
     fn frame_data(&mut self, now: Time) -> Option<Frame> {
         if self.window == 0 {
             return None;
@@ -112,7 +112,7 @@ impl Server {
         Some(frame)
     }
 
-    /// Who has data now. A stream that joins others has no claim to what they had before.
+    /// Update the set of streams with data. A stream that joins others has no claim to bytes for their past share.
     fn note_ready(&mut self, now: Time) {
         for index in 0..self.streams.len() {
             let stream = &self.streams[index];

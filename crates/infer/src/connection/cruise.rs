@@ -1,9 +1,9 @@
-//! Rounds in which nothing happens: each packet that arrives lets in another, and either the window keeps the link busy and the queue holds
-//! it, or the window leaves the link idle and nothing waits.
+//! Skips rounds in which nothing special happens: each packet that arrives releases another, and either the window keeps the link busy and
+//! the queue holds it, or the window leaves the link idle and nothing waits.
 //!
-//! On a busy link everything that is on its way is after so many packets as it was, so many packets' time later; on an idle one after a
-//! window, a round trip later. So the sender hears of a round trip at a time, and what is out is moved. Slow start, losses and their repair
-//! are played packet by packet, and so is who is paced.
+//! On a busy link, after so many packets, everything in flight is as before but so many packets' time later; on an idle one the same holds
+//! after a window, a round trip later. So the sender is updated one round trip at a time, and the packets in flight are shifted. Slow
+//! start, losses and their repair are played packet by packet, and so are paced senders.
 
 use super::flow::{Flow, Sent};
 use super::link::{Fifo, Link};
@@ -39,7 +39,8 @@ impl Connection<'_> {
             }
             let round = (window as u64).min(left - sent);
             let clear = self.link.spared(round);
-            // On an idle link a part of a window is no shift of what is out, and what the window grew by leaves at once.
+            // On an idle link, part of a window does not shift the packets in flight, and the packets that the window grew by leave at
+            // once.
             let is_shifted = clear == window as u64
                 && window <= f64::from(self.flow.out_packets) + AT_THE_END
                 && at + 2.0 * round_s <= now + lasts_s;
@@ -154,12 +155,12 @@ impl Link<'_> {
         self.fifo.limit.map_or(f64::INFINITY, |limit| limit as f64 + path)
     }
 
-    /// Of the next `packets`, those before the first that is lost at random.
+    /// The number of the next `packets` before the first one that is lost at random.
     fn spared(&mut self, packets: u64) -> u64 {
         self.loss.as_mut().map_or(packets, |loss| loss.spared(packets))
     }
 
-    /// So many of those go.
+    /// Let so many of those packets leave.
     fn leave(&mut self, packets: u64) {
         if let Some(loss) = self.loss.as_mut() {
             loss.spared -= packets;

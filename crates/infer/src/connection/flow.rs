@@ -1,4 +1,4 @@
-//! A sender at work: the congestion control, what is out, what was lost, and the ACKs that come back.
+//! A sender: its congestion control, the packets in flight, the lost ones, and the returning ACKs.
 
 use super::link::{Fate, Fifo};
 use super::recovery::Recovery;
@@ -30,13 +30,13 @@ pub(super) struct Flow<'a> {
     /// Most packets out in this transfer.
     pub most_out: u32,
     has_started: bool,
-    /// Nothing is measured for a control whose window grows by ACKs alone, and it is not told what is sent.
+    /// Whether the control only needs ACKs, so that no rates are measured for it and it is not informed of sent packets.
     pub(super) is_deaf_to_rates: bool,
     /// Rates are the application's until so many packets are delivered: in the first round trip of a transfer, and while its end is
     /// repaired.
     app_limited_until: u64,
     pub lost: u64,
-    /// Places of what was found lost: not sent again yet; and not delivered yet.
+    /// Positions of packets that were found lost: those not yet retransmitted, and those not yet delivered.
     pub(super) due: VecDeque<u64>,
     pub(super) unrepaired: VecDeque<u64>,
     /// New packets that were sent, and that are known to be delivered or lost: a packet's place is how many were sent before it.
@@ -50,11 +50,11 @@ pub(super) struct Flow<'a> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// Packets that left together, and whose ACKs come as one; a lost one is alone.
+    /// Number of packets that left together and are acknowledged together; a lost packet is a group of its own.
     packets: u32,
     pub at: f64,
     pub acked_at: f64,
-    /// What the first of them takes there and back.
+    /// Round-trip time of the first of them.
     rtt: f64,
     pub first_sent_at: f64,
     pub delivered: u64,
@@ -67,7 +67,7 @@ pub(super) struct Sent {
     pub in_flight: u32,
 }
 
-/// What packets that leave together are to their sender.
+/// How a group of packets that leave together counts for its sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub packets: u32,
@@ -117,7 +117,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Nothing is left to be sent, and the window has room.
+    /// Note that nothing is left to send although the window has room.
     pub fn limited_by_application(&mut self) {
         if self.sent > 0 && self.has_room() {
             self.app_limited_until = self.delivered + u64::from(self.out_packets);
@@ -132,7 +132,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// What is out, and a recovery, are not followed any more.
+    /// Stop tracking the packets in flight and any recovery.
     pub fn forget(&mut self) {
         self.out.clear();
         (self.out_packets, self.out_lost) = (0, 0);
@@ -164,7 +164,7 @@ impl<'a> Flow<'a> {
         self.out_packets < (self.control.cwnd() as u32).max(1)
     }
 
-    /// So many new packets are followed together.
+    /// The number of new packets that are tracked together.
     pub fn together(&self) -> u64 {
         let is_reduced = self.recovery.is_some_and(|recovery| recovery.allowed.is_some());
         let is_paced = !self.is_deaf_to_rates || self.deployed.paced_by.is_some();
@@ -230,7 +230,7 @@ impl<'a> Flow<'a> {
         own.or(self.deployed.paced_by.map(of_window))
     }
 
-    /// So many packets leave back to back, and nothing is known of them but the end.
+    /// Send so many packets back to back, of which only the end is known.
     pub fn skip(&mut self, packets: u64, end: f64) {
         self.sent += packets;
         self.delivered = self.sent - u64::from(self.out_packets);
@@ -249,7 +249,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// All ACKs that come before `until`.
+    /// Process all ACKs that arrive before `until`.
     pub fn before(&mut self, until: f64) {
         while self.out.front().is_some_and(|sent| sent.acked_at <= until) {
             self.acknowledge();

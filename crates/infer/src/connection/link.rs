@@ -1,9 +1,9 @@
-//! What the packets of a connection go through: a FIFO of limited length, random loss behind it, and maybe a neighbour in it.
+//! The link of a connection: a FIFO queue of limited length, random loss after it, and possibly a neighbour in the queue.
 //!
-//! The rate is one, or a course of rates by the connection's own clock. A neighbour is a transfer without end under a congestion
-//! control of its own, with the same round trip; it is played packet by packet as far as the connection's clock has come.
+//! The rate is constant, or a course of rates over the connection's clock. A neighbour is an endless transfer with its own congestion
+//! control and the same round trip; it is played packet by packet up to the connection's clock.
 //!
-//! Units: seconds, bytes, bit/s. The packet on the wire does not count to the limit, as in Linux.
+//! Units: seconds, bytes, bit/s. The packet being transmitted does not count towards the limit, as in Linux.
 
 use super::flow::Flow;
 use crate::deployed::Deployed;
@@ -14,7 +14,7 @@ const PHASE_S: f64 = 1.3;
 
 pub(crate) struct Link<'a> {
     pub(super) fifo: Fifo<'a>,
-    /// Without queueing.
+    /// Round-trip time without queueing.
     pub(super) rtt_s: f64,
     pub(super) loss: Option<Loss>,
     pub(super) neighbour: Option<Flow<'a>>,
@@ -27,11 +27,11 @@ pub(super) struct Loss {
     /// Share of the packets.
     share: f64,
     draws: Stream,
-    /// Where it is known how many of a transfer are lost: of so many packets so many.
+    /// If the number of lost packets of a transfer is known: (packets, lost packets).
     of_transfer: Option<(f64, f64)>,
-    /// What the log counts, without what the queue has dropped by now: the queue's are no noise as well.
+    /// The losses that the log counts, minus those that the queue has dropped so far, which must not count as noise as well.
     counted: f64,
-    /// Of the next packets, so many are known not to be lost, and whether the one behind them is known to be.
+    /// The number of next packets that are known not to be lost, and whether the one after them is known to be lost.
     pub(super) spared: u64,
     is_next: bool,
 }
@@ -66,7 +66,7 @@ impl<'a> Link<'a> {
         link
     }
 
-    /// So many packets may wait; none: any number.
+    /// Limit the queue to so many packets; `None`: unlimited.
     pub fn queueing(mut self, packets: Option<u32>) -> Link<'a> {
         self.fifo.limit = packets.map(|packets| packets as usize);
         self
@@ -96,7 +96,7 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// A competing transfer without end goes through the queue, too; by its number it is in another phase.
+    /// Add an endless competing transfer to the queue; `number` selects its phase.
     pub fn beside(mut self, neighbour: &'a Deployed, number: u64) -> Link<'a> {
         let mut flow = Flow::new(neighbour, self.rtt_s);
         flow.last_sent_at = Some(PHASE_S * number as f64);
@@ -120,17 +120,17 @@ impl<'a> Link<'a> {
         Fate { is_lost: fate.is_lost || is_struck, ..fate }
     }
 
-    /// Packets leave it as they come: nothing is lost, whatever the window, and nobody else is there.
+    /// Whether the link is plain: nothing is lost, whatever the window, and there is no neighbour.
     pub(super) fn is_plain(&self) -> bool {
         self.fifo.limit.is_none() && self.loss.is_none() && self.neighbour.is_none()
     }
 
-    /// From now on the course is so many seconds behind the connection's clock.
+    /// Let the course be so many seconds behind the connection's clock from now on.
     pub(super) fn lag(&mut self, seconds: f64) {
         self.fifo.lag = seconds;
     }
 
-    /// Of a packet of so many bytes, at the link's rate or the greatest of its course.
+    /// Transmission time of so many bytes, at the link's rate or the greatest one of its course.
     pub(super) fn service(&self, bytes: f64) -> f64 {
         bytes / self.fifo.bytes_per_s
     }
@@ -145,7 +145,7 @@ fn by_noise(share: f64, packets: f64, lost: f64) -> f64 {
 }
 
 impl Loss {
-    /// Of the next `packets`, those before the first that is lost.
+    /// The number of the next `packets` before the first lost one.
     pub(super) fn spared(&mut self, packets: u64) -> u64 {
         let is_rest_spared = !self.is_next && self.of_transfer.is_some_and(|(_, lost)| lost <= 0.0);
         if is_rest_spared {
@@ -194,9 +194,9 @@ pub(super) struct Fifo<'a> {
     /// Bytes of the packet before and the seconds that they take: most packets are full.
     before: (f64, f64),
     pub(super) course: Option<&'a [(f64, f64)]>,
-    /// Of the course, where the packet before began: the next begins there or little later.
+    /// The piece of the course in which the previous packet began; the next one begins there or little later.
     piece: usize,
-    /// What the clock is ahead of the course's.
+    /// How far the clock is ahead of the course.
     pub(super) lag: f64,
     pub(super) free_at: f64,
     pub(super) limit: Option<usize>,

@@ -1,4 +1,4 @@
-//! What was lost: when it is found, and how long the recovery lasts, which is what ends BBR's and BBRv3's start-up.
+//! Losses: when they are detected, and how long the recovery lasts, which ends BBR's and BBRv3's start-up.
 
 use super::flow::{Flow, Sent};
 use super::time;
@@ -7,14 +7,15 @@ use playpath_cc::{CongestionEvent, PacketLost, RecoveryExit, RecoveryWindow};
 /// A loss recovery, in which proportional rate reduction says what may be sent (RFC 6937), unless the control does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recovery {
-    /// It ends when all packets before this place are delivered: a lost one again, so that it lasts a round trip longer than the loss.
+    /// The recovery ends when all packets before this position are delivered, lost ones by retransmission, so that it lasts a round trip
+    /// longer than the loss.
     pub end: u64,
     pub retransmitted: u32,
     /// Packets out at its beginning (RecoverFS), delivered in it and sent in it.
     pub flight: f64,
     pub delivered: f64,
     pub sent: f64,
-    /// What may be sent until the next ACK; none: what the window allows.
+    /// How much may be sent until the next ACK; `None`: as much as the window allows.
     pub allowed: Option<f64>,
 }
 
@@ -34,7 +35,7 @@ impl Recovery {
 }
 
 impl Flow<'_> {
-    /// What is missing is found lost: once in a recovery the window shrinks.
+    /// Declare missing packets lost; the window shrinks once per recovery.
     pub(super) fn notice(&mut self, now: f64, prior_in_flight: u32) {
         let mss = self.deployed.mss as u32;
         let first_sent_at = self.missing[0].at;

@@ -1,5 +1,5 @@
-//! Bursts by the clock: the two-state chain of Gilbert and Elliott in continuous time. Bad periods come at a rate and last a time, whoever
-//! sends how much; a sender that waits for its timer finds the burst over.
+//! Bursts in time: the two-state chain of Gilbert and Elliott in continuous time. The rate and duration of bad periods do not depend on the
+//! traffic; for a sender that waits for its timer, the burst may be over.
 //!
 //! Reference: Gilbert and Elliott as in `gilbert_elliott`; the continuous-time chain as in S. M. Ross, "Introduction to Probability Models",
 //! §6.4: exponential stays with means 1/λ and 1/μ, the share of time in bad is λ / (λ + μ).
@@ -8,10 +8,10 @@
 //! Mean loss of packets that come at times of their own = b × loss_in_bad + (1 − b) × loss_in_good, b = duration / every.
 //!
 //! Differences from the reference
-//! 1. The run begins in the long-run mixture, not in the good state: the first second is like any other.
-//! 2. A stay is rounded up to a nanosecond; the least mean stay is 100 µs, so that a silence of minutes costs no time to pass.
+//! 1. The run begins in the stationary distribution, not in the good state: the first second is like any other.
+//! 2. A stay is rounded up to a nanosecond; the smallest mean stay is 100 µs, so that minutes without packets cost little computing time.
 //!
-//! Invariants: the stays come from a stream of their own and depend on no packet, so senders that are compared meet the same bad periods;
+//! Invariants: the stays are drawn from a stream of their own, independent of packets, so compared senders meet the same bad periods;
 //! one draw per packet for its loss, whatever the state.
 //! Tested: share of time and of packets, mean duration and rate of bad periods, no difference between a packet each 0.1 ms and one each 7 s.
 
@@ -26,7 +26,7 @@ use playpath_units::{Duration, Kind, Ratio, Time};
 const LEAST_STAY: Duration = Duration::from_micros(100);
 
 config! {
-    /// When bad periods come, how long they last, and what is lost in them and between.
+    /// Rate and duration of bad periods, and the loss probabilities in and between them.
     BurstsConfig {
         every: Duration = text("10 s", Kind::PositiveTime), "mean time from the beginning of one bad period to that of the next" since "0.3";
         duration: Duration = text("20 ms", Kind::PositiveTime), "mean duration of a bad period" since "0.3";

@@ -27,7 +27,7 @@ const fn entry<M: LossProcess>(build: fn(&Params) -> Result<LossConfig, String>)
     Entry { about: M::ABOUT, params: M::Config::PARAMS, build }
 }
 
-/// From the list of models: their modules, configuration, registry, and the dispatch.
+/// Generates the modules, configuration, registry and dispatch from the list of models.
 macro_rules! losses {
     ($($model:ident($config:ident) in $file:ident,)+) => {
         $(mod $file;)+

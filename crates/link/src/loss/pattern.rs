@@ -67,7 +67,7 @@ pub struct LossPattern(Vec<bool>);
 const MAX_LENGTH: usize = 10_000_000;
 
 impl LossPattern {
-    /// From one flag per packet, `true` = lost. Errors: empty.
+    /// A pattern of one flag per packet, `true` = lost. Errors: empty.
     pub fn new(lost: Vec<bool>) -> Result<LossPattern, LossPatternError> {
         if lost.is_empty() {
             return Err(LossPatternError { line: 0, problem: "the pattern is empty".into() });
@@ -75,7 +75,7 @@ impl LossPattern {
         Ok(LossPattern(lost))
     }
 
-    /// From text in either form. Errors: the line and what is wrong with it.
+    /// Parse a text in either form. Errors: the line and the reason.
     pub fn parse(text: &str) -> Result<LossPattern, LossPatternError> {
         let lines = || text.lines().zip(1..).map(|(l, i)| (i, l.split('#').next().unwrap_or("").trim()));
         match lines().find(|(_, l)| !l.is_empty()) {
@@ -142,7 +142,7 @@ fn parse_indices<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<Lo
     LossPattern::new(lost)
 }
 
-/// What is wrong with a loss pattern, and where.
+/// An invalid loss pattern: the line and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossPatternError {
     /// Line, counted from 1; 0 for the whole text.

@@ -7,7 +7,7 @@
 //! 2. ECN (RFC 8289 leaves it open): where a packet would be dropped, an ECN-capable one is marked and sent, and the
 //!    state moves on as if it had been dropped, as in Linux `codel.h`.
 //! 3. interval / sqrt(count) is computed, not approximated by Newton steps in fixed point as in Linux.
-//! 4. `ce_threshold` is Linux's, beside the control law; RFC 8289 has none.
+//! 4. `ce_threshold` is Linux's, in addition to the control law; RFC 8289 has none.
 //! 5. `drop_next` is checked with "now ≥ drop_next" and the "16 intervals" rule of RFC 8289, 5.5 decides whether an old
 //!    count is resumed, as written there.
 //!
@@ -97,13 +97,13 @@ impl CoDelRule {
         is_above && may_mark()
     }
 
-    /// RFC 8289, 5.5: the next drop comes interval / sqrt(count) later.
+    /// RFC 8289, 5.5: the next drop follows after interval / sqrt(count).
     fn control_law(&self, after: Time, count: u32) -> Time {
         after + self.interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
     }
 }
 
-/// Where the control law takes packets from: a whole queue, or one flow of FQ-CoDel.
+/// The queue that the control law acts on: a whole queue, or one flow of FQ-CoDel.
 pub(super) trait PacketSource {
     /// The oldest packet.
     fn pop(&mut self) -> Option<Queued>;

@@ -1,4 +1,4 @@
-//! DualPI2: a low-latency queue beside a classic one, coupled so that flows of both kinds get the same rate.
+//! DualPI2: a low-latency queue and a classic one, coupled so that flows of both kinds get the same rate.
 //!
 //! Reference: RFC 9332 (K. De Schepper, B. Briscoe, G. White, 2023), section 2.4 and appendix A; Linux `sch_dualpi2`
 //! (since 6.17) for the defaults and wherever the RFC leaves a choice.
@@ -9,12 +9,12 @@
 //! step. So p_C = (p_CL / k)² (RFC 9332, 2.1), which is how the rates of TCP and of a scalable control compare.
 //!
 //! Differences from Linux, and from RFC 9332 where Linux differs from it
-//! 1. The timer is logical: updates that fell due are made before a packet leaves, each with the state of its time. It is at rest
-//!    while nothing waits and nothing would change.
+//! 1. The timer is logical: due updates are made before a packet leaves, each with the state of its time. It stops while the queues are
+//! empty and an update would change nothing.
 //! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
-//! 3. A packet is what the link carries: there is no GSO to split, and no limit of memory beside `limit`.
+//! 3. Packets are those of the link: there are no GSO segments to split, and no memory limit other than `limit`.
 //! 4. Drops are on dequeue only; no step in packets, no filters, no mask but ECT(1).
-//! 5. As in Linux the low-latency queue has a step, where RFC 9332 has a ramp, and the step marks beside p_CL.
+//! 5. As in Linux the low-latency queue has a step, where RFC 9332 has a ramp, and the step marks in addition to p_CL.
 //! 6. As in Linux the scheduler is a weighted credit, where RFC 9332 also describes a time-shifted FIFO.
 //!
 //! Units: delays in s, alpha and beta in 1/s. Invariants: 0 ≤ p' ≤ 1; order within a queue; the low-latency queue goes first
@@ -35,7 +35,7 @@ use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
 use std::collections::VecDeque;
 
 words! {
-    /// What happens once low-latency packets would all be marked.
+    /// Behaviour once all low-latency packets would be marked.
     DualPi2Overload, OVERLOADS {
         Drop = "drop", "Packets of both queues are dropped with p'².";
         Overflow = "overflow", "Nothing but the limit drops low-latency packets; p' stops at 1 / coupling.";
@@ -73,7 +73,7 @@ pub(crate) struct DualPi2 {
     next_update: Time,
     /// Bytes that the classic queue may send before the other; negative: the other's turn.
     classic_credit: f64,
-    /// Of each low-latency packet that waits, in order: the step spares it. Empty without `min_qlen_step`.
+    /// For each waiting low-latency packet, in order, whether it is exempt from the step. Empty without `min_qlen_step`.
     spared: VecDeque<bool>,
     counts: ByClass,
     stream: Stream,
@@ -119,7 +119,7 @@ impl DualPi2 {
             let delay = self.delay_at(self.next_update).as_secs_f64();
             let updated = self.controller.updated(&self.config, delay);
             if updated == self.controller && self.delay_at(now).is_zero() {
-                // Nothing has waited until `now`, and further updates change nothing: go to the first one after it.
+                // The queues were empty until `now`, and further updates change nothing: skip to the first one after it.
                 let steps = (now - self.next_update).as_nanos() / self.config.update_interval.as_nanos();
                 self.next_update += self.config.update_interval * steps;
             }
@@ -170,7 +170,7 @@ impl DualPi2 {
         Some(packet)
     }
 
-    /// The oldest classic packet leaves; `None` if it is dropped. It pays for what it sends while others wait.
+    /// Take the oldest classic packet; `None` if it is dropped. Its bytes are charged to the credit while low-latency packets wait.
     #[inline]
     fn send_classic<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
         // Mostly there is nothing to draw for.

@@ -25,7 +25,7 @@ impl Fifo {
         self.bytes -= u64::from(packet.wire_bytes);
         Some(packet)
     }
-    /// When the oldest packet came.
+    /// Arrival time of the oldest packet.
     #[inline]
     pub(crate) fn oldest(&self) -> Option<Time> {
         self.entries.front().map(|packet| packet.arrival)

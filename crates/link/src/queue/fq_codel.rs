@@ -180,7 +180,7 @@ impl QueueDiscipline for FqCoDel {
                     self.flows[flow].deficit -= i64::from(packet.wire_bytes);
                     return Some(packet);
                 }
-                // An empty new flow waits a turn among the old ones, or it could jump the queue for ever.
+                // An empty new flow joins the old ones for a round; otherwise it could regain its priority indefinitely.
                 None if is_new => {
                     let listed = self.unlist(is_new);
                     self.old_flows.extend(listed);
@@ -201,7 +201,7 @@ impl QueueDiscipline for FqCoDel {
     }
 }
 
-/// One flow's packets, with the totals kept in step.
+/// One flow's packets; also updates the totals.
 struct FlowSource<'a> {
     flow: &'a mut Flow,
     pool: &'a mut Pool,
@@ -223,7 +223,7 @@ impl PacketSource for FlowSource<'_> {
     }
 }
 
-/// Storage shared by all flows: chains. Grows to the most packets ever held, then allocates no more.
+/// Linked lists in storage shared by all flows. Grows to the largest number of packets held and then allocates no more.
 struct Pool {
     links: Vec<ChainLink>,
     free: u32,

@@ -36,7 +36,7 @@ impl Limit {
         }
     }
 
-    /// As [`resolve`](Self::resolve), for disciplines whose queue every packet passes: it must hold a full-sized packet.
+    /// The same as [`resolve`](Self::resolve), for disciplines whose queue every packet passes, so that it must hold a full-sized packet.
     pub(crate) fn resolve_for_aqm(limit: QueueLimit, link: LinkFacts) -> Result<Limit, LinkError> {
         let resolved = Limit::resolve(limit, link)?;
         if resolved.packets < 1 || resolved.bytes < MIN_DERIVED_BYTES {

@@ -1,5 +1,5 @@
-//! Queues and active queue management. One file per discipline, with its configuration; [`QueueDiscipline`] is what a new one
-//! implements, and the list at the end is where it is named.
+//! Queues and active queue management. One file per discipline, with its configuration. A new discipline implements [`QueueDiscipline`] and
+//! is added to the list at the end.
 
 mod fifo;
 mod limit;
@@ -18,7 +18,7 @@ pub(crate) use limit::Limit;
 use playpath_units::random::Stream;
 use playpath_units::{Params, Time};
 
-/// What a queueing discipline does. Times are logical: `now` of a dequeue is the moment the server became free, however
+/// A queueing discipline. Times are logical: `now` of a dequeue is the moment the server became free, however
 /// late the link was called. A packet handed in is either kept or dropped through the store, which counts it.
 pub(crate) trait QueueDiscipline: Sized {
     type Config: Config;
@@ -85,7 +85,7 @@ fn dequeue<P: Packet>(queue: &mut impl QueueDiscipline, now: Time, store: &mut S
     (packet, queue.packets())
 }
 
-/// From the list of disciplines: their modules, configuration, registry, and the dispatch. Static, and without a jump for the
+/// Generates the modules, configuration, registry and dispatch from the list of disciplines. Dispatch is static, and without a jump for the
 /// first, drop-tail, which most links have.
 macro_rules! queues {
     ($plain:ident($plain_config:ident) in $plain_file:ident, $($managed:ident($config:ident) in $file:ident,)+) => {
@@ -152,7 +152,7 @@ macro_rules! queues {
                     },
                 }
             }
-            /// Returns how many packets wait then, too.
+            /// Also returns the number of packets that then wait.
             #[inline(always)]
             pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> (Option<Queued>, u32) {
                 match self {

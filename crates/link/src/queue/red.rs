@@ -58,7 +58,7 @@ config! {
 }
 
 impl RedConfig {
-    /// As in the paper of 1993: counted in packets, thresholds 5 and 15, w 0.002, max_p 0.02, neither gentle nor wait.
+    /// The configuration of the 1993 paper: counted in packets, thresholds 5 and 15, w 0.002, max_p 0.02, neither gentle nor wait.
     pub fn floyd_1993(limit: QueueLimit) -> RedConfig {
         RedConfig {
             limit,
@@ -108,7 +108,7 @@ impl RedConfig {
     }
 }
 
-/// What a configuration means on a given link, in the queue's own unit.
+/// A configuration resolved for a given link, in the queue's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RedRule {
     min: f64,

@@ -1,4 +1,4 @@
-//! What sets the pace of a link: when does a packet that starts now leave?
+//! Servers: they set the rate of a link, that is, when a packet that starts now leaves.
 
 mod opportunities;
 mod rate_trace;
@@ -71,7 +71,7 @@ impl Server {
         (departure, false)
     }
 
-    /// Nothing to send: what is left of the present opportunity is lost.
+    /// The queue is empty: the rest of the current opportunity is lost.
     #[inline]
     pub(crate) fn go_idle(&mut self) {
         match self {

@@ -21,7 +21,7 @@ pub(crate) struct OpportunityServer {
     /// Next opportunity: its lap (times the trace has been played) and index.
     lap: u64,
     index: usize,
-    /// What is left of the opportunity at which the last packet left.
+    /// Bytes left of the opportunity at which the last packet left.
     left_bytes: u64,
     is_idle: bool,
 }

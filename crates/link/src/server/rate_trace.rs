@@ -1,4 +1,4 @@
-//! A rate that is constant piece by piece; a packet that is under way when the rate changes goes on at the new one.
+//! A piecewise constant rate; the rest of a packet in transmission when the rate changes is sent at the new rate.
 //!
 //! Reference: the fluid reading of throughput traces (Pensieve, Sabre: "this many Mbit/s from here on").
 //! Differences: those tools have no packets; here each packet takes the time in which the integral of the rate reaches its size,

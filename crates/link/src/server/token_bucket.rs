@@ -1,7 +1,7 @@
-//! A token bucket: in the long run a rate, and after a pause at once what the bucket has saved meanwhile.
+//! A token bucket: a long-run rate, plus bursts of the tokens saved during pauses.
 //!
-//! Reference: tc-tbf(8) and Linux `net/sched/sch_tbf.c` without `peakrate`: tokens come at `rate` until the bucket is full, and a
-//! packet leaves as soon as there are as many as it has bytes. RFC 2697 has the same bucket.
+//! Reference: tc-tbf(8) and Linux `net/sched/sch_tbf.c` without `peakrate`: tokens accrue at `rate` until the bucket is full, and a
+//! packet leaves as soon as there are as many tokens as it has bytes. The bucket of RFC 2697 is the same.
 //! Differences
 //! 1. A packet larger than the bucket waits for the tokens it lacks; tc drops it.
 //! 2. Tokens are counted in nanoseconds at the rate, as tc does, but rounded up for each packet, so never above the rate.

@@ -1,7 +1,7 @@
 //! CSV with a header that names its columns and their units: `time_s,rate_mbps`, `duration (ms);bandwidth [kbit/s]`.
 //!
-//! A `time` column says from when on a rate holds; the last one holds as long as the one before it. A `duration` column says how
-//! long. Separators: comma, semicolon, tab. Further columns are left out. Bytes per second are refused: "MBps" and "Mbps" are too
+//! A `time` column gives the start of a rate; the last rate lasts as long as the one before it. A `duration` column gives its length.
+//! Separators: comma, semicolon, tab. Further columns are left out. Bytes per second are refused: "MBps" and "Mbps" are too
 //! easily mixed up.
 
 use super::format::shortened;
@@ -59,7 +59,7 @@ fn steps(rows: &[(usize, f64, Rate)], meaning: Meaning) -> Result<Vec<(Duration,
     Ok(steps)
 }
 
-/// With durations: they say it all, where times would leave the length of the last step to a convention.
+/// Write with durations, since with times the length of the last step would be a convention.
 pub(super) fn write(trace: &RateTrace) -> String {
     let mut text = String::from("duration_s,rate_mbps\n");
     for (_, length, rate) in trace.pieces() {

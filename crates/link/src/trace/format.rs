@@ -1,4 +1,4 @@
-//! Recognising the format of a trace. What could mean several things is refused.
+//! Recognition of the format of a trace. Ambiguous texts are rejected.
 
 use super::{TraceError, content_lines};
 use std::fmt;
@@ -44,18 +44,18 @@ impl TraceFormat {
             [word] if is_number(word) => Err(TraceError::at(
                 line,
                 format!(
-                    "one column with {word} is not clear: Mahimahi has whole milliseconds, other formats two columns"
+                    "a single column with {word} is ambiguous: Mahimahi has whole milliseconds, other formats two columns"
                 ),
             )),
             [a, b] if is_number(a) && is_number(b) => Ok(TraceFormat::Pensieve),
             _ if first.split([',', ';', '\t']).all(is_number) => Err(TraceError::at(
                 line,
-                "columns without a header are not clear; name them with units, such as \"time_s,rate_mbps\"",
+                "columns without a header are ambiguous; name them with units, such as \"time_s,rate_mbps\"",
             )),
             _ if first.contains([',', ';', '\t']) => Ok(TraceFormat::Csv),
             _ => Err(TraceError::at(
                 line,
-                format!("{:?} is no known trace format; known: mahimahi, pensieve, sabre, csv", shortened(first)),
+                format!("{:?} is not a known trace format; known: mahimahi, pensieve, sabre, csv", shortened(first)),
             )),
         }
     }

@@ -22,7 +22,7 @@ const fn entry<C: Config + Generate + 'static>(
     Entry { about: About { name, summary, reference }, params: C::PARAMS, build }
 }
 
-/// Of a generated trace: more than a day of the finest. They take some 100 MB until they are written.
+/// Most steps of a generated trace: more than a day of the finest. They take some 100 MB until they are written.
 const MOST_STEPS: u64 = 5_000_000;
 
 const OWN: &str = "own model, see docs/models/link-trace-generators.md";
@@ -188,7 +188,7 @@ impl LteLike {
 }
 
 config! {
-    /// WiFi-like: a modulation that follows the fading, and a share of the air that follows the neighbours.
+    /// WiFi-like: a modulation that follows the fading, and a share of the airtime that depends on other stations.
     ///
     /// In steps of 20 ms. The modulation walks, as [`Markov`], over the eight rates of 802.11n (20 MHz, one stream: 6.5 to
     /// 65 Mbit/s, here relative to the highest) with mean stay `mean_stay`. The share of the air is 1 − `contention` × u with u

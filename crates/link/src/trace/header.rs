@@ -1,7 +1,8 @@
-//! What a column of a CSV is, by its header: `time_s`, `Download Mbps`, `throughputKbps`, `Mbit/s`.
+//! The meaning of a CSV column by its header: `time_s`, `Download Mbps`, `throughputKbps`, `Mbit/s`.
 //!
-//! A header is words and, at its end, a unit; they are parted by spaces, `_`, `-`, brackets, or a capital behind a small letter. The
-//! words must all belong to one meaning, so that neither `buffer time (s)` nor `video rate (kbps)` is taken for the link's. A rate's
+//! A header consists of words and, at its end, a unit, separated by spaces, `_`, `-`, brackets, or a change from a lower-case to an
+//! upper-case letter. All words must belong to one meaning, so that neither `buffer time (s)` nor `video rate (kbps)` is taken for the
+//! link's. A rate's
 //! unit needs no word. Bytes per second are refused: "MBps" and "Mbps" are too easily mixed up.
 
 use super::TraceError;
@@ -22,7 +23,7 @@ pub(super) struct Column {
     pub scale: f64,
 }
 
-/// Words that say what a column is, and words that stand beside them and say nothing else.
+/// Words that determine the meaning of a column, and words that may accompany them without changing it.
 const NOUNS: [(Meaning, &[&str], &[&str]); 3] = [
     (
         Meaning::Time,
@@ -116,7 +117,7 @@ pub(super) fn columns(line: usize, header: &str, separator: char) -> Result<(Col
             ([], _) => format!("no {what} column in the header {:?}; name one, such as {examples}", shortened(header)),
             _ => {
                 let names: Vec<String> = clear.iter().map(|(_, name, ..)| format!("{name:?}")).collect();
-                format!("more than one {what} column: {}; leave the one that is meant", names.join(", "))
+                format!("more than one {what} column: {}; keep only the one that you mean", names.join(", "))
             }
         };
         Err(TraceError::at(line, problem))
@@ -127,7 +128,7 @@ pub(super) fn columns(line: usize, header: &str, separator: char) -> Result<(Col
     ))
 }
 
-/// What a header means, and its scale or what keeps it from being used; `None` if it is neither time nor rate.
+/// Meaning of a header with its scale, or the reason why it cannot be used; `None` if it is neither time nor rate.
 fn reading(header: &str) -> Option<(Meaning, Result<f64, String>)> {
     let words = words(header);
     let (last, before) = words.split_last()?;
@@ -158,7 +159,7 @@ fn reading(header: &str) -> Option<(Meaning, Result<f64, String>)> {
     }
 }
 
-/// What words mean that all belong to one meaning, one of its nouns among them.
+/// The meaning that all words belong to; at least one of them must be one of its nouns.
 fn meaning(words: &[String]) -> Option<Meaning> {
     let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
     let holds = |list: &[&str], word: &String| list.contains(&word.as_str());

@@ -1,4 +1,4 @@
-//! Bandwidth traces: two exact inner forms, four text formats, seeded generators. Text in, text out; no files.
+//! Bandwidth traces: two exact internal forms, four text formats, seeded generators. Text in, text out; no files.
 
 mod csv;
 mod format;
@@ -42,8 +42,8 @@ pub struct TraceSummary {
 }
 
 impl Trace {
-    /// Read `text` in the given format, or in the one it is recognised as. Errors: the line and what is wrong there;
-    /// a text that could mean several things.
+    /// Read `text` in the given format, or in the one it is recognised as. Errors: the line and the reason;
+    /// an ambiguous text.
     pub fn parse(text: &str, format: Option<TraceFormat>) -> Result<Trace, TraceError> {
         let format = match format {
             Some(format) => format,
@@ -57,7 +57,7 @@ impl Trace {
         }
     }
 
-    /// Write in a format. Where opportunities become rates, each step lasts `bin`. Errors: a trace too long for the format.
+    /// Write in a format. If opportunities are converted to rates, each step lasts `bin`. Errors: a trace too long for the format.
     pub fn to_text(&self, format: TraceFormat, bin: Duration) -> Result<String, TraceError> {
         match format {
             TraceFormat::Mahimahi => Ok(mahimahi::write(&self.to_opportunities()?)),
@@ -67,7 +67,7 @@ impl Trace {
         }
     }
 
-    /// As a rate. Opportunities are averaged over steps of `bin`; a rate stays as it is.
+    /// Convert to a rate. Opportunities are averaged over steps of `bin`; a rate is returned unchanged.
     pub fn to_rate(&self, bin: Duration) -> Result<RateTrace, TraceError> {
         match self {
             Trace::Rate(trace) => Ok(trace.clone()),
@@ -75,7 +75,7 @@ impl Trace {
         }
     }
 
-    /// As opportunities of [`BYTES_PER_OPPORTUNITY`] in whole milliseconds; opportunities stay as they are.
+    /// Convert to opportunities of [`BYTES_PER_OPPORTUNITY`] in whole milliseconds; opportunities are returned unchanged.
     pub fn to_opportunities(&self) -> Result<OpportunityTrace, TraceError> {
         match self {
             Trace::Opportunities(trace) => Ok(trace.clone()),
@@ -97,7 +97,7 @@ impl Trace {
             Trace::Rate(trace) => trace.period(),
         };
         let bits_until = |at: Duration| match self {
-            // Of one lap: an opportunity at the very start belongs to the first bin.
+            // Of one period: an opportunity at the very start belongs to the first bin.
             Trace::Opportunities(_) if at.is_zero() => 0.0,
             Trace::Opportunities(trace) if at == period => trace.bytes_per_period() as f64 * 8.0,
             Trace::Opportunities(trace) => trace.bytes_until(Time::ZERO + at) as f64 * 8.0,
@@ -169,7 +169,7 @@ fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 pub struct TraceError {
     /// Line of the text, counted from 1; 0 if it is about the whole trace.
     pub line: usize,
-    /// What was found and what is allowed, in one line.
+    /// The value found and the allowed ones, in one line.
     pub problem: String,
 }
 

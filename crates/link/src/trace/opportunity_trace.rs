@@ -3,7 +3,7 @@
 use super::{MAX_ENTRIES, RateTrace, TraceError};
 use playpath_units::{Duration, Rate, Time};
 
-/// What one line of a Mahimahi trace carries: a full-sized packet.
+/// Bytes per line of a Mahimahi trace: a full-sized packet.
 pub const BYTES_PER_OPPORTUNITY: u32 = 1500;
 
 /// Opportunities in order of time, those of the same time joined. Repeats with its period.
@@ -17,7 +17,7 @@ pub struct OpportunityTrace {
 }
 
 impl OpportunityTrace {
-    /// From (time, bytes) in order of time; `period` is the length of a lap. Errors: no bytes at all, times that go back,
+    /// A trace of (time, bytes) in order of time, repeated every `period`. Errors: no bytes at all, times that go back,
     /// times beyond the period, a period of zero.
     pub fn new(opportunities: &[(Duration, u64)], period: Duration) -> Result<OpportunityTrace, TraceError> {
         if period.is_zero() {

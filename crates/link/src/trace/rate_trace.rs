@@ -1,4 +1,4 @@
-//! A trace as a rate that is constant piece by piece.
+//! A trace as a piecewise constant rate.
 
 use super::{BYTES_PER_OPPORTUNITY, MAX_ENTRIES, OpportunityTrace, TraceError};
 use playpath_units::{Duration, Rate, Time};
@@ -14,8 +14,8 @@ pub struct RateTrace {
 }
 
 impl RateTrace {
-    /// From (length, rate) of each step. Steps of length zero vanish, equal neighbours are joined. Errors: nothing left, or
-    /// never a rate above zero.
+    /// A trace of (length, rate) for each step. Steps of length zero are removed, adjacent equal ones merged. Errors: no step left, or no
+    /// rate above zero.
     pub fn new(steps: &[(Duration, Rate)]) -> Result<RateTrace, TraceError> {
         let (joined, end) = join(steps);
         if joined.is_empty() {
@@ -98,8 +98,8 @@ impl RateTrace {
         laps as f64 * bits(self.period) + bits(Duration::from_nanos(rest))
     }
 
-    /// Opportunities of [`BYTES_PER_OPPORTUNITY`], each at the millisecond in which its last bit could have been sent. What is left
-    /// at the end of the lap is less than one opportunity and is lost. Errors: more opportunities than anyone can use.
+    /// Opportunities of [`BYTES_PER_OPPORTUNITY`], each at the millisecond in which its last bit could have been sent. The rest
+    /// at the end of the period is less than one opportunity and is lost. Errors: too many opportunities.
     pub(super) fn to_opportunities(&self) -> Result<OpportunityTrace, TraceError> {
         const BITS: f64 = BYTES_PER_OPPORTUNITY as f64 * 8.0;
         if self.bits_until(Time::ZERO + self.period) / BITS > MAX_ENTRIES as f64 {

@@ -1,7 +1,7 @@
 //! The network file of Sabre (K. Spiteri et al., MMSys 2018): a JSON list of `{"duration_ms", "bandwidth_kbps", "latency_ms"}`.
 //!
-//! `latency_ms` goes along with the trace and is not in force on a link: delay belongs to the path. The idealised transport uses it
-//! (a response begins so much later), everything else says that it is left out. It is written as it was read.
+//! `latency_ms` is kept with the trace and has no effect on a link: delay belongs to the path. The idealised transport uses it (a response
+//! begins that much later); everything else warns that it is ignored. It is written back unchanged.
 
 use super::{RateTrace, TraceError, checked_rate, checked_seconds, checked_steps};
 use playpath_units::{Duration, Rate};

@@ -1,4 +1,4 @@
-//! Field sections of HTTP/2. What comes may use the dynamic table; what leaves does not.
+//! Field sections of HTTP/2. Received sections may use the dynamic table; sent ones do not.
 //!
 //! Reference: RFC 7541 §4 (dynamic table), §6 (representations), appendix A (static table).
 

@@ -1,6 +1,6 @@
-//! HTTP/2 on a connection with TLS: frames in, frames out. The meaning of a request is `http.rs`'s, whichever version it came by.
+//! HTTP/2 on a connection with TLS: frames in, frames out. `http.rs` interprets the requests of every HTTP version.
 //!
-//! Drive it so: [`Http2::handle`] with what has come until nothing is consumed, [`Http2::respond`] to each answer it returns,
+//! Usage: call [`Http2::handle`] with the received bytes until it consumes none, [`Http2::respond`] for each answer it returns, and
 //! [`Http2::poll`] while there is room below.
 //!
 //! Reference: RFC 9113; RFC 9218 (priorities: the most urgent first, of those what is not incremental in the order of the requests, then
@@ -25,9 +25,9 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 /// A client's first bytes (§3.4).
-/// What a client says first (§3.4).
+/// The client's connection preface (§3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// Of each frame (§4.1).
+/// Size of a frame header, bytes (§4.1).
 const FRAME_HEAD: usize = 9;
 /// `SETTINGS_MAX_FRAME_SIZE`, ours and at first the client's (§6.5.2).
 const MOST_FRAME: u64 = 16_384;
@@ -81,7 +81,7 @@ struct Stream {
     access: Option<Access>,
     priority: Priority,
     window: i64,
-    /// The head of its answer, until it is framed, and what is left of the body.
+    /// Head of its answer, until it is framed, and the rest of the body.
     head: Option<Vec<u8>>,
     body: Option<(u64, Source)>,
     turn: u64,
@@ -145,7 +145,7 @@ impl Http2 {
     pub fn is_within_head(&self) -> bool {
         self.section.is_some()
     }
-    /// Bytes of memory that grow with what the peer sends.
+    /// Memory that grows with what the peer sends, bytes.
     pub fn footprint(&self) -> usize {
         self.section.as_ref().map_or(0, |(_, _, block)| block.capacity()) + self.replies.capacity()
     }
@@ -220,7 +220,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// The client gives a request a priority, which may be under way, still to come, or over (RFC 9218 §7.1).
+    /// Set the priority of a request, which may be in progress, not yet received, or finished (RFC 9218 §7.1).
     fn prioritise(&mut self, id: u32, priority: Priority) -> Result<(), Broken> {
         if id.is_multiple_of(2) {
             return Err(PROTOCOL_ERROR);
@@ -287,7 +287,7 @@ impl Http2 {
         Ok(())
     }
 
-    /// A part of the field section at hand; with its last the request begins.
+    /// Take a fragment of the current field section; the request begins with the last one.
     fn take_section(&mut self, now: Time, flags: u8, part: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
         let Some((id, is_end, mut block)) = self.section.take() else { return Err(PROTOCOL_ERROR) };
         block.extend(part);
@@ -332,7 +332,7 @@ impl Http2 {
         Ok(named(answer))
     }
 
-    /// A part of a request's body. The windows are opened again at once: what comes is hashed, not kept.
+    /// Take a part of a request's body. The windows are reopened at once, since the data are hashed and not stored.
     fn take_data(&mut self, (id, flags): (u32, u8), payload: &[u8], store: &Store) -> Result<Option<Answer>, Broken> {
         if id == 0 || id > self.latest {
             return Err(PROTOCOL_ERROR);
@@ -359,7 +359,7 @@ impl Http2 {
         Ok(named(answer))
     }
 
-    /// The answer to a request, and what is to be said of it when it has left.
+    /// Set the answer to a request, and the log entry to be reported once it has been sent.
     pub fn respond(&mut self, id: u32, answer: Answer, access: Access) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let status = answer.status.to_string();
@@ -374,7 +374,8 @@ impl Http2 {
         self.requests += 1;
     }
 
-    /// What leaves next: answers to frames, heads, bodies by priority. `None`: nothing, or the windows are full.
+    /// The next piece to send: control frames first, then heads, then bodies by priority. `None` if there is nothing to send or the
+    /// windows are full.
     pub fn poll(&mut self) -> Option<Piece> {
         if self.has_preface && !self.replies.is_empty() {
             return Some(Piece { bytes: std::mem::take(&mut self.replies), body: None, ended: None });
@@ -408,7 +409,7 @@ impl Http2 {
         self.streams.remove(&id)?.access
     }
 
-    /// Nothing more is answered; what is said at the end.
+    /// Stop answering; returns the GOAWAY frame to be sent last.
     pub fn break_off(&mut self, code: u32) -> Vec<u8> {
         self.streams.clear();
         let mut out = Vec::new();
@@ -417,7 +418,7 @@ impl Http2 {
     }
 }
 
-/// An interim response has no use here; the request's first line names the version.
+/// Drop interim responses, and put the version into the request line of the log.
 fn named(answer: Option<Answer>) -> Option<Answer> {
     let mut answer = answer.filter(|answer| answer.status != 0)?;
     answer.request = answer.request.replace("HTTP/1.1", "HTTP/2");

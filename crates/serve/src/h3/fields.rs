@@ -11,7 +11,7 @@ pub(crate) const MOST_BYTES: usize = 32 * 1024;
 
 pub type Field = (String, String);
 
-/// Decode a field section. `None`: it is malformed, too large, or refers to a dynamic table, of which there is none.
+/// Decode a field section. `None` if it is malformed, too large, or refers to the dynamic table, which is not supported.
 pub fn decode(input: &[u8]) -> Option<Vec<Field>> {
     let mut input = Input(input);
     if input.integer(8)?.1 != 0 {
@@ -68,7 +68,7 @@ pub fn encode<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     out
 }
 
-/// What is left of a field section.
+/// The rest of a field section.
 pub(crate) struct Input<'a>(pub &'a [u8]);
 
 impl Input<'_> {
@@ -111,7 +111,7 @@ impl Input<'_> {
     }
 }
 
-/// Without Huffman's code.
+/// Append a string literal without Huffman coding.
 pub(crate) fn put_string(out: &mut Vec<u8>, bits: u32, text: &str) {
     put_integer(out, 0x00, bits, text.len() as u64);
     out.extend(text.as_bytes());

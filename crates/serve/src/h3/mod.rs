@@ -1,4 +1,4 @@
-//! HTTP/3: what the streams of a connection say. The meaning of a request is `http.rs`'s, whichever version it came by.
+//! HTTP/3 on the streams of a connection. `http.rs` interprets the requests of every HTTP version.
 //!
 //! `fields` (QPACK without a dynamic table), `request` (one request and its answer), and here the frames and the control stream.
 //!
@@ -48,10 +48,10 @@ const GOAWAY: u64 = 0x07;
 const MAX_PUSH_ID: u64 = 0x0d;
 const PRIORITY_UPDATE: u64 = 0xf0700;
 const PRIORITY_UPDATE_OF_PUSH: u64 = 0xf0701;
-/// Of HTTP/2, and never to come (§7.2.8).
+/// Frame types of HTTP/2 that are forbidden in HTTP/3 (§7.2.8).
 const RESERVED: [u64; 4] = [0x02, 0x06, 0x08, 0x09];
 
-/// What a server says first on its control stream: the type, and SETTINGS with nothing in them (§6.2.1, §7.2.4).
+/// First bytes of the server's control stream: the stream type and an empty SETTINGS frame (§6.2.1, §7.2.4).
 pub const CONTROL_PREFACE: [u8; 3] = [0x00, SETTINGS as u8, 0x00];
 
 /// A HEADERS frame of these fields (RFC 9114 §7.2.2).
@@ -73,7 +73,7 @@ fn frame_head(input: &[u8]) -> Option<(u64, u64, usize)> {
 /// Most bytes of a frame on the control stream that are read; longer ones are an attack.
 const MOST_CONTROL_BYTES: u64 = 4096;
 
-/// The client's unidirectional streams: which is which, and what the control stream says (§6.2).
+/// The client's unidirectional streams: their types, and the frames of the control stream (§6.2).
 #[derive(Debug, Default)]
 pub struct Control {
     control: Option<u64>,
@@ -83,7 +83,7 @@ pub struct Control {
     /// MAX_PUSH_ID only grows (§7.2.7), GOAWAY's identifier only shrinks (§5.2).
     max_push_id: u64,
     goaway: Option<u64>,
-    /// Bytes of a frame that nobody reads.
+    /// Bytes left of a frame that is skipped.
     skipping: u64,
 }
 
@@ -96,7 +96,8 @@ pub struct Update {
 }
 
 impl Control {
-    /// Bytes of unidirectional stream `id` from its first byte on where `is_begin`. Returns how many are done with, and what they say.
+    /// Handle bytes of unidirectional stream `id`, which start at its first byte if `is_begin`. Returns the number of bytes consumed
+    /// and what they mean.
     pub fn handle(
         &mut self,
         id: u64,
@@ -161,7 +162,7 @@ impl Control {
         Ok((head + length as usize, update))
     }
 
-    /// A frame that begins with an identifier. None of a push is right but as a bound: none was promised.
+    /// Read a frame that begins with an identifier. A push identifier is valid only as a limit, since no push was promised.
     fn read_id(&mut self, kind: u64, payload: &[u8]) -> Result<Option<Update>, Broken> {
         let mut reader = Reader::new(payload);
         let id = reader.varint().ok_or(FRAME_ERROR)?;
@@ -181,7 +182,7 @@ impl Control {
         }
     }
 
-    /// Nothing in a client's settings binds a server that neither pushes nor has a dynamic table.
+    /// Check the client's settings. None of them matters to a server that neither pushes nor uses the dynamic table.
     fn read_settings(&mut self, mut reader: Reader) -> Result<(), Broken> {
         let mut seen = Vec::new();
         while !reader.is_empty() {

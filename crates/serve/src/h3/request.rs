@@ -1,7 +1,7 @@
 //! One request, from the bytes of its stream to the bytes of its answer.
 //!
-//! A request is handed to [`Http`] as a head in HTTP/1.1's form, so that ranges, uploads, CMCD and reports mean the same in every version.
-//! What could be read as another head there is malformed here (RFC 9114 §4.2, §4.3, §10.3).
+//! A request is passed to [`Http`] as an HTTP/1.1 head, so that ranges, uploads, CMCD and reports behave the same in every version.
+//! Fields that would change the meaning of that head are treated as malformed (request smuggling; RFC 9114 §4.2, §4.3, §10.3).
 //!
 //! Reference: RFC 9114 §4.1 (exchanges), §7.2.1, §7.2.2; RFC 9218 §5 (the priority field).
 
@@ -28,18 +28,18 @@ pub struct Request {
     http: Http,
     has_head: bool,
     has_trailers: bool,
-    /// Bytes left of the frame at hand, and whether they are the request's body.
+    /// Bytes left of the current frame, and whether they belong to the request's body.
     left: u64,
     is_body: bool,
     /// Bytes of the body that `content-length` announces and no frame has brought yet.
     announced: Option<u64>,
-    /// What the client said of its order among others.
+    /// Priority that the client asked for.
     pub priority: Option<Priority>,
-    /// It came before the handshake's end, and somebody else may have sent it again: only what changes nothing is answered (RFC 8470).
+    /// Whether it arrived before the handshake was complete and may be a replay: only safe methods are answered (RFC 8470).
     pub is_early: bool,
 }
 
-/// What some input came to.
+/// Result of handling some input.
 #[derive(Debug)]
 pub enum Outcome {
     Nothing,
@@ -49,7 +49,7 @@ pub enum Outcome {
 }
 
 impl Request {
-    /// Read on. Call again with what is left, and more, until nothing is consumed. Errors end the connection.
+    /// Parse further input. Call again with the unconsumed bytes, and more, until nothing is consumed. Errors end the connection.
     pub fn handle(&mut self, input: &[u8], store: &Store, date: SystemTime) -> Result<(usize, Outcome), Broken> {
         if self.left > 0 {
             return Ok(self.read_payload(input, store, date));
@@ -90,7 +90,7 @@ impl Request {
         self.has_head
     }
 
-    /// The client has ended its stream: what is missing (§4.1, §4.1.2), as the code of an error.
+    /// Error code of a request that is incomplete when the client ends its stream (§4.1, §4.1.2); `None` if it is complete.
     pub fn missing(&self) -> Option<u32> {
         if !self.has_head {
             return Some(REQUEST_INCOMPLETE);
@@ -98,7 +98,7 @@ impl Request {
         (self.left > 0 || self.announced.is_some_and(|left| left > 0)).then_some(MESSAGE_ERROR)
     }
 
-    /// Trailers, which nobody reads (§4.3: no pseudo-fields).
+    /// Check the trailers, which are otherwise ignored (§4.3: no pseudo-fields).
     fn end_by(&mut self, fields: &[Field]) -> Outcome {
         self.has_trailers = true;
         let is_right = fields.iter().all(|(name, value)| is_allowed(name, value));
@@ -107,7 +107,7 @@ impl Request {
 
     fn read_payload(&mut self, input: &[u8], store: &Store, date: SystemTime) -> (usize, Outcome) {
         let part = &input[..self.left.min(input.len() as u64) as usize];
-        // A body that nobody asked for must not pass for a request.
+        // An unexpected body must not be taken for a request.
         if !self.is_body || !self.http.is_within_request() {
             self.left -= part.len() as u64;
             return (part.len(), Outcome::Nothing);
@@ -134,12 +134,12 @@ impl Request {
     }
 }
 
-/// An interim response has no use here: nobody waits for it with the body.
+/// Drop interim responses (100 Continue): clients do not wait for one before they send the body.
 fn outcome(answer: Option<Answer>) -> Outcome {
     answer.filter(|answer| answer.status != 0).map_or(Outcome::Nothing, |answer| Outcome::Answer(Box::new(answer)))
 }
 
-/// As HTTP/1.1 has it; `None`: malformed.
+/// The request head in HTTP/1.1 form; `None` if it is malformed.
 pub(crate) fn head(fields: &[Field]) -> Option<String> {
     let pseudo = fields.iter().take_while(|(name, _)| name.starts_with(':')).count();
     let (pseudo, regular) = fields.split_at(pseudo);
@@ -171,12 +171,12 @@ pub(crate) fn head(fields: &[Field]) -> Option<String> {
     Some(head)
 }
 
-/// Bytes of the body by `content-length`. One that is no number, or two that differ, are refused by [`Http`].
+/// Bytes of the body by `content-length`. [`Http`] rejects an invalid number, or two that differ.
 pub(crate) fn announced(fields: &[Field]) -> Option<u64> {
     fields.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok())
 }
 
-/// So many more bytes of a body are within what was announced; they count as come.
+/// Whether `more` further bytes of a body fit into the announced length, which is reduced by them.
 pub(crate) fn fits(announced: &mut Option<u64>, more: u64) -> bool {
     let Some(left) = announced else { return true };
     let fits = more <= *left;
@@ -184,7 +184,7 @@ pub(crate) fn fits(announced: &mut Option<u64>, more: u64) -> bool {
     fits
 }
 
-/// §4.2: lower case, a token, nothing that speaks of a connection, and no line break in a value.
+/// Whether a field is allowed (§4.2): a lower-case token, no connection-specific field, and no line break in the value.
 fn is_allowed(name: &str, value: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let of_connection = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
@@ -195,22 +195,22 @@ fn is_allowed(name: &str, value: &str) -> bool {
         && !value.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
 }
 
-/// Most requests whose priority is kept before they come.
+/// Most priorities kept for requests that have not arrived yet.
 const MOST_EARLY: usize = 128;
 
-/// Priorities of requests that have not come yet, the latest of each (RFC 9218 §7).
+/// Latest priority of each request that has not arrived yet (RFC 9218 §7).
 #[derive(Debug, Default)]
 pub(crate) struct Early(BTreeMap<u64, Priority>);
 
 impl Early {
-    /// Of request `id`. Where there are too many, the one that would come first gives way.
+    /// Keep the priority of request `id`. If there are too many, the one with the lowest identifier is dropped.
     pub fn keep(&mut self, id: u64, priority: Priority) {
         self.0.insert(id, priority);
         if self.0.len() > MOST_EARLY {
             self.0.pop_first();
         }
     }
-    /// Request `id` comes; those before it come no more, or have come.
+    /// Take the priority of request `id`, which has arrived; earlier requests have arrived already or never will.
     pub fn take(&mut self, id: u64) -> Option<Priority> {
         let later = self.0.split_off(&(id + 1));
         std::mem::replace(&mut self.0, later).remove(&id)
@@ -220,7 +220,7 @@ impl Early {
     }
 }
 
-/// `u=1, i` (RFC 9218 §4); what is not understood counts for nothing.
+/// Parse a priority field such as `u=1, i` (RFC 9218 §4); unknown parameters are ignored.
 pub fn priority(value: &str) -> Priority {
     let mut found = Priority::default();
     for item in value.split(',').map(str::trim) {

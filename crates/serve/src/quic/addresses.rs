@@ -1,19 +1,19 @@
-//! The client's addresses, by the numbers under which the endpoint knows them. A number never means another address: what a peer
-//! validated at one (RFC 9000 §8.2) must not hold for the next. Who is not known gets one with the first packet that can be opened, so that
-//! forged datagrams take none.
+//! The client's addresses, by the numbers that the endpoint uses for them. A number is never reused for another address: a validation
+//! of one address (RFC 9000 §8.2) must not apply to another. A new address gets its number with the first packet that can be decrypted, so
+//! that forged datagrams use none up.
 
 use playpath_transport::quic::packet::Address;
 use std::net::SocketAddr;
 
-/// Of one client, the latest: a NAT may give it another port every half minute, for hours.
+/// Most addresses kept per client, the latest ones: a NAT may change its port every half minute for hours.
 const MOST: usize = 16;
-/// Who has no number: no path leads there.
+/// Placeholder for an address without a number; no path uses it.
 pub const STRANGER: Address = Address { host: u16::MAX, port: u16::MAX };
 
 #[derive(Default)]
 pub struct Addresses {
     first: Option<SocketAddr>,
-    /// Heard last at the end.
+    /// In the order in which they were last used, the latest at the end.
     kept: Vec<(Address, SocketAddr)>,
     given: u16,
 }
@@ -27,15 +27,15 @@ impl Addresses {
         self.kept.iter().rfind(|(address, _)| address.port == port).map(|(_, remote)| *remote)
     }
 
-    /// Of the first that is heard, and of those heard before.
+    /// Number of an address: a new one's or a known one's.
     pub fn known(&mut self, remote: SocketAddr) -> Address {
         let found = self.kept.iter().rfind(|(_, known)| *known == remote).map(|(address, _)| *address);
         let found = if self.first.is_none() { self.heard(remote, |_| false) } else { found };
         found.unwrap_or(STRANGER)
     }
 
-    /// A packet from there was opened. The same host if it is the same IP address: another port alone is a NAT's doing (§9.4). `is_used`: a
-    /// path leads to this number. After 65 535 addresses there are no more.
+    /// Number the source of a packet that was decrypted. An address that differs in the port only is the same host, since that is what
+    /// a NAT does (§9.4). `is_used` tells whether a path uses a number. There are at most 65 535 addresses.
     pub fn heard(&mut self, remote: SocketAddr, is_used: impl Fn(u16) -> bool) -> Option<Address> {
         self.first.get_or_insert(remote);
         if let Some(place) = self.kept.iter().rposition(|(_, known)| *known == remote) {

@@ -1,4 +1,4 @@
-//! Who the server says it is: the user's certificate, or one made for the occasion.
+//! The server's certificate: the user's, or one generated at the start.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,7 +27,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A new key, and a certificate for `names` that nobody has signed. Errors: a name that cannot stand in a certificate.
+    /// Generate a key and a self-signed certificate for `names`. Errors: a name that is not valid in a certificate.
     pub fn made(names: &[String]) -> Result<Identity, String> {
         let made = rcgen::generate_simple_self_signed(names).map_err(|error| format!("certificate: {error}"))?;
         let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
@@ -35,7 +35,8 @@ impl Identity {
         Ok(Identity { chain: vec![made.cert.der().clone()], key, spki })
     }
 
-    /// From PEM files; the key as RSA, ECDSA or Ed25519 write it (PKCS #1, SEC 1, PKCS #8). Errors: one line.
+    /// Load a certificate chain and a key from PEM files; RSA, ECDSA or Ed25519 keys in PKCS #1, SEC 1 or PKCS #8 form. Errors: one
+    /// line.
     pub fn load(certificate: &Path, key: &Path) -> Result<Identity, String> {
         let is_wrong = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let chain = CertificateDer::pem_file_iter(certificate)
@@ -67,7 +68,7 @@ impl Identity {
             .map_err(|error| error.to_string())?;
         let config = builder.with_no_client_auth().with_single_cert(self.chain, self.key);
         let mut config = config.map_err(|error| format!("certificate and key: {error}"))?;
-        // 0-RTT: a ticket is good for one connection, so what comes early comes once (RFC 8446 §8.1; RFC 9001 §4.6.1 for the value).
+        // 0-RTT: a ticket is valid for one connection, so early data cannot be replayed (RFC 8446 §8.1; RFC 9001 §4.6.1 for the value).
         config.max_early_data_size = u32::MAX;
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         Ok(Tls { config: Arc::new(config), secret })

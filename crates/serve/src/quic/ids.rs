@@ -1,8 +1,8 @@
-//! Connection ids of one path of a connection: those that the client is given, and those that it gives.
+//! Connection ids of one path of a connection: those issued to the client, and those issued by it.
 //!
 //! Reference: RFC 9000 §5.1 (limits, retiring), §9.5 (another address, another id), §19.15, §19.16.
 //! Differences from the reference:
-//! 1. A client's tokens are not kept: it is not asked whether a datagram is its stateless reset (§10.3.1).
+//! 1. A client's tokens are not kept, so its stateless resets are not recognised (§10.3.1).
 //! 2. A client that has given only one id is answered with it wherever it moves (§9.5 has it give more first).
 
 use playpath_transport::codec::quic::{NewId, PROTOCOL_VIOLATION};
@@ -19,7 +19,7 @@ pub struct Ids {
     own: BTreeMap<u64, ([u8; 8], [u8; 16])>,
     next_own: u64,
     given_back: Vec<[u8; 8]>,
-    /// The packet at hand came to this one of ours.
+    /// The id of ours that the current packet was addressed to.
     arrived: Option<u64>,
     theirs: BTreeMap<u64, Vec<u8>>,
     /// Retired one by one, and all below this.
@@ -31,7 +31,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// What both called themselves in the handshake; `own` with its token.
+    /// Start with the ids that both ends chose in the handshake; `own` includes its stateless reset token.
     pub fn new(own: ([u8; 8], [u8; 16]), peer: Vec<u8>) -> Ids {
         Ids {
             own: BTreeMap::from([(0, own)]),
@@ -47,7 +47,7 @@ impl Ids {
         }
     }
 
-    /// Of a further path, before either end has given any (draft-ietf-quic-multipath-21 §3.1).
+    /// The ids of an additional path, before either end has issued any (draft-ietf-quic-multipath-21 §3.1).
     pub fn further() -> Ids {
         let none = Ids::new(([0; 8], [0; 16]), Vec::new());
         Ids { own: BTreeMap::new(), next_own: 0, theirs: BTreeMap::new(), has_none: false, ..none }
@@ -56,7 +56,7 @@ impl Ids {
     pub fn owns(&self, destination: &[u8]) -> bool {
         self.own.values().any(|(cid, _)| cid[..] == *destination)
     }
-    /// A packet came to this id.
+    /// Note that a packet was addressed to this id.
     pub fn arrive(&mut self, destination: &[u8]) {
         self.arrived = self.own.iter().find(|(_, (cid, _))| cid[..] == *destination).map(|(sequence, _)| *sequence);
     }
@@ -65,7 +65,7 @@ impl Ids {
     pub fn wants(&self, limit: u64) -> bool {
         (self.own.len() as u64) < limit.min(MOST)
     }
-    /// It gets this one: its number.
+    /// Issue an id to the client; returns its sequence number.
     pub fn give(&mut self, cid: [u8; 8], token: [u8; 16]) -> u64 {
         self.own.insert(self.next_own, (cid, token));
         self.next_own += 1;
@@ -86,7 +86,7 @@ impl Ids {
         self.given_back.extend(self.own.remove(&sequence).map(|(cid, _)| cid));
         Ok(())
     }
-    /// Those given back since the last call.
+    /// Our ids that the client has retired since the last call.
     pub fn take_given_back(&mut self) -> Vec<[u8; 8]> {
         std::mem::take(&mut self.given_back)
     }
@@ -121,7 +121,7 @@ impl Ids {
         Ok(retired)
     }
 
-    /// The next datagram goes to this address: with an id of its own, if there is one left (§9.5).
+    /// Set the address of the next datagram, which gets an unused id if there is one left (§9.5).
     pub fn address(&mut self, address: u16) {
         let found = self.of_address.get(&address).copied().or_else(|| {
             let used: BTreeSet<u64> = self.of_address.values().copied().collect();
@@ -132,7 +132,7 @@ impl Ids {
             self.at_hand = sequence;
         }
     }
-    /// What the next datagram goes to.
+    /// The destination connection id of the next datagram.
     pub fn peer(&self) -> &[u8] {
         self.theirs.get(&self.at_hand).map_or(&[], Vec::as_slice)
     }

@@ -1,4 +1,4 @@
-//! Packet protection: what leaves is sealed, what comes is opened.
+//! Packet protection: encryption of sent packets, decryption of received ones.
 //!
 //! Reference: RFC 9001 §5 (by `rustls`), §5.4 (header protection), §6 (key updates that the client begins);
 //! draft-ietf-quic-multipath-21 §2.4 (a path's number is part of the nonce), §2.5 (keys are updated on all paths).
@@ -18,15 +18,15 @@ const TAG: usize = 16;
 #[derive(Default)]
 pub struct Keyring {
     spaces: [Option<Keys>; 3],
-    /// Of the client's 0-RTT packets.
+    /// Keys of the client's 0-RTT packets.
     early: Option<DirectionalKeys>,
     next: Option<Secrets>,
     phase: bool,
-    /// Of the phase before, for packets that were overtaken (RFC 9001 §6.3).
+    /// Key of the previous phase, for reordered packets (RFC 9001 §6.3).
     before: Option<Box<dyn PacketKey>>,
     /// Largest number opened in each space, the further paths' behind the first one's.
     largest: [Option<u64>; 2 + MOST_PATHS],
-    /// First number of the phase at hand on each path; the largest there is: none of it has come yet.
+    /// Lowest packet number of the current key phase on each path; the largest value if none has been received yet.
     phase_from: [u64; MOST_PATHS],
 }
 
@@ -50,7 +50,7 @@ pub struct Clear {
 }
 
 impl Keyring {
-    /// For a connection whose first packet went to `destination` (RFC 9001 §5.2).
+    /// The keys of a connection whose first packet was addressed to `destination` (RFC 9001 §5.2).
     pub fn new(destination: &[u8]) -> Keyring {
         let suite = TLS13_AES_128_GCM_SHA256.tls13().and_then(rustls::Tls13CipherSuite::quic_suite);
         let initial = suite.map(|suite| suite.keys(destination, Side::Server, Version::V1));
@@ -79,7 +79,7 @@ impl Keyring {
         }
     }
 
-    /// Open the packet that `bytes` is, whose number begins at `number_at`. `None`: nobody who has the keys made it.
+    /// Decrypt the packet `bytes`, whose packet number begins at `number_at`. `None` if authentication fails.
     pub fn open(&mut self, place: Place, bytes: &mut [u8], number_at: usize) -> Option<Clear> {
         let Place { kind, path_id } = place;
         let keys = self.remote(kind)?;
@@ -109,7 +109,7 @@ impl Keyring {
         Some(Clear { number, payload: start..start + size, is_clean: first & reserved == 0 })
     }
 
-    /// The client uses the next keys, or a packet of the last ones comes late.
+    /// Decrypt a packet of the other key phase: the client has updated its keys, or the packet is a late one of the previous phase.
     fn open_other_phase(&mut self, (path_id, number): (u8, u64), header: &[u8], payload: &mut [u8]) -> Option<usize> {
         if number < self.phase_from[usize::from(path_id)] {
             return decrypt(&**self.before.as_ref()?, (path_id, number), header, payload);

@@ -1,5 +1,5 @@
-//! The loop over a UDP socket: datagrams in, what the server answers, sleep until the next timer. Datagrams of one size to one client
-//! leave in one call (GSO), and come so (GRO), by `quinn-udp`.
+//! The loop over a UDP socket: receive datagrams, send the server's, sleep until the next timer. Datagrams of one size to one client
+//! are sent in one call (GSO) and received likewise (GRO), with `quinn-udp`.
 
 use crate::options::Arguments;
 use crate::quic::server::Server;
@@ -22,10 +22,10 @@ use std::path::Path;
 /// Calls of the socket before timers get their turn.
 const BATCH: usize = 16;
 const MOST_BYTES: usize = 65_535;
-/// What is asked of the kernel for a socket's buffers: several round trips of a fast client.
+/// Socket buffer size requested from the kernel, bytes: several round trips of a fast client.
 const SOCKET_BUFFER: usize = 4 << 20;
 
-/// Serve until told to end.
+/// Serve until the process is asked to stop.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (settings, address) = arguments.quic_settings().map_err(Failure::Input)?;
     let store = arguments.store().map_err(Failure::Input)?;
@@ -138,7 +138,7 @@ impl Serves for Loop {
             let count = match self.state.recv(UdpSockRef::from(&self.socket), &mut slices, &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // What an ICMP message said of an answer before is no reason to stop.
+                // An ICMP error about an earlier datagram is no reason to stop.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(Failure::run(format!("UDP: {error}"))),
             };
@@ -204,7 +204,7 @@ impl Loop {
             src_ip: None,
         };
         let sent = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
-        // What an ICMP message said of a client that is gone is no refusal.
+        // An ICMP error about a client that has gone does not mean that this datagram was refused.
         self.write_errors += u64::from(sent.is_err_and(|error| error.kind() != io::ErrorKind::ConnectionRefused));
     }
 }

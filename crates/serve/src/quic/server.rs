@@ -1,10 +1,10 @@
-//! Which datagram belongs to which client, who is let in, what leaves next. Sans-IO.
+//! Assignment of datagrams to clients, admission of clients, and the choice of the next datagram. Sans-IO.
 //!
-//! Drive it so: `handle_datagram` or `handle_timeout`, then `poll_datagram` until `None`, then wait until `poll_timeout`.
+//! Usage: call `handle_datagram` or `handle_timeout`, then `poll_datagram` until `None`, then wait until `poll_timeout`.
 //!
 //! Nothing grows without bound: clients and half-open ones are counted ([`Limits`]), each may send at most its
 //! flow-control windows, and an answer to an address that has not proved itself is at most three times what came from there (RFC 9000
-//! §8.1). From so many half-open ones on, a stranger proves its address by a Retry before anything is kept of it.
+//! §8.1). Above a number of half-open connections, a new client has to prove its address by a Retry before any state is kept for it.
 
 use crate::conversation::Access;
 use crate::quic::identity::Tls;
@@ -49,7 +49,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What clients may send here is requests: one fits into a stream's first window, and memory stays small.
+    /// Configuration of the endpoint. Clients send only requests: one fits into a stream's initial window, and memory use stays small.
     fn endpoint(&self) -> Config {
         let flow = FlowWindows {
             connection: 256 << 10,
@@ -88,7 +88,7 @@ pub struct Server {
     parameters: Option<AppParameters>,
     policy: Option<ServerPolicy>,
     reports: VecDeque<(SocketAddr, String)>,
-    /// What is kept of the connections, and the address that stands for this end in it.
+    /// Recorder of the connections' quantities, and the address that denotes this end in the record.
     recorder: Option<(Recorder, SocketAddr)>,
     /// Makes a place for the log of the connection whose first packet went to the id with this name.
     qlogs: Option<MakeLog>,
@@ -125,7 +125,7 @@ impl Server {
         self.qlogs = Some(make);
     }
 
-    /// Keep what [`Recorder`] does, so often; `local` stands for this end.
+    /// Record with a [`Recorder`] at this interval; `local` denotes this end.
     pub fn record(&mut self, interval: Duration, local: SocketAddr) {
         self.recorder = Some((Recorder::new(interval, self.settings.sender.cc.name()), local));
     }
@@ -143,7 +143,7 @@ impl Server {
         }
     }
 
-    /// Tell the control of every new connection of the video.
+    /// Pass the parameters of the video to the congestion control of every new connection.
     pub fn tell(&mut self, parameters: AppParameters) {
         self.parameters = Some(parameters);
     }
@@ -167,7 +167,7 @@ impl Server {
         self.sessions.len()
     }
 
-    /// A datagram has come; it is opened in place.
+    /// Handle a received datagram; it is decrypted in place.
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8]) {
         let Some(header) = Header::parse(bytes, CID) else { return };
         let (destination, first) = match header {
@@ -219,14 +219,14 @@ impl Server {
         }
     }
 
-    /// An answer to somebody that nothing is kept of, if there is one.
+    /// Send an answer, if there is one, to an address for which no state is kept.
     fn refuse(&mut self, envelope: Envelope, answer: Option<Vec<u8>>) {
         if self.refusals.len() < MOST_REFUSALS {
             self.refusals.extend(answer.map(|answer| (Envelope { ecn: Ecn::NotEct, ..envelope }, answer)));
         }
     }
 
-    /// An Initial of nobody that is known: a new client, or one that has to prove its address first (RFC 9000 §8.1.2).
+    /// Handle an Initial packet of an unknown client, which is admitted or has to prove its address first (RFC 9000 §8.1.2).
     fn knock(&mut self, now: Time, envelope: Envelope, (to, peer, token): (&[u8], &[u8], &[u8])) -> Option<u64> {
         let remote = envelope.remote;
         let proven = self.tokens.original(now, remote, to, token).map(<[u8]>::to_vec);
@@ -276,7 +276,7 @@ impl Server {
         Some(id)
     }
 
-    /// Closes a client's connection and forgets it: what it still sends is answered by a stateless reset.
+    /// Close a client's connection and drop its state: its further datagrams are answered by a stateless reset.
     fn send_away(&mut self, now: Time, id: u64) {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.close(now);
@@ -341,7 +341,7 @@ impl Server {
         None
     }
 
-    /// Nothing leaves any more for now: what is known of the client is looked at, and its timer is set.
+    /// Update the client's bookkeeping and its timer once it has nothing more to send for now.
     fn settle(&mut self, now: Time, id: u64) {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         self.accesses.extend(session.streams.accesses.drain(..));
@@ -370,7 +370,7 @@ impl Server {
     }
 }
 
-/// What the log of this connection says at its top.
+/// Head of the log of this connection.
 fn head(name: &str) -> Head<'_> {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Head { title: "playpath serve", name, since_1970: Some(Duration::from_nanos(since_epoch.as_nanos() as u64)) }

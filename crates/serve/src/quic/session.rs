@@ -1,7 +1,8 @@
 //! One client: the endpoint, TLS and keys, with HTTP/3 on its streams.
 //!
-//! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what leaves when; here it gets bytes. A client that speaks
-//! multipath (draft-ietf-quic-multipath-21) is given ids for [`MOST_PATHS`] paths, and opens those that it likes.
+//! Sans-IO: datagrams and time come in, datagrams go out. The endpoint decides what is sent and when; this module supplies the bytes. A
+//! client that speaks
+//! multipath (draft-ietf-quic-multipath-21) is given ids for [`MOST_PATHS`] paths, and opens those that it chooses.
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
@@ -27,7 +28,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of TLS that are kept out of order, as the endpoint keeps them (RFC 9000 §7.5).
+/// Most out-of-order bytes of TLS that are buffered, the same as in the endpoint (RFC 9000 §7.5).
 const CRYPTO_BUFFER: u64 = 65_536;
 /// CRYPTO_ERROR: a TLS alert as an error code (RFC 9000 §20.1).
 const CRYPTO_ERROR: u64 = 0x100;
@@ -40,34 +41,34 @@ struct Crypto {
     outgoing: Vec<u8>,
 }
 
-/// How a datagram came, or how it goes.
+/// Addresses and ECN mark of a received or sent datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope {
     pub remote: SocketAddr,
     pub ecn: Ecn,
 }
 
-/// Ids and secrets of a connection that begins.
+/// Ids and secrets of a new connection.
 #[derive(Clone, Debug)]
 pub struct Opening {
-    /// Where the client's first packet went to.
+    /// Destination connection id of the client's first packet.
     pub original: Vec<u8>,
-    /// Where its first packet after a Retry went to, if it has proved its address by that.
+    /// Destination connection id of its first packet after a Retry, if it proved its address that way.
     pub retry: Option<Vec<u8>>,
-    /// What this end calls itself.
+    /// Connection id that this end chose.
     pub own: [u8; 8],
-    /// What the client calls itself.
+    /// Connection id that the client chose.
     pub peer: Vec<u8>,
     pub reset_token: [u8; 16],
     pub secret: u64,
 }
 
-/// What a client's further paths are driven by, if it has any.
+/// Scheduler and congestion control of a client's additional paths, if it has any.
 pub struct Further {
     pub controls: Vec<Box<dyn CongestionControl>>,
-    /// Which path takes the next packet.
+    /// Chooses the path of the next packet.
     pub scheduler: Box<dyn Scheduler>,
-    /// The controls want to know of each other.
+    /// Whether the congestion controls are coupled.
     pub is_coupled: bool,
 }
 
@@ -77,10 +78,10 @@ pub struct Session {
     keys: Keyring,
     crypto: [Crypto; 3],
     own: [u8; 8],
-    /// What the client called itself first.
+    /// Connection id that the client chose first.
     peer: Vec<u8>,
     ids: Vec<Ids>,
-    /// Until it is known whether the client speaks multipath.
+    /// Kept until it is known whether the client supports multipath.
     further: Option<Box<Further>>,
     app_parameters: Option<AppParameters>,
     addresses: Addresses,
@@ -90,14 +91,14 @@ pub struct Session {
     pub streams: Streams,
     closes_as_application: bool,
     qlog: Option<Qlog>,
-    /// Bytes of streams that have moved, either way, and when the last ones did.
+    /// Stream bytes transferred in either direction, and the time of the last transfer.
     moved: (u64, Time),
-    /// When the first datagram came.
+    /// Arrival time of the first datagram.
     pub opened: Time,
 }
 
 impl Session {
-    /// For a client's first packet. `None`: TLS refuses its own settings.
+    /// Open a session for a client's first packet. `None` if TLS rejects its configuration.
     pub fn new(
         now: Time,
         (config, control, further): (Config, Box<dyn CongestionControl>, Further),
@@ -143,7 +144,7 @@ impl Session {
         })
     }
 
-    /// What the control learns of the video.
+    /// Pass the parameters of the video to the congestion control.
     pub fn tell(&mut self, now: Time, parameters: AppParameters) {
         self.endpoint.set_app_parameters(now, parameters);
         self.app_parameters = Some(parameters);
@@ -168,13 +169,13 @@ impl Session {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
+    /// When [`handle_timeout`](Self::handle_timeout) has to be called.
     pub fn poll_timeout(&self, limits: &Limits) -> Time {
         self.endpoint.poll_timeout().min(self.patience(limits))
     }
 
-    /// Until when a client is waited for that has a request under way and takes nothing of its answer, or does not end its head. A
-    /// client without one may be there as long as its QUIC is.
+    /// Time limit for a client that has an unfinished request and takes nothing of its answer, or does not complete the request's head.
+    /// A client without a request may stay as long as its QUIC connection does.
     fn patience(&self, limits: &Limits) -> Time {
         if self.endpoint.is_closing() || self.streams.is_idle() {
             return Time::MAX;
@@ -183,12 +184,12 @@ impl Session {
         (self.moved.1 + limits.idle_timeout).min(head)
     }
 
-    /// Nothing more will happen.
+    /// Whether the connection is closed and needs no further calls.
     pub fn is_over(&self) -> bool {
         self.endpoint.is_closed()
     }
 
-    /// End it in order.
+    /// Close the connection without an error.
     pub fn close(&mut self, now: Time) {
         self.end(now, NO_ERROR);
     }
@@ -206,7 +207,7 @@ impl Session {
             Some(Header::Short { destination, .. }) => self.path_of(&bytes[destination]),
             _ => 0,
         };
-        // On a further path only who has the keys counts as heard.
+        // On an additional path only an authenticated packet counts as received.
         if path_id == 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;
         }
@@ -321,7 +322,7 @@ impl Session {
         self.ids.iter().take(1 + most).position(|ids| is_open && ids.wants(limit))
     }
 
-    /// It gets this one, with what a stateless reset of it ends with.
+    /// Issue this connection id to the client, with its stateless reset token.
     pub fn give_id(&mut self, path: usize, cid: [u8; 8], token: [u8; 16]) {
         let sequence = self.ids[path].give(cid, token);
         self.endpoint.announce(Frame::NewConnectionId { path_id: path as u8, sequence });
@@ -332,7 +333,7 @@ impl Session {
         self.ids.iter_mut().flat_map(Ids::take_given_back).collect()
     }
 
-    /// What the endpoint has let in gets its bytes; what it has not has closed the connection.
+    /// Store the bytes of the data that the endpoint has accepted; data that it rejects have closed the connection.
     fn keep_data(&mut self, space: Space, payload: &[u8], opened: &Opened) {
         if self.endpoint.is_closing() {
             return;
@@ -352,7 +353,7 @@ impl Session {
         }
     }
 
-    /// What came in order goes to TLS, and what it says goes into CRYPTO frames.
+    /// Pass in-order handshake data to TLS, and its output to CRYPTO frames.
     fn speak_tls(&mut self, now: Time, space: Space) {
         let crypto = &mut self.crypto[space as usize];
         let ready = self.endpoint.crypto_in_order(space).saturating_sub(crypto.read);
@@ -387,7 +388,7 @@ impl Session {
         self.write_tls(Space::Data); // tickets
     }
 
-    /// As soon as something can be sent on it: with 0-RTT before the handshake's end.
+    /// Open the control stream as soon as data can be sent on it: with 0-RTT, before the handshake is complete.
     fn open_control(&mut self) {
         if let Some(client) = self.client.as_ref().filter(|_| !self.has_control) {
             self.streams.open_control(&mut self.endpoint, client);
@@ -408,7 +409,7 @@ impl Session {
                     self.keys.install(space, keys, None);
                     self.endpoint.install_keys(space, true, true);
                 }
-                // What the client sends with them counts once it has proved who it is (RFC 9001 §5.7).
+                // 1-RTT packets are processed only once the handshake is complete (RFC 9001 §5.7).
                 Some(KeyChange::OneRtt { keys, next }) => {
                     space = Space::Data;
                     self.keys.install(space, keys, Some(next));

@@ -1,4 +1,4 @@
-//! HTTP/3 on a session's streams: requests in, answers out, and what the client tells of its playback.
+//! HTTP/3 on a session's streams: requests in, answers out, and the client's CMCD reports of its playback.
 
 use crate::conversation::Access;
 use crate::h3::request::{Early, Outcome, Request, priority, put_answer};
@@ -28,9 +28,9 @@ struct Stream {
     written: u64,
     is_finished: bool,
     request: Request,
-    /// What a PRIORITY_UPDATE said of it, which counts for more than its own header (RFC 9218 §7).
+    /// Priority by PRIORITY_UPDATE, which overrides the request's own header field (RFC 9218 §7).
     priority: Option<Priority>,
-    /// When its first byte came, and its answer for the log.
+    /// Arrival time of its first byte, and its answer for the log.
     asked: Option<Time>,
     access: Option<Access>,
 }
@@ -45,12 +45,12 @@ pub struct Streams {
     session: Option<String>,
     /// Server data (CMSD) sent with each file.
     pub policy: Option<ServerPolicy>,
-    /// What the client has reported and nobody has taken yet.
+    /// Reports of the client that have not been taken yet.
     pub reports: Vec<String>,
-    /// Answers that have arrived and nobody has taken yet.
+    /// Delivered answers that have not been taken yet.
     pub accesses: Vec<Access>,
     pub requests: u64,
-    /// What the client told first that cannot be.
+    /// The first impossible value that the client sent.
     pub doubt: Option<Warning>,
     /// The client has proved that it is at another address now.
     pub migrated: Option<Address>,
@@ -81,7 +81,7 @@ impl Streams {
         self.streams.keys().all(|id| id & 2 != 0)
     }
 
-    /// When the oldest request began whose head has not come yet.
+    /// Start of the oldest request whose head is still incomplete.
     pub fn oldest_head(&self) -> Option<Time> {
         let waiting = self.streams.iter().filter(|(id, stream)| *id & 2 == 0 && !stream.request.has_head());
         waiting.filter_map(|(_, stream)| stream.asked).min()
@@ -100,7 +100,7 @@ impl Streams {
         }
     }
 
-    /// Write the bytes of a stream from `offset` on. Error: the stream, whose file is not what it was.
+    /// Write the bytes of a stream from `offset` on. Error: the stream's file has changed on disk.
     pub fn copy(&self, id: u64, offset: u64, out: &mut [u8]) -> Result<(), u64> {
         self.streams.get(&id).and_then(|stream| stream.outgoing.read(offset, out).ok()).ok_or(id)
     }
@@ -138,7 +138,8 @@ impl Streams {
         Ok(())
     }
 
-    /// A client that closes without an error has what it was sent: it need not acknowledge the last packets any more.
+    /// Log the answers at the end. A client that closes without an error has received what it was sent, although it need not have
+    /// acknowledged the last packets.
     fn end(&mut self, now: Time, endpoint: &Connection, reason: Reason) {
         for (id, stream) in std::mem::take(&mut self.streams) {
             let access = stream.access.filter(|_| reason == Reason::Peer(NO_ERROR) && endpoint.is_sent(id));
@@ -197,7 +198,7 @@ impl Streams {
         }
     }
 
-    /// The client gives a request a priority, which may be under way, still to come, or over.
+    /// Set the priority of a request, which may be in progress, not yet received, or finished.
     fn prioritise(&mut self, endpoint: &mut Connection, id: u64, priority: Priority) {
         if id >= self.next[0] {
             self.early.keep(id, priority);
@@ -258,7 +259,7 @@ impl Streams {
         parameters.into_iter().for_each(|parameters| endpoint.set_app_parameters(now, parameters));
     }
 
-    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
+    /// Add the endpoint's estimates for the path to the client to the answer with a file (CTA-5006).
     fn add_server_data(&self, endpoint: &Connection, answer: &mut Answer) {
         let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
         let paths = (0..endpoint.path_count()).filter_map(|path| endpoint.path_info(path));
@@ -269,7 +270,7 @@ impl Streams {
         }
     }
 
-    /// Answers go to the endpoint as it takes them; what has arrived is let go.
+    /// Pass answers to the endpoint as far as it accepts them, and free what has been delivered.
     fn write(&mut self, now: Time, endpoint: &mut Connection) {
         let mut over = Vec::new();
         for (&id, stream) in &mut self.streams {

@@ -1,8 +1,9 @@
-//! What lets a server forget: Retry tokens, and tokens of stateless resets. Both follow from one secret; nothing is kept for them.
+//! Retry tokens and stateless reset tokens. Both are derived from one secret, so that the server keeps no state for them.
 //!
-//! Reference: RFC 9000 §8.1.2, §8.1.4 (a token is of the client's address and of a short time), §10.3 (stateless reset), §17.2.5;
-//! RFC 9001 §5.8 (integrity of Retry). The secret follows from the key of the certificate, so that a server that was started anew with
-//! the same one still ends the connections that it has forgotten.
+//! Reference: RFC 9000 §8.1.2, §8.1.4 (a token is bound to the client's address and valid for a short time), §10.3 (stateless reset),
+//! §17.2.5;
+//! RFC 9001 §5.8 (integrity of Retry). The secret is derived from the key of the certificate, so that a server restarted with
+//! the same key can still reset the connections that it has lost.
 
 use playpath_transport::codec::quic::{MAX_CID, retry};
 use playpath_units::{Duration, Time};
@@ -12,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// How long a Retry token is good: a client sends it at once, and again a few times.
 const GOOD_FOR: Duration = Duration::from_secs(15);
-/// Of an HMAC, in tokens of both kinds.
+/// Size of the HMAC in tokens of both kinds, bytes.
 const MAC: usize = 16;
 /// Key and nonce of version 1 (RFC 9001 §5.8).
 const RETRY_KEY: [u8; 16] = *b"\xbe\x0c\x69\x0b\x9f\x66\x57\x5a\x1d\x76\x6b\x54\xe3\x68\xc8\x4e";
@@ -39,8 +40,8 @@ impl Tokens {
         self.mac(&[b"reset", cid])
     }
 
-    /// A datagram that ends a connection nobody here remembers: an answer to one of `bytes` bytes to `cid`, always shorter than that
-    /// (§10.3.3), and otherwise drawn. `None`: it was too short to be answered.
+    /// A stateless reset for a connection without state, in answer to a datagram of `bytes` bytes to `cid`: always shorter than that
+    /// (§10.3.3) and otherwise of random size and content. `None` if the datagram was too short to be answered.
     pub fn reset(&self, cid: &[u8], bytes: usize, mut draw: impl FnMut() -> Option<u64>) -> Option<Vec<u8>> {
         let size = bytes.saturating_sub(1).min(MOST_RESET);
         if size < LEAST_RESET {
@@ -56,7 +57,8 @@ impl Tokens {
         Some(out)
     }
 
-    /// A Retry for a client at `remote` that calls itself `peer` and whose first packet went to `original`: it is to begin anew at `own`.
+    /// A Retry packet for a client at `remote` with the connection id `peer` whose first packet was addressed to `original`: it has to
+    /// start again with `own` as the destination.
     pub fn retry(
         &self,
         now: Time,
@@ -75,13 +77,13 @@ impl Tokens {
         Some(packet)
     }
 
-    /// Where the first packet of a client went that now shows `token` at `own`, the id that a Retry named; `None`: no token of ours, for
-    /// another address, or too old.
+    /// Destination of the first packet of a client that now presents `token` to `own`, the id of the Retry. `None` if the token is not
+    /// ours, for another address, or too old.
     pub fn original<'t>(&self, now: Time, remote: SocketAddr, own: &[u8], token: &'t [u8]) -> Option<&'t [u8]> {
         let (content, mac) = token.split_at_checked(token.len().checked_sub(MAC)?)?;
         let (at, original) = content.split_at_checked(8)?;
         let at = Time::from_nanos(u64::from_be_bytes(at.try_into().ok()?));
-        // Without a hint of how much of it is right.
+        // In constant time, so that the duration does not reveal how much of it is correct.
         let difference = self.of_retry(content, remote, own).iter().zip(mac).fold(0, |found, (a, b)| found | (a ^ b));
         let is_ours = difference == 0 && original.len() <= MAX_CID;
         (is_ours && now < at + GOOD_FOR).then_some(original)

@@ -1,4 +1,4 @@
-//! A transfer without end, as FTP: the server writes more than can be sent, the client reads everything.
+//! An endless transfer (FTP source): the server writes more than can be sent, the client reads everything.
 
 use crate::apps::FlowSetup;
 use crate::engine::Owner;

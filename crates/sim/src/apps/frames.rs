@@ -1,4 +1,4 @@
-//! A source of frames behind one persistent connection (model: `playpath_video::traffic`): what the server takes it writes at once,
+//! A source of frames behind one persistent connection (model: `playpath_video::traffic`): the server writes a frame as soon as it has one,
 //! and the delay of a frame ends when the client has read its last byte.
 
 use crate::apps::FlowSetup;
@@ -99,7 +99,7 @@ impl FrameSource {
         }
     }
 
-    /// Its time has come: it has a flow.
+    /// Whether its start time has passed, so that it has a flow.
     pub fn is_open(&self) -> bool {
         self.setup.is_none()
     }

@@ -1,5 +1,5 @@
-//! Applications over the network: a video session (player and HTTP server), and cross traffic. Each is told what happens at
-//! its endpoints and when its timer is due.
+//! Applications over the network: a video session (player and HTTP server), and cross traffic. Each is notified of events at
+//! its endpoints and of its timer.
 
 mod bulk;
 mod frames;

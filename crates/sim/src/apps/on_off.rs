@@ -1,4 +1,4 @@
-//! A datagram source, on and off (model: `playpath_video::traffic`). It does not react to loss.
+//! An on–off datagram source (model: `playpath_video::traffic`). It does not react to loss.
 
 use crate::engine::Owner;
 use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Routes, ecn_of};

@@ -1,6 +1,6 @@
 //! A video session: a player as HTTP client, and the HTTP server that answers it.
 //!
-//! HTTP is modelled by its bytes (`playpath-http`). The server answers at once.
+//! HTTP is modelled in bytes (`playpath-http`). The server answers without delay.
 
 use super::socket_buffer::SocketBuffer;
 use crate::engine::Owner;
@@ -32,7 +32,7 @@ pub struct VideoSession {
     routes: Routes,
     /// When a path is found broken, and which, in order; those that are over are gone.
     handovers: Vec<(Time, usize)>,
-    /// Connections may break: what is missing is asked for again.
+    /// Whether connections may break, after which the missing bytes are requested again.
     may_break: bool,
     /// The path on which connections begin; the one in use, if it is one at a time.
     path: usize,
@@ -40,10 +40,10 @@ pub struct VideoSession {
     random: Stream,
     media: Arc<Media>,
     connections: Vec<HttpConnection>,
-    /// When a response is next written by the clock, and what the timer is armed for: as of the last look at the player.
+    /// Time of the next paced write of a response, and the time that the timer is armed for, as of the last call of the player.
     next_write: Time,
     armed: Time,
-    /// What the server has learnt from the client's data (CTA-5004).
+    /// The server's view of the client's data (CTA-5004).
     client_data: ServerView,
     client_data_warnings: Vec<cmcd::Warning>,
     is_started: bool,
@@ -51,7 +51,7 @@ pub struct VideoSession {
     is_cut: bool,
 }
 
-/// What reading brought.
+/// Result of reading.
 #[derive(Clone, Copy, Default)]
 struct Read {
     /// Body bytes, or the end of a response.
@@ -68,13 +68,13 @@ type Write = fn(&mut Network, FlowId, End, u64) -> u64;
 struct HttpConnection {
     flow: FlowId,
     is_open: bool,
-    /// The player was told that it is connected.
+    /// Whether the player has been notified of the connection.
     is_known: bool,
     /// The server's end is connected.
     is_served: bool,
     /// The path that it began on: the first of its flow's routes.
     opened_on: usize,
-    /// Where a connection may be replaced: what it was asked for, each with the bytes that are missing.
+    /// Outstanding requests with the bytes still missing of each; kept only if a connection may be replaced.
     asked: Vec<Request>,
     http: Http,
     socket: SocketBuffer,
@@ -138,7 +138,7 @@ impl Carrier for Port<'_> {
     }
 }
 
-/// What a session needs besides its player.
+/// Configuration of a session, without its player.
 pub struct SessionConfig {
     pub id: AppId,
     pub name: String,
@@ -204,7 +204,7 @@ impl VideoSession {
     pub fn client_data_warnings(&self) -> &[cmcd::Warning] {
         &self.client_data_warnings
     }
-    /// What waited in the client's socket bridged a gap that the player's buffer could not.
+    /// Whether data in the client's socket bridged a gap that the player's buffer alone could not.
     pub fn needed_the_socket(&self) -> bool {
         self.connections.iter().any(|connection| connection.socket.has_bridged())
     }
@@ -274,7 +274,7 @@ impl VideoSession {
             (End::Server, What::Writable) => {
                 self.serve(net, index, Network::write_on_notice);
                 if self.is_all_read(net) && self.find_next_write(net.now) == self.next_write {
-                    // What the server has written changes neither what the player wants nor when it must be looked at.
+                    // Writes of the server affect neither the player's requests nor its timer.
                     return;
                 }
             }
@@ -298,7 +298,7 @@ impl VideoSession {
         }
     }
 
-    /// The end of the run comes before the end of the video.
+    /// Cut the session: the run ends before the video.
     pub fn cut(&mut self, net: &mut Network) {
         self.is_cut = true;
         self.stop(net);
@@ -322,7 +322,7 @@ impl VideoSession {
         self.arm(net, Time::MAX);
     }
 
-    /// Does what the player wants, reads what it is willing to read, and arms the timer.
+    /// Performs the player's actions, reads as much as it is willing to take, and arms the timer.
     fn settle(&mut self, net: &mut Network) {
         loop {
             while let Some(action) = self.player.poll_action() {
@@ -339,7 +339,7 @@ impl VideoSession {
         self.rearm(net);
     }
 
-    /// Arms the timer for what comes first.
+    /// Arms the timer for the earliest deadline.
     fn rearm(&mut self, net: &mut Network) {
         let handover = self.handovers.first().map_or(Time::MAX, |(at, _)| *at);
         let due = self.player.poll_timeout().min(self.next_write).min(handover).min(self.stop_at);
@@ -406,7 +406,7 @@ impl VideoSession {
         }
     }
 
-    /// A new connection takes the place of one, and is asked for what is missing.
+    /// Replaces a connection by a new one, and requests the missing bytes over it.
     fn reconnect(&mut self, net: &mut Network, index: usize) {
         net.reset(self.connections[index].flow, End::Client);
         let new = self.connect(net);
@@ -435,7 +435,7 @@ impl VideoSession {
         }
         let (http, mut port) = connection.port(net, &self.sender, Network::write);
         if !http.send(&mut port, request) && self.connections[index].is_served {
-            // Nothing to send: a server that writes of its own accord (the streaming agent's), once it is connected itself.
+            // Nothing to send: this is a server that writes without a request (the streaming agent's), once its end is connected.
             self.receive_requests(net, index);
         }
     }
@@ -476,13 +476,13 @@ impl VideoSession {
         self.serve(net, index, Network::write);
     }
 
-    /// The server's program produces due chunks and writes, by `write`, what the socket takes.
+    /// The server's program produces due chunks and writes, by `write`, as much as the socket accepts.
     fn serve(&mut self, net: &mut Network, index: usize, write: Write) {
         let (http, mut port) = self.connections[index].port(net, &self.sender, write);
         http.serve(&mut port);
     }
 
-    /// Reads what the player wants from every connection.
+    /// Reads from every connection as much as the player accepts.
     fn read_all(&mut self, net: &mut Network) -> Read {
         let mut read = Read::default();
         for (index, connection) in self.connections.iter_mut().enumerate() {
@@ -504,7 +504,7 @@ impl VideoSession {
             };
             let lowat = self.sender.notsent_lowat;
             read.has_progress |= http.read(&mut Port { net, flow: *flow, lowat, write: Network::write }, limit, take);
-            // What is read without a limit is read whole, unless it came in streams.
+            // A read without a limit empties the socket, except with streams.
             let is_whole = limit == u64::MAX && !self.has_streams;
             let waiting = if is_whole { 0 } else { net.flows[*flow as usize].end(End::Client).readable() };
             read.has_left |= waiting > 0;
@@ -519,7 +519,7 @@ impl VideoSession {
         read
     }
 
-    /// What the congestion control learns of the video from the scenario, at the start.
+    /// Passes the scenario's parameters of the video to the congestion control, at the start.
     fn tell_sender(&mut self, net: &mut Network, index: usize) {
         let report = self.player.app_parameters(net.now);
         let parameters = AppParameters {
@@ -535,7 +535,7 @@ impl VideoSession {
         net.set_app_parameters(self.connections[index].flow, parameters);
     }
 
-    /// What it learns from the client with a request, by CMCD (CTA-5004); the view clamps what it does not believe.
+    /// Passes the client's data of a request (CMCD, CTA-5004) to the congestion control; the view clamps implausible values.
     fn take_client_data(&mut self, net: &mut Network, index: usize, request: &Request) {
         let Some(cmcd) = &request.cmcd else { return };
         let (view, warnings) = (&mut self.client_data, &mut self.client_data_warnings);
@@ -554,7 +554,7 @@ impl VideoSession {
     }
 }
 
-/// So much less is missing of a response.
+/// Reduces the bytes missing of a response.
 fn note_body(asked: &mut Vec<Request>, id: RequestId, bytes: u64) {
     let Some(place) = asked.iter().position(|request| request.id == id) else { return };
     asked[place].body_bytes -= bytes;
@@ -563,7 +563,7 @@ fn note_body(asked: &mut Vec<Request>, id: RequestId, bytes: u64) {
     }
 }
 
-/// What the server's transport knows when the response begins: its latest delivery rate, over all paths, and the smoothed RTT.
+/// The server's data at the start of a response: the transport's latest delivery rate, over all paths, and its smoothed RTT.
 fn server_data(net: &Network, flow: FlowId, policy: ServerPolicy) -> Cmsd {
     let server = net.flows[flow as usize].server();
     let measured = (0..server.path_count()).filter_map(|path| server.path_info(path));

@@ -1,4 +1,4 @@
-//! What a source needs to open its flow when its time comes.
+//! The data that a source needs to open its flow at its start time.
 
 use crate::network::{AppId, FlowId, Network, Routes};
 use playpath_scenario::SenderSpec;

@@ -1,8 +1,8 @@
-//! Whether what waits in the client's socket bridges a gap that the player's buffer could not.
+//! Whether data in the client's socket bridge a gap that the player's buffer alone could not.
 //!
-//! A player that reads no more than its buffer holds leaves the rest in the socket, up to the receive buffer, which is the system's. When
-//! less comes than is played, the socket is drained first. If more was drained than the player's buffer takes, and more than it then
-//! holds, playback would have stopped without it. Drained at the end, when nothing more is to come, it bridges nothing.
+//! A player that reads no more than its buffer holds leaves the rest in the socket, up to the size of the system's receive buffer. When
+//! data arrive more slowly than they are played, the socket drains first. If more drained than the player's buffer can hold, and more than
+//! it then holds, playback would have stopped without it. Draining at the end, when no more data are expected, bridges nothing.
 //! Tested in `tests/video.rs`.
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,8 +18,8 @@ impl SocketBuffer {
         waiting.max(self.most) > 0
     }
 
-    /// So many bytes wait, and so many are still to be read in all. The player's buffer `takes` and `holds` so much; the second is
-    /// asked for only while it could matter.
+    /// Update with the bytes waiting in the socket and the bytes still to be read in all. The player's buffer can take `takes` bytes and
+    /// contains `holds` bytes; the latter is evaluated only while it could matter.
     #[inline]
     pub fn note(&mut self, waiting: u64, unread: u64, takes: impl FnOnce() -> u64, holds: impl FnOnce() -> u64) {
         self.most = self.most.max(waiting);
@@ -29,7 +29,7 @@ impl SocketBuffer {
         }
     }
 
-    /// It has bridged a gap that the player's buffer could not.
+    /// Whether it has bridged a gap that the player's buffer alone could not.
     pub fn has_bridged(self) -> bool {
         self.has_bridged
     }

@@ -1,5 +1,5 @@
 //! A web user behind one persistent connection: thinks, then fetches an object (model: `playpath_video::traffic`). The
-//! request travels as bytes of the client's end; the server writes the object when it has read the whole of it.
+//! request is sent as bytes of the client's end; the server writes the object when it has read the whole request.
 
 use crate::apps::FlowSetup;
 use crate::engine::Owner;
@@ -17,13 +17,13 @@ pub struct WebSource {
     setup: Option<Box<FlowSetup>>,
     user: User,
     flow: FlowId,
-    /// Of requests: not yet taken by the client's socket.
+    /// Request bytes not yet accepted by the client's socket.
     unsent_bytes: u64,
     /// Sizes of the objects whose requests the server has not read.
     requested: VecDeque<u64>,
-    /// Of the first of these requests: read by the server.
+    /// Bytes of the first of these requests that the server has read.
     request_bytes_read: u64,
-    /// Of objects: not yet taken by the server's socket.
+    /// Object bytes not yet accepted by the server's socket.
     unwritten_bytes: u64,
     asked_bytes: u64,
     read_bytes: u64,

@@ -1,4 +1,4 @@
-//! A flow: its two endpoints, and its packets while they are under way.
+//! A flow: its two endpoints, and its packets in flight.
 
 use super::Routes;
 use crate::diary::Diary;
@@ -33,7 +33,7 @@ impl End {
 pub struct SimPacket {
     pub(super) packet: Packet,
     pub(super) flow: FlowId,
-    /// Where it goes next: index into the network's hops.
+    /// Index of its next hop in the network's hops.
     pub(super) hop: u32,
     pub(super) to: End,
 }
@@ -78,11 +78,11 @@ pub fn ecn_of(field: EcnField) -> Ecn {
 
 pub struct FlowConfig {
     pub name: String,
-    /// None sends datagrams.
+    /// `None` for a flow of datagrams.
     pub sender: Option<Arc<SenderSpec>>,
     pub app: AppId,
-    /// The client reads everything at once, the server's buffer is filled again whenever it has room, and nobody is told of
-    /// either (bulk transfers).
+    /// The client reads everything at once, the server's buffer is refilled whenever it has room, and neither causes a notice (bulk
+    /// transfers).
     pub is_bulk: bool,
     pub client: Endpoint,
     pub server: Endpoint,
@@ -104,19 +104,19 @@ pub struct Flow {
     /// Wire bytes of packets that arrived at the client.
     pub arrived_wire_bytes: u64,
     pub arrived_data_packets: u64,
-    /// What arrived over each path; empty over one.
+    /// Bytes that arrived over each path; empty with a single path.
     pub paths: Vec<PathCount>,
     /// Changes of path at an MPTCP server.
     pub switches: Option<Box<SwitchWatch>>,
     /// Its packets, if they are logged.
     pub packets: Option<Box<PacketLog>>,
-    /// What the server's controls did, under tracing.
+    /// Log of the server's congestion controls, under tracing.
     pub diary: Option<Diary>,
     pub(super) ends: [Endpoint; 2],
     pub(super) owners: [Owner; 2],
     pub(super) routes: Routes,
     pub(super) is_bulk: bool,
-    /// The server's application is told once when twice its unsent bytes are less; 0: it is not waiting.
+    /// Low-water mark: the server's application is notified once when twice its unsent bytes are fewer; 0 if it is not waiting.
     pub(super) notsent_lowat: u64,
 }
 

@@ -1,4 +1,4 @@
-//! IP headers: written, and what a link reads and changes in them.
+//! IP headers: writing them, and reading and changing the fields that a link uses.
 //!
 //! Reference: RFC 791, RFC 8200, RFC 3168 (ECN), RFC 1071 and RFC 1624 (checksums).
 
@@ -72,7 +72,7 @@ pub(super) fn transport_sum(source: IpAddr, destination: IpAddr, length: usize, 
     pseudo_header(source, destination, ip_number::TCP, length).add_slice(bytes).ones_complement()
 }
 
-/// As [`transport_sum`], of a parsed packet.
+/// The same as [`transport_sum`], for a parsed packet.
 pub(super) fn transport_sum_of(protocol: u8, ip: &IpSlice<'_>, length: usize, bytes: &[u8]) -> u16 {
     let header = pseudo_header(ip.source_addr(), ip.destination_addr(), IpNumber(protocol), length);
     header.add_slice(bytes).ones_complement()

@@ -1,15 +1,15 @@
-//! Segments as real IP and TCP bytes, and back: for captures that Wireshark and tcptrace read, for TUN devices, and for whoever
-//! counts packets that pass.
+//! Segments as real IP and TCP bytes, and back: for captures that Wireshark and tcptrace read, for TUN devices, and for counters of passing
+//! packets.
 //!
 //! Reference: RFC 791, RFC 8200, RFC 9293 §3.1, RFC 7323, RFC 2018, RFC 8684 §3. Options are laid out as Linux does.
 //! Differences from the reference:
 //! 1. Payload bytes are zeros or left out in a capture; a [`Segment`] carries only their number.
-//! 2. Packets are written without IP options or extension headers, with DF set; both are read. Fragments are refused.
-//! 3. DSS checksums are carried; whoever has the bytes makes and checks them ([`mptcp::checksums`](crate::mptcp::checksums)).
+//! 2. Packets are written without IP options or extension headers, with DF set; both are read. Fragments are rejected.
+//! 3. DSS checksums are carried; the owner of the bytes computes and checks them ([`mptcp::checksums`](crate::mptcp::checksums)).
 //!
-//! [`Packet`] reads headers in place and checks lengths only, which is what a counter on a hot path wants; [`decode`] also checks
-//! the checksums, which is what an endpoint wants. Where a segment carries several MPTCP options, the first one goes into the
-//! segment and [`Packet::mptcp`] hands out all of them.
+//! [`Packet`] reads headers in place and checks lengths only, which suits a counter on a hot path; [`decode`] also checks
+//! the checksums, which an endpoint needs. If a segment carries several MPTCP options, the first one goes into the
+//! segment and [`Packet::mptcp`] yields all of them.
 //!
 //! Tested by `tests/codec.rs`: round trips, sizes, checksums, no panic on any input, no complaint of tshark; fuzzed by
 //! `fuzz_targets/packet.rs`.
@@ -29,7 +29,7 @@ use crate::segment::{Flags, Segment};
 use etherparse::{IpSlice, TcpSlice, UdpSlice, ip_number};
 use std::net::SocketAddr;
 
-/// The ends of a packet, and what a header needs beside the segment.
+/// The addresses of a packet, and the other header fields that are not in the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     /// Sender's address and port.
@@ -47,7 +47,7 @@ pub enum Payload<'a> {
     /// Real bytes, as many as the segment says.
     Bytes(&'a [u8]),
     Zeros,
-    /// Nothing: a capture with headers only.
+    /// No payload: a capture with headers only.
     Omitted,
 }
 
@@ -81,7 +81,7 @@ pub enum DecodeError {
 }
 
 /// Append the packet to `out`: headers, options, payload. Lengths and checksum are those of the whole packet, also where the
-/// payload is omitted. `more` are MPTCP options beside the segment's own.
+/// payload is omitted. `more` are MPTCP options in addition to the segment's own.
 pub fn encode(
     segment: &Segment,
     more: &[MptcpOption],
@@ -155,7 +155,7 @@ pub struct Packet<'a> {
 pub const TCP: u8 = ip_number::TCP.0;
 
 impl<'a> Packet<'a> {
-    /// Read the headers in `bytes`. What follows the length that the IP header tells is ignored.
+    /// Read the headers in `bytes`. Bytes beyond the IP header's length are ignored.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Packet<'a>, DecodeError> {
         let ip = IpSlice::from_slice(bytes).map_err(|_| DecodeError::BadIp)?;
@@ -178,7 +178,7 @@ impl<'a> Packet<'a> {
             source: SocketAddr::new(ip.source_addr(), ports.0),
             destination: SocketAddr::new(ip.destination_addr(), ports.1),
             protocol: protocol.0,
-            // By place: `body` and `payload` are parts of `bytes`.
+            // By position: `body` and `payload` are parts of `bytes`.
             header_bytes: payload.as_ptr() as usize - bytes.as_ptr() as usize,
             payload,
             ip,
@@ -230,7 +230,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// What stands beside the segment.
+    /// The header fields that are not in the segment.
     pub fn envelope(&self, window_scale: u8) -> Envelope {
         let identification = self.ip.ipv4().map_or(0, |ip| ip.header().identification());
         Envelope { source: self.source, destination: self.destination, window_scale, identification }

@@ -1,7 +1,7 @@
 //! The bytes of MPTCP options (RFC 8684 §3).
 //!
 //! Differences from the reference:
-//! 1. Options of unknown subtype, unknown version or odd length are as if absent, as in Linux.
+//! 1. Options of unknown subtype, unknown version or invalid length are ignored, as in Linux.
 //! 2. Successive [`MptcpOption::RemoveAddress`] travel as one REMOVE_ADDR with a list.
 
 use super::options::{MPTCP, array_at, u16_at, u32_at, u64_at};
@@ -180,7 +180,7 @@ fn decode_dss(body: &[u8]) -> MptcpOption {
     }
 }
 
-/// Address, port if there is one, and without the echo flag an HMAC: every length tells which.
+/// Address, port if present, and without the echo flag an HMAC; the length determines which fields are present.
 fn decode_add_address(body: &[u8]) -> MptcpOption {
     let is_echo = body[0] & 1 != 0;
     let mac_bytes = if is_echo { 0 } else { 8 };

@@ -37,7 +37,7 @@ pub enum TcpOption {
     },
 }
 
-/// The options of a header, in their order. After an error nothing more comes.
+/// The options of a header, in their order. Iteration ends after an error.
 #[derive(Clone, Debug)]
 pub struct TcpOptions<'a> {
     rest: &'a [u8],

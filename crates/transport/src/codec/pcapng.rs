@@ -1,5 +1,5 @@
-//! Captures as pcapng (draft-ietf-opsawg-pcapng): raw IP packets, nanoseconds, an interface for each path. Writes to whatever it is
-//! given; opens nothing.
+//! Captures as pcapng (draft-ietf-opsawg-pcapng): raw IP packets, nanoseconds, an interface for each path. Writes to the given
+//! writer and opens no files.
 
 use std::io::{self, Write};
 
@@ -27,7 +27,7 @@ impl<W: Write> PcapNg<W> {
         Ok(capture)
     }
 
-    /// A packet of `wire_bytes`, of which `kept` was kept, passed an interface at `nanos`.
+    /// Write a packet of `wire_bytes` bytes, of which `kept` was captured, that passed an interface at `nanos` ns.
     pub fn write(&mut self, interface: u32, nanos: u64, kept: &[u8], wire_bytes: u32) -> io::Result<()> {
         let head = [interface, (nanos >> 32) as u32, nanos as u32, kept.len() as u32, wire_bytes].map(u32::to_le_bytes);
         self.block(ENHANCED_PACKET, &[head.as_flattened(), kept])

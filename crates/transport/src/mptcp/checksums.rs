@@ -1,8 +1,8 @@
-//! Checksums of mapped data, and what follows when one is wrong: MP_FAIL, the end of the subflow, or a fallback to plain TCP.
+//! Checksums of mapped data, and the reaction to a wrong one: MP_FAIL, the end of the subflow, or a fallback to plain TCP.
 //!
 //! Reference: RFC 8684 §3.1 (flag A), §3.3 and §3.3.1 (checksum, infinite mapping), §3.7 (MP_FAIL).
-//! The endpoint carries no bytes. Their owner calls [`seal`](MptcpConnection::seal) before a segment leaves; of what arrives it keeps
-//! the bytes of each path apart while the connection [checks](MptcpConnection::checks), and hands them over mapping by mapping
+//! The endpoint carries no bytes. Their owner calls [`seal`](MptcpConnection::seal) before a segment is sent. It keeps
+//! the received bytes of each path separate while the connection [checks](MptcpConnection::checks), and passes them on mapping by mapping
 //! ([`whole_mapping`](MptcpConnection::whole_mapping), [`accept_mapping`](MptcpConnection::accept_mapping)): only then are they data.
 //!
 //! Differences from the reference:
@@ -10,8 +10,8 @@
 //!    subflow that failed is reset.
 //! 2. MP_FAIL is repeated until it is answered; the reference sends it once, on an ACK that may be lost.
 //! 3. The infinite mapping travels with every segment until new data is acknowledged, not with the first alone.
-//! 4. A mapping that begins before data that was taken already, with other bounds than the one before, cannot be checked: the
-//!    subflow is reset, as one without checksum.
+//! 4. A mapping that begins before data already accepted, with bounds that differ from the previous mapping's, cannot be checked: the
+//!    subflow is reset, as for a missing checksum.
 //!
 //! Tested by `tests/mptcp_checksums.rs`, with the kernel's client by `tests/testbed/test_wire.py`.
 
@@ -24,10 +24,10 @@ use crate::tcp::Connection;
 use etherparse::checksum::Sum16BitWords;
 use playpath_units::{Duration, Time};
 
-/// MP_FAIL is repeated at least this late (it is repeated after the RTO, then ever later).
+/// Minimum interval of repeated MP_FAIL (after the RTO, then at increasing intervals).
 const FAIL_AGAIN: Duration = Duration::from_millis(200);
 
-/// Where a connection stands that has met a wrong checksum on its only subflow.
+/// State of a connection after a wrong checksum on its only subflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Failure {
     #[default]
@@ -60,7 +60,7 @@ pub fn is_checksum_right(checksum: u16, data_seq: u64, subflow_seq: u32, len: u1
 }
 
 impl MptcpConnection {
-    /// What arrives is data only once its checksum is known to be right.
+    /// Whether received bytes become data only after their checksum has been verified.
     pub fn checks(&self) -> bool {
         self.has_checksums && !self.is_fallback
     }
@@ -68,7 +68,7 @@ impl MptcpConnection {
     /// Write the checksum of the option that `segment` carries, if it has one: `payload` is what leaves with it.
     pub fn seal(&self, segment: &mut Segment, payload: &[u8]) {
         match &mut segment.mptcp {
-            // Of an infinite mapping the field is zero.
+            // In an infinite mapping the field is zero.
             MptcpOption::Dss { data_seq, subflow_seq, len: len @ 1.., checksum: Some(checksum), .. } => {
                 *checksum = data_checksum(*data_seq, *subflow_seq, *len, payload);
             }
@@ -112,7 +112,8 @@ impl MptcpConnection {
         self.subflows.touch_all().for_each(|subflow| subflow.set_verifying(self.has_checksums));
     }
 
-    /// A mapping has come. Without the checksum that was agreed on the subflow counts as broken (§3.3). `false`: it is gone.
+    /// Handle a received mapping. A mapping without the negotiated checksum breaks the subflow (§3.3). Returns `false` if the subflow has
+    /// been reset.
     #[inline(always)]
     pub(super) fn take_mapping(&mut self, path: usize, received: Received) -> bool {
         if self.has_checksums && received.checksum.is_none() {
@@ -127,7 +128,7 @@ impl MptcpConnection {
         true
     }
 
-    /// The end of the stream, told without data, with a checksum of its own. `false`: the subflow is gone.
+    /// Handle a DATA_FIN without data, which has its own checksum. Returns `false` if the subflow has been reset.
     #[cold]
     pub(super) fn take_checked_fin(&mut self, now: Time, path: usize, at: u64, checksum: Option<u16>) -> bool {
         let data_seq = self.peer_zero.wrapping_add(at);
@@ -160,7 +161,7 @@ impl MptcpConnection {
         }
     }
 
-    /// An infinite mapping: from here on the peer's stream is plain. Where the data is not contiguous it can mean nothing.
+    /// Handle an infinite mapping: from here on the peer's stream is plain TCP. It is invalid if the data are not contiguous.
     #[cold]
     pub(super) fn take_infinite_mapping(&mut self, now: Time, path: usize) {
         if self.is_contiguous(path) {
@@ -168,7 +169,7 @@ impl MptcpConnection {
         }
     }
 
-    /// The infinite mapping that a segment with payload carries while it is owed: it begins at what the peer has for sure.
+    /// The infinite mapping carried by segments with payload until it is acknowledged: it begins at the first unacknowledged offset.
     pub(super) fn infinite_mapping(&self) -> MptcpOption {
         let Failure::Answered { owed_to, .. } = self.failure else { return MptcpOption::None };
         let acknowledged = self.subflows[0].tcp.as_ref().map_or(0, Connection::acknowledged_offset);
@@ -207,8 +208,8 @@ impl MptcpConnection {
         received.checksum.is_some_and(holds)
     }
 
-    /// A checksum is wrong. Of the only subflow there ever was the stream goes on as plain TCP, altered as it may be; else the subflow
-    /// is reset, and what it carried comes over another (§3.7).
+    /// React to a wrong checksum. If this has been the only subflow, the stream continues as plain TCP, possibly altered; otherwise the
+    /// subflow is reset and its data are sent over another (§3.7).
     #[cold]
     fn fail(&mut self, now: Time, path: usize, data_seq: u64) {
         if self.is_contiguous(path) {
@@ -249,7 +250,7 @@ impl MptcpConnection {
     }
 }
 
-/// What a DSS says of the payload beside the place of its mapping: bytes, and whether the stream ends behind them.
+/// Length of a DSS's mapping, bytes, and whether the stream ends after it.
 pub(super) fn mapped(flags: u8, len: u16) -> (u32, bool) {
     let has_fin = flags & DSS_FIN != 0;
     (u32::from(len).saturating_sub(u32::from(has_fin)), has_fin)

@@ -1,4 +1,4 @@
-//! DSS: DATA_ACK, mappings and DATA_FIN, those that come and those that leave.
+//! DSS: received and sent DATA_ACKs, mappings and DATA_FINs.
 //!
 //! Reference: RFC 8684 §3.3. Differences from the reference are listed in `mod.rs`.
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs` and `tests/mptcp_stock.rs`.
@@ -24,7 +24,7 @@ impl MptcpConnection {
             self.is_alone = false;
         }
         if flags & DSS_ACK != 0 {
-            // Four bytes travel: take the value nearest to what is expected.
+            // Four bytes are sent: take the value closest to the expected one.
             let low = data_ack as u32;
             let una = self.level.una();
             let distance = low.wrapping_sub(self.own_zero.wrapping_add(una) as u32) as i32;
@@ -45,7 +45,7 @@ impl MptcpConnection {
         let Some(offset) = self.peer_data_offset(flags, data_seq) else { return true };
         let (payload, has_fin) = mapped(flags, len);
         if payload > 0 && segment.payload_len > 0 {
-            // The field has 32 bits: the segment's own place tells the rest. It need not be the mapping's first segment.
+            // The field has 32 bits: the rest follows from the segment's own offset. It need not be the mapping's first segment.
             let start = subflow_seq.wrapping_sub(1);
             let near = self.subflows[path].tcp.as_ref().map_or(start.into(), |tcp| tcp.receive_offset(segment));
             let offset_in_subflow = unwrap_near(start, 0, near);
@@ -109,7 +109,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Data offset of a sequence number of the peer's. Of one that travelled in four bytes the value nearest to what is expected.
+    /// Data offset of a sequence number of the peer's. For one sent in four bytes, the value closest to the expected one.
     pub(super) fn peer_data_offset(&self, flags: u8, data_seq: u64) -> Option<u64> {
         self.peer_key?;
         let expected = self.data_ack_field();

@@ -1,4 +1,4 @@
-//! MP_JOIN: a further path is added, and each side shows that it knows both keys (RFC 8684 §3.2). Tested by `tests/mptcp.rs` (forged
+//! MP_JOIN: adding a path, with each side proving that it knows both keys (RFC 8684 §3.2). Tested by `tests/mptcp.rs` (forged
 //! joins and proofs) and `tests/mptcp_stock.rs`.
 
 use super::MptcpConnection;
@@ -57,7 +57,7 @@ impl MptcpConnection {
         }
         self.subflows.touch(path).join_mac = mac;
         self.admit(path);
-        // The fourth ACK, also when the third comes again.
+        // The fourth ACK, also if the third one is repeated.
         if let Some(tcp) = &mut self.subflows.touch(path).tcp {
             tcp.request_ack();
         }

@@ -1,4 +1,4 @@
-//! Making a connection, what follows each event of a subflow, failure of paths, and the end.
+//! Creation of a connection, handling of subflow events, failure of paths, and the end.
 //!
 //! Reference and differences: see `mod.rs`.
 
@@ -88,7 +88,7 @@ impl MptcpConnection {
         }
     }
 
-    /// In-order bytes of a subflow go to the data level.
+    /// Pass in-order bytes of a subflow to the data level.
     #[inline(always)]
     pub(super) fn take_data(&mut self, now: Time, path: usize) {
         let (before, was_finished) = (self.receiver.arrivals.next(), self.receiver.arrivals.is_finished());
@@ -106,7 +106,7 @@ impl MptcpConnection {
         }
     }
 
-    /// Data came, in order of its subflow or not: the window follows.
+    /// Update the window after data arrived, in order on their subflow or not.
     #[inline(always)]
     pub(super) fn tune_window(&mut self, now: Time, path: usize) {
         if let Some(tcp) = &self.subflows[path].tcp {
@@ -192,7 +192,7 @@ impl MptcpConnection {
         self.raise(Event::Closed);
     }
 
-    /// Data came of which the reader has nothing to read: Linux does not let an ACK of more than a segment wait for him
+    /// Data arrived that the reader cannot read yet: Linux does not delay an ACK of more than a segment for the reader
     /// (`subflow_data_ready`).
     #[inline(always)]
     pub(super) fn ask_for_ack(&mut self, path: usize) {

@@ -9,11 +9,11 @@
 //! 1. A path is a pair of addresses. Paths made with the connection have the same index on both sides, which is also the identifier
 //!    of both addresses; a listener [adds](MptcpConnection::add_path) others as joins come in, from any address to any.
 //! 2. A client joins a path when the server has announced its address by ADD_ADDR; addresses beyond the paths that both sides know
-//!    are only announced ([`announce_addresses`](MptcpConnection::announce_addresses)). Nobody joins towards a client.
-//! 3. Checksums only where either side asks for them (`checksums.rs`).
-//! 4. A subflow whose timer expires is taken for potentially failed (as the out-of-tree kernel does): what it holds is given to
-//!    others, and it gets no data until it makes progress again.
-//! 5. The DATA_FIN travels in a segment of its own.
+//!    are only announced ([`announce_addresses`](MptcpConnection::announce_addresses)). No joins are made towards a client.
+//! 3. Checksums are used only if either side requests them (`checksums.rs`).
+//! 4. A subflow whose timer expires is considered potentially failed (as in the out-of-tree kernel): its data are given to others, and it
+//! gets no data until it makes progress again.
+//! 5. The DATA_FIN is sent in a segment of its own.
 //! 6. Congestion windows of subflows are moved by window validation and penalisation through `on_window_change` only.
 //!
 //! As Linux: no subflow is application-limited. What `tcp_sendmsg` checks (draft-cheng's test for an empty queue) neither Linux's
@@ -53,19 +53,19 @@ use std::net::{IpAddr, Ipv4Addr};
 use subflow::{Stage, Subflow};
 use subflows::Subflows;
 
-/// tcp_wmem\[0\], what a connection's send buffer holds beside its subflows' (`__mptcp_sync_sndbuf`).
+/// tcp_wmem\[0\], the part of a connection's send buffer in addition to its subflows' (`__mptcp_sync_sndbuf`).
 const LEAST_BUFFER: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MptcpConfig {
     pub key: u64,
-    /// Where the nonces of joins come from (random).
+    /// Random seed of the joins' nonces.
     pub nonce: u32,
     /// Bytes that `write` accepts beyond those acknowledged at the data level.
     pub send_buffer: u64,
     /// Bytes held for the reader, in order or not.
     pub receive_buffer: u64,
-    /// The window begins small and follows what is read, up to the buffer, as Linux's does.
+    /// The window starts small and grows with the data read, up to the buffer, as in Linux.
     pub has_tuned_window: bool,
     /// The controls read their siblings.
     pub is_coupled: bool,
@@ -84,27 +84,27 @@ pub struct MptcpConnection {
     is_fallback: bool,
     /// The peer has shown that it knows both keys (RFC 8684 §3.1).
     is_confirmed: bool,
-    /// Its data sequence numbers come in eight bytes.
+    /// Whether the peer sends data sequence numbers in eight bytes.
     is_peer_wide: bool,
     subflows: Subflows,
     level: DataLevel,
     reads_backlog: bool,
     receiver: DataReceiver,
-    /// Own addresses beside the first, by identifier.
+    /// Own addresses other than the first, by identifier.
     addresses: Vec<(u8, IpAddr)>,
-    /// Of these, by place, those not yet confirmed by an echo; when to repeat, and how often that was done.
+    /// Bit set, by position, of those not yet confirmed by an echo; the time of the next repetition, and the number of repetitions.
     unechoed: u32,
     announce_at: Time,
     announced: u32,
     is_write_cut: bool,
     /// Agreed on: all that is mapped has a checksum.
     has_checksums: bool,
-    /// No path but the first was ever ready.
+    /// Whether no path except the first has ever been ready.
     is_alone: bool,
     failure: Failure,
     /// Ended by [`abort`](Self::abort).
     is_aborted: bool,
-    /// What the application told last, and when: a subflow that joins hears it, too.
+    /// The application's last parameters, with their time; also passed to subflows that join later.
     told: Option<(Time, AppParameters)>,
     events: u8,
     bytes_delivered: u64,
@@ -126,7 +126,7 @@ impl MptcpConnection {
         connection
     }
 
-    /// Passive open: answers on every path that a join comes in on.
+    /// Passive open: answers on every path on which a join arrives.
     pub fn listen(config: MptcpConfig, scheduler: Box<dyn Scheduler>, paths: Vec<PathConfig>) -> MptcpConnection {
         let mut connection = MptcpConnection::new(config, scheduler, paths, false);
         let others = 1..connection.subflows.len() as u32;
@@ -141,8 +141,8 @@ impl MptcpConnection {
         self.addresses = addresses;
     }
 
-    /// A place for a join that has come in to the own address with this identifier; the SYN is handled next. Places of paths that
-    /// are gone are used again. `None`: all 32 are taken.
+    /// Allocate a path for a join that arrived at the own address with this identifier; the caller handles its SYN next. Indices of closed
+    /// paths are reused. `None` if all 32 are in use.
     pub fn add_path(&mut self, path: PathConfig, address_id: u8) -> Option<usize> {
         let free = (1..self.subflows.len()).find(|&index| self.subflows[index].stage == Stage::Dead);
         let index = match free {
@@ -164,7 +164,7 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
-        // Nobody asks for it but the receiver of data.
+        // Only the receiver of data uses it.
         let is_open = (segment.sequence_len() > 0).then(|| self.receiver.can_tell_as_much(path, segment.payload_len));
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
@@ -235,8 +235,8 @@ impl MptcpConnection {
         self.send_buffer().saturating_sub(self.level.written() - self.level.bytes_acked())
     }
 
-    /// What may be written beyond what is acknowledged. Under Linux's scheduler the buffers of the subflows and tcp_wmem\[0\]
-    /// (`__mptcp_sync_sndbuf`): the writer waits, and so they grow with the windows.
+    /// Bytes that may be written beyond those acknowledged. With Linux's scheduler, the sum of the subflows' buffers and tcp_wmem\[0\]
+    /// (`__mptcp_sync_sndbuf`), which grow with the windows while the writer waits.
     fn send_buffer(&self) -> u64 {
         let Room::Buffer { per_packet } = self.level.room() else { return self.config.send_buffer };
         let subflows = self.subflows.iter().filter(|subflow| subflow.tcp.is_some());
@@ -273,7 +273,7 @@ impl MptcpConnection {
         taken
     }
 
-    /// No more data will be written; what was written is still delivered.
+    /// End the stream; data already written are still delivered.
     pub fn close(&mut self, now: Time) {
         if !self.level.is_closing() {
             self.level.close();
@@ -298,7 +298,7 @@ impl MptcpConnection {
         self.raise(Event::Reset);
     }
 
-    /// The application tells what it knows of the video; the scheduler and every subflow's control hear it, now or when it joins.
+    /// Pass the application's parameters of the video to the scheduler and to every subflow's control, now or when it joins.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.told = Some((now, parameters));
         self.level.set_app_parameters(now, parameters);
@@ -313,7 +313,7 @@ impl MptcpConnection {
         self.signal(path, MptcpOption::Priority { is_backup });
     }
 
-    /// Take `path` out of use on both sides (REMOVE_ADDR); what it held is sent elsewhere.
+    /// Take `path` out of use on both sides (REMOVE_ADDR); its data are sent over others.
     pub fn remove_path(&mut self, path: usize) {
         self.drop_path(path);
         if let Some(other) = self.subflows.iter().position(Subflow::is_ready) {
@@ -372,11 +372,11 @@ impl MptcpConnection {
     pub fn most_out_of_order_bytes(&self) -> u64 {
         self.receiver.arrivals.most_out_of_order()
     }
-    /// What a client must name to join: a hash of the own key.
+    /// Token that a client must send to join: a hash of the own key.
     pub fn token(&self) -> u32 {
         keys::token(self.config.key)
     }
-    /// Nothing before this data offset will be sent again on any subflow.
+    /// Data before this offset will not be retransmitted on any subflow.
     pub fn needed_from(&self) -> u64 {
         let held = self.subflows.iter().filter_map(|subflow| subflow.sent.first_data());
         held.fold(self.level.bytes_acked(), u64::min)

@@ -83,7 +83,7 @@ pub enum MptcpOption {
     FastClose { receiver_key: u64 },
     /// MP_TCPRST (§3.6), on a RST.
     Reset {
-        /// The same path may work again later.
+        /// Whether the failure is transient: the same path may work again later.
         is_transient: bool,
         /// Why, by the registry of §7.3.
         reason: u8,
@@ -98,7 +98,7 @@ pub const CAPABLE_EXTENDED: u8 = 0x40;
 pub const CAPABLE_SHA256: u8 = 0x01;
 
 pub const DSS_ACK: u8 = 0x01;
-/// It has eight bytes on the wire, else four.
+/// Flag: the DATA_ACK has eight bytes on the wire, otherwise four.
 pub const DSS_ACK8: u8 = 0x02;
 pub const DSS_MAP: u8 = 0x04;
 /// Its data sequence number has eight bytes on the wire, else four.
@@ -125,7 +125,7 @@ impl MptcpOption {
         }
     }
 
-    /// Of an option that few segments carry.
+    /// Size of an option that few segments carry.
     #[cold]
     fn rare_bytes(&self) -> u32 {
         match *self {

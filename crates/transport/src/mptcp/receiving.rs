@@ -1,4 +1,4 @@
-//! The receiving half of the data level: what has arrived, what the window tells the peer, how long data waited behind a gap.
+//! The receiving half of the data level: received data, the advertised window, and how long data waited behind a gap.
 //!
 //! Reference: RFC 8684 §3.3 (DATA_ACK, DATA_FIN, connection-level window).
 //! Differences from the reference:
@@ -32,7 +32,7 @@ pub(crate) struct DataReceiver {
     /// The longest round trip of the subflows, and whether one of them has not brought data yet.
     rtt: Duration,
     is_one_silent: bool,
-    /// The window as told last, over each path.
+    /// The window last advertised over each path.
     told: [u32; MOST_PATHS],
     /// Each subflow's threshold.
     thresholds: [u64; MOST_PATHS],
@@ -87,7 +87,7 @@ impl DataReceiver {
     /// The data `[start, end)` arrived, in order in its subflow.
     #[inline(always)]
     pub fn insert(&mut self, now: Time, start: u64, end: u64) {
-        // Never beyond what was offered, nor beyond the end.
+        // Never beyond the advertised window, nor beyond the end.
         let stream_end = self.arrivals.fin().unwrap_or(u64::MAX);
         self.arrivals.insert(now, start, end.min(self.advertised).min(stream_end));
     }
@@ -97,8 +97,8 @@ impl DataReceiver {
         self.readable() + self.arrivals.out_of_order_bytes()
     }
 
-    /// Take up to `max` bytes. The second value: whether the window has opened far enough for an update to the peer. `on_growth` is told
-    /// what was read in a round trip, if the buffer grew by it.
+    /// Take up to `max` bytes. The second value is whether the window has opened far enough for an update to the peer. `on_growth` is
+    /// called with the bytes read in a round trip if the buffer grew.
     #[inline(always)]
     pub fn read(&mut self, max: u64, on_growth: impl FnOnce(u64)) -> (u64, bool) {
         let taken = self.readable().min(max);
@@ -119,14 +119,14 @@ impl DataReceiver {
         (taken, taken > 0 && could >= offered + step && could >= 2 * offered)
     }
 
-    /// With `payload` more in the buffer, is as wide a window as last told over `path` still to be told?
+    /// Whether, with `payload` more bytes in the buffer, a window at least as wide as the last one over `path` can be advertised.
     #[inline(always)]
     pub fn can_tell_as_much(&self, path: usize, payload: u32) -> bool {
         let held = self.held() + u64::from(payload);
         self.tuning.as_ref().is_none_or(|tuning| self.window_of(tuning, path, held) >= self.told[path].into())
     }
 
-    /// Nothing that came waits, be it for the reader or behind a gap.
+    /// Whether no received data wait for the reader or behind a gap.
     pub fn is_empty(&self) -> bool {
         self.held() == 0
     }
@@ -136,7 +136,7 @@ impl DataReceiver {
         tuning.window(held, self.mss).min(self.thresholds[path])
     }
 
-    /// Window to tell with an ACK over `path`; moves the right edge in steps of a segment.
+    /// Window to advertise with an ACK over `path`; moves the right edge in steps of a segment.
     #[inline(always)]
     pub fn window(&mut self, path: usize) -> u32 {
         self.told[path] = self.window_now(path);

@@ -1,4 +1,4 @@
-//! What leaves next, and on which path: subflows first, then what the data level gives them.
+//! The choice of the next segment and its path: the subflows' own segments first, then those of the data level.
 
 use super::MptcpConnection;
 use super::level::Paths;
@@ -13,7 +13,7 @@ impl MptcpConnection {
         self.poll_transmit_into(now, &mut segment).map(|path| (path, segment))
     }
 
-    /// As [`poll_transmit`](Self::poll_transmit), written to a place of the caller's; returns the path.
+    /// The same as [`poll_transmit`](Self::poll_transmit), written into `out`; returns the path.
     pub fn poll_transmit_into(&mut self, now: Time, out: &mut Segment) -> Option<usize> {
         loop {
             while let Some(path) = self.subflows.first_unpolled() {

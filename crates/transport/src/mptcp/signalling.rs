@@ -58,7 +58,7 @@ impl MptcpConnection {
         self.take_dss(now, path, segment) && self.subflows[path].tcp.is_some()
     }
 
-    /// As [`take_options`](Self::take_options), for all but DSS.
+    /// The same as [`take_options`](Self::take_options), for all options except DSS.
     #[cold]
     fn take_rare_option(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
         let is_syn = segment.flags.contains(Flags::SYN);
@@ -139,7 +139,8 @@ impl MptcpConnection {
         limit_sack(segment);
     }
 
-    /// As [`decorate`](Self::decorate), for a subflow that is not ready, keys that may not have arrived, and where there is no MPTCP.
+    /// The same as [`decorate`](Self::decorate), for a subflow that is not ready, keys that may not have arrived, and connections without
+    /// MPTCP.
     #[cold]
     fn decorate_rarely(&mut self, path: usize, segment: &mut Segment) {
         let subflow = &self.subflows[path];
@@ -169,7 +170,7 @@ impl MptcpConnection {
         self.subflows.touch(path).signals.push_back(option);
     }
 
-    /// Repeat what was not answered.
+    /// Repeat unanswered signals.
     pub(super) fn expire_signals(&mut self, now: Time) {
         if self.announce_at <= now {
             self.announce(now, self.addresses.len());
@@ -184,8 +185,8 @@ impl MptcpConnection {
         }
     }
 
-    /// MP_CAPABLE with so many keys, joins to this address allowed. Flag A: as the own side wants it on the first SYN, as it was agreed
-    /// on after that.
+    /// MP_CAPABLE with this number of keys, joins to this address allowed. Flag A: the own preference on the first SYN, the negotiated
+    /// value after that.
     fn capable(&self, keys: u8, data_len: u16) -> MptcpOption {
         let asks = self.has_checksums || self.config.requires_checksums;
         MptcpOption::Capable {
@@ -198,7 +199,7 @@ impl MptcpConnection {
         }
     }
 
-    /// What a reset says, or a segment of a connection that fell back.
+    /// Options of a reset, or of a segment of a connection that fell back.
     #[cold]
     fn last_option(&self, path: usize, segment: &Segment) -> MptcpOption {
         let peer_key = self.peer_key.filter(|_| self.is_aborted && !self.is_fallback);

@@ -1,4 +1,4 @@
-//! One subflow: a TCP endpoint, its mappings in both directions, and where it stands in MPTCP's handshakes.
+//! One subflow: a TCP endpoint, its mappings in both directions, and its state in MPTCP's handshakes.
 
 use super::option::MptcpOption;
 use crate::segment::Segment;
@@ -8,9 +8,9 @@ use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What a path needs to become a subflow.
+/// Configuration of a path for a subflow.
 pub struct PathConfig {
-    /// TCP settings; `mss` is reduced by what the DSS option takes, buffers are those of the connection.
+    /// TCP settings; `mss` is reduced by the size of the DSS option, buffers are those of the connection.
     pub tcp: Config,
     pub cc: Box<dyn CongestionControl>,
     /// Use only if no other path works.
@@ -42,13 +42,13 @@ impl Mapping {
     }
 }
 
-/// A mapping that has come, and what else its option said.
+/// A received mapping, and the other fields of its option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     pub mapping: Mapping,
     /// If checksums are agreed on.
     pub checksum: Option<u16>,
-    /// The stream ends behind it; told with the data once their checksum is right.
+    /// Whether the stream ends after it; reported with the data once their checksum has been verified.
     pub has_fin: bool,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Received {
 #[derive(Debug, Default)]
 pub(crate) struct SentMappings {
     queue: VecDeque<Mapping>,
-    /// Index of the mapping that new data comes from; those before it are sent.
+    /// Index of the mapping of the next new data; those before it have been sent.
     next: usize,
 }
 
@@ -92,13 +92,13 @@ impl SentMappings {
         }
     }
 
-    /// The lowest data offset of what is not acknowledged.
+    /// The lowest unacknowledged data offset.
     #[cold]
     pub fn first_data(&self) -> Option<u64> {
         self.queue.iter().map(|mapping| mapping.data).min()
     }
 
-    /// Where in the data what is not acknowledged begins, mapping by mapping, in order of the data.
+    /// Data offsets of the unacknowledged mappings, in order of the data.
     #[cold]
     pub fn held(&self) -> Vec<u64> {
         let mut starts: Vec<u64> = self.queue.iter().map(|mapping| mapping.data).collect();
@@ -110,7 +110,7 @@ impl SentMappings {
 /// Linux sizes a send buffer for ten packets at least (`tcp_sndbuf_expand`).
 const LEAST_SIZED: u32 = 10;
 
-/// Mappings kept of what has not been read: more than segments fit into any window, unless somebody makes them up.
+/// Most mappings kept for unread data: more than the segments that fit into any window, so only an attacker reaches it.
 const MOST_MAPPINGS: usize = 1 << 16;
 
 pub(crate) struct Subflow {
@@ -138,14 +138,14 @@ pub(crate) struct Subflow {
     /// Data sequence number of a wrong checksum, for the reset.
     pub failed_seq: Option<u64>,
     pub rto_count: u64,
-    /// Packets that Linux's send buffer was sized for, and whether an ACK has come since that was looked at.
+    /// Packets that Linux's send buffer was sized for, and whether an ACK has arrived since then.
     pub sized_for: u32,
     pub has_ack_come: bool,
     pub srtt_range: (Duration, Duration),
 }
 
 impl Subflow {
-    /// The path with this index, which is also the identifier of its addresses until one is told.
+    /// A path with this index, which is also the identifier of its addresses until one is announced.
     pub fn new(path: PathConfig, index: u8) -> Subflow {
         Subflow {
             own_id: index,
@@ -201,8 +201,8 @@ impl Subflow {
         self.sent.queue.push_back(mapping);
     }
 
-    /// Where the payload of a segment that this end sends lies: in the subflow, and in the data. `likely`: the mapping that
-    /// probably holds it.
+    /// Offsets of the payload of a segment that this end sends, in the subflow and in the data. `likely`: the mapping that probably
+    /// contains it.
     #[inline(always)]
     pub fn place(&self, segment: &Segment, likely: Option<Mapping>) -> Option<(u64, u64)> {
         let offset = self.tcp.as_ref()?.transmit_offset(segment);
@@ -224,7 +224,7 @@ impl Subflow {
         }
     }
 
-    /// A mapping that comes after a later one, or again.
+    /// Handle a mapping that arrives after a later one, or again.
     #[cold]
     fn insert_mapping(&mut self, received: Received) {
         let mapping = &received.mapping;
@@ -243,12 +243,12 @@ impl Subflow {
         }
     }
 
-    /// The first mapping of what was not taken, also where a gap lies before it.
+    /// The first mapping of data not yet taken, also if there is a gap before it.
     pub fn next_received(&self) -> Option<&Received> {
         self.received.iter().find(|received| received.mapping.end() > self.taken)
     }
 
-    /// The next mapping begins before what was taken.
+    /// Whether the next mapping begins before data already taken.
     pub fn is_cut_across(&self) -> bool {
         self.next_received().is_some_and(|received| received.mapping.offset < self.taken)
     }
@@ -258,7 +258,7 @@ impl Subflow {
         self.taken
     }
 
-    /// What arrives waits for its checksum, or does not.
+    /// Set whether received data wait for the verification of their checksum.
     pub fn set_verifying(&mut self, is_verifying: bool) {
         self.verified = if is_verifying { self.taken } else { u64::MAX };
     }
@@ -268,7 +268,7 @@ impl Subflow {
         self.verified = end;
     }
 
-    /// Where in the data the byte at `offset` of what the peer sends lies, if a mapping of it has come.
+    /// Data offset of the peer's byte at subflow offset `offset`, if a mapping for it has arrived.
     pub fn received_place(&self, offset: u64) -> Option<u64> {
         let index = self.received.partition_point(|received| received.mapping.end() <= offset);
         let mapping = self.received.get(index).map(|received| received.mapping).filter(|m| m.offset <= offset)?;
@@ -299,7 +299,8 @@ impl Subflow {
         Some((start, start + len))
     }
 
-    /// Everything that may leave has left. Linux sizes the send buffer anew if that was after an ACK, the writer waits, and the window
+    /// Called when everything that may be sent has been sent. Linux resizes the send buffer if that follows an ACK, the writer waits, and
+    /// the window
     /// has room (`tcp_check_space`, `tcp_should_expand_sndbuf`); it never shrinks.
     #[inline(always)]
     pub fn size_buffer(&mut self, is_writer_waiting: bool) {

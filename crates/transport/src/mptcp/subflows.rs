@@ -1,5 +1,5 @@
-//! The subflows of a connection, and what has been noticed of each. Whoever changes one comes through [`Subflows::touch`]: from there on
-//! it counts as having something to send, and its timers and the scheduler's view of it as out of date. Nothing else keeps those in step.
+//! The subflows of a connection, and cached state of each. Every change goes through [`Subflows::touch`], which marks the subflow as
+//! possibly having something to send, and its timers and the scheduler's view of it as stale. Nothing else keeps the caches consistent.
 
 use super::level::{Chunk, Paths};
 use super::scheduler::SubflowView;
@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 pub(super) struct Subflows {
     list: Vec<Subflow>,
-    /// What coupled controls read of each other; empty if they are not.
+    /// State that coupled controls read of each other; empty if they are not coupled.
     siblings: Vec<Sibling>,
     /// Bytes of the stream that the receiver has; none before it says so, as after a fallback to plain TCP.
     stream_acked: Option<u64>,
@@ -50,8 +50,7 @@ impl Subflows {
         self.stream_acked = Some(bytes);
     }
 
-    /// A new path, at the end or in the place of one that is gone. With it comes what its control shows the others, if that is asked
-    /// for.
+    /// Add a path, at the end or in place of a closed one, with the state that its control exposes to coupled ones, if needed.
     pub fn put(&mut self, path: usize, subflow: Subflow) {
         if path == self.list.len() {
             self.siblings.extend(self.siblings.last().map(|last| Sibling { established: false, ..*last }));
@@ -78,7 +77,7 @@ impl Subflows {
         }
     }
 
-    /// What the control of `path` shows the others is brought up to date.
+    /// Update the state that the control of `path` exposes to the others.
     #[inline]
     pub fn note_sibling(&mut self, path: usize) {
         if let (Some(sibling), Some(tcp)) = (self.siblings.get_mut(path), &self.list[path].tcp) {
@@ -146,7 +145,7 @@ impl Paths for Subflows {
         std::mem::take(&mut self.unseen)
     }
 
-    /// In place: it is done for every ACK and every segment.
+    /// In place, since it is called for every ACK and every segment.
     #[inline]
     fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView) {
         let subflow = &self.list[path];
@@ -185,7 +184,7 @@ impl Paths for Subflows {
         subflow.push(chunk.start, chunk.len);
     }
 
-    /// As `mptcp_sched.c` does.
+    /// As in `mptcp_sched.c`.
     #[cold]
     fn penalise(&mut self, now: Time, path: usize) -> bool {
         let (subflow, at) = self.touch_at(now, path);

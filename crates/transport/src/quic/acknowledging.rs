@@ -1,9 +1,10 @@
-//! What arrived in one packet-number space, and when that is acknowledged.
+//! Received packets of one packet-number space, and the timing of their acknowledgement.
 //!
 //! Reference: RFC 9000 §13.2.1 (at once: Initial and Handshake, out of order, CE), §13.2.2 (every second), §13.2.3 (ranges),
-//! §13.2.4 (an acknowledged ACK lets its ranges go), §13.2.5 (ACK Delay). Every n-th after a number of packets is Chromium's habit.
+//! §13.2.4 (ranges are dropped once their ACK is acknowledged), §13.2.5 (ACK Delay). Every n-th after a number of packets is Chromium's
+//! habit.
 //! Differences from the reference:
-//! 1. At most [`MAX_TRACKED`] ranges are remembered; then the lowest is forgotten, and a packet below what is remembered counts as
+//! 1. At most [`MAX_TRACKED`] ranges are remembered; then the lowest is dropped, and a packet below the remembered ranges counts as
 //!    a duplicate.
 //!
 //! Tested here and by `tests/quic_rules.rs`.
@@ -17,7 +18,7 @@ use playpath_units::{Duration, Time};
 /// Most ranges that are remembered.
 const MAX_TRACKED: usize = 64;
 
-/// In this order: what an ACK that comes needs lies first.
+/// Field order: those needed for a received ACK first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Arrivals {
@@ -70,7 +71,7 @@ impl Arrivals {
         true
     }
 
-    /// It was ack-eliciting: when must an ACK go?
+    /// Schedule the ACK of an ack-eliciting packet.
     #[inline(always)]
     pub fn on_eliciting(
         &mut self,
@@ -124,7 +125,7 @@ impl Arrivals {
         self.is_due = false;
         self.deadline = Time::MAX;
     }
-    /// A packet of ours was acknowledged that carried an ACK up to `largest` (§13.2.4): what is below needs no more telling.
+    /// A packet of ours that carried an ACK up to `largest` was acknowledged (§13.2.4): ranges up to there need no further reporting.
     pub fn on_ack_acked(&mut self, largest: u64) {
         let keep = self.received.last().map_or(0, |last| last.start);
         let bound = largest.min(keep).max(self.floor);

@@ -1,7 +1,7 @@
 //! The end of a connection: idle, closing, draining.
 //!
 //! Reference: RFC 9000 §10.1 (idle timeout, at least three PTO), §10.2 (CONNECTION_CLOSE; closing and draining last three PTO; an
-//! answer to some of the packets that still come). Tested by `tests/quic_rules.rs`.
+//! answer to some of the packets that still arrive). Tested by `tests/quic_rules.rs`.
 
 use super::lane::{Lane, Standing};
 use super::packet::{Datagram, Frame, Space};
@@ -9,11 +9,11 @@ use super::sending::Contents;
 use super::{Connection, Event, Reason};
 use playpath_units::{Duration, Time};
 
-/// Where the connection stands in its life.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// We closed: CONNECTION_CLOSE answers what comes.
+    /// Closed by this end: received packets are answered with CONNECTION_CLOSE.
     Closing {
         until: Time,
         code: u64,
@@ -24,7 +24,7 @@ pub(crate) enum State {
     Draining {
         until: Time,
     },
-    /// Nothing more happens.
+    /// Final state.
     Closed,
 }
 
@@ -38,7 +38,7 @@ impl State {
 }
 
 impl Connection {
-    /// Close with an application's code; what was not delivered will not be.
+    /// Close with an application's code; undelivered data are lost.
     pub fn close(&mut self, now: Time, code: u64) {
         self.close_for(now, code, Reason::Local);
     }
@@ -65,7 +65,7 @@ impl Connection {
         self.tell(Event::Closed(reason));
     }
 
-    /// §10.2.1: an answer to the first, second, fourth, eighth … datagram that comes after the close.
+    /// §10.2.1: an answer to the first, second, fourth, eighth … datagram that arrives after the close.
     pub(super) fn answer_while_closing(&mut self) {
         if let State::Closing { is_due, arrivals, .. } = &mut self.state {
             *arrivals += 1;
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// The idle timer starts anew (§10.1).
+    /// Restart the idle timer (§10.1).
     #[inline(always)]
     pub(super) fn restart_idle(&mut self, now: Time) {
         self.idle_at = self.idle_time().map_or(Time::MAX, |time| now + time);

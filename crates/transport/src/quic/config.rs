@@ -18,7 +18,7 @@ pub struct Config {
     /// Sizes and kind of the handshake.
     pub tls: Tls,
     pub ack: AckPolicy,
-    /// What this end lets the peer send.
+    /// Flow-control windows granted to the peer.
     pub flow: FlowWindows,
     /// Streams that the peer may have open (§4.6).
     pub max_streams: u64,
@@ -29,7 +29,7 @@ pub struct Config {
     /// Bytes of each stream that `write` takes beyond the acknowledged ones.
     pub send_buffer: u64,
     pub loss: LossConfig,
-    /// Pacing where the control has no rate of its own.
+    /// Pacing if the control has no rate of its own.
     pub pacing: Pacing,
     /// ECT(0) or ECT(1): mark packets so, and stop where §13.4.2 says.
     pub marking: Ecn,
@@ -38,7 +38,8 @@ pub struct Config {
     pub window_fit: WindowFit,
     /// The control hears what an ACK acknowledges before losses are looked for (quinn); RFC 9002 (A.7): after.
     pub acks_first: bool,
-    /// From a datagram's arrival to what it makes leave: a program wakes, and reads all that has come before it sends. Zero: each is answered.
+    /// Time from a datagram's arrival to the packets sent in response: the program wakes up and reads all available datagrams before it
+    /// sends. Zero: each is answered separately.
     pub wakes_in: Duration,
     pub peer_wakes_in: Duration,
 }
@@ -46,7 +47,7 @@ pub struct Config {
 /// When the window lets a datagram go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowFit {
-    /// It fits into what is left (RFC 9002 §7).
+    /// It must fit into the remaining window (RFC 9002 §7).
     Within,
     /// And leaves a byte (quinn).
     Below,
@@ -59,7 +60,7 @@ pub enum WindowFit {
 pub struct AckPolicy {
     /// After so many ack-eliciting packets (§13.2.2: two).
     pub every: u32,
-    /// From that many ack-eliciting packets of the connection on, after so many; `None`: never.
+    /// Change of the ACK frequency after a number of ack-eliciting packets of the connection; `None`: never.
     pub later: Option<LaterAcks>,
     /// `max_ack_delay`: at the latest then.
     pub max_delay: Duration,
@@ -97,7 +98,7 @@ pub struct FlowWindows {
 pub struct LossConfig {
     /// kPacketThreshold (§6.1.1).
     pub packet_threshold: u64,
-    /// Where that is more, half of the packets in flight, at most so many (ngtcp2); 0: never.
+    /// Half of the packets in flight if that is more, up to this number (ngtcp2); 0: never.
     pub most_by_flight: u64,
     /// kTimeThreshold (§6.1.2), in eighths: 9.
     pub time_eighths: u64,
@@ -107,8 +108,8 @@ pub struct LossConfig {
     pub initial_rtt: Duration,
     /// kPersistentCongestionThreshold (§7.6.1).
     pub persistent_threshold: u64,
-    /// Rate samples count a packet as soon as it is found lost. Without: when all that its ACK reveals is found, and what a timer finds never
-    /// (ngtcp2).
+    /// Whether rate samples count a packet as soon as it is detected as lost. If not, it counts after all losses revealed by its ACK are
+    /// detected, and never if a timer detects it (ngtcp2).
     pub counts_at_once: bool,
     /// Give a reduction back when all its losses prove spurious.
     pub undo: bool,
@@ -119,11 +120,11 @@ pub struct LossConfig {
 pub struct Pacing {
     /// N of N × cwnd / smoothed_rtt; 0: off.
     pub gain: f64,
-    /// The same in slow start, where it is another one.
+    /// The gain in slow start, if different.
     pub slow_start_gain: Option<f64>,
-    /// A bucket lets bursts go: what the window sends in this time, within the bounds below.
+    /// Burst size of the token bucket: the window's output in this time, within the bounds below.
     pub burst_interval: Duration,
-    /// In place of that: this part of the window.
+    /// Alternatively, this share of the window.
     pub burst_of_window: Option<f64>,
     /// Least burst, in datagrams.
     pub min_burst: u32,
@@ -138,28 +139,28 @@ pub struct Pacing {
     /// No bucket: what the window lets go leaves at once, up to the greatest burst, and then the pause follows that this owes (ngtcp2). A
     /// sender that the window has held up gets nothing for it. Timers go off in whole units of this, as libev's do in milliseconds.
     pub in_debt: Option<Duration>,
-    /// At most what leaves in this time, however few datagrams that are.
+    /// Upper limit of a burst: the output in this time, however few datagrams that is.
     pub longest_burst: Option<Duration>,
     pub own_rate: OwnRate,
 }
 
-/// What becomes of a control's own pacing rate.
+/// Use of a control's own pacing rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OwnRate {
-    /// It stands for the window's, with the same bursts.
+    /// It replaces the window's rate, with the same bursts.
     Taken,
-    /// Datagrams leave as soon as there are tokens; the bucket holds what the rate sends in `interval`, at least so many datagrams.
+    /// Datagrams leave as soon as there are tokens; the bucket holds the rate's output in `interval`, at least this number of datagrams.
     Bucket {
         interval: Duration,
         /// Datagrams.
         least: u32,
     },
-    /// Nobody asks for it: the window paces (quinn).
+    /// Ignored: the window sets the pace (quinn).
     Ignored,
 }
 
 impl Default for Config {
-    /// What the RFCs recommend.
+    /// The recommendations of the RFCs.
     fn default() -> Config {
         Config {
             datagram_bytes: 1200,

@@ -1,10 +1,10 @@
 //! A congestion control under another QUIC stack: its callbacks become the control's events.
 //!
-//! The same [`Path`] as under our own endpoint makes delivery rates, round trips, recovery periods and window validation of it, so
-//! that a control meets in quinn and noq what it met in the simulator. Packets, timers, pacing and ECN are the other stack's.
+//! The same [`Path`] as in our own endpoint derives delivery rates, round trips, recovery periods and window validation from them, so
+//! that a control gets the same input in quinn and noq as in the simulator. Packets, timers, pacing and ECN are the other stack's.
 //!
 //! Reference: as `path.rs`. Differences from our own endpoint:
-//! 1. Round trips hold the peer's ACK delay, which these stacks do not tell.
+//! 1. Round trips include the peer's ACK delay, which these stacks do not expose.
 //! 2. CE is reported once for each congestion event, not counted.
 //! 3. Retransmissions look like new packets, and a loss is known by its packet, not by its place in a stream.
 //!
@@ -29,13 +29,13 @@ struct Losses {
     oldest: Time,
 }
 
-/// A congestion control that somebody else's transport drives.
+/// A congestion control driven by another transport.
 pub struct Driven {
     config: Config,
     path: Path,
     packets: VecDeque<Out>,
     offset: u64,
-    /// Of the ACK at hand; the control hears of it after the losses that it shows.
+    /// Delivery of the current ACK, reported to the control after the losses that it reveals.
     delivery: Option<Delivery>,
     now: Time,
     newest: Option<Time>,
@@ -43,12 +43,12 @@ pub struct Driven {
     losses: Losses,
     newly_lost: u32,
     has_started: bool,
-    /// All packets of the ACK at hand were told.
+    /// Whether all packets of the current ACK have been reported.
     has_ended: bool,
 }
 
 impl Driven {
-    /// Nothing was sent yet; `datagram_bytes` is the path's UDP payload.
+    /// A new path; `datagram_bytes` is its UDP payload.
     pub fn new(control: Box<dyn CongestionControl>, datagram_bytes: u32, initial_window: f64) -> Driven {
         let none = Config::default();
         // The stack paces, or not.
@@ -87,7 +87,7 @@ impl Driven {
     pub fn control(&self) -> &dyn CongestionControl {
         self.path.control()
     }
-    /// What the application knows of the video.
+    /// Set the application's parameters of the video.
     pub fn set_app_parameters(&mut self, parameters: AppParameters) {
         self.path.set_app_parameters(self.now, parameters);
     }
@@ -136,7 +136,7 @@ impl Driven {
         self.trim();
     }
 
-    /// The packets of an ACK are told; `in_flight` bytes are left by the stack's count. Losses and CE that it shows may follow.
+    /// End of the packets of an ACK; `in_flight` bytes remain by the stack's count. Losses and CE that it reveals may follow.
     pub fn end_acks(&mut self, now: Time, in_flight: u64) {
         self.leave_uncounted(in_flight);
         let Some(mut delivery) = self.delivery.take() else { return };
@@ -155,7 +155,7 @@ impl Driven {
         (self.delivery, self.has_ended) = (Some(delivery), true);
     }
 
-    /// The oldest packet that left by `sent_at`, with this number if one is told, is lost; its bytes, if there is one.
+    /// Mark as lost the oldest packet sent by `sent_at`, with this number if one is given; returns its bytes, if there is one.
     pub fn on_lost(&mut self, now: Time, sent_at: Time, number: Option<u64>) -> Option<u32> {
         let out =
             self.packets.iter_mut().take_while(|out| out.sent.stamp.sent_at <= sent_at).find(|out| {
@@ -173,7 +173,7 @@ impl Driven {
         Some(bytes)
     }
 
-    /// The losses told, or CE, are congestion; the newest packet that tells of it left at `sent_at`.
+    /// Report a congestion event by the preceding losses, or by CE; the newest packet that indicates it was sent at `sent_at`.
     pub fn on_congestion(&mut self, now: Time, sent_at: Time, signal: CongestionSignal, is_persistent: bool) {
         self.now = now;
         let losses = std::mem::take(&mut self.losses);
@@ -201,7 +201,7 @@ impl Driven {
         self.path.undo(self.now);
     }
 
-    /// The control hears of the ACK.
+    /// Report the ACK to the control.
     fn tell(&mut self) {
         self.has_ended = false;
         let newly_lost = std::mem::take(&mut self.newly_lost);
@@ -210,7 +210,7 @@ impl Driven {
         }
     }
 
-    /// What the stack no longer counts, and has told nothing of: packets of keys that it has thrown away, ACKs that went alone.
+    /// Drop packets that the stack no longer counts and did not report: those of discarded keys, and packets with ACKs only.
     fn leave_uncounted(&mut self, in_flight: u64) {
         let mut extra = self.path.bytes_in_flight().saturating_sub(in_flight);
         for out in &mut self.packets {

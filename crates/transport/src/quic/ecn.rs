@@ -1,10 +1,11 @@
-//! ECN counts: are marks told, and told rightly?
+//! ECN counts: validation of the peer's reports.
 //!
 //! Reference: RFC 9000 §13.4.2 (validation), appendix A.4 (testing with ten packets); RFC 9002 §7.1 (an increase of CE is a
 //! congestion event).
 //! Differences from the reference:
-//! 1. A path that fails stays without ECN (§13.4.2.2 allows to try again).
-//! 2. The ten packets of the test are not followed by a pause: marking goes on until an ACK tells, as appendix A.4 allows, and stops
+//! 1. A path that fails stays without ECN (§13.4.2.2 allows trying again).
+//! 2. The ten packets of the test are not followed by a pause: marking continues until an ACK reports counts, as appendix A.4 allows, and
+//! stops
 //!    when all of the first ten were lost.
 //!
 //! Tested here and by `tests/quic_rules.rs`.
@@ -23,7 +24,7 @@ enum State {
     Failed,
 }
 
-/// What an ACK said of ECN.
+/// Result of an ACK's ECN counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Nothing,
@@ -87,7 +88,7 @@ impl Ecn {
             return Verdict::Nothing;
         };
         let grown = |now: u64, before: u64| now.checked_sub(before);
-        // What we send, what we never send.
+        // The codepoint that we send, and those that we never send.
         let (own, other) = match self.marking {
             Codepoint::Ect1 => ((counts.ect1, before.ect1), (counts.ect0, before.ect0)),
             _ => ((counts.ect0, before.ect0), (counts.ect1, before.ect1)),

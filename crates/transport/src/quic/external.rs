@@ -1,7 +1,7 @@
-//! A server on a real network: somebody else speaks TLS, holds keys and bytes, and puts packets into datagrams.
+//! A server on a real network: the caller runs TLS, holds keys and bytes, and puts packets into datagrams.
 //!
-//! The endpoint stays what it is in the simulator, offsets and lengths. Whoever drives it tells what TLS did ([`write_crypto`],
-//! [`install_keys`], [`set_peer_parameters`], [`complete_handshake`]), hands over the packets that could be opened
+//! The endpoint works with offsets and lengths only, as in the simulator. The caller reports the progress of TLS ([`write_crypto`],
+//! [`install_keys`], [`set_peer_parameters`], [`complete_handshake`]), passes the packets that could be decrypted
 //! ([`handle_opened`]), and writes real bytes for what [`poll_transmit`](Connection::poll_transmit) returns.
 //!
 //! Reference: RFC 9001 §4.1 (the interface between TLS and QUIC). Driven by `crates/serve`.
@@ -24,7 +24,7 @@ use playpath_units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Frames of connection ids: what is announced, and what of that is to be sent.
+/// Frames of connection ids: the announced ones, and those still to be sent.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Announcements {
@@ -47,7 +47,7 @@ impl Announcements {
             self.queue.push_back(frame);
         }
     }
-    /// It is acknowledged, or of no use.
+    /// Remove a frame that is acknowledged or no longer needed.
     pub fn withdraw(&mut self, frame: Frame) {
         self.standing.retain(|other| *other != frame);
         self.queue.retain(|other| *other != frame);
@@ -62,7 +62,7 @@ impl Connection {
         Connection { handshake, ..Connection::listen(config, control) }
     }
 
-    /// Nobody but the client's address can know what is sent there to validate it: `secret` is drawn for this connection (RFC 9000
+    /// Set the secret of path challenges, which only the validated address may learn: `secret` is drawn for this connection (RFC 9000
     /// §8.2.1).
     pub fn keep_secret(&mut self, secret: u64) {
         self.lane.route.keep_secret(secret);
@@ -88,7 +88,7 @@ impl Connection {
         self.handshake.write(space, bytes);
     }
 
-    /// Bytes of the TLS handshake that have come in order in `space`.
+    /// Bytes of the TLS handshake received in order in `space`.
     pub fn crypto_in_order(&self, space: Space) -> u64 {
         self.handshake.in_order(space)
     }
@@ -98,7 +98,7 @@ impl Connection {
         self.handshake.install(space, sends, receives);
     }
 
-    /// There are keys to open such packets, and they are wanted.
+    /// Whether there are keys for such packets, and they are still needed.
     pub fn opens(&self, kind: Kind) -> bool {
         self.handshake.receives(kind)
     }
@@ -114,17 +114,17 @@ impl Connection {
         self.announcements.queue.push_back(frame);
     }
 
-    /// It need not be known any more.
+    /// Remove a frame that is no longer needed.
     pub fn withdraw(&mut self, frame: Frame) {
         self.announcements.withdraw(frame);
     }
 
-    /// Frames announced that nobody has acknowledged.
+    /// Announced frames that are not acknowledged yet.
     pub fn announced(&self) -> &[Frame] {
         &self.announcements.standing
     }
 
-    /// What the client told of itself, and the largest datagram that it takes (RFC 9000 §18.2).
+    /// Set the client's parameters, and the largest datagram that it accepts (RFC 9000 §18.2).
     pub fn set_peer_parameters(&mut self, now: Time, parameters: TransportParameters, max_datagram: u64) {
         let most = u32::try_from(max_datagram).unwrap_or(u32::MAX);
         if most < self.config.datagram_bytes {
@@ -135,7 +135,7 @@ impl Connection {
         self.restart_idle(now);
     }
 
-    /// TLS is done: the client is who it said, and has our parameters.
+    /// Handle the completion of TLS: the peer has finished the handshake, and has our parameters.
     pub fn complete_handshake(&mut self, now: Time) {
         self.handshake.complete();
         self.handshake.set_early_keys(false); // RFC 9001 §4.9.3
@@ -155,7 +155,7 @@ impl Connection {
         self.begin_datagram(arrival)
     }
 
-    /// An ACK frame of another path than that of its packet, which is at hand.
+    /// Handle an ACK frame for a path other than the current packet's.
     pub fn handle_path_ack(&mut self, now: Time, path_id: u8, ack: &Ack) {
         let at_hand = self.lane.id;
         if self.state != State::Open {
@@ -169,12 +169,12 @@ impl Connection {
         self.turn_to(at_hand);
     }
 
-    /// Where the peer is on a path, if it has been heard there.
+    /// Address of the peer on a path, if a packet has been received there.
     pub fn remote(&self, path: usize) -> Option<Address> {
         self.lane(path).and_then(|lane| lane.route.known_remote())
     }
 
-    /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count.
+    /// Handle a decrypted packet of the current datagram, with all its frames; those in `packet` are ignored.
     pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
         self.handle_packet(now, packet, frames, arrival);
     }
@@ -203,7 +203,7 @@ impl Connection {
         self.streams.is_sent(id)
     }
 
-    /// Bytes of the packet number of a packet that was just polled, on the path at hand (RFC 9000 §17.1).
+    /// Length of the packet number of a packet just polled, on the current path, bytes (RFC 9000 §17.1).
     pub fn number_bytes(&self, packet: &Packet) -> u32 {
         let board = &self.lane.spaces[packet.kind.space() as usize].board;
         varint::packet_number_size(packet.number, board.largest_acked())

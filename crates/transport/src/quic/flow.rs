@@ -46,7 +46,7 @@ impl Grant {
     pub fn tell_again(&mut self) {
         self.is_pending = true;
     }
-    /// The new limit, advertised now.
+    /// The new limit, marked as advertised.
     pub fn tell(&mut self) -> u64 {
         self.is_pending = false;
         self.limit = self.limit.max(self.consumed + self.window);

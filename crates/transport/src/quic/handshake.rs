@@ -1,11 +1,11 @@
-//! The handshake: which messages go in which space, and which keys each of them brings.
+//! The handshake: the space of each message, and the keys that it provides.
 //!
 //! Reference: RFC 9001 §4 (messages over CRYPTO, keys, §4.1.2 confirmed, §4.6 0-RTT, §4.9 discarding keys), §5.7 (1-RTT packets wait for
 //! the handshake's end); RFC 9000 §7.5 (CRYPTO buffers of 4096 bytes and more).
 //! Differences from the reference:
 //! 1. Messages are sizes ([`Tls`](super::config::Tls)). No Retry, no version negotiation, no key update, no HelloRetryRequest.
-//! 2. Packets that come before their keys are dropped, not kept; their sender finds them lost.
-//! 3. The client does not authenticate anybody and needs no time to compute.
+//! 2. Packets that arrive before their keys are dropped, not buffered; their sender detects them as lost.
+//! 3. There is no authentication, and computation takes no time.
 //!
 //! Where real bytes are sent TLS is spoken outside ([`external`](super::external)): then nothing follows from sizes.
 //!
@@ -25,7 +25,7 @@ const CRYPTO_BUFFER: u64 = 65_536;
 pub(crate) struct Crypto {
     pub out: SendBuffer,
     received: RangeSet,
-    /// Where the peer's flight ends, once that is known.
+    /// End offset of the peer's flight, once known.
     end: Option<u64>,
 }
 
@@ -44,7 +44,7 @@ struct Keys {
     receives: bool,
 }
 
-/// What a CRYPTO frame brought about.
+/// Effects of a CRYPTO frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// The peer's transport parameters can be used.
@@ -58,7 +58,7 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 pub(crate) struct Handshake {
     messages: Box<Messages>,
-    /// Of what the peer said, what each packet needs; before that the defaults (RFC 9000 §18.2).
+    /// The peer's parameters that each packet needs; until they are received, the defaults (RFC 9000 §18.2).
     peer_delay: Duration,
     peer_idle: Duration,
     peer_exponent: u8,
@@ -77,7 +77,7 @@ pub(crate) struct Handshake {
     pub done_due: bool,
 }
 
-/// What is needed until it is over.
+/// State needed until the handshake is over.
 #[derive(Debug)]
 struct Messages {
     tls: Tls,
@@ -110,17 +110,17 @@ impl Handshake {
         handshake
     }
 
-    /// For a server whose TLS is spoken outside.
+    /// The handshake of a server whose TLS runs outside.
     pub fn external(tls: Tls) -> Handshake {
         Handshake { is_external: true, ..Handshake::new(false, tls) }
     }
-    /// There are keys of `space`, to send or to receive with.
+    /// Install keys of `space`, for sending or receiving.
     pub fn install(&mut self, space: Space, sends: bool, receives: bool) {
         let keys = &mut self.keys[space as usize];
         *keys = Keys { sends: keys.sends || sends, receives: keys.receives || receives };
         self.note_end();
     }
-    /// There are keys of 0-RTT packets, or no more.
+    /// Set whether there are keys of 0-RTT packets.
     pub fn set_early_keys(&mut self, has_keys: bool) {
         self.has_early_keys = has_keys;
     }
@@ -139,7 +139,7 @@ impl Handshake {
             Space::Data => (self.is_client && self.has_early_keys).then_some(Kind::ZeroRtt),
         }
     }
-    /// There are keys to open such a packet.
+    /// Whether there are keys for such a packet.
     pub fn receives(&self, kind: Kind) -> bool {
         match kind {
             Kind::ZeroRtt => !self.is_client && self.has_early_keys,
@@ -180,7 +180,7 @@ impl Handshake {
     pub fn write(&mut self, space: Space, bytes: u64) {
         self.on_out(space, |out| out.write(bytes));
     }
-    /// Bytes that have come in order in `space`.
+    /// Bytes received in order in `space`.
     pub fn in_order(&self, space: Space) -> u64 {
         self.messages.crypto[space as usize].in_order()
     }

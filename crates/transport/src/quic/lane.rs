@@ -1,5 +1,5 @@
-//! What belongs to one path of a connection: packet-number spaces, round trip, window, control, addresses, timers, counters; and over
-//! several paths what the scheduler has given it.
+//! State of one path of a connection: packet-number spaces, round trip, window, control, addresses, timers, counters; and, with several
+//! paths, the data that the scheduler has assigned to it.
 //!
 //! Reference: draft-ietf-quic-multipath-21 §2 (path ids, a number space and RFC 9002 for each path), §3.1 (validation before data).
 
@@ -112,7 +112,7 @@ impl Lane {
 pub(super) struct Queue {
     waiting: VecDeque<Given>,
     bytes: u64,
-    /// Of the packet that is being made: who else carries its frames.
+    /// Other paths that carry the frames of the packet being built.
     carriers: u32,
 }
 
@@ -130,7 +130,7 @@ impl Queue {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// `carriers`: paths that carry the same frame, this one included; 0: no other does. What was lost goes before what is new.
+    /// `carriers`: paths that carry the same frame, this one included; 0: no other does. Lost frames precede new ones.
     pub fn push(&mut self, frame: Frame, is_again: bool, carriers: u32) {
         self.bytes += u64::from(frame.bytes(true));
         let given = Given { frame, is_again, carriers };
@@ -182,7 +182,7 @@ impl Queue {
     pub fn begin_packet(&mut self) {
         self.carriers = UNDECIDED;
     }
-    /// Who else carries the frames of the packet that was made.
+    /// Other paths that carry the frames of the packet just built.
     pub fn carriers(&self) -> u32 {
         if self.carriers == UNDECIDED { 0 } else { self.carriers }
     }

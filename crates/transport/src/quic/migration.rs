@@ -3,9 +3,9 @@
 //! Reference: RFC 9000 §8.1 (three times what arrived, until the address is validated), §8.2 (path validation), §9.3 (a peer that
 //! migrated), §9.4 (another host: estimates and window anew; another port alone: a NAT, they stay), §9.1 (probing frames).
 //! Differences from the reference:
-//! 1. Connection ids are not changed with the path (§9.5): nobody in a simulator links them.
+//! 1. Connection ids are not changed with the path (§9.5), since privacy does not matter in a simulator.
 //! 2. The old path is not probed when a peer appears elsewhere (§9.3.3): no attacker forwards packets here.
-//! 3. The control starts anew by its window being set to the initial one; what it remembers beside stays.
+//! 3. The control is reset by setting its window to the initial one; its other state is kept.
 //! 4. Packets that left on the old path are acknowledged and lost without word to the control, and count as in flight no more (§9.4).
 //!
 //! Tested by `tests/quic_rules.rs`.
@@ -32,12 +32,12 @@ struct Validation {
     sent: u32,
     sent_at: Time,
     next_at: Time,
-    /// It failed then (§8.2.4).
+    /// Time at which validation fails (§8.2.4).
     until: Time,
     previous: Option<Address>,
 }
 
-/// In this order: what each packet needs lies first.
+/// Field order: those that each packet needs first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Route {
@@ -52,7 +52,7 @@ pub(crate) struct Route {
     sent: u64,
     validation: Option<Box<Validation>>,
     next_token: u64,
-    /// Nobody may guess the tokens of challenges (§8.2.1): what they are made of besides their number.
+    /// Secret from which, with their number, the unpredictable tokens of challenges are derived (§8.2.1).
     secret: Option<u64>,
     /// Token, where to, and how many bytes may go there (§8.2.2).
     responses: [Option<(u64, Address, u64)>; MAX_RESPONSES],
@@ -63,7 +63,7 @@ impl Route {
     pub fn to_server() -> Route {
         Route::of_client(0)
     }
-    /// As [`to_server`](Self::to_server), on a further path.
+    /// The same as [`to_server`](Self::to_server), on an additional path.
     pub fn of_client(path: u8) -> Route {
         let local = Address { host: u16::from(path) + 1, port: 50_000 };
         let remote = Address { host: 0, port: 443 };
@@ -87,7 +87,7 @@ impl Route {
         }
     }
 
-    /// As a server's [`unknown`](Self::unknown), of a further path: with challenges of its own.
+    /// The same as a server's [`unknown`](Self::unknown), for an additional path with its own challenges.
     pub fn further(&self, path: u8) -> Route {
         Route { secret: self.secret, next_token: u64::from(path) << 32 | 1, ..Route::unknown() }
     }
@@ -97,7 +97,7 @@ impl Route {
     pub fn allowance(&self) -> u64 {
         if self.is_validated { u64::MAX } else { (3 * self.received).saturating_sub(self.sent) }
     }
-    /// Where the peer is, once something has arrived.
+    /// Address of the peer, once a packet has arrived.
     pub fn known_remote(&self) -> Option<Address> {
         self.is_known.then_some(self.remote)
     }
@@ -117,7 +117,7 @@ impl Route {
     pub fn on_sent(&mut self, bytes: u32) {
         self.sent += u64::from(bytes);
     }
-    /// A challenge came from `to`, in a datagram of so many bytes.
+    /// Queue the response to a challenge from `to`, which arrived in a datagram of this size.
     pub fn owe_response(&mut self, token: u64, to: Address, bytes: u32) {
         if let Some(slot) = self.responses.iter_mut().find(|slot| slot.is_none()) {
             *slot = Some((token, to, 3 * u64::from(bytes)));
@@ -133,7 +133,7 @@ impl Route {
     pub fn owes_frames(&self) -> bool {
         self.owes_responses || self.validation.is_some()
     }
-    /// Tokens of challenges follow from this, too.
+    /// Set the secret for the tokens of challenges.
     pub fn keep_secret(&mut self, secret: u64) {
         self.secret = Some(secret);
     }
@@ -168,12 +168,12 @@ impl Connection {
         let timeout = self.validation_time();
         self.start_path_anew(now);
         self.lane.route.begin(now, timeout, None);
-        // A challenge alone would not tell the server to follow (§9.1).
+        // A challenge alone would not make the server follow (§9.1).
         self.numbers(Space::Data).probes = 1;
         true
     }
 
-    /// Nothing is known of the path that packets take from now on (§9.4).
+    /// Reset the estimates of the path, which packets take from now on (§9.4).
     fn start_path_anew(&mut self, now: Time) {
         self.lane.path.start_anew(now, &self.config);
         self.lane.route.number += 1;

@@ -1,14 +1,15 @@
 //! QUIC endpoints, sans-IO: packets and frames as records, their sizes as on the wire.
 //!
-//! Drive it as the TCP endpoint: one mutating verb (`handle_datagram`, `handle_timeout`, `write`, `read`, `close`), then
+//! Usage is that of the TCP endpoint: one mutating method (`handle_datagram`, `handle_timeout`, `write`, `read`, `close`), then
 //! `poll_transmit` until `None`, then `poll_event` until `None`, then a timer for `poll_timeout`.
 //!
 //! A sender of a scenario chooses it by `transport = "quic"`; `crates/quic-peers` holds it to quinn-proto.
 //!
 //! Reference: RFC 9000, RFC 9001 (keys and handshake), RFC 9002 (loss detection, congestion control).
 //! Parts with a file each, each with its sections and differences: `packet` and `varint` (what is sent, and its size), `acknowledging`,
-//! `sent` (scoreboard and loss), `rtt`, `path` (window, pacing, the control), `ecn`, `streams`, `send_buffer`, `flow`, `handshake`, `qlog` (what a connection did, for others' tools); and
-//! what ties them: `receiving`, `recovery` (ACKs and timers), `sending`, `migration`, `closing`.
+//! `sent` (scoreboard and loss), `rtt`, `path` (window, pacing, the control), `ecn`, `streams`, `send_buffer`, `flow`, `handshake`, `qlog`
+//! (event log for external tools); and
+//! the code that combines them: `receiving`, `recovery` (ACKs and timers), `sending`, `migration`, `closing`.
 
 mod acknowledging;
 mod closing;
@@ -58,7 +59,7 @@ pub use streams::Violation;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Connected,
-    /// The server did not take the 0-RTT data; it is sent again by itself.
+    /// The server rejected the 0-RTT data; they are retransmitted automatically.
     EarlyDataRejected,
     /// The peer opened streams up to this one.
     Opened(u64),
@@ -95,10 +96,10 @@ struct Numbers {
     run: Option<(Time, u64)>,
 }
 
-/// In this order: what each packet needs lies together, before the streams.
+/// Field order: those that each packet needs are together, before the streams.
 #[repr(C, align(64))]
 pub struct Connection {
-    /// The path at hand: the only one, or the one of several that is looked at.
+    /// The current path: the only one, or the one of several being processed.
     lane: Box<Lane>,
     config: Arc<Config>,
     multi: Option<Box<Multi>>,
@@ -107,17 +108,17 @@ pub struct Connection {
     is_client: bool,
     /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
     has_sent_since_arrival: bool,
-    /// Nobody wants to hear of streams that open or have bytes.
+    /// No events for streams that open or have bytes are reported.
     is_quiet: bool,
-    /// Nothing more leaves for now.
+    /// Whether nothing more can be sent for now.
     is_spent: bool,
-    /// Nor will a poll find or change anything until more has come than stream data.
+    /// Whether, in addition, a poll has no effect until something other than stream data arrives.
     is_settled: bool,
     state: State,
     events: VecDeque<Event>,
     streams: Streams,
     announcements: Announcements,
-    /// Packets that were given up, with their paths, if somebody wants to hear of them.
+    /// Packets declared lost, with their paths, if they are to be reported.
     lost: Option<Vec<(u8, Space, u64)>>,
 }
 
@@ -180,7 +181,7 @@ impl Connection {
     pub fn finish(&mut self, id: u64) {
         self.streams.finish(id);
     }
-    /// Give a stream up: what was not delivered will not be. `code` is the application protocol's.
+    /// Reset a stream; undelivered data are lost. `code` is the application protocol's.
     pub fn reset(&mut self, id: u64, code: u32) {
         self.streams.reset(id, code);
     }
@@ -219,7 +220,7 @@ impl Connection {
         self.is_settled &= !self.streams.has_frames();
         bytes
     }
-    /// What the application knows of the video, for the control.
+    /// Set the application's parameters of the video for the control.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.lane.path.set_app_parameters(now, parameters);
         if let Some(multi) = &mut self.multi {
@@ -235,7 +236,7 @@ impl Connection {
     pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
-    /// What happened since the last call.
+    /// The next event since the last call.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -261,7 +262,7 @@ impl Connection {
     pub fn control(&self) -> &dyn CongestionControl {
         self.lane.path.control()
     }
-    /// The handshake is complete, and nobody closed.
+    /// Whether the handshake is complete and neither end has closed.
     pub fn is_established(&self) -> bool {
         self.handshake.is_complete() && self.state == State::Open
     }
@@ -269,7 +270,7 @@ impl Connection {
     pub fn sends_early_data(&self) -> bool {
         self.is_client && self.config.tls.resumption == config::Resumption::EarlyData
     }
-    /// Nothing more will happen.
+    /// Whether the connection is over.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
     }

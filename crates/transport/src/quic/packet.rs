@@ -233,7 +233,7 @@ impl EcnCounts {
     }
 }
 
-/// An ACK frame (§19.3): ranges from the largest down, as distances below it. What every one has lies in one line of the processor's cache.
+/// An ACK frame (§19.3): ranges from the largest down, as distances below it. The fields that every frame uses are in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Ack {
@@ -306,7 +306,7 @@ impl Ack {
     }
 }
 
-/// What an endpoint tells the other in the handshake (§18.2).
+/// Transport parameters of the handshake (§18.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportParameters {
     /// `max_idle_timeout` in ms; 0: none.
@@ -322,7 +322,7 @@ pub struct TransportParameters {
     pub accepts_early_data: bool,
 }
 
-/// One packet. In this order: most have one frame and no ACK, and lie in two lines of the processor's cache.
+/// One packet. Field order: most packets have one frame and no ACK, and occupy two cache lines.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Packet {
@@ -357,14 +357,14 @@ impl Packet {
     }
 }
 
-/// Where an endpoint is reached: a host and a port of it.
+/// Address of an endpoint: a host and a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     pub host: u16,
     pub port: u16,
 }
 
-/// A UDP datagram with its packets. In this order, as [`Packet`], and at the beginning of a line.
+/// A UDP datagram with its packets. Field order as in [`Packet`], aligned to a cache line.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Datagram {

@@ -1,7 +1,8 @@
 //! The path of a QUIC connection: round trip, delivery rate, window, pacing; what drives the congestion control.
 //!
-//! The seam between QUIC's packet numbers and everything that knows none: told what was sent, acknowledged, lost; asked how much may
-//! leave and when. Events reach the control as TCP's sender gives them: each loss, then the congestion event, then the ACK.
+//! The interface between QUIC's packet numbers and the parts independent of them: it is notified of packets sent, acknowledged and lost,
+//! and decides how much may be sent and when. The control gets events in the same order as from TCP's sender: each loss, then the
+//! congestion event, then the ACK.
 //!
 //! Reference: RFC 9002 §7 (congestion control), §7.3.2 (recovery period), §7.6 (persistent congestion), §7.7 (pacing), §7.8 (under-used
 //! window); draft-cheng-iccrg-delivery-rate-estimation.
@@ -28,7 +29,7 @@ use playpath_units::{Duration, Rate, Time};
 /// Most that a sender of ECT(1) lets go at once, as time at its rate (RFC 9331 §4.3 asks for a bound; 2^-12 s as Prague on Linux).
 const SCALABLE_BURST: Duration = Duration::from_micros(244);
 
-/// What travels with a packet (draft-cheng §3.2).
+/// State stored with a packet (draft-cheng §3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stamp {
     pub sent_at: Time,
@@ -42,7 +43,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Of a packet that does not count as in flight.
+    /// The stamp of a packet that does not count as in flight.
     pub fn at(sent_at: Time) -> Stamp {
         Stamp { sent_at, ..Stamp::default() }
     }
@@ -91,7 +92,7 @@ pub(crate) struct Path {
     bytes_in_flight: u64,
     /// The bytes in flight at which a full datagram may leave by the window.
     leaves_room: u64,
-    /// As of the last event that the control was told.
+    /// Window as of the last event reported to the control.
     window: u64,
     packets_out: u32,
     datagram_bytes: u32,
@@ -265,7 +266,7 @@ impl Path {
         Rate::from_bits_per_sec_f64(bits / self.rtt.measured().as_secs_f64())
     }
 
-    /// Where the control has no rate of its own.
+    /// Whether pacing is by the window, because the control has no rate of its own.
     fn paces_by_window(&self, pacing: &Pacing) -> bool {
         pacing.gain > 0.0 && !self.rtt.measured().is_zero()
     }
@@ -397,7 +398,7 @@ impl Path {
         stamp
     }
 
-    /// Nothing more leaves: is the window the reason, or pacing, or the application?
+    /// Note why nothing more is sent: the window, pacing, or the application.
     pub fn note_pause(&mut self, is_limited: bool) {
         if !is_limited {
             self.app_limited_until = (self.delivered + u64::from(self.packets_out)).max(1);
@@ -438,7 +439,7 @@ impl Path {
         delivery.grows |= !is_of_recovery;
     }
 
-    /// It had been given up, and is acknowledged after all.
+    /// Handle the late acknowledgement of a packet declared lost.
     pub fn on_spurious(&mut self, sent: &Sent) {
         if let Some(episode) = &mut self.recovery.last
             && sent.stamp.sent_at <= episode.began_at
@@ -452,7 +453,7 @@ impl Path {
         self.bytes_in_flight -= u64::from(bytes);
         self.packets_out -= 1;
     }
-    /// So much of a space that is discarded leaves (§6.4).
+    /// Subtract the packets of a discarded space (§6.4).
     pub fn discard(&mut self, (bytes, packets): (u64, u32)) {
         self.bytes_in_flight -= bytes;
         self.packets_out -= packets;
@@ -625,7 +626,7 @@ impl Path {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sign {
     pub signal: CongestionSignal,
-    /// When the newest of the packets that tell of it left.
+    /// Send time of the newest packet that indicates it.
     pub newest_sent_at: Time,
     pub oldest_sent_at: Time,
     pub newly_lost: u32,
@@ -646,7 +647,7 @@ struct Pace {
     burst: u64,
 }
 
-/// A bucket that the pacing rate fills (§7.7): as many bytes as it holds may leave at once.
+/// A bucket that the pacing rate fills (§7.7): as many bytes as it holds may be sent at once.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Pacer {

@@ -1,4 +1,4 @@
-//! What a connection did, for others' tools: qlog, a JSON text sequence (RFC 7464) that qvis opens.
+//! Event log of a connection for external tools: qlog, a JSON text sequence (RFC 7464) that qvis opens.
 //!
 //! Reference: draft-ietf-quic-qlog-main-schema-13 for the file, its header and its times. Its `event_schemas` names the schema of the events:
 //! draft-ietf-quic-qlog-quic-events-02, whose names (`transport:packet_sent`) are the only ones that qvis draws; later drafts put all under
@@ -12,7 +12,7 @@ use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 
-/// Where a log goes. A file that takes no more is no reason to stop.
+/// Destination of a log. Write errors do not stop the connection.
 pub type Place = Box<dyn Write + Send>;
 
 /// Makes a place for the log of the connection of this name; `None`: nowhere.
@@ -33,7 +33,7 @@ pub struct Qlog {
     begun: Time,
     /// Time of the first event: since 1970, or zero.
     first: Duration,
-    /// What was told of each path last.
+    /// The values last logged for each path.
     logged: Vec<Map<String, Value>>,
     pto_count: u64,
 }
@@ -96,7 +96,7 @@ impl Qlog {
         self.event(now, "transport:packet_received", path_id, packet_data(packet, frames));
     }
 
-    /// What has changed of losses and of the paths.
+    /// Log changes of losses and of the paths.
     pub fn look(&mut self, now: Time, endpoint: &mut Connection) {
         for (path_id, space, number) in endpoint.take_lost() {
             let packet_type = type_of(match space {

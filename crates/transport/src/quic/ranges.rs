@@ -1,8 +1,8 @@
 //! A set of integers as ranges: packet numbers received, bytes of a stream that arrived, were acknowledged or must be sent again.
 //!
 //! Half-open ranges in rising order, none touching the next. In order means one range, and nothing moves or allocates.
-//! Bounded: a peer that leaves a hole after every byte makes at most [`MAX_RANGES`]; what does not fit is refused, and whoever
-//! asked treats it as lost (RFC 9000 §13.2.3 lets a receiver limit what it remembers; §21.7 names the attack).
+//! Bounded: a peer that leaves a hole after every byte makes at most [`MAX_RANGES`]; what does not fit is refused, and the
+//! caller treats it as lost (RFC 9000 §13.2.3 lets a receiver limit what it remembers; §21.7 names the attack).
 //!
 //! Tested here, and against a set of integers by `tests/quic_hostile.rs`.
 

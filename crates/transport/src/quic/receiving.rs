@@ -1,4 +1,4 @@
-//! What a datagram's packets do.
+//! Processing of a datagram's packets.
 //!
 //! Reference: RFC 9000 §12.2 (coalesced packets), §12.4 (which frames in which packets), §13.1, §14.1 (small Initials are dropped).
 //! Tested by `tests/quic_rules.rs`, against hostile peers by `tests/quic_hostile.rs`.

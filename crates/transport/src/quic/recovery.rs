@@ -23,10 +23,10 @@ use playpath_cc::CongestionSignal;
 use playpath_units::{Duration, Time};
 use std::sync::Arc;
 
-/// What every path of QUIC takes, in bytes of UDP payload (RFC 9000 §14).
+/// Datagram size that every QUIC path supports, bytes of UDP payload (RFC 9000 §14).
 const LEAST_MAX_DATAGRAM: u32 = 1200;
 
-/// What one ACK newly acknowledged.
+/// Packets newly acknowledged by one ACK.
 #[derive(Default)]
 struct Found {
     any: bool,
@@ -192,7 +192,7 @@ impl Connection {
         }
     }
 
-    /// Lost packets older than three PTO need not be remembered: their ACK would have come.
+    /// Lost packets sent before this time need not be remembered: after three PTO their ACK would have arrived.
     fn horizon(&self, now: Time) -> Time {
         Time::ZERO + now.saturating_since(Time::ZERO).saturating_sub(self.pto() * 3)
     }
@@ -295,7 +295,7 @@ impl Connection {
         self.is_spent = false;
     }
 
-    /// What was sent in 0-RTT packets goes again in 1-RTT packets, and no congestion is seen in it (RFC 9001 §4.6.2).
+    /// Retransmit the data of 0-RTT packets in 1-RTT packets; this does not count as congestion (RFC 9001 §4.6.2).
     pub(super) fn reject_early_data(&mut self) {
         for sent in self.numbers(Space::Data).board.give_up_all() {
             if sent.is_in_flight {
@@ -306,7 +306,7 @@ impl Connection {
         self.tell(Event::EarlyDataRejected);
     }
 
-    /// The keys of a space go (RFC 9001 §4.9), and with them what is in flight in it (§6.4).
+    /// Discard the keys of a space (RFC 9001 §4.9), and its packets in flight (§6.4).
     pub(super) fn discard(&mut self, space: Space) {
         if self.handshake.has(space) {
             self.handshake.discard(space);

@@ -22,7 +22,7 @@ impl Rtt {
         Rtt { latest: initial, smoothed: initial, variation: initial / 2, min: Duration::MAX, first_sample_at: None }
     }
 
-    /// Of a path that is new: what is thought of it until the first sample (§6.2.2).
+    /// Set the initial estimate of a new path, used until the first sample (§6.2.2).
     pub fn expect(&mut self, round_trip: Duration) {
         if self.first_sample_at.is_none() {
             (self.latest, self.smoothed, self.variation) = (round_trip, round_trip, round_trip / 2);

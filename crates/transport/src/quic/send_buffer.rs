@@ -1,4 +1,4 @@
-//! The sending side of a stream of bytes, a QUIC stream's or CRYPTO's: what is written, sent, acknowledged, and to be sent again.
+//! The sending side of a byte stream, a QUIC stream's or CRYPTO's: bytes written, sent, acknowledged, and to be retransmitted.
 //!
 //! Reference: RFC 9000 §2.2, §3.1, §13.3 (retransmission by frames). Tested here and by `tests/quic_pair.rs`.
 
@@ -19,7 +19,7 @@ impl SendBuffer {
     pub fn write(&mut self, bytes: u64) {
         self.written += bytes;
     }
-    /// What was not sent never will be.
+    /// Drop unsent bytes.
     pub fn drop_unsent(&mut self) {
         self.written = self.next;
     }
@@ -47,7 +47,7 @@ impl SendBuffer {
     pub fn has_any(&self) -> bool {
         self.next < self.written || self.has_lost()
     }
-    /// What goes next: lost bytes first, then new ones below `limit`; the frame's start and the most that may follow it.
+    /// The next frame: lost bytes first, then new ones below `limit`; its start and its largest length.
     #[inline(always)]
     pub fn peek(&self, limit: u64) -> Option<Range<u64>> {
         if let Some(first) = self.again.first() {
@@ -56,7 +56,7 @@ impl SendBuffer {
         let end = self.written.min(limit);
         (self.next < end).then_some(self.next..end)
     }
-    /// It was sent. Returns `true` if it had been sent before.
+    /// Note that a frame was sent. Returns `true` if it had been sent before.
     #[inline(always)]
     pub fn on_sent(&mut self, range: Range<u64>) -> bool {
         let is_again = range.start < self.next;
@@ -80,7 +80,8 @@ impl SendBuffer {
         }
         new
     }
-    /// It was lost: what of it is not acknowledged goes again. A set that is full takes the whole span between two of its ranges.
+    /// Handle a lost frame: its unacknowledged bytes are retransmitted. If the set of ranges is full, the whole span between two ranges is
+    /// retransmitted.
     pub fn on_lost(&mut self, range: Range<u64>) {
         let mut start = range.start;
         for have in self.acked.iter().filter(|have| have.end > range.start && have.start < range.end) {

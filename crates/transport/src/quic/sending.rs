@@ -1,4 +1,4 @@
-//! What leaves: packets from frames, datagrams from packets.
+//! Sending: packets from frames, datagrams from packets.
 //!
 //! Reference: RFC 9000 §12.2 (coalescing), §13.2.1 (ACKs alone are not limited by the window), §14.1 (padding), RFC 9001 §5.4.2 (four
 //! bytes at least), RFC 9002 §7.5 (probes leave whatever the window says), §7.7, §7.8.
@@ -20,7 +20,7 @@ use playpath_units::Time;
 /// Room that is not worth a frame.
 pub(super) const LEAST_ROOM: u32 = 32;
 
-/// What window and pacing say of a full datagram.
+/// Whether window and pacing permit a full datagram.
 #[derive(Clone, Copy)]
 enum May {
     Wait,
@@ -30,7 +30,7 @@ enum May {
     },
 }
 
-/// What is in a packet.
+/// Contents of a packet.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Contents {
     is_eliciting: bool,
@@ -45,7 +45,7 @@ impl Contents {
     }
 }
 
-/// A packet in the making, in its place: what is not used of it is not touched.
+/// A packet being built in place; unused parts are not written.
 struct Draft<'p> {
     packet: &'p mut Packet,
     room: u32,
@@ -74,7 +74,7 @@ impl Draft<'_> {
 }
 
 impl Connection {
-    /// What leaves now; `None`: nothing.
+    /// The next datagram to send now; `None` if there is none.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         let mut out = Datagram::default();
         self.poll_transmit_into(now, &mut out).then_some(out)
@@ -142,7 +142,7 @@ impl Connection {
         true
     }
 
-    /// What leaves on the path at hand, one of several.
+    /// The next datagram on the current path, one of several.
     pub(super) fn poll_lane(&mut self, now: Time, out: &mut Datagram) -> bool {
         self.poll_at_hand(now, out)
     }

@@ -1,9 +1,9 @@
-//! Packets sent in one packet-number space: what was acknowledged, what is lost.
+//! Packets sent in one packet-number space: acknowledgement and loss.
 //!
 //! Reference: RFC 9002 §6.1 (packet and time threshold), appendix A.1, A.7, A.10. Packet numbers rise without gaps and are never used
 //! again, so the packets are a queue.
 //! Differences from the reference:
-//! 1. A lost packet is remembered for a while: an ACK that comes late shows that the loss was none.
+//! 1. A lost packet is remembered for a while: a late ACK shows that the loss was spurious.
 //!
 //! A packet that asks for no ACK is forgotten while none that does is out, as at a client that only reads: of them only the last is known,
 //! for the ACK that it carried.
@@ -139,7 +139,7 @@ fn collect<'f>(frames: impl Iterator<Item = &'f Frame>) -> FrameList {
     list
 }
 
-/// Packets that were given up, in rising order; an ACK may still come.
+/// Packets declared lost, in rising order; an ACK may still arrive.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct GivenUp {
@@ -195,7 +195,7 @@ impl GivenUp {
         self.named(ack).any(|place| self.packets.queue[place].fate == Fate::Lost)
     }
 
-    /// Those that the ACK names after all, from the newest.
+    /// The lost packets that the ACK acknowledges after all, from the newest.
     pub fn acknowledge(&mut self, ack: &Ack, mut each: impl FnMut(&Sent, &[Frame])) {
         let places: Vec<_> = self.named(ack).collect();
         for index in places {
@@ -389,7 +389,7 @@ impl Scoreboard {
         None
     }
 
-    /// Forget what is acknowledged at the front.
+    /// Drop acknowledged packets at the front.
     #[inline]
     pub fn trim_settled(&mut self) {
         while self.packets.queue.front().is_some_and(|front| front.fate == Fate::Settled) {
@@ -398,7 +398,7 @@ impl Scoreboard {
         }
     }
 
-    /// Forget what is settled.
+    /// Drop settled packets.
     #[inline]
     pub fn trim(&mut self) {
         let is_all_silent = self.eliciting_in_flight == 0;

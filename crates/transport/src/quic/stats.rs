@@ -1,4 +1,4 @@
-//! What a QUIC endpoint counts, and the snapshot that traces sample.
+//! Counters of a QUIC endpoint, and the snapshot that traces sample.
 
 use super::Connection;
 use super::lane::Lane;
@@ -69,7 +69,7 @@ pub struct Info {
 }
 
 impl Stats {
-    /// Of two paths together.
+    /// The sum for two paths.
     fn plus(self, other: &Stats) -> Stats {
         Stats {
             datagrams_sent: self.datagrams_sent + other.datagrams_sent,

@@ -21,10 +21,10 @@ pub struct Config {
     pub timestamps: bool,
     /// ECN (RFC 3168).
     pub ecn: bool,
-    /// What the congestion control needs of ECN: more than an echo switches ECN on, with accurate feedback (RFC 9768).
+    /// ECN feedback needed by the congestion control: more than an echo switches ECN on, with accurate feedback (RFC 9768).
     pub ecn_use: EcnUse,
     pub delayed_ack: DelayedAck,
-    /// The receiver's window starts small and grows with what is read, as Linux's does.
+    /// The receiver's window starts small and grows with the data read, as in Linux.
     pub tunes_window: bool,
     /// How the sender finds losses. Without SACK from the peer every choice becomes `NewReno`.
     pub loss_detection: LossDetection,
@@ -49,7 +49,7 @@ pub struct Config {
     pub receive_buffer: u64,
     /// When a read opens the window by an own segment.
     pub window_update: WindowUpdate,
-    /// Who keeps to the peer's window.
+    /// Which layer obeys the peer's window.
     pub flow_control: FlowControl,
     /// An ACK that moves the window's edge is still a duplicate: ns-2's ACKs have no window to tell a window update by (RFC 5681
     /// §2 (e) and Linux take one for news of the reader).
@@ -128,7 +128,7 @@ impl LossDetection {
     }
 }
 
-/// What a partial ACK does to the retransmission timer (RFC 6582 §4).
+/// Effect of a partial ACK on the retransmission timer (RFC 6582 §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAckTimer {
     /// Only the first partial ACK restarts it.
@@ -214,7 +214,7 @@ pub enum Pacing {
     Controller,
 }
 
-/// What leaves at one deadline of pacing, back to back.
+/// Burst sent back to back at one pacing deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacingBurst {
     /// So many packets; then the time of all of them passes.
@@ -229,7 +229,7 @@ pub enum PacingBurst {
 pub enum WindowUpdate {
     /// The right edge can move by min(buffer / 2, MSS) (RFC 9293 §3.8.6.2.2) and two segments have been read.
     Rfc,
-    /// The window has at least doubled since it was told last.
+    /// The window has at least doubled since it was last advertised.
     Linux,
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum State {
     Closed,
 }
 
-/// What both ends agreed on.
+/// The negotiated features.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Features {
     pub sack: bool,
@@ -91,7 +91,7 @@ pub(crate) struct Opening {
     closed_first: Option<bool>,
     has_checked_ace: bool,
     has_sent_synack: bool,
-    /// How the peer's SYN or SYN-ACK arrived, until we have said so.
+    /// ECN codepoint of the peer's received SYN or SYN-ACK, until we have reported it.
     pub peer_syn_arrived: Option<Ecn>,
 }
 
@@ -124,7 +124,7 @@ impl Opening {
     pub fn send(&mut self, flags: Flags) {
         self.segment = Some(flags);
     }
-    /// The peer acknowledges what is not our SYN: it takes us for another connection (RFC 9293 §3.10.7.3, §3.10.7.4).
+    /// The peer acknowledges something other than our SYN, so it refers to another connection (RFC 9293 §3.10.7.3, §3.10.7.4).
     fn refuse(&mut self, ack: u32) {
         (self.segment, self.refused) = (Some(Flags::RST), ack);
     }

@@ -33,7 +33,7 @@ pub(crate) use sender::Phase;
 use sender::Sender;
 use std::sync::Arc;
 
-/// What the owner should know of.
+/// Events for the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Event {
@@ -42,7 +42,7 @@ pub enum Event {
     Readable,
     /// The send buffer has room again after a write that it cut short.
     Writable,
-    /// The peer will send no more; what was received can still be read.
+    /// The peer will send no more; received data can still be read.
     PeerClosed,
     Closed,
     Reset,
@@ -197,7 +197,7 @@ impl Connection {
         self.receiver.read(max)
     }
 
-    /// No more data will be written; what was written is still delivered.
+    /// End the stream; data already written are still delivered.
     pub fn close(&mut self) {
         match self.state {
             State::Listen | State::SynSent => self.finish(Event::Closed),
@@ -214,7 +214,7 @@ impl Connection {
         }
     }
 
-    /// The application tells what it knows of the video.
+    /// Set the application's parameters of the video.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.sender.set_app_parameters(now, parameters);
     }
@@ -254,7 +254,7 @@ impl Connection {
         self.state == State::Established
     }
 
-    /// Nothing more will be sent or received.
+    /// Whether nothing more will be sent or received.
     pub fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed | State::TimeWait)
     }
@@ -264,7 +264,7 @@ impl Connection {
         self.rfc_state_name()
     }
 
-    /// What a coupled controller of a sibling subflow may know of this one.
+    /// State of this subflow for the coupled controllers of its siblings.
     pub fn sibling(&self) -> Sibling {
         Sibling { established: self.state == State::Established, ..self.sender.sibling() }
     }

@@ -1,4 +1,4 @@
-//! When something happens, and what a coupled control may know then.
+//! The time of an event, with the siblings' state for coupled controls.
 
 use playpath_cc::Sibling;
 use playpath_units::Time;

@@ -1,4 +1,4 @@
-//! The segments that leave: a control segment, the sender's part with the receiver's, or an ACK alone. Tested by packet scripts.
+//! Sent segments: a control segment, the sender's part with the receiver's, or an ACK alone. Tested by packet scripts.
 
 use super::config::HeaderSize;
 use super::handshake::{State, timestamps};
@@ -14,7 +14,7 @@ impl Connection {
         self.transmit_at(at, &mut segment).is_some().then_some(segment)
     }
 
-    /// What leaves now is written to `out`; returns its bytes on the wire.
+    /// Write the next segment to `out`; returns its bytes on the wire.
     pub(crate) fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> Option<u32> {
         if let Some(flags) = self.opening.take_segment() {
             return Some(self.control_segment(at.now, flags, out));

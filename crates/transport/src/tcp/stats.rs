@@ -1,4 +1,4 @@
-//! What an endpoint counts, and the snapshot that traces sample.
+//! Counters of an endpoint, and the snapshot that traces sample.
 
 use super::sender::LossDistance;
 use playpath_units::{Duration, Rate};

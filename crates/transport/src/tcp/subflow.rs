@@ -1,4 +1,4 @@
-//! What MPTCP asks of the connection that is its subflow.
+//! MPTCP's interface to a connection that is its subflow.
 
 use super::{Connection, Event, Moment, Phase, State};
 use playpath_cc::WindowChange;

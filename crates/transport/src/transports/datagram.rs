@@ -1,4 +1,4 @@
-//! Datagrams without a connection (UDP): each write is one, nothing is sent again, and what has arrived is counted.
+//! Datagrams without a connection (UDP): each write is one, nothing is retransmitted, and arrivals are counted.
 
 use super::{Packet, Parcels, PathInfo, Payload, Totals, Transport};
 use crate::{Ecn, Events};

@@ -1,6 +1,6 @@
-//! What every transport does: its verbs, its packets, and what it tells of itself in terms that name none.
+//! The interface of all transports: methods, packets, and transport-independent measurements.
 //!
-//! Drive an end so: one mutating verb (`handle_packet`, `handle_timeout`, `write`, `read`, `close`), then `poll_transmit` until `false`,
+//! Usage: one mutating method (`handle_packet`, `handle_timeout`, `write`, `read`, `close`), then `poll_transmit` until `false`,
 //! then `take_events`, then a timer for `poll_timeout`. A world asks for no more than is here.
 //!
 //! TCP, over several paths MPTCP, and QUIC have typed settings, which a scenario reads by tables of their own. Any other declares its
@@ -62,7 +62,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     entries().iter().copied().find(|entry| entry.name == name)
 }
 
-/// A packet under way. What it carries its transport alone understands; links see its size and its ECN codepoint.
+/// A packet in flight. Only its transport interprets its contents; links see its size and its ECN codepoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     pub payload: Payload,
@@ -72,7 +72,7 @@ pub struct Packet {
     /// Queues mark it by [`set_ecn`](Packet::set_ecn).
     pub ecn: Ecn,
     pub path: u8,
-    /// Which binding of a NAT it comes from or goes to.
+    /// Index of its binding at a NAT.
     pub binding: u16,
 }
 
@@ -82,7 +82,7 @@ pub enum Payload {
     Segment(Segment),
     /// Whatever lies at this place of the [`Parcels`].
     Parcel(u32),
-    /// Nothing but bytes of the application.
+    /// Application bytes only.
     Data,
 }
 
@@ -133,7 +133,7 @@ pub trait Transport {
     }
     /// When [`handle_timeout`](Transport::handle_timeout) wants to be called; [`Time::MAX`]: never.
     fn poll_timeout(&self) -> Time;
-    /// Write down what it does from now on, if it is QUIC.
+    /// Start logging, if it is QUIC.
     fn log(&mut self, _log: Qlog) {}
     fn take_events(&mut self) -> Events;
 
@@ -158,7 +158,7 @@ pub trait Transport {
     fn may_answer_read(&self) -> bool {
         true
     }
-    /// No more will be written; what was written is still delivered.
+    /// End the stream; data already written are still delivered.
     fn close(&mut self, now: Time);
     /// The client's end goes on over another path; `false`: it cannot, or not yet.
     fn migrate(&mut self, _now: Time, _path: usize) -> bool {
@@ -169,13 +169,13 @@ pub trait Transport {
         false
     }
     fn abort(&mut self, now: Time);
-    /// What the application knows of the video, for the control.
+    /// Set the application's parameters of the video for the control.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 
     fn path_count(&self) -> usize {
         1
     }
-    /// What it knows of a path; `None`: the path is not open, or nothing is measured.
+    /// Measurements of a path; `None` if the path is not open, or nothing is measured.
     fn path_info(&self, path: usize) -> Option<PathInfo>;
     fn path_totals(&self, path: usize) -> Totals;
     fn totals(&self) -> Totals {
@@ -211,7 +211,7 @@ pub struct Drawn {
     pub bytes: u32,
     /// Where they begin in the data of all paths, if it says so.
     pub data_place: Option<u64>,
-    /// What it acknowledges, if it does.
+    /// The acknowledgement in it, if any.
     pub answer: Option<Answer>,
 }
 

@@ -1,11 +1,11 @@
-//! What a pair of ends is made with, besides the settings of their transport.
+//! Inputs for the creation of a pair of ends, in addition to their transport's settings.
 
 use crate::mptcp::scheduler::Scheduler;
 use playpath_cc::CongestionControl;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 
-/// What hosts know of a path before anything is sent on it.
+/// Hosts' knowledge of a path before anything is sent on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathFacts {
     /// To be used only while no other works.

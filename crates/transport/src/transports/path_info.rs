@@ -1,10 +1,10 @@
-//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series and records are
-//! made from these.
+//! Transport-independent measurements of an endpoint: the current state of one path, and totals over all. Series and records are
+//! built from these.
 
 use crate::{Connection, quic};
 use playpath_units::{Duration, Rate};
 
-/// What a sender knows of one path now; windows and counts in packets.
+/// A sender's current state of one path; windows and counts in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathInfo {
     pub cwnd: f64,
@@ -20,7 +20,7 @@ pub struct PathInfo {
     pub in_flight: u32,
     pub sacked: u32,
     pub lost: u32,
-    /// Of these, sent again.
+    /// Of these, retransmissions.
     pub retrans: u32,
     /// Sent again since the start.
     pub total_retrans: u64,
@@ -121,7 +121,7 @@ impl Totals {
         }
     }
 
-    /// Of two paths together.
+    /// The sum for two paths.
     pub fn plus(self, other: Totals) -> Totals {
         Totals {
             sent_packets: self.sent_packets + other.sent_packets,

@@ -1,6 +1,7 @@
-//! QUIC as one of the transports: the connection, and what applications know of its streams.
+//! QUIC as one of the transports: the connection, and the applications' view of its streams.
 //!
-//! A player's requests have streams of their own (HTTP/3). Other traffic has one stream for all: who writes first opens it, the client of
+//! A player's requests have streams of their own (HTTP/3). Other traffic uses a single stream, opened by the end that writes first: the
+//! client of
 //! a web user, the server of a bulk transfer.
 
 use super::{Endpoint, Multipath, Opening, Other, Packet, Parcels, PathInfo, Payload, Streams, Totals, Transport};
@@ -25,7 +26,7 @@ const NO_ERROR: u64 = 0x100;
 /// Headers of a datagram over IPv4.
 const IP_AND_UDP: u32 = 28;
 
-/// Of a client that has moved to another address.
+/// Port of a client that has moved to another address.
 const MOVED_PORT: u16 = 50_001;
 
 pub struct QuicEnd {

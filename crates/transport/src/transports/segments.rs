@@ -1,4 +1,4 @@
-//! TCP and MPTCP for owners of real bytes, who drive them by segments and ask where in the stream a payload lies.
+//! TCP and MPTCP for owners of real bytes, which drive them by segments and query the stream offsets of payloads.
 
 use super::Transport;
 use crate::mptcp::{MptcpConnection, PathConfig};
@@ -13,14 +13,14 @@ pub trait Segments: Transport + Send {
     fn poll_segment(&mut self, now: Time, out: &mut Segment) -> Option<usize>;
     /// The handshake of the first path is done.
     fn is_established(&self) -> bool;
-    /// It will neither send nor take anything any more: closed, and past TIME-WAIT.
+    /// Whether it will neither send nor accept anything any more: closed, and past TIME-WAIT.
     fn is_over(&self) -> bool;
     /// One past the last offset that the peer may send.
     fn window_end(&self) -> u64;
     fn bytes_acked(&self) -> u64;
-    /// Nothing before this offset of the stream will be sent again.
+    /// Data before this offset of the stream will not be retransmitted.
     fn needed_from(&self) -> u64;
-    /// Where the payload of a segment to be sent lies in the stream.
+    /// Stream offset of the payload of a segment to be sent.
     fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64>;
     fn subflow(&self, path: usize) -> Option<&Connection>;
     /// If it is MPTCP.
@@ -31,11 +31,11 @@ pub trait Segments: Transport + Send {
     fn mptcp_mut(&mut self) -> Option<&mut MptcpConnection> {
         None
     }
-    /// A place for a join that came in to the own address with this identifier. `None`: it cannot be joined.
+    /// Allocate a path for a join that arrived at the own address with this identifier. `None` if it cannot be joined.
     fn add_path(&mut self, path: PathConfig, address_id: u8) -> Option<usize> {
         self.mptcp_mut()?.add_path(path, address_id)
     }
-    /// Where the payload of a segment that has come lies in the stream of its path, if it has to wait there for its checksum.
+    /// Offset of a received segment's payload in its path's stream, if it has to wait there for its checksum.
     fn unchecked_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
         let mptcp = self.mptcp().filter(|mptcp| mptcp.checks())?;
         Some(mptcp.subflow(path)?.receive_offset(segment))

@@ -15,9 +15,9 @@ pub struct TlsEnd {
     tls: Tls,
     is_client: bool,
     state: State,
-    /// TCP's that were not told.
+    /// TCP's events that have not been reported.
     events: Events,
-    /// The application has not been told that it is connected.
+    /// Whether the application still has to be notified that it is connected.
     is_news: bool,
     /// Of the handshake, before the application's next byte.
     skipped: u64,
@@ -27,7 +27,7 @@ pub struct TlsEnd {
     waiting: u64,
 }
 
-/// Where a stream of records is: bytes of the application, and of records.
+/// Position in a stream of records: bytes of the application, and of records.
 #[derive(Default)]
 struct Place {
     plain: u64,
@@ -56,7 +56,7 @@ impl TlsEnd {
         self.tls.resumption == Resumption::EarlyData
     }
 
-    /// What came of the handshake is read and answered.
+    /// Read and answer received handshake messages.
     fn advance(&mut self, now: Time) {
         while self.state != State::Open {
             let awaited = match (self.state, self.is_client) {

@@ -2,9 +2,9 @@
 //!
 //! References: dash.js 5.2.1 (`dash_js_5`); Sabre `DynamicDash` and `Dynamic` (Spiteri et al., MMSys 2018).
 //! `flavour=dash.js`: BOLA from 12 s on and until the level falls below half of that. `flavour=sabre`, `variant=dynamicdash`: BOLA-E
-//! above 10 s until below 5 s. `variant=dynamic` (MMSys 2018): BOLA, U or O, takes over above 10 s if it wants no less than the
-//! throughput rule, and hands back below 10 s if it wants less; the throughput rule gives up downloads in both cases. Both rules are
-//! told of every download, whoever chose. Differences from the references: none but those of the rules.
+//! above 10 s until below 5 s. `variant=dynamic` (MMSys 2018): BOLA, U or O, takes over above 10 s if its choice is no lower than the
+//! throughput rule's, and hands back below 10 s if it is lower; the throughput rule abandons downloads in both cases. Both rules see
+//! every download, whichever chose it. Differences from the references: none but those of the rules.
 //!
 //! Tested by the worked examples here and by the contract suite.
 
@@ -82,7 +82,7 @@ struct Dynamic {
 }
 
 impl Dynamic {
-    /// Both are asked, and both keep what they would have chosen.
+    /// Consult both rules; both record their own choice.
     fn choose_by_comparison(&mut self, context: &Context) -> Decision {
         let by_bola = self.bola.choose(context);
         let by_throughput = self.throughput.choose(context);

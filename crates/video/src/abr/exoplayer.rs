@@ -12,7 +12,7 @@
 //! 2. Buffered chunks are not discarded for better ones (only rungs below 1280 × 720 would be, from 25 s of buffer on).
 //! 3. Single precision there, double here.
 //!
-//! Units: bit/s, ms. Tested by the worked examples here; it is no package of a registry, so the player itself was not run.
+//! Units: bit/s, ms. Tested by the worked examples here; the player itself is not available as a package and was not run.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
@@ -38,7 +38,7 @@ const DOWN_LEVEL: f64 = 25.0;
 const MAX_WEIGHT: u32 = 2000;
 const TRUSTED_MS: u64 = 2000;
 const TRUSTED_BYTES: u64 = 512 * 1024;
-/// Transfers that are kept: smaller ones than 400 B each would be needed to fill it.
+/// Most transfers kept; only transfers below 400 B on average could fill it.
 const SAMPLES: usize = 100;
 
 /// `SlidingPercentile`: (weight, value), oldest first.

@@ -1,6 +1,6 @@
 //! Always the same representation.
 //!
-//! Reference: none; the control case of every ABR study, and the way to give a client without adaptation.
+//! Reference: none; the control case of every ABR study, and the way to model a client without adaptation.
 //! Tested by `tests/abr_traces.rs` and the contract suite.
 
 use super::{Abr, AbrEntry, Context, Decision};

@@ -161,7 +161,7 @@ impl HlsJs {
     fn best(&self, context: &Context, estimator: &Estimator, demand: &Demand) -> Option<usize> {
         let base = self.loaded.unwrap_or(0);
         let is_first = self.loaded.is_none();
-        // The lowest rung is what the estimate is at least before the first segment.
+        // Before the first segment the estimate is at least the lowest rung's rate.
         let bits_per_sec =
             if is_first { demand.bits_per_sec.max(context.ladder.bits_per_sec(0)) } else { demand.bits_per_sec };
         let ttfb = estimator.ttfb_ms() / 1e3;
@@ -206,7 +206,7 @@ impl HlsJs {
         self.best(context, estimator, &demand).unwrap_or(0)
     }
 
-    /// The rung below that comes soonest without a stall, and its seconds; as `_abandonRulesCheck` looks for it.
+    /// The lower rung that completes soonest without a stall, and its download time in seconds; as searched by `_abandonRulesCheck`.
     fn faster(&self, context: &Context, own: usize, bits_per_sec: f64, ttfb: f64, duration: f64) -> (usize, f64) {
         let mut seconds = f64::INFINITY;
         for level in (1..own).rev() {
@@ -219,7 +219,7 @@ impl HlsJs {
         (0, seconds)
     }
 
-    /// The rung for the segment that is given up; the estimate begins anew if it was too high.
+    /// The rung for the abandoned segment; the estimate is reset if it was too high.
     fn step_down(&mut self, context: &Context, mut estimator: Estimator, lower: usize, is_urgent: bool) -> usize {
         let rate_of = |level: usize| context.ladder.bits_per_sec(level);
         let rate = rate_of(lower);

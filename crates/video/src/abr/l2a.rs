@@ -1,12 +1,12 @@
-//! L2A-LL: bitrates for low latency by online learning, as dash.js has it.
+//! L2A-LL: bitrates for low latency by online learning, as in dash.js.
 //!
 //! Reference: Karagkioules et al., "Online learning for low-latency adaptive streaming" (MMSys 2020); dash.js 5.2.1 `L2ARule`.
 //! A probability for each rung is moved along a gradient (how much of the last throughput a rung takes), projected onto the simplex,
 //! and the rung nearest to the expected bitrate is chosen. Until 1.5 s are buffered: the highest rung below 0.9 of the estimate.
-//! Differences from the paper, as in dash.js (the rule here is dash.js's, to the number):
+//! Differences from the paper, as in dash.js (the rule here is numerically dash.js's):
 //! 1. Bitrates in bit/s are compared with a throughput in kbit/s in two places: the multiplier Q grows a thousandfold, and the careful
 //!    step by step ascent never applies.
-//! 2. Once the step is turned round for a rung above the throughput, it stays so for the rungs after it.
+//! 2. Once the step is reversed for a rung above the throughput, it stays reversed for the rungs after it.
 //!
 //! Differences from dash.js: none in the arithmetic; it is asked once a segment.
 //! Units: kbit/s, seconds. Tested below and against dash.js's own code (`tests/players/laws.mjs`).
@@ -43,7 +43,7 @@ struct L2a {
     estimate: Estimate,
     current: Option<usize>,
     is_steady: bool,
-    /// A segment came since the last question.
+    /// Whether a segment has arrived since the last decision.
     has_news: bool,
     segment_seconds: f64,
     weights: Weights,

@@ -1,11 +1,11 @@
-//! Adaptation rules: which representation the next segment is asked for in, and why.
+//! Adaptation rules: the choice of the next segment's representation, with its reason.
 //!
-//! A rule is told of every download and is asked once per segment. It keeps its own state; the context carries everything
-//! that a rule without state needs. One file per rule; its `mod` line here registers it: the build script makes `ENTRIES` of
-//! these lines, in their order, which is that of `playpath list abr`.
+//! A rule is notified of every download and decides once per segment. It keeps its own state; the context carries everything that a rule
+//! without state needs. One file per rule; its `mod` line here registers it: the build script generates `ENTRIES` from these lines, in the
+//! same order, which is also that of `playpath list abr`.
 //!
 //! Contract, checked over the whole registry by `tests/abr_contract.rs`: a choice is an index of the ladder; a wait ends
-//! later than `now` and is only asked for while playing; the same calls give the same answers; nothing is allocated.
+//! later than `now` and is only requested while playing; the same calls give the same results; nothing is allocated.
 
 mod fixed;
 
@@ -33,7 +33,7 @@ include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 #[path = "../../../../docs/recipes/careful.rs"]
 mod careful; // the example of docs/recipes/add-an-abr-rule.md
 
-// What rules share.
+// Shared by several rules.
 mod estimate;
 mod registry;
 mod safety;
@@ -57,7 +57,7 @@ pub enum PlayState {
     Stalled,
 }
 
-/// What a rule may know when it is asked.
+/// Input of a rule's decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     pub now: Time,
@@ -74,7 +74,7 @@ pub struct Context<'a> {
     pub previous: Option<usize>,
     /// The last downloads, oldest first, at most [`HISTORY`].
     pub downloads: &'a [Download],
-    /// Time up to now for which nothing was under way: the buffer was full, or a rule had said to wait.
+    /// Time up to now without a download: the buffer was full, or a rule had asked to wait.
     pub idle: Duration,
     pub live: Option<LiveState>,
 }
@@ -83,9 +83,9 @@ pub struct Context<'a> {
 pub struct LiveState {
     pub latency: Duration,
     pub target: Duration,
-    /// Of playback; 1 is normal.
+    /// Playback speed; 1 is normal.
     pub speed: f64,
-    /// Segments come piece by piece while they are encoded.
+    /// Segments arrive chunk by chunk while they are encoded.
     pub is_low_latency: bool,
 }
 
@@ -111,22 +111,22 @@ pub struct Download {
     pub level_at_request: Duration,
     /// Buffer level, as the player knew it, before the last bytes were in it.
     pub level_before: Duration,
-    /// It was given up before its end.
+    /// Whether it was abandoned.
     pub is_abandoned: bool,
-    /// It replaced media that was in the buffer: the level did not grow.
+    /// Whether it replaced media in the buffer, so that the level did not grow.
     pub is_replacement: bool,
-    /// Rate of its bursts, where it came piece by piece as it was encoded: the time between them says nothing of the network.
+    /// Rate of its bursts if it arrived chunk by chunk as it was encoded: the time between them says nothing about the network.
     pub burst_bits_per_sec: Option<f64>,
 }
 
 /// When a rule hears of a download under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reports {
-    /// With bytes that arrive so long after the first byte or the last report, or later.
+    /// With the first bytes that arrive at least this long after the first byte or the last report.
     AfterFirstByte(Duration),
-    /// With all bytes that arrive. The last of them may still be refused: what they complete is thrown away then.
+    /// With all bytes that arrive. The last of them may still be refused; the completed segment is then discarded.
     Arrivals,
-    /// So often from the request on, whether bytes arrive or not.
+    /// At this interval from the request on, whether bytes arrive or not.
     Timer(Duration),
 }
 
@@ -187,7 +187,7 @@ impl Decision {
     pub fn fetch(representation: usize, reason: &'static str) -> Decision {
         Decision { choice: Choice::Fetch(representation), estimate: None, reason }
     }
-    /// What is to be fetched, if something is.
+    /// The representation to be fetched, if any.
     pub fn representation(&self) -> Option<usize> {
         match self.choice {
             Choice::Fetch(representation) => Some(representation),

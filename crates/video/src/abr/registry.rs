@@ -1,10 +1,10 @@
-//! What the registry knows of a rule, and rules by name.
+//! Registry entries of rules, and rules by name.
 
 use super::Abr;
 use playpath_units::names::unknown;
 use playpath_units::{Kind, ParamSpec, Params};
 
-/// What the registry knows of a rule.
+/// Registry entry of a rule.
 pub struct AbrEntry {
     /// Name as typed in a scenario.
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub fn build(name: &str) -> Option<Box<dyn Abr>> {
     find(name).map(|entry| (entry.build)(&Params::defaults(entry.params)))
 }
 
-/// A rule with its parameters as typed: `bola variant=u gp=5`. Errors: one line that says what is allowed.
+/// Parse a rule with its parameters: `bola variant=u gp=5`. Errors: one line with the allowed values.
 pub fn parse(text: &str) -> Result<(&'static AbrEntry, Params), String> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default();
@@ -45,7 +45,7 @@ pub fn parse(text: &str) -> Result<(&'static AbrEntry, Params), String> {
 
 pub const REGISTERED_RULE: Kind =
     Kind::Form("a rule with parameters, such as \"bola variant=u\"", |text| parse(text).map(drop));
-/// What may be typed for a rule that may be the user's own.
+/// Kind of value of a rule that may be the user's own.
 pub const RULE: Kind = Kind::Either(&[REGISTERED_RULE, Kind::Own]);
 
 #[cfg(test)]

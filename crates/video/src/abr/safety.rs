@@ -1,4 +1,4 @@
-//! Sabre's two guards: against an empty buffer, and against a download that has become too slow.
+//! Sabre's two safety rules: against an empty buffer, and against a download that has become too slow.
 //!
 //! Reference: Sabre's `ThroughputRule` (and the same insufficient-buffer rule in its `BolaEnh`); Spiteri et al., "From Theory to
 //! Practice" (MMSys 2018). No differences in the arithmetic. dash.js has its own (`dash_js_5`).
@@ -10,7 +10,7 @@ use super::{Abandonment, Context, Progress};
 use crate::ladder::Ladder;
 use playpath_units::ParamSpec;
 
-/// Whose rule a name stands for.
+/// The implementation that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavour {
     /// dash.js 5.
@@ -61,7 +61,7 @@ impl InsufficientBuffer {
     }
 }
 
-/// Size that a segment would have in `other`, by the nominal rates: what the reference counts with.
+/// Size of a segment in `other` by the nominal rates, as in the reference, bytes.
 pub(super) fn nominal_size(ladder: &Ladder, total_bytes: u64, own: usize, other: usize) -> f64 {
     total_bytes as f64 * ladder.bits_per_sec(other) / ladder.bits_per_sec(own)
 }
@@ -80,7 +80,7 @@ pub(super) fn abandon(estimate: &ThroughputEstimate, context: &Context, progress
         return None;
     }
     let lower = estimate.carried_by(context.ladder, SAFETY * bits_per_sec);
-    // What is left must be more than the whole segment in the lower representation.
+    // The rest must be larger than the whole segment in the lower representation.
     let worth_it = lower < so_far.representation
         && nominal_size(context.ladder, progress.total_bytes, so_far.representation, lower) < left;
     worth_it.then_some(Abandonment { representation: lower, reason: "download too slow" })

@@ -10,7 +10,7 @@
 //!
 //! Differences from the reference:
 //! 1. `bandwidthUpgradeTarget` has no effect there either: the range of a rung reaches beyond where that of the next begins.
-//! 2. Network Information, restrictions by size and dropped frames are not looked at.
+//! 2. Network Information, restrictions by size and dropped frames are ignored.
 //!
 //! Units: bit/s, ms as there. Tested by the worked examples here and against Shaka Player itself (`tests/players`).
 

@@ -65,7 +65,7 @@ const SLOW_SECONDS: f64 = 8.0;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThroughputEstimate {
     throughput: DualEwma,
-    /// In segments, so that latency has the same half-life in media time.
+    /// Averaged over segments, so that latency has the same half-life in media time.
     latency: Option<DualEwma>,
     initial: Option<f64>,
 }
@@ -119,7 +119,7 @@ pub(super) struct Throughput {
 }
 
 impl Throughput {
-    /// With both guards; for `dynamic`.
+    /// The rule with both safety rules; for `dynamic`.
     pub(super) fn guarded(initial_kbps: f64) -> Throughput {
         let guard = Some(InsufficientBuffer::new());
         Throughput { estimate: ThroughputEstimate::new(initial_kbps), guard, abandons: true }

@@ -1,4 +1,4 @@
-//! Common media client data: what a player tells the server with each request, and what the server may believe of it.
+//! Common media client data: the data that a player sends with each request, and the server's checks of them.
 //!
 //! Reference: CTA-5004 (version 1) and CTA-5004-B (version 2; of its keys those that a sender can use: `tbl`, `sta`, `ltc`,
 //! `msd`, and of event mode `e`, `ts`, `rc`, `ttfb`, `ttlb`, `url`). Form: RFC 9651 structured fields, in a query argument, in four
@@ -7,7 +7,7 @@
 //! 1. `ts` counts from the start of the run: a simulation has no date. Reports have no sequence number (`sn`): none gets lost.
 //! 2. Inner lists of version 2 are written with one value, and read as the value for the request's object type, else as
 //!    their first value.
-//! 3. Reading forgives: a malformed member costs that member and a warning, not the whole dictionary; a number out of range
+//! 3. Reading is lenient: a malformed member costs that member and a warning, not the whole dictionary; a number out of range
 //!    is clamped, with a warning ([`parse`]).
 //!
 //! Units are in the names. Tested by `tests/cmcd.rs`: real player strings, worked numbers, property tests; fuzz target `cmcd`.

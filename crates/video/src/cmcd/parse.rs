@@ -1,4 +1,4 @@
-//! Reading client data. It comes from outside: nothing here trusts it, nothing panics, and nothing is dropped silently.
+//! Reading client data. They are untrusted input: nothing here panics, and nothing is dropped silently.
 //!
 //! The dictionary is cut at its commas first (outside strings and lists) and each member read by itself with the `sfv`
 //! crate: RFC 9651 throws the whole field away for one wrong character, which a lenient server does not want. Keys with
@@ -11,16 +11,16 @@ use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use std::fmt;
 use std::net::SocketAddr;
 
-/// Client data and what was wrong with it.
+/// Client data with the warnings about them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
-    /// What could be read, clamped.
+    /// The readable values, clamped.
     pub cmcd: Cmcd,
-    /// One entry per member that was not taken as it was.
+    /// One entry per member that was not accepted unchanged.
     pub warnings: Vec<Warning>,
 }
 
-/// Something that was not taken as it was sent.
+/// A value that was not accepted as it was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
     /// Not a member of a dictionary.
@@ -44,11 +44,11 @@ pub enum Warning {
         /// Longest length allowed.
         limit: usize,
     },
-    /// A key came twice; the last counts (RFC 9651 §4.2.2).
+    /// A key occurs twice; the last counts (RFC 9651 §4.2.2).
     Repeated {
         key: String,
     },
-    /// The claim does not fit what the server knows.
+    /// The value contradicts what the server knows.
     Implausible {
         key: &'static str,
         got: f64,

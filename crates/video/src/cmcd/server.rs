@@ -6,20 +6,20 @@
 //!   in bytes: ms · kbit/s / 8, so that 1000 ms of 5240 kbit/s are 655 000 B = 448 packets of 1460 B;
 //! - free space = what is left of it above `bl`; the sender subtracts what it has written since;
 //! - urgent = `su` or `bs`; `rtp` is passed on as a rate that need not be exceeded;
-//! - a report (event mode) tells level, rate and state between requests: who starts, seeks or waits for data is urgent; what is
-//!   being sent is still what was asked for last;
+//! - a report (event mode) gives level, rate and state between requests: a client that starts, seeks or waits for data is urgent; the
+//! object being sent is still the one requested last;
 //! - top rate = `tb` · pr, with audio; the object's length in time = `d`, clamped to the largest buffer's.
 //!
-//! Everything is the client's claim. It is clamped to [`Limits`], and `br` to what the served object's size and duration
+//! All values are untrusted. They are clamped to [`Limits`], and `br` to what the served object's size and duration
 //! allow, with a warning each time.
 
 use super::{Cmcd, ObjectType, PlayerState, Warning};
 use playpath_units::{AppParameters, Duration, Rate};
 
-/// What a server believes at most.
+/// Upper limits of accepted values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Playout buffer of a client that tells nothing of it.
+    /// Playout buffer assumed for a client that does not report it.
     pub default_buffer_ms: u64,
     pub max_buffer_ms: u64,
     /// Highest rate of an object.
@@ -35,7 +35,7 @@ impl Default for Limits {
     }
 }
 
-/// What the server has learnt of one session.
+/// The server's knowledge of one session.
 #[derive(Clone, Debug, Default)]
 pub struct ServerView {
     limits: Limits,
@@ -43,17 +43,17 @@ pub struct ServerView {
     audio_kbps: f64,
     target_ms: Option<u64>,
     largest_level_ms: Option<u64>,
-    /// Bytes and media time of what was asked for last.
+    /// Bytes and media time of the object requested last.
     object: Option<(u64, Duration)>,
 }
 
 impl ServerView {
-    /// Nothing learnt yet.
+    /// An empty view.
     pub fn new(limits: Limits) -> ServerView {
         ServerView { limits, ..ServerView::default() }
     }
 
-    /// A request came. `object_bytes` is the size of the response's body, if known. `None` until a rate was told.
+    /// Handle a request. `object_bytes` is the size of the response's body, if known. Returns `None` until a rate has been reported.
     pub fn handle_request(
         &mut self,
         cmcd: &Cmcd,
@@ -90,7 +90,7 @@ impl ServerView {
         })
     }
 
-    /// A report came (event mode). `None` until a rate was told.
+    /// Handle a report (event mode). Returns `None` until a rate has been reported.
     pub fn handle_report(&mut self, cmcd: &Cmcd, warnings: &mut Vec<Warning>) -> Option<AppParameters> {
         let object = self.object;
         let hints = self.handle_request(cmcd, None, warnings)?;

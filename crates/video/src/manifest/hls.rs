@@ -280,7 +280,7 @@ fn first_line(text: &str) -> &str {
     text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end()
 }
 
-/// A playlist may come from anybody: what it names must not lead to other files of the machine, nor may an error show what is in them.
+/// Playlists are untrusted: their URIs must not lead to other files of the machine, and errors must not show the contents of such files.
 fn leaves_folder(uri: &str) -> bool {
     uri.starts_with(['/', '\\', '~']) || uri.contains(':') || uri.split(['/', '\\']).any(|part| part == "..")
 }

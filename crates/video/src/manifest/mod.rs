@@ -1,8 +1,8 @@
 //! Manifests as inputs: MPEG-DASH ([`mpd`]), HLS ([`hls`]), Sabre's movie files ([`sabre`]). Texts in, [`Manifest`] out; the
 //! caller reads the files.
 //!
-//! Every error is one line with its place in the text, the offending value and what is allowed. What is understood but not
-//! used is a warning. Nothing panics whatever the text (property tests in `tests/manifests.rs`, fuzz targets `mpd`, `hls`,
+//! Every error is one line with its place in the text, the offending value and what is allowed. Elements that are understood but not
+//! used cause a warning. No text causes a panic (property tests in `tests/manifests.rs`, fuzz targets `mpd`, `hls`,
 //! `sabre`).
 //!
 //! Written by hand over `roxmltree`, text lines and `serde_json`, and not over the crates `dash-mpd` and `m3u8-rs`: those give no
@@ -20,14 +20,14 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Ladders; sizes are nominal where the manifest does not tell them.
+    /// Ladders; sizes are nominal where the manifest does not contain them.
     pub presentation: Presentation,
     /// Every size of a video segment was in the manifest.
     pub has_sizes: bool,
     /// Where the segments are, relative to the manifest: `[representation][segment]` of the video; empty if unknown.
     pub video_urls: Vec<Vec<String>>,
     pub audio_urls: Vec<Vec<String>>,
-    /// What was understood and not used.
+    /// Elements that were understood and not used.
     pub warnings: Vec<String>,
 }
 
@@ -36,11 +36,11 @@ pub struct Manifest {
 pub struct ManifestOptions {
     /// Duration of segments that the manifest does not cut (one file per representation with an index inside).
     pub segment_duration: Duration,
-    /// Length of what is played of a live stream.
+    /// Length of the part of a live stream that is played.
     pub live_duration: Duration,
     /// Size of an initialisation segment that is named without its size.
     pub init_bytes: u64,
-    /// Rate of an audio set of unknown rate (HLS does not tell it).
+    /// Rate of an audio set of unknown rate (HLS does not state it).
     pub audio_rate: Rate,
 }
 
@@ -92,7 +92,7 @@ pub enum Problem {
     Uneven { got: usize, expected: usize },
     /// A playlist that another names could not be read.
     Unreadable(String),
-    /// A playlist that another names does not lie beside or below it.
+    /// A playlist referenced by another is not in the same folder or below it.
     Outside(String),
     /// A playlist that another names is none.
     NoPlaylist(String),

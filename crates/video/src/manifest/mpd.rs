@@ -6,7 +6,7 @@
 //! 1. The first period, and of each kind of media the first adaptation set, are used; others are warnings. Periods of
 //!    advertisements, trick-play sets and protection are not understood. Sets that a player could switch between without being told
 //!    (same codec, language and role, cut alike) are one ladder: ffmpeg writes a set for each rung unless asked not to.
-//! 2. A SegmentBase has its index in the media file, which is not at hand: the period is cut into
+//! 2. A SegmentBase has its index in the media file, which is not available: the period is cut into
 //!    [`ManifestOptions::segment_duration`].
 //! 3. Of a dynamic MPD [`ManifestOptions::live_duration`] is played, with segments like the last one described.
 //! 4. Base URLs and remote elements (xlink) are not followed; URLs are relative to the manifest.

@@ -8,7 +8,7 @@
 //! 1. All bytes that belong to no sample (`ftyp`, `moov`, padding) are counted as one header in front, as a file prepared for
 //!    progressive download ("fast start") has them. A player of a file with its index at the end would need range requests.
 //! 2. Samples follow each other in file order without gaps.
-//! 3. Dependencies are those that picture types tell: every picture after a reference in decode order, up to the next I
+//! 3. Dependencies are inferred from picture types: every picture after a reference in decode order, up to the next I
 //!    picture, depends on it; pictures shown before their own I picture also depend on the group before it. Reference lists
 //!    are not read.
 //!
@@ -52,7 +52,7 @@ pub struct Picture {
     pub is_reference: bool,
 }
 
-/// Progress in decode order: what is playable once so many bytes are there.
+/// Progress in decode order: the playable part of the media given the number of bytes received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeMark {
     /// File offset after the picture.
@@ -163,7 +163,7 @@ impl DecodeOrder {
     }
 
     fn marks(&self, duration: Duration) -> Vec<DecodeMark> {
-        // From the back: the earliest picture that is still missing.
+        // Searching backwards: the earliest picture that is still missing.
         let mut earliest_missing = duration;
         let mut marks: Vec<DecodeMark> = Vec::with_capacity(self.pictures.len());
         for picture in self.pictures.iter().rev() {

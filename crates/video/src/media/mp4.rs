@@ -8,7 +8,7 @@
 //! 2. Of several video tracks the one with most samples is taken, and the first audio track.
 //! 3. Picture types follow from sync samples and times (see [`FrameTable`]'s importers); `sdtp` is not read.
 //!
-//! Every count in the file is checked against its length before it is believed. Tested with the committed clip's original,
+//! Every count in the file is checked against the file's length before it is used. Tested with the committed clip's original,
 //! built files, truncation at every byte, and random damage.
 
 use super::MediaError;

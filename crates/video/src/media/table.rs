@@ -42,7 +42,7 @@ pub struct FrameTable {
 }
 
 impl FrameTable {
-    /// Read the text form. Errors name the line and what is wrong with it.
+    /// Read the text form. Errors name the line and the reason.
     pub fn parse(text: &str) -> Result<FrameTable, MediaError> {
         let mut lines = text.lines().enumerate();
         if lines.next().map(|(_, line)| line.trim_end()) != Some(FIRST_LINE) {
@@ -108,7 +108,7 @@ impl FrameTable {
         pictures.map(|s| s.presentation).min().unwrap_or(Duration::ZERO)
     }
 
-    /// The same content over and over up to `duration`. A last round is cut at a picture's start; the header is not repeated.
+    /// The same content repeated up to `duration`. The last repetition is cut at a picture's start; the header is not repeated.
     pub fn looped(&self, duration: Duration) -> FrameTable {
         let period = self.duration();
         let mut samples = Vec::new();
@@ -205,7 +205,7 @@ pub(super) struct RawSample {
 }
 
 impl FrameTable {
-    /// A table of `raw` in file order. Picture types are told by key flags and times; times count from the first picture,
+    /// A table of `raw` in file order. Picture types are inferred from key flags and times; times count from the first picture,
     /// audio before it is at 0.
     pub(super) fn from_raw(raw: &[RawSample], header_bytes: u64, duration_ns: Option<u64>) -> FrameTable {
         let video_times = raw.iter().filter(|r| r.is_video).map(|r| r.presentation_ns);

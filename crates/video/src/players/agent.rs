@@ -6,7 +6,7 @@
 //!
 //! The paper does not define these; our reading:
 //! 1. A packet is late if its last byte comes later than start + offset / rate, offset being that of its first byte. The clock
-//!    does not stop. What has not come at the end of the media is late too.
+//!    does not stop. Data that have not arrived by the end of the media are late too.
 //! 2. The heartbeat is 0.1 s.
 //! 3. The chunk is rounded up to a byte, so that xfactor 1 is never slower than the media.
 //! 4. A finite buffer holds the sender back by not reading (as a TCP client does), or, `overflow = discard`, loses packets that
@@ -140,7 +140,7 @@ pub struct AgentPlayer {
     /// Bytes that the drain had passed when last looked at.
     drained: u64,
     judged: u64,
-    /// Media time in front of the next packet to be judged; found once for each, and asked for with every packet that comes.
+    /// Media time before the next packet to be judged; computed once per packet, since it is needed with every arrival.
     position: Duration,
     is_underflowing: bool,
     /// Bytes lost to a full buffer: runs (from, to) that the drain has not passed.
@@ -310,7 +310,7 @@ impl AgentPlayer {
         }
     }
 
-    /// Packets that should have been played by `at` and have not come are late.
+    /// Count packets that should have been played by `at` and have not arrived as late.
     fn end(&mut self, at: Time, reason: FinishReason) {
         while self.judged < self.packets && self.due() < at {
             let media_time = self.pass_packet();
@@ -348,7 +348,7 @@ impl Player for AgentPlayer {
     }
 
     fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) -> bool {
-        // What was due before these bytes came is judged without them.
+        // Packets due before these bytes arrived are judged without them.
         self.advance(now);
         if self.is_finished {
             return true;

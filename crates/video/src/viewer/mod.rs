@@ -1,9 +1,9 @@
-//! Who watches: when a viewer seeks, and when and why they leave before the end. Put around any player.
+//! The viewer: when they seek, and when and why they leave before the end. A wrapper for any player.
 //!
 //! References: Krishnan and Sitaraman, "Video stream quality impacts viewer behavior" (IMC 2012), for leaving because of waiting: 2 s of
 //! start-up lose nobody, each second more 5.8 % of those still there, so `patience` may be drawn from an exponential distribution.
-//! Differences: 1. stalls and seeks try the same patience as the start. 2. What a viewer does follows from time and waiting alone, not
-//! from the picture's quality. 3. Drawn seeks have exponential lengths, cut at the media's ends.
+//! Differences: 1. the same patience applies to stalls, seeks and the start. 2. A viewer's behaviour depends on time and waiting alone, not
+//! on the picture's quality. 3. Drawn seeks have exponential lengths, cut at the media's ends.
 //! Invariants: without a plan the player is not touched; the log is the player's, with the viewer's entries between.
 //! Tested by `tests/viewer.rs`.
 
@@ -67,16 +67,16 @@ pub struct Viewer {
     restless: Option<Restless>,
     random: Stream,
     next_restless: Time,
-    /// Nothing moves since then, and whether that is a stall.
+    /// Since when the viewer has been waiting, and whether that is a stall.
     waits_since: Option<Time>,
     is_stalled: bool,
     stalled: Duration,
-    /// Why the viewer leaves, and what is in the buffer then.
+    /// Why the viewer leaves, and the buffer's contents then.
     leaving: Option<(FinishReason, u64)>,
 }
 
 impl Viewer {
-    /// `player` as `habits` has it, with draws from `random`.
+    /// Wrap `player` with `habits`, with draws from `random`.
     pub fn new(player: Box<dyn Player>, habits: &Habits, mut random: Stream) -> Viewer {
         let mut drawn = |mean: Option<Duration>| match mean {
             Some(mean) if habits.is_drawn => Some(Duration::from_secs_f64(random.exponential(mean.as_secs_f64()))),
@@ -130,7 +130,7 @@ impl Viewer {
         }
     }
 
-    /// When and why the viewer leaves, as things stand.
+    /// When and why the viewer leaves if nothing changes.
     fn leaves(&self) -> (Time, FinishReason) {
         let waits_since = self.waits_since;
         let patience_ends = |patience| waits_since.map_or(Time::MAX, |since: Time| since + patience);
@@ -156,7 +156,7 @@ impl Viewer {
         }
     }
 
-    /// What the viewer does of their own accord up to `now`.
+    /// Perform the viewer's own actions up to `now`.
     fn act(&mut self, now: Time) {
         if self.player.is_finished() {
             return;

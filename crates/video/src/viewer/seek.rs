@@ -1,13 +1,13 @@
-//! A seek as it is typed: when, and where to.
+//! Parsing of seeks: their time and target.
 
 use playpath_units::Duration;
 use std::str::FromStr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// So long after pressing play.
+    /// This long after pressing play.
     After(Duration),
-    /// When playback has come to this position.
+    /// When playback reaches this position.
     At(Duration),
 }
 
@@ -61,7 +61,7 @@ impl FromStr for Seek {
 }
 
 impl Seek {
-    /// Several, with commas between. Error: what is wrong with one.
+    /// Parse a comma-separated list. Error: the first invalid seek.
     pub fn parse_list(text: &str) -> Result<Vec<Seek>, String> {
         let one = |part: &str| part.parse().map_err(|()| format!("\"{}\" is no seek", part.trim()));
         text.split(',').map(one).collect()

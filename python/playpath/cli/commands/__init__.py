@@ -1,4 +1,4 @@
-"""The commands: one module each, with a function `command`, or `commands` of its own. A new one is a file here and a line in `GROUPS`."""
+"""The commands, one module each: with a function `command`, or a group `commands`. A new one is a file and a line in `GROUPS`."""
 
 import gc
 from importlib import import_module
@@ -42,7 +42,7 @@ GROUPS = {
         "completions": "Print the Tab completion of bash, zsh or fish.",
     },
 }
-"""What `playpath --help` shows; a module's own help is imported with the module. No text is longer than a line of 80."""
+"""What `playpath --help` shows; a command's own help is imported with its module. Each text fits a line of 80 characters."""
 
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
@@ -54,7 +54,7 @@ EXAMPLES = {
 
 
 class Stopped(Exception):
-    """Ctrl-C, of which the parser would make an end without a word."""
+    """Ctrl-C during a command; the parser would turn a KeyboardInterrupt into a silent exit."""
 
 
 class Commands(TyperGroup):
@@ -67,34 +67,34 @@ class Commands(TyperGroup):
             raise Stopped from ctrl_c
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names, the most wanted first."""
-        return [*COMMANDS]  # `list` is a command here
+        """The names, the most used first."""
+        return [*COMMANDS]  # the name `list` is a command in this module
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command, imported; None if there is no such."""
+        """The command, imported; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
         app = typer.Typer(rich_markup_mode=None)
-        # A callback makes it a group, whatever it holds.
+        # A callback makes it a group even with a single command.
         app.callback()(lambda: None)
         module: Any = import_module(f"{__name__}.{cmd_name}")
         if hasattr(module, "commands"):
             app.add_typer(module.commands, name=cmd_name)
         else:
             app.command(cmd_name, context_settings=getattr(module, "SETTINGS", None))(module.command)
-        if not gc.isenabled():  # `__main__` lets it rest
-            gc.freeze()  # no later collection looks for garbage among what was imported
+        if not gc.isenabled():  # disabled by `__main__` during imports
+            gc.freeze()  # later collections skip the imported objects
             gc.enable()
         return typer.main.get_group(app).commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command called; the nearest name for a wrong one."""
-        names: Any = dict.fromkeys(COMMANDS)  # all that is asked of them: which is nearest to a wrong one
+        """The command called; for a wrong name an error with the nearest one."""
+        names: Any = dict.fromkeys(COMMANDS)  # only used to find the name nearest to a wrong one
         self.commands = names
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The names with what they do, by what they are for."""
+        """The names with what they do, grouped by purpose."""
         for title, commands in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([*commands.items()])

@@ -1,4 +1,4 @@
-"""`playpath cc`: our congestion controls in this machine's kernel, by `playpath-bpf`; what it lists is made readable here."""
+"""`playpath cc`: our congestion controls in this machine's kernel, managed by `playpath-bpf`; here its output is made readable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SETTINGS = AS_TYPED
 def command(context: typer.Context) -> int:
     """Load, list, show, set and unload kernel congestion controls: `playpath cc help` says how.
 
-    `list` and `show` print for people; with --json, and whatever else is asked for, what `playpath-bpf` prints.
+    `list` and `show` print readable tables; with --json, and for all other commands, `playpath-bpf` prints its own output.
     """
     from playpath.real.testbed.controls import loader
 
@@ -68,7 +68,7 @@ def _registered(entry: JsonObject) -> str:
 
 
 def print_connections(entries: list[JsonObject]) -> None:
-    """Each live connection: windows, rate and phase; what its control has found out; its parameters."""
+    """Each live connection: windows, rate and phase; its control's estimates; its parameters."""
     if not entries:
         console.out.print("no live connection uses one of our controls")
     for c in entries:

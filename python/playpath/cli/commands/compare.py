@@ -27,9 +27,9 @@ from playpath.show import console
 
 INTERRUPTED = 130
 _HIGHEST_PRICE = 1e9
-"""Of 10^9 bytes, in any currency."""
+"""Price of 10^9 bytes, in any currency."""
 _MOST_CAUSES = 3
-"""From the best on; the last is shown in any case."""
+"""For so many senders, from the best on, the causes are shown; those of the last sender are always shown."""
 
 
 def command(
@@ -57,10 +57,10 @@ def command(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Rank the senders of a scenario, or any choice in it: table, paired intervals, verdict, and a one-file HTML report.
+    """Rank the senders of a scenario, or any other choice in it: table, paired intervals, verdict, and a one-file HTML report.
 
     Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
-    world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
+    world --out also keeps each session with its logs; a session that fails is named, and the others are ranked (status 1).
     """
     setting, vary = options.of_transport(setting, vary, transport)
     loaded = load(
@@ -84,13 +84,13 @@ def command(
         check_file(latex, "--latex")
     if sensitive:
         count = check(loaded, worlds.world(place).name)
-        console.message(f"sensitivity: {count} variations of the path follow, each with {MOST_SEEDS} seeds at most")
+        console.message(f"sensitivity: {count} variations of the path follow, each with at most {MOST_SEEDS} seeds")
     name = worlds.world(place).name
     question = {"world": name, "manifest": manifest(loaded, name, loaded.seeds)}
     where = results_folder(out, loaded.name, "comparison.json", question)
     with nullcontext() if json and out is None else where as folder:
         if folder is not None:
-            import_ahead("polars", "playpath.show.report.comparison_page")  # which sessions need not wait for
+            import_ahead("polars", "playpath.show.report.comparison_page")  # imported while sessions play
         results = None if folder is None else _Results(folder)
         with console.progress("sessions") as progress:
             result = compare(
@@ -104,7 +104,7 @@ def command(
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
                 on_interrupt=_tell_interrupt,
-                # A second one from now on was meant for the sessions, and not for what is finished.
+                # A second Ctrl-C that arrives from now on was meant for the sessions, not for saving what is finished.
                 on_stopped=spare_next_ctrl_c,
                 meanwhile=lambda result: None if results is None else results.begin(result),
             )
@@ -133,8 +133,8 @@ def command(
 
 
 def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
-    """What an hour costs, what is left to others on the path, what held the rate, what the answer hangs on, and how large a real
-    trial must be.
+    """The cost of an hour, the goodput of neighbours on the path, what limited the rate, what the answer depends on, and how large
+    a real trial must be.
     """
     if costs := result.costs(price_per_gb):
         rows = [
@@ -156,19 +156,19 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             }
             for found in result.neighbours
         ]
-        console.print_records("beside it, the others on the path", rows)
+        console.print_records("the other flows on the path", rows)
     if result.causes:
-        console.out.print("\nwhat held the rate")
+        console.out.print("\nwhat limited the rate")
         for cause in dict.fromkeys([*result.causes[:_MOST_CAUSES], result.causes[-1]]):
             console.out.print(
                 console.plain(f" {cause.sender}: {cause.sentence}"), soft_wrap=not console.out.is_terminal
             )
     if result.sensitivity is not None:
         _print_sensitivity(result.sensitivity)
-    for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
+    for trial in result.trials[:1]:  # that of the next best sender, which needs the most viewers
         console.out.print(
             console.plain(
-                f"A real trial that finds {trial.difference_text}, {trial.sender} against {trial.best}, needs at least "
+                f"To find {trial.difference_text}, {trial.sender} against {trial.best}, a real trial needs at least "
                 f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if they differ as these runs do."
             ),
             soft_wrap=True,
@@ -187,7 +187,7 @@ def _print_sensitivity(found: Sensitivity) -> None:
         for shift in found.shifts
     ]
     entry = metric(found.metric).label
-    title = f"{entry} at variations of the path, {found.seeds} seeds each, {found.sessions} sessions in all"
+    title = f"{entry} on variations of the path, {found.seeds} seeds each, {found.sessions} sessions in all"
     if rows:
         console.print_records(title, rows)
     console.out.print(f"[bold]{console.plain(found.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
@@ -202,7 +202,7 @@ def _tell_interrupt(running: int) -> None:
 
 
 class _Results:
-    """A folder with a comparison and its report; what needs no timelines is written while those are played."""
+    """A folder with a comparison and its report; everything but the timelines is written while these are played."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -216,7 +216,7 @@ class _Results:
         from playpath.show.report import comparison_page
 
         if self._is_saved and result.sensitivity is None:
-            with ThreadPoolExecutor(1) as pool:  # the page needs nothing of what is saved
+            with ThreadPoolExecutor(1) as pool:  # the page does not read the saved files
                 saved = pool.submit(result.save_timelines, self._folder)
                 page = comparison_page(result)
                 saved.result()

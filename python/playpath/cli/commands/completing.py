@@ -1,4 +1,4 @@
-"""What the Tab key offers for a value: names from the registries, and the shell's own files where there is none."""
+"""Completions of option values: names from the registries; otherwise the shell completes file names."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,7 +10,7 @@ def scenario(incomplete: str) -> list[str]:
 
 
 def registered(kind: str) -> Callable[[str], list[str]]:
-    """A list of names of a registry, with commas: the last one is completed."""
+    """Complete the last name of a comma-separated list with names from a registry."""
 
     def complete(incomplete: str) -> list[str]:
         from playpath.base import engine
@@ -39,7 +39,7 @@ def words(*allowed: str) -> Callable[[str], list[str]]:
 
 
 def files(_: object, __: object, ___: str) -> list[str]:
-    """Nothing of ours: the shell then offers files."""
+    """No completions, so that the shell offers files."""
     return []
 
 

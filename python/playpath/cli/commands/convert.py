@@ -15,22 +15,23 @@ from playpath.scenario import traces
 from playpath.show import console
 
 _FINEST_MS, _COARSEST_MS = 1, 3_600_000
-"""Of --bin: an hour at most."""
+"""Upper limit of --bin: an hour."""
 
 
 def command(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A trace; none with --generate.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A trace file; omit it with --generate.")] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help=f"Write as one of: {', '.join(traces.FORMATS)}.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="The trace's format; by default recognised.")
+        str | None, typer.Option("--from", metavar="FORMAT", help="The trace's format; by default it is recognised.")
     ] = None,
     bin_ms: Annotated[
         float, typer.Option("--bin", metavar="MS", help="Interval over which delivery opportunities become a rate.")
     ] = 100.0,
     generate: Annotated[
-        str | None, typer.Option("--generate", metavar="KIND", help=f"Make one: {', '.join(traces.GENERATORS)}.")
+        str | None,
+        typer.Option("--generate", metavar="KIND", help=f"Generate a trace: {', '.join(traces.GENERATORS)}."),
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -54,7 +55,7 @@ def command(
         check_writable(out.parent)
     target = to or (traces.format_of(out) if out else None)
     if out is not None and target is None:
-        raise InputError(f"--out {out}: the ending does not tell the format; give --to")
+        raise InputError(f"--out {out}: cannot tell the format from the file's ending; give --to")
     if generate is not None:
         given = {key: str(value) for key, value in options.settings(setting).items()}
         text = traces.generate(generate, given, seed=seed, to=target or "csv")
@@ -92,7 +93,7 @@ def print_preview(found: traces.Preview) -> None:
 
 @contextmanager
 def _naming(file: Path) -> Iterator[None]:
-    """Errors inside say which file."""
+    """Prefix errors raised in the block with the file's name."""
     try:
         yield
     except InputError as error:

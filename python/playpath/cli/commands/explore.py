@@ -21,10 +21,11 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write the page to a file, which needs no server.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the page to a file, which works without a server."),
     ] = None,
     port: Annotated[
-        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port at 127.0.0.1; 0 takes a free one.")
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port on 127.0.0.1; 0 picks a free one.")
     ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
@@ -40,7 +41,7 @@ def command(
         return
     with explorer.PageServer(page, port) as server:
         address = f"http://127.0.0.1:{server.server_port}/"
-        console.message(f"explorer: {address} (Ctrl-C ends it)")
+        console.message(f"explorer: {address} (Ctrl-C stops it)")
         if browser:
             webbrowser.open(address)
         try:

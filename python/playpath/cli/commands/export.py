@@ -15,7 +15,7 @@ from playpath.show import console
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What compare, sweep or population wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by compare, sweep or population.")],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The archive; by default DIR.playpath.zip.")
     ] = None,
@@ -27,12 +27,12 @@ def command(
     """Bundle an experiment into one archive that `playpath verify` plays again and compares.
 
     It holds the scenario with every default, seeds, versions, digests, tables, the report with its figures, and the traces and
-    manifests that were used: nothing beside it is needed. Equal results give equal bytes.
+    manifests that were used; no other file is needed. Equal results give equal bytes.
     """
     target = out or Path(f"{os.path.normpath(folder)}.playpath.zip")
     check_file(target, "--out")
     if os.path.lexists(target):
-        raise InputError(f"--out {target}: is there already and is kept; give another file")
+        raise InputError(f"--out {target}: exists already and is not overwritten; give another file")
     result = check_kind(load_results(folder), folder)
     export(folder, result, question_of(result, source), target)
     console.out.print(console.plain(str(target)), soft_wrap=True)

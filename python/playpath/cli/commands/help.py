@@ -50,7 +50,7 @@ def command(
 
 
 def _metrics(text: str) -> list[DeclaredMetric]:
-    """Metrics whose name or label has the words."""
+    """Metrics whose name or label contains the words."""
     asked = text.strip().lower().replace("_", " ").removesuffix("s")
     return [m for m in engine.metrics() if asked in m["label"].lower() or asked in m["name"].replace("_", " ")]
 
@@ -111,4 +111,6 @@ def _print_tables() -> None:
         own += [f"and those of {other}" for other in declared["with"]]
         table.add_row(Text(name), Text(", ".join(own)))
     console.out.print(table)
-    console.out.print(Text("playpath help KEY says what one does, playpath list what is chosen by name", style="dim"))
+    console.out.print(
+        Text("playpath help KEY explains a key; playpath list shows what can be chosen by name", style="dim")
+    )

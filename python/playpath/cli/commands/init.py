@@ -1,4 +1,4 @@
-"""`playpath init`: a scenario of one's own from a few answers, by flags or at a terminal."""
+"""`playpath init`: write a scenario from a few answers, given by flags or at a terminal."""
 
 import filecmp
 import os
@@ -33,11 +33,11 @@ def command(
         str | None, typer.Option("--ladder", metavar="RATES", help='Rates to switch between: "1 Mbit/s, 3 Mbit/s".')
     ] = None,
     buffer: Annotated[
-        str | None, typer.Option("--buffer", metavar="TIME", help="Buffer of a player of one rate.")
+        str | None, typer.Option("--buffer", metavar="TIME", help="Buffer of the player; only with a single rate.")
     ] = None,
     rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Rate of the path.")] = None,
     rtt: Annotated[
-        str | None, typer.Option("--rtt", metavar="TIME", help="Round trip of the path, without queues.")
+        str | None, typer.Option("--rtt", metavar="TIME", help="Round-trip time of the path, without queues.")
     ] = None,
     loss: Annotated[
         str | None,
@@ -64,8 +64,8 @@ def command(
 ) -> None:
     """Write a scenario of your own, with comments: video, path, senders.
 
-    At a terminal it asks for everything that no flag gives; elsewhere, and with --defaults, it takes defaults. It never overwrites a file,
-    and writes one only when all answers are known to be right.
+    At a terminal it asks for everything that no flag gives; elsewhere, and with --defaults, it takes defaults. It never overwrites
+    a file, and it writes one only when all answers are valid.
     """
     target = _target(file)
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not defaults
@@ -75,7 +75,9 @@ def command(
         "cc": cc, "seeds": None if seeds is None else str(seeds),
     }  # fmt: skip
     if asks:
-        console.message(f"This writes {target}. Enter takes what is in [brackets]; Ctrl-C leaves nothing.")
+        console.message(
+            f"This writes {target}. Enter accepts the value in [brackets]; Ctrl-C quits and writes nothing."
+        )
     given = {name: value for name, value in flags.items() if value is not None}
     answers = Interview(target.parent, given, asks=asks).answers()
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +85,7 @@ def command(
         scenario.write(text(answers, slug(target.stem), target.parent))
         if (shipped := shipped_trace(answers)) is not None:
             _copy(shipped, target.parent)
-    console.message(f"written: {target}; next: playpath show {target}, playpath compare {target}")
+    console.message(f"wrote {target}; next: playpath show {target}, playpath compare {target}")
 
 
 def _target(file: Path) -> Path:
@@ -98,7 +100,7 @@ def _target(file: Path) -> Path:
 
 @contextmanager
 def _new_file(target: Path) -> Iterator[TextIO]:
-    """A file that was not there before, and vanishes when the block does not end well."""
+    """Create a new file; it is removed if the block fails."""
     try:
         with target.open("x", encoding="utf-8") as file:
             try:
@@ -114,15 +116,15 @@ def _new_file(target: Path) -> Iterator[TextIO]:
 
 
 def _kept(target: Path) -> InputError:
-    return InputError(f"{target}: is there already and is kept; give another name")
+    return InputError(f"{target}: exists already and is not overwritten; give another name")
 
 
 def _copy(trace: Path, folder: Path) -> None:
-    """Put a shipped trace beside the scenario, unless it is there."""
+    """Copy a shipped trace next to the scenario, unless it is already there."""
     beside = folder / trace.name
     if os.path.lexists(beside):
         if not filecmp.cmp(trace, beside, shallow=False):
-            raise InputError(f"{beside}: is there already, and is not the trace of this name that playpath ships")
+            raise InputError(f"{beside}: exists already, and is not the trace of this name that playpath ships")
         return
     with replaced(beside) as temporary:
         shutil.copyfile(trace, temporary)

@@ -73,7 +73,7 @@ def _print_entry(entry: Component) -> None:
 
 
 def _where(entry: Component) -> Text:
-    """Where a congestion control runs, and why not elsewhere."""
+    """Where a congestion control runs, and why it does not run elsewhere."""
     places = ["simulator", *([f"Linux as {entry['in_kernel']}"] if entry.get("in_kernel") else [])]
     places += [one["stack"] for one in entry["quic_stacks"] if one["refused"] is None]
     text = Text(f"runs in: {', '.join(places)}", style="green")
@@ -87,7 +87,7 @@ def _where(entry: Component) -> Text:
 
 
 def _params(params: list[DeclaredKey]) -> Table:
-    """A line a parameter; where that is too wide, what it may be and what it does below each other."""
+    """One line for each parameter; if that is too wide, its values and its description go on separate lines."""
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
     for param in params:
         table.add_row(

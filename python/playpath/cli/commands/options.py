@@ -59,7 +59,9 @@ Most = Annotated[
     int | None,
     typer.Option("--most", metavar="N", min=2, help="With --until-decided: at most N seeds; 256 by default."),
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", min=1, help="Number of threads; results do not depend on it.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -81,7 +83,7 @@ Transport = Annotated[
     typer.Option(
         "--transport",
         metavar="LIST",
-        help="Transport of the senders: tcp, quic; several are compared. Short for --set or --vary sender.transport=LIST.",
+        help="Transport of the senders: tcp, quic; several are compared. Same as --set or --vary sender.transport=LIST.",
     ),
 ]
 PricePerGb = Annotated[
@@ -94,7 +96,7 @@ Sensitivity = Annotated[
     bool,
     typer.Option(
         "--sensitivity",
-        help="Also show which settings of the path change the answer most: some eight variations, ten seeds each.",
+        help="Also show which settings of the path change the answer most: about eight variations, ten seeds each.",
     ),
 ]
 Latex = Annotated[
@@ -132,18 +134,18 @@ Tolerance = Annotated[
     typer.Option(
         "--tolerance",
         metavar="TIME",
-        help="In the kernel world, how late the link may be (99th percentile); by default a limit for each path.",
+        help="In the kernel world: how late the link may be (99th percentile); by default a limit derived for each path.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout, and nothing else there.")]
 KeepNames = Annotated[
-    bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
+    bool, typer.Option("--keep-names", help="Keep viewers' names and addresses; by default they are hashed.")
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
 
 
 def choices(text: str | None, option: str) -> list[str] | None:
-    """`"cubic, ccplb(a=1)"` as a list; None stays None."""
+    """Split `"cubic, ccplb(a=1)"` into a list; None stays None."""
     if text is None:
         return None
     found = split_outside(text)
@@ -153,7 +155,7 @@ def choices(text: str | None, option: str) -> list[str] | None:
 
 
 def world_with(world: str, player: str | None) -> str:
-    """The world's name with its player's."""
+    """The world's name combined with the player's, as in `kernel:vlc`."""
     if player is None:
         return world
     if ":" in world:
@@ -166,7 +168,7 @@ def world_with(world: str, player: str | None) -> str:
 
 
 def check_tolerance(text: str | None) -> str | None:
-    """A duration above zero, or none."""
+    """Check that the text, if given, is a duration above zero."""
     if text is None:
         return None
     with contextlib.suppress(InputError):
@@ -179,14 +181,14 @@ def check_tolerance(text: str | None) -> str | None:
 def of_transport(
     setting: list[str] | None, vary: list[str] | None, transport: str | None
 ) -> tuple[list[str], list[str]]:
-    """`--set` and `--vary` with `--transport`: one transport is set, several are compared."""
+    """Add `--transport` to `--set` if it names one transport, to `--vary` if it names several."""
     given = [] if transport is None else [f"sender.transport={transport}"]
     is_one = len(split_outside(transport or "")) == 1
     return [*(setting or []), *(given if is_one else [])], [*(vary or []), *([] if is_one else given)]
 
 
 def of_one_transport(setting: list[str] | None, transport: str | None) -> list[str]:
-    """`--set` with the `--transport` of a single session."""
+    """Add the `--transport` of a single session to `--set`."""
     setting, several = of_transport(setting, None, transport)
     if several:
         raise InputError(f"--transport {transport}: one session has one transport; playpath compare plays several")
@@ -194,7 +196,7 @@ def of_one_transport(setting: list[str] | None, transport: str | None) -> list[s
 
 
 def varied(items: list[str] | None) -> dict[str, str]:
-    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
+    """Parse `["path.queue=droptail,pie"]` into a mapping: dotted key → comma-separated list."""
     found: dict[str, str] = {}
     for item in items or []:
         key, equals, values = (part.strip() for part in item.partition("="))
@@ -207,7 +209,7 @@ def varied(items: list[str] | None) -> dict[str, str]:
 
 
 def settings(items: list[str] | None) -> dict[str, object]:
-    """`["player.buffer=2 s"]` as a mapping of dotted keys."""
+    """Parse `["player.buffer=2 s"]` into a mapping: dotted key → value."""
     found = {}
     for item in items or []:
         key, equals, value = item.partition("=")
@@ -218,7 +220,7 @@ def settings(items: list[str] | None) -> dict[str, object]:
 
 
 def until_decided(is_asked: bool, most: int | None) -> int | bool | None:
-    """What `--until-decided` and `--most` mean for Python's `until_decided`."""
+    """The Python argument `until_decided` for `--until-decided` and `--most`."""
     if most is not None and not is_asked:
         raise InputError(f"--most {most}: only with --until-decided")
     return most or is_asked or None

@@ -1,4 +1,4 @@
-"""Commands that are programs of their own: what follows their name is handed on as it is."""
+"""Commands that are separate programs: the arguments after their name are passed on unchanged."""
 
 import os
 import sys
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 AS_TYPED = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-"""Settings of a command whose words are the program's, `--help` too."""
+"""Settings of such a command: all arguments, `--help` included, belong to the program."""
 
 
 def become(program: str, words: Sequence[str]) -> NoReturn:
-    """This process becomes the program. Not a child: signals, and how it ends, are the program's own."""
+    """Replace this process by the program, so that signals reach it and its exit status is ours."""
     sys.stdout.flush()
     os.execv(program, [program, *words])

@@ -21,7 +21,7 @@ Source = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="Scenario in which something is drawn (TOML or JSON).")
 ]
 Paths = Annotated[
-    int | None, typer.Option("--paths", metavar="N", min=2, help="Paths; default: every trace or user once.")
+    int | None, typer.Option("--paths", metavar="N", min=2, help="Number of paths; default: every trace or user once.")
 ]
 Sessions = Annotated[int | None, typer.Option("--sessions", metavar="N", min=1, help="Sessions on each path.")]
 
@@ -48,11 +48,15 @@ def compare(
     sessions: Sessions = None,
     baseline: Annotated[
         str | None,
-        typer.Option("--baseline", metavar="SENDER", help="What the viewers have today; default: the first sender."),
+        typer.Option(
+            "--baseline", metavar="SENDER", help="The sender that viewers have today; default: the first sender."
+        ),
     ] = None,
     group: Annotated[
         str | None,
-        typer.Option("--group", metavar="LIST", help='Columns to tell viewers apart by, too: "country,device".'),
+        typer.Option(
+            "--group", metavar="LIST", help='Columns by which the answer is also broken down: "country,device".'
+        ),
     ] = None,
     until_decided: Annotated[
         bool,
@@ -101,7 +105,7 @@ def compare(
     run = partial(
         population,
         loaded,
-        paths=paths,  # a race refuses these two
+        paths=paths,  # not possible in a race
         sessions=sessions,
         until_decided=bound,
         executor=executor,
@@ -129,13 +133,13 @@ def print_population(result: PopulationResult) -> None:
     if any(versus.neighbours for versus in _others(result)):
         console.print_table(_neighbours(result))
     for name in result.population.group if result.against_baseline else ():
-        title = f"by {name}: helped minus harmed, points, against {result.baseline}"
+        title = f"by {name}: helped minus harmed, in percentage points, against {result.baseline}"
         console.out.print(f"\n[dim]{console.plain(title)}[/dim]", soft_wrap=True)
         console.print_table(_by_group(result, name), below="")
     console.out.print()
     if (trial := result.trial) is not None:
         note = (
-            f"A real trial that finds {trial.difference_text}, {trial.sender} against {trial.best}, needs about "
+            f"To find {trial.difference_text}, {trial.sender} against {trial.best}, a real trial needs about "
             f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if viewers differ as these sessions do."
         )
         console.out.print(console.plain(note), soft_wrap=not console.out.is_terminal)
@@ -153,7 +157,7 @@ def _shares(result: PopulationResult) -> Table:
 
 
 def _neighbours(result: PopulationResult) -> Table:
-    title = f"their neighbours on the path, against what they get beside {result.baseline}"
+    title = f"the other flows on the path, compared with sharing it with {result.baseline}"
     shown = {key: head for key, head in _NEIGHBOURS.items() if any(key in v.neighbours for v in _others(result))}
     table = console.new_table(("sender", *shown.values()), title, left=("sender",))
     for versus in _others(result):
@@ -210,7 +214,7 @@ def inspect(
     setting: options.Set = None,
     json: options.Json = False,
 ) -> None:
-    """Show what was understood of a population, before anything runs: links, users, distributions, and their spread."""
+    """Show how a population is read, before anything runs: links, users, distributions, and their spread."""
     from playpath.population.inspection import inspect as look
 
     found = look(load_population(scenario, set=options.settings(setting), paths=paths))
@@ -233,7 +237,7 @@ def import_logs(
         typer.Option(
             "--log-format",
             metavar="TEXT",
-            help="nginx's log_format; by default combined, with $request_time and $tcpinfo_rtt (or rt=… rtt=…) behind it.",
+            help="nginx's log_format; by default combined, followed by $request_time and $tcpinfo_rtt (or rt=… rtt=…).",
         ),
     ] = "",
     fields: Annotated[
@@ -241,7 +245,7 @@ def import_logs(
         typer.Option(
             "--fields",
             metavar="LIST",
-            help='What your columns are: "session=viewer,bytes=size,duration_ms=took,rtt_ms=ping".',
+            help='What your columns mean: "session=viewer,bytes=size,duration_ms=took,rtt_ms=ping".',
         ),
     ] = "",
     keep: Annotated[
@@ -256,7 +260,7 @@ def import_logs(
 ) -> None:
     """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
 
-    What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
+    A path's capacity is inferred from the throughput of today's sender; the notes say what was left out and how far to trust the result.
     """
     check_file(out, "--out")
     found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep, keep_names=keep_names)

@@ -1,4 +1,4 @@
-"""`playpath population infer`, `replay`, `answer`: from a log to the paths behind it, and to a decision."""
+"""`playpath population infer`, `replay` and `answer`: from a log to the paths behind it, and to a decision."""
 
 import hashlib
 import json as json_text
@@ -21,7 +21,7 @@ Logs = Annotated[
     list[Path],
     typer.Argument(
         metavar="LOG…",
-        help="Chunk logs, access logs or beacons; packed by gzip, bzip2 or xz, too. `viewers` is an example.",
+        help="Chunk logs, access logs or beacons, also compressed with gzip, bzip2 or xz. `viewers` is an example.",
     ),
 ]
 Deployed = Annotated[
@@ -33,18 +33,24 @@ Deployed = Annotated[
     ),
 ]
 InitialWindow = Annotated[
-    int, typer.Option("--initial-window", metavar="PACKETS", min=1, help="Of the deployed sender.")
+    int,
+    typer.Option(
+        "--initial-window", metavar="PACKETS", min=1, help="Initial window of the deployed sender, in packets."
+    ),
 ]
 IdleRestart = Annotated[
     bool,
-    typer.Option("--idle-restart/--no-idle-restart", help="The deployed sender's window decays after idle (Linux)."),
+    typer.Option(
+        "--idle-restart/--no-idle-restart",
+        help="The deployed sender reduces its window after idle periods, as Linux does.",
+    ),
 ]
 Kind = Annotated[str, typer.Option("--kind", metavar="NAME", help=f"{', '.join(KINDS)}.")]
 LogFormat = Annotated[str, typer.Option("--log-format", metavar="TEXT", help="nginx's log_format.")]
 Fields = Annotated[
-    str, typer.Option("--fields", metavar="LIST", help='What your columns are: "session=viewer,bytes=size".')
+    str, typer.Option("--fields", metavar="LIST", help='What your columns mean: "session=viewer,bytes=size".')
 ]
-Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Draws of each path.")]
+Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Number of draws of each path.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the draws.")]
 
 
@@ -57,16 +63,18 @@ def register(commands: typer.Typer) -> None:
 
 def infer_paths(
     files: Logs,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the paths are written.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the inferred paths.")],
     sender: Deployed = None,
     initial_window: InitialWindow = 10,
     idle_restart: IdleRestart = True,
     kind: Kind = "auto",
     log_format: LogFormat = "",
     fields: Fields = "",
-    step: Annotated[str, typer.Option("--step", metavar="TIME", help="Steps of capacity.csv.")] = "5 s",
+    step: Annotated[str, typer.Option("--step", metavar="TIME", help="Time step of capacity.csv.")] = "5 s",
     draws: Draws = 100,
-    traces: Annotated[int, typer.Option("--traces", metavar="N", min=1, help="Draws that become traces.")] = 4,
+    traces: Annotated[
+        int, typer.Option("--traces", metavar="N", min=1, help="How many draws of each path become traces.")
+    ] = 4,
     seed: Seed = 1,
     keep_names: options.KeepNames = False,
     jobs: options.Jobs = None,
@@ -102,7 +110,7 @@ def infer_paths(
 
 
 def replay(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `playpath population infer` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by `playpath population infer`.")],
     json: options.Json = False,
 ) -> None:
     """Say whether the deployed sender, played on the inferred paths, reproduces the log; exit status 1 if not."""
@@ -127,7 +135,7 @@ def answer(
         ),
     ],
     tried: Annotated[str, typer.Option("--try", metavar="LIST", help='Senders to try instead: "bbr3,copa".')],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Paths, sessions and the report.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for paths, sessions and the report.")],
     initial_window: InitialWindow = 10,
     idle_restart: IdleRestart = True,
     kind: Kind = "auto",
@@ -140,9 +148,9 @@ def answer(
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> None:
-    """From a log to an answer: infer the paths, play today again, then compare senders on draws of the paths.
+    """From a log to an answer: infer the paths, check that the deployed sender reproduces the log on them, then compare senders.
 
-    If today is not reproduced there is no verdict, and the exit status is 1. The same command goes on where it was interrupted.
+    If the log is not reproduced there is no verdict, and the exit status is 1. Run the same command again to resume.
     """
     from playpath.cli.commands.population import compare
     from playpath.population.inference import Asked, infer
@@ -177,9 +185,9 @@ def answer(
     if found.leaves_open:
         console.warn(
             [
-                f"the paths are known to a factor of {found.width:.1f} only: if the answer is undecided, your logs do not decide this; "
-                "smallest RTT, congestion window (TCP_INFO) and the time of the first byte would, if they are not logged yet, but not "
-                "where random losses hold the deployed sender far below the link"
+                f"the paths are known only within a factor of {found.width:.1f}: if the answer is undecided, your logs cannot decide it; "
+                "also logging the smallest RTT, the congestion window (TCP_INFO) and the time of the first byte would help, except "
+                "where random losses keep the deployed sender far below the link's rate"
             ]
         )
     compare(
@@ -193,7 +201,7 @@ def answer(
 
 
 def _controls(deployed: tuple[str, ...], tried: tuple[str, ...]) -> list[str]:
-    """Congestion controls alone: over which transport they run, the population's senders say."""
+    """The names of the congestion controls without transports, which the senders of the population give."""
     _, over, transport = (deployed[:1] or ("",))[0].partition("/")
     for name in tried:
         if "/" in name and name.partition("/")[1:] != (over, transport):
@@ -204,7 +212,7 @@ def _controls(deployed: tuple[str, ...], tried: tuple[str, ...]) -> list[str]:
 
 
 def _check(controls: list[str], setting: list[str] | None) -> None:
-    """Before hours of inference, not after; of paths and traffic only the inferred population knows the names."""
+    """Check senders and settings before hours of inference. Names of paths and traffic are known only in the inferred population."""
     settings = options.settings(setting)
     known = {key: value for key, value in settings.items() if key.partition(".")[0] not in ("path", "traffic")}
     try:
@@ -218,7 +226,7 @@ def _senders(text: str | None) -> tuple[str, ...]:
 
 
 def _fingerprint(files: list[Path]) -> str:
-    """Of names, sizes and times of files: whether an inference is still of these."""
+    """A digest of the files' names, sizes and times, to tell whether an inference is of the same files."""
     try:
         lines = [f"{file.resolve()} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
     except OSError as error:

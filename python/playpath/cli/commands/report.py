@@ -17,7 +17,7 @@ from playpath.sweep import SweepResult
 
 def command(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What compare, run --trace, sweep or population wrote.")
+        Path, typer.Argument(metavar="DIR", help="Folder written by compare, run --trace, sweep or population.")
     ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default DIR/report.html.")
@@ -51,7 +51,7 @@ def _window(text: str) -> tuple[float, float]:
 
 
 def load_results(folder: Path) -> Comparison | Session | SweepResult | PopulationResult:
-    """A comparison, a session, a sweep or a population, by what the folder holds."""
+    """Read a comparison, a session, a sweep or a population, depending on the files in the folder."""
     kinds = (
         ("comparison.json", Comparison),
         ("record.json", Session),
@@ -64,7 +64,7 @@ def load_results(folder: Path) -> Comparison | Session | SweepResult | Populatio
                 return kind.load(folder)
             except InputError:
                 raise
-            except Exception as error:  # whatever a damaged file makes its readers say
+            except Exception as error:  # a damaged file may raise anything
                 reason = (str(error).splitlines() or [type(error).__name__])[0]
                 raise InputError(f"{folder / name}: damaged or of another version ({reason}); run it again") from None
     raise InputError(f"{folder}: no results here; give a folder written by compare, run --trace, sweep or population")

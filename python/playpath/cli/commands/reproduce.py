@@ -67,23 +67,25 @@ def command(
     ] = None,
     figures: Annotated[
         bool,
-        typer.Option("--figures", help="Also play what no claim looks at: draw every figure, rank today's senders."),
+        typer.Option("--figures", help="Also play what no claim needs: draw every figure, rank today's senders."),
     ] = False,
     world: Annotated[
         str,
         typer.Option(
-            "--world", metavar="NAME", help=f"{', '.join(REAL)}: a part of the grid, short, beside the simulator."
+            "--world",
+            metavar="NAME",
+            help=f"{', '.join(REAL)}: play a part of the grid, shortened, and compare it with the simulator.",
         ),
     ] = DEFAULT,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Play what a paper's claims look at, and judge them; resumable at any moment.
+    """Play the sessions that a paper's claims are about, and judge the claims; resumable at any moment.
 
     Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts; with --figures
-    also its figures, in the report and as PNG, and who is best today. With `--world
-    kernel` (root) a part of a study runs on real Linux TCP, with `--world wire` (root) over real packets of the simulator's
-    own TCP and MPTCP, at reduced length, and lands beside the simulator's figures.
+    also its figures, in the report and as PNG, and which of today's senders is best. With `--world kernel` (root) a part of a
+    study runs on real Linux TCP, with `--world wire` (root) it runs over real packets of the simulator's own TCP and MPTCP;
+    both run at reduced length, and their figures are shown next to the simulator's.
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
@@ -93,7 +95,7 @@ def command(
     own = _settings(studies, settings or [], world)
     how = Options(root, seeds, quick, jobs, world, own, figures)
     with ExitStack() as held:
-        for one in studies:  # all of them before the first runs
+        for one in studies:  # lock all folders before the first study runs
             question = {"study": one, "media_share": how.share, "settings": own}
             held.enter_context(results_folder(root / one, one, "claims.json", question))
         if not is_exact(world):
@@ -103,14 +105,14 @@ def command(
         report = _once(lambda: None)
         try:
             for one in studies:
-                # A study's report is drawn, by one core, while the next one's sessions are played.
+                # A study's report is drawn on one core while the next study's sessions are played.
                 ran = _run(one, replace(how, folder=root / one, meanwhile=report), sensitivity, joint)
                 report()
                 found.append(ran)
                 if not json:
                     print_study(ran)
                 report = _once(partial(_write, ran, root / one, figures))
-        except Exception:  # interrupted, or sessions of the next one failed: this one is whole
+        except Exception:  # interrupted, or a session of the next study failed; this study is complete
             report()
             raise
         report()
@@ -119,7 +121,7 @@ def command(
 
 
 def _once(work: Callable[[], None]) -> Callable[[], None]:
-    """Does it when called, unless it has been done; what was broken off is begun anew."""
+    """Wrap `work` so that it is completed only once; if it was interrupted, the next call starts it again."""
     is_done = False
 
     def do() -> None:
@@ -137,13 +139,13 @@ def _settings(studies: Sequence[str], texts: list[str], world: str) -> Settings:
     if len(studies) > 1:
         raise InputError(f"--set belongs to one study: name one of {', '.join(NAMES)}")
     if world != SimWorld.name:
-        raise InputError("--set is for the simulator; the other world runs what the study chose")
+        raise InputError("--set is for the simulator; the other worlds use the study's own values")
     return study(studies[0]).settings(texts)
 
 
 @dataclass(frozen=True)
 class _Ran:
-    """What was asked of a study."""
+    """The results of one study: always its claims, the rest if requested."""
 
     result: StudyResult
     swept: Sensitivity | None
@@ -152,7 +154,7 @@ class _Ran:
 
 def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
     result, swept, joint = _timed(name, how, lambda options: run_study(study(name), options)), None, None
-    cut = f", {result.cut} of them cut before their end" if result.cut else ""
+    cut = f", {result.cut} of them cut off before their end" if result.cut else ""
     console.message(f"{name}: {result.table.height} sessions{cut}")
     if sensitivity:
         swept = _timed(f"{name}, sensitivity", how, lambda options: run_sensitivity(result, options))
@@ -211,7 +213,7 @@ def _tell_interrupt(running: int) -> None:
 
 def _stop_if(interrupted: bool) -> None:
     if interrupted:
-        console.message("interrupted: finished cells are stored; run the same command again to go on")
+        console.message("interrupted: finished cells are stored; run the same command again to resume")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -230,7 +232,7 @@ def _json(ran: _Ran) -> dict[str, object]:
 
 
 def print_study(ran: _Ran) -> None:
-    """Verdicts, who is best today, and what the claims hang on."""
+    """Print verdicts, which of today's senders is best, and what the claims depend on."""
     print_claims(ran.result)
     for scene in ran.result.scenes:
         console.out.print(f"[bold]today, {console.plain(scene.name)}[/bold]: {console.plain(scene.says)}")

@@ -1,7 +1,7 @@
-"""Folders of results: each holds the answer to one question, and one run at a time writes into it.
+"""Folders of results: each holds the answer to one question, and only one run at a time writes into it.
 
-A question is the resolved scenario with its senders, the world, and what a sweep varies or a population draws. How many seeds, paths
-or sessions it is asked with is no part of it: the same question with more of them replaces the answer, another one never does.
+A question is the resolved scenario with its senders, the world, and what a sweep varies or a population draws. The number of seeds,
+paths or sessions is not part of it: a run of the same question with more of them replaces the answer; a run of another never does.
 """
 
 import fcntl
@@ -30,9 +30,9 @@ _PARTS = {
     "twin.json": ("sim.manifest.scenario",),
     "claims.json": ("study", "media_share"),
 }
-"""What of a stored result is its question, by its file."""
+"""File of a stored result → the keys in it that make up the question."""
 _REPLICATIONS = {"run": ("seeds", "first_seed"), "population": ("paths", "sessions", "group"), "": ("seeds",)}
-"""Keys that only say how many runs are played or how the answer is shown, by their table."""
+"""Table → keys that only say how many runs are played or how the answer is shown, and are not part of the question."""
 _LOCK = ".playpath.lock"
 
 
@@ -40,14 +40,14 @@ _LOCK = ".playpath.lock"
 def results_folder(
     given: Path | None, name: str, file: str, question: Question, option: str = "--out"
 ) -> Iterator[Path]:
-    """The folder that results go to, held against other runs until the block ends: `given`, or one in `out`.
+    """The folder that results go to: `given`, or one in `out`. It is locked against other runs until the block ends.
 
     Args:
-        given: What `option` says. Without it, the first of out/NAME, out/NAME-2, … that holds nothing or the same
-            question.
-        name: For people; the folder is named by a safe form of it.
+        given: The value of `option`. If None, the first of out/NAME, out/NAME-2, … that is empty or holds results of
+            the same question.
+        name: Display name; the folder's name is a safe form of it.
         file: The result's own file, a key of `_PARTS`.
-        question: As the result's file stores it, so far as `_PARTS` asks.
+        question: The question as the result's file stores it; only the keys in `_PARTS` are needed.
     """
     folder = given or _default(slug(name), file, question)
     check_writable(folder, option)
@@ -57,10 +57,10 @@ def results_folder(
 
 
 def _check_question(folder: Path, file: str, question: Question, option: str = "--out") -> None:
-    """Make sure that `folder` holds no answer to another question."""
+    """Make sure that `folder` does not hold results of another question."""
     if differs := _difference(folder, file, question):
         raise InputError(
-            f"{option} {folder}: holds results of another question ({differs}), which are kept; give another {option}"
+            f"{option} {folder}: holds results of another question ({differs}), which are not overwritten; give another {option}"
         )
 
 
@@ -69,17 +69,19 @@ def _default(name: str, file: str, question: Question) -> Path:
     numbered = (first.with_name(f"{name}-{number}") for number in itertools.count(2))
     folder = next(path for path in itertools.chain((first,), numbered) if not _difference(path, file, question))
     if folder != first:
-        console.message(f"{first}: holds results of another question, which are kept; these go to {folder}")
+        console.message(
+            f"{first}: holds results of another question, which are not overwritten; the new ones go to {folder}"
+        )
     return folder
 
 
 def _difference(folder: Path, file: str, question: Question) -> str:
-    """What tells the question of the results in `folder` from this one; empty if nothing does, or there are none."""
+    """How the question of the results in `folder` differs from this one; empty if it does not, or if there are no results."""
     for name in _PARTS:
         try:
             stored = json.loads((folder / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            continue  # not there, or damaged
+            continue  # missing or damaged
         if not any(_parts(name, stored).values()):
             continue
         if name != file:
@@ -90,7 +92,7 @@ def _difference(folder: Path, file: str, question: Question) -> str:
 
 
 def _parts(file: str, stored: Question) -> dict[str, object]:
-    """The question as plain data: tables of the scenario and the other parts by name."""
+    """The question as plain data: the scenario's tables and the other parts, by name."""
     found: dict[str, object] = {}
     for place in _PARTS[file]:
         value: Any = stored
@@ -101,7 +103,7 @@ def _parts(file: str, stored: Question) -> dict[str, object]:
 
 
 def _plain(table: Mapping[str, object]) -> dict[str, object]:
-    """A table as JSON stores it, without the numbers of replications."""
+    """A table as stored in JSON, without the numbers of replications."""
     plain: dict[str, object] = json.loads(json.dumps(table, default=str))
     for name, keys in _REPLICATIONS.items():
         inner: Any = plain.get(name) if name else plain
@@ -116,7 +118,7 @@ def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def _held(folder: Path, option: str) -> Iterator[None]:
-    """Hold `folder`. The system frees the lock of a process that ends, however it ends, so none is ever stale."""
+    """Lock `folder`. The system releases the lock when the process ends, however it ends, so no lock is ever stale."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / _LOCK
@@ -130,11 +132,11 @@ def _held(folder: Path, option: str) -> Iterator[None]:
             try:
                 path.rmdir()
             except OSError:
-                break  # holds results
+                break  # not empty
 
 
 def _locked(lock: Path, option: str) -> int:
-    """A handle that holds the lock file; the file tells the process to others."""
+    """Lock the file and return its handle; the file holds the number of the process, for the messages of other runs."""
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
@@ -143,11 +145,11 @@ def _locked(lock: Path, option: str) -> int:
             process = os.read(handle, 20).decode(errors="replace")
             os.close(handle)
             raise InputError(
-                f"{option} {lock.parent}: process {process} writes its results there; wait for it, or give another {option}"
+                f"{option} {lock.parent}: process {process} is writing its results there; wait for it, or give another {option}"
             ) from None
         except OSError:
             pass  # a file system without locks
-        # Whoever held it before may have removed the file between the two calls.
+        # The previous holder may have removed the file between the two calls.
         if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
             os.ftruncate(handle, 0)
             os.write(handle, str(os.getpid()).encode())

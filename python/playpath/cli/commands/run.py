@@ -33,16 +33,18 @@ def command(
         typer.Option(
             "--trace",
             metavar="DIR",
-            help="Write record.json, time series (Parquet) and, of QUIC in the simulator, qlogs (.sqlog) here.",
+            help="Write record.json, time series (Parquet) and, for QUIC in the simulator, qlogs (.sqlog) here.",
         ),
     ] = None,
     pcap: Annotated[
         Path | None,
-        typer.Option("--pcap", metavar="FILE", help="Write the packets at the server (pcapng, headers only) here."),
+        typer.Option(
+            "--pcap", metavar="FILE", help="Write the packets seen at the server (pcapng, headers only) here."
+        ),
     ] = None,
     p1203: Annotated[
         Path | None,
-        typer.Option("--p1203", metavar="FILE", help="Write the session as input of ITU-T P.1203 tools (JSON) here."),
+        typer.Option("--p1203", metavar="FILE", help="Write the session as input for ITU-T P.1203 tools (JSON) here."),
     ] = None,
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
@@ -80,8 +82,8 @@ def command(
     spoken = worlds.transport_of(loaded.sender(name)) if name else "tcp"
     if pcap is not None and spoken != "tcp":
         raise InputError(
-            f"--pcap: sender '{name}' speaks {spoken.upper()}, whose packets are not captured; --trace keeps its time series"
-            " (and of QUIC a qlog)"
+            f"--pcap: sender '{name}' uses {spoken.upper()}, whose packets cannot be captured; --trace keeps its time series"
+            " (and, for QUIC, a qlog)"
         )
     question = {"world": worlds.world(place).name, "sender": name, "manifest": {"scenario": loaded.resolved}}
     where = results_folder(trace, "", "record.json", question, "--trace")

@@ -12,6 +12,6 @@ def command(
 ) -> None:
     """Print the JSON Schema of a document, with which editors complete and check it.
 
-    Save it beside your files and begin each with the line `#:schema ./scenario.schema.json` (taplo, Even Better TOML).
+    Save it next to your files and begin each of them with the line `#:schema ./scenario.schema.json` (taplo, Even Better TOML).
     """
     print(engine.schema(document), end="")

@@ -1,4 +1,4 @@
-"""`playpath serve`: our own endpoint for stock clients. This process becomes `playpath-serve`."""
+"""`playpath serve`: our own endpoint for ordinary clients. This process is replaced by `playpath-serve`."""
 
 import typer
 
@@ -11,7 +11,7 @@ SETTINGS = AS_TYPED
 
 
 def command(context: typer.Context) -> None:
-    """Serve a folder with the simulator's own TCP, MPTCP or QUIC (`--demo`: a film to watch); `playpath serve --help` says how."""
+    """Serve a folder with the simulator's own TCP, MPTCP or QUIC (`--demo`: a film to watch); see `playpath serve --help`."""
     from playpath.real.testbed.wire import program
     from playpath.show import console
 

@@ -20,7 +20,7 @@ from playpath.show.overview import Block, blocks, understood
 def command(scenario: options.ScenarioFile, setting: options.Set = None, json: options.Json = False) -> None:
     """Show video, player, paths and senders of a scenario, with every default that is filled in.
 
-    Of a population, also what is drawn and how it spreads.
+    For a population, also show what is drawn and how widely it spreads.
     """
     given = options.settings(setting)
     population = load_population(scenario, set=given) if is_population(scenario) else None

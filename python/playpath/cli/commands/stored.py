@@ -1,4 +1,4 @@
-"""What `population compare` and `sweep` share: a store, executors, progress, Ctrl-C, the report."""
+"""Shared by `population compare` and `sweep`: a store, executors, progress, Ctrl-C, the report."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ Result = TypeVar("Result", PopulationResult, SweepResult)
 
 
 def check_executor(name: str) -> None:
-    """Refuse an executor that there is none of."""
+    """Refuse an unknown executor."""
     if name not in NAMES:
         raise unknown_name("executor", name, NAMES)
 
@@ -38,7 +38,7 @@ def answer(
     out: Path | None,
     json: bool,
 ) -> None:
-    """Run what resumes from a store, and write and show what came out.
+    """Run a job that resumes from a store, then write and show its result.
 
     `name`, `file` and `question`: as `results_folder` takes them. `run`: called with `store`, `progress`, `on_interrupt`. `unit`:
     what is counted, "sessions". Exits with INTERRUPTED after Ctrl-C.
@@ -65,5 +65,5 @@ def _finish(result: Result, folder: Path, show: Callable[[Result], None], *, uni
     else:
         show(result)
     if result.interrupted:
-        console.message(f"interrupted: finished {unit} are stored; run the same command again to go on")
+        console.message(f"interrupted: finished {unit} are stored; run the same command again to resume")
         raise typer.Exit(INTERRUPTED)

@@ -38,7 +38,7 @@ def command(
     most: options.Most = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip cells that the store holds.")] = True,
     store: Annotated[
-        Path | None, typer.Option("--store", metavar="DIR", help="Folder for the cells; sweeps may share one.")
+        Path | None, typer.Option("--store", metavar="DIR", help="Folder for the cells; several sweeps may share it.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the number of cells and an estimate; run nothing.")
@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Run a design of many points, senders and seeds; resumable at any moment; writes tables and a report.
 
-    Results go to --out, by default out/NAME; cells to --store, by default the folder store in that.
+    Results go to --out, by default out/NAME; cells to --store, by default the folder `store` in --out.
     """
     check_executor(executor)
     loaded = load_design(
@@ -80,7 +80,7 @@ def _print_estimate(found: dict[str, float], json: bool) -> None:
 
 
 def _short(keys: Sequence[str]) -> list[str]:
-    """The ends of dotted keys, as many of their parts as tell all of them apart.
+    """The shortest endings of dotted keys, of equally many parts, that still tell the keys apart.
 
     >>> _short(["path.wifi.rate", "path.wifi.loss"]), _short(["path.a.rate", "path.b.rate"])
     (['rate', 'loss'], ['a.rate', 'b.rate'])
@@ -92,7 +92,7 @@ def _short(keys: Sequence[str]) -> list[str]:
 
 
 def print_sweep(result: SweepResult) -> None:
-    """The headline; the decision table, of choices what they do for whom, of a sender alone its means."""
+    """Print the headline and a table: the decisions between senders, the effects of choices, or the means of a single sender."""
     console.out.print(f"[bold]{console.plain(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
     if not result.is_comparison:
         _print_means(result)
@@ -106,7 +106,7 @@ def print_sweep(result: SweepResult) -> None:
 
 
 def _new_table(result: SweepResult, heads: Iterable[str], left: Sequence[str] | None = None) -> Table:
-    """A column for each key of the design, unbroken, and these."""
+    """A table with a column for each key of the design, not wrapped, followed by these columns."""
     keys = [console.plain(key) for key in _short(result.keys)]
     table = console.new_table((*keys, *heads), left=None if left is None else (*keys, *left))
     for column in table.columns[: len(keys)]:

@@ -45,10 +45,10 @@ def calibrate(
     seconds: Annotated[float, typer.Option(min=0.5, help="Length of each measurement.")] = 3.0,
     json: options.Json = False,
 ) -> None:
-    """Measure how exact emulated links are on this machine: one CUBIC transfer over each, behind a queue that keeps it busy.
+    """Measure how exact emulated links are on this machine: one CUBIC transfer over each, with a queue that keeps the link busy.
 
-    Wanted: payload within 0.2 % of what headers leave, one-way delay within 100 us (median) and 500 us (99th percentile), no drop in
-    front of the emulator. What is beyond is named; a busy machine is the usual cause.
+    Required: payload rate within 0.2 % of the link's rate less headers, one-way delay within 100 us (median) and 500 us (99th
+    percentile), no drop before the emulator. Links that miss a limit are named; a busy machine is the usual cause.
     """
     from playpath.real.testbed.tools import calibrate as measure
 
@@ -82,13 +82,15 @@ def execute(
     program: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="Program and its arguments.")],
     cc: Annotated[str, typer.Option("--cc", metavar="NAME", help="The server's congestion control.")] = "cubic",
     seed: Annotated[
-        int, typer.Option("--seed", metavar="S", min=0, max=2**64 - 1, help="Of the links' random loss.")
+        int, typer.Option("--seed", metavar="S", min=0, max=2**64 - 1, help="Seed of the links' random loss.")
     ] = 1,
-    media: Annotated[bool, typer.Option("--media", help="Make the scenario's video real: $PLAYPATH_VIDEO.")] = False,
+    media: Annotated[
+        bool, typer.Option("--media", help="Encode the scenario's video; its address is in $PLAYPATH_VIDEO.")
+    ] = False,
 ) -> int:
     """Run any program behind a scenario's path.
 
-    It finds the web server in $PLAYPATH_URL, its address in $PLAYPATH_SERVER and its network namespace in
+    The program finds the web server's URL in $PLAYPATH_URL, its address in $PLAYPATH_SERVER and its network namespace in
     $PLAYPATH_SERVER_NAMESPACE; with --media the scenario's video (a file, or the manifest of a ladder) in $PLAYPATH_VIDEO.
     The exit status is the program's.
     """

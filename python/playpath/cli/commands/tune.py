@@ -13,15 +13,20 @@ from playpath.show import console
 
 
 def command(
-    train: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenarios to find parameters on.")],
+    train: Annotated[
+        list[Path], typer.Argument(metavar="SCENARIO...", help="Scenarios on which parameters are searched.")
+    ],
     param: Annotated[
         list[str],
         typer.Option("--param", metavar="CC.NAME=LOW..HIGH", help="Parameter to search and its range. Repeatable."),
     ],
     held_out: Annotated[
-        list[Path] | None, typer.Option("--held-out", metavar="SCENARIO", help="Scenarios to judge on. Repeatable.")
+        list[Path] | None,
+        typer.Option("--held-out", metavar="SCENARIO", help="Scenarios on which they are judged. Repeatable."),
     ] = None,
-    budget: Annotated[int, typer.Option("--budget", metavar="N", min=2, help="Most parameter sets to try.")] = 60,
+    budget: Annotated[
+        int, typer.Option("--budget", metavar="N", min=2, help="Maximum number of parameter sets to try.")
+    ] = 60,
     seeds: options.Seeds = None,
     setting: options.Set = None,
     jobs: options.Jobs = None,
@@ -31,8 +36,8 @@ def command(
 ) -> None:
     """Find parameters on train scenarios and judge them on held-out ones, against the defaults.
 
-    Without --held-out the train scenarios with other seeds are held out. Results go to --out, by default out/tune-NAME. Ctrl-C keeps
-    the scores that were found; the same command goes on from there.
+    Without --held-out they are judged on the train scenarios with other seeds. Results go to --out, by default out/tune-NAME. Ctrl-C
+    keeps the scores found so far; run the same command again to resume.
     """
     from playpath.run.tune import ANY_CONTROL, Range, question, tune
 

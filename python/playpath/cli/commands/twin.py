@@ -36,7 +36,7 @@ def command(
     world: Annotated[
         str,
         typer.Option(
-            "--world", metavar="NAME", help=f"The other world: {', '.join(REAL)} (in wire our own transport serves)."
+            "--world", metavar="NAME", help=f"The other world: {', '.join(REAL)} (in wire our own transport sends)."
         ),
     ] = "kernel",
     player: options.Player = None,
@@ -44,13 +44,13 @@ def command(
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
-    """Run a scenario in both worlds: the same table, the differences with intervals, a verdict for each and for the ranking.
+    """Run a scenario in both worlds: one table, the differences with intervals, a verdict on each figure and on the ranking.
 
-    Kernel sessions take as long as their videos and need root. Each is kept in --out (by default out/NAME-twin) when it ends, so
-    that Ctrl-C loses one at most and the next call goes on from there.
+    Kernel sessions take as long as their videos and need root. Each is saved in --out (by default out/NAME-twin) when it ends, so
+    that Ctrl-C loses at most one and the next call resumes.
 
-    Without a [video], groups of [[traffic]] are compared in place of senders: each by the mean of its flows, and all flows and links
-    together.
+    Without a [video], groups of [[traffic]] are compared instead of senders: each group by the mean of its flows, and all flows and
+    links together.
     """
     loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
     question = {"sim": {"manifest": {"scenario": loaded.resolved}}}
@@ -75,7 +75,7 @@ def command(
         print_twin(result)
     if result.interrupted:
         finished = f"{len(result.kernel.seeds)} of {len(loaded.seeds)}"
-        console.message(f"interrupted: the result holds {finished} seeds; the same command goes on from here")
+        console.message(f"interrupted: the result holds {finished} seeds; run the same command again to resume")
         raise typer.Exit(INTERRUPTED)
 
 

@@ -15,14 +15,14 @@ from playpath.show import console
 
 
 def command(
-    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What `playpath export` wrote.")],
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="Archive written by `playpath export`.")],
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> None:
-    """Play every session of an archive again and compare: exit status 0 if all is the same, 1 if not.
+    """Play every session of an archive again and compare: exit status 0 if everything is the same, 1 if not.
 
-    Says where the first differences are, whether the answer follows from the tables, which files nothing was compared with,
-    and whether it was made by another version.
+    It says where the first differences are, whether the answer follows from the tables, which files could not be compared with
+    anything, and whether the archive was made by another version.
     """
     with tempfile.TemporaryDirectory(prefix="playpath-verify-") as place:
         folder = Path(place)

@@ -1,1 +1,1 @@
-"""A scenario of one's own: answers to a few questions, written as commented TOML (`playpath init`)."""
+"""`playpath init`: answers to a few questions, written as a scenario in commented TOML."""

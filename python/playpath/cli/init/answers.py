@@ -34,34 +34,34 @@ DEFAULTS = {
 FIGURES = ("rate", "rtt", "loss", "queue")
 _RATES_MBPS = (5.0, 3.0, 2.0, 1.0, 0.5, 0.2)
 _CARRIED = 0.7
-"""Of a path's mean rate, that a video may take and every sender still has a chance."""
+"""The share of a path's mean rate that a default video may take, so that every sender has a chance."""
 MANIFESTS = (".mpd", ".m3u8")
 FILES = (".csv", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
     "rate": "what the narrowest link carries",
     "rtt": "there and back, without waiting in queues",
-    "loss": "by chance, or bursts by the clock; what a full queue drops comes on top",
-    "queue": "what may wait for the narrowest link",
+    "loss": "random, or in bursts; drops of a full queue come on top",
+    "queue": "how much may queue in front of the narrowest link",
     "trace": "what the link carries, over time; it repeats",
-    "jitter": "what hosts take",
-    "start": "each seed begins elsewhere in the trace",
+    "jitter": "variation of the hosts' delay",
+    "start": "each seed begins at another point of the trace",
 }
 
 Answers = Mapping[str, str]
 
 
 def is_manifest(video: str) -> bool:
-    """Whether it brings a ladder and a duration of its own."""
+    """Whether the video is a manifest, with its own ladder and duration."""
     return video.endswith(MANIFESTS)
 
 
 def is_file(video: str) -> bool:
-    """Whether it is a video's file and no rate."""
+    """Whether the video is a file rather than a rate."""
     return video.endswith(FILES)
 
 
 def is_ladder(video: str) -> bool:
-    """Whether it is several rates."""
+    """Whether the video is given as several rates."""
     return "," in video and not is_file(video) and not is_manifest(video)
 
 
@@ -83,7 +83,7 @@ def models() -> Mapping[str, Mapping[str, Any]]:
 
 
 def usual_video(flags: Answers) -> str:
-    """A video that the path of these flags can carry: that of the shipped scenario that it is like, else a rate well below its own."""
+    """A video that the path can carry: that of the shipped scenario named by `like`, otherwise a rate well below the path's."""
     document = models().get(flags.get("like", ""), {})
     ladder = document.get("player", {}).get("ladder")
     found = ladder if isinstance(ladder, str) else document.get("video", {}).get("rate")
@@ -95,7 +95,7 @@ def usual_video(flags: Answers) -> str:
 
 
 def _capacity_mbps(flags: Answers) -> float | None:
-    """The mean rate of the path; None where none is given, or it is not valid, which is said when its turn comes."""
+    """The mean rate of the path; None if none is given or it is invalid, which is reported when that question is asked."""
     if "trace" not in flags:
         return measure(flags.get("rate"), MBPS)
     try:
@@ -105,7 +105,7 @@ def _capacity_mbps(flags: Answers) -> float | None:
 
 
 def shipped_trace(answers: Answers) -> Path | None:
-    """The file that has to lie beside a scenario whose path is like a shipped one's."""
+    """The trace file that must lie next to a scenario whose path is that of a shipped one."""
     name = answers.get("like", "")
     file = models()[name]["path"][0].get("trace") if name in models() else None
     return None if file is None else shipped.files()[name].parent / file
@@ -116,20 +116,20 @@ def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) 
 
     Args:
         answers: Flag → value; what is missing is its default.
-        name: Of the scenario.
-        folder: Where it will be: from there names of files start.
-        beside: Where the trace of a shipped scenario lies as yet.
+        name: Name of the scenario.
+        folder: Where the scenario will be; file names are relative to it.
+        beside: Where a shipped scenario's trace is now, before it is copied.
     """
     given = {**DEFAULTS, **answers}
     run = (
-        _block(
-            "[run]", [("seeds", int(given["seeds"]), "with fewer than 8 nothing is decided; --until-decided adds some")]
-        )
+        _block("[run]", [("seeds", int(given["seeds"]), "fewer than 8 decide nothing; --until-decided adds more")])
         if given["seeds"]
-        else ["# No number of seeds: `playpath compare` adds some until it is decided. A number: [run] seeds = 10"]
+        else [
+            "# No number of seeds is set: `playpath compare` adds seeds until it is decided. To set one: [run] seeds = 10"
+        ]
     )
     blocks = (
-        [f"# Made by `playpath init`; ask it: playpath compare {name}.toml", f"name = {_toml(name)}"],
+        [f"# Made by `playpath init`; to run it: playpath compare {name}.toml", f"name = {_toml(name)}"],
         _video(given, folder),
         _player(given),
         _path(given, folder, beside),
@@ -155,8 +155,8 @@ def _video(given: Answers, folder: Path) -> list[str]:
 
 def _player(given: Answers) -> list[str]:
     if not adapts(given):
-        kind = ("kind", "progressive", 'one quality: late pictures are left out; policy = "rebuffer" waits for them')
-        return _block("[player]", [kind, ("buffer", given["buffer"], "what is loaded before playing starts")])
+        kind = ("kind", "progressive", 'one quality: late pictures are skipped; policy = "rebuffer" waits for them')
+        return _block("[player]", [kind, ("buffer", given["buffer"], "how much is loaded before playback starts")])
     lines = [
         ("kind", "dash", "segments, each in a quality that a rule chooses"),
         ("abr", "dynamic", "the rule of dash.js; others: playpath list abr"),
@@ -195,7 +195,7 @@ def _senders(listed: str) -> list[str]:
 
 
 def _chosen(text: str, tag: str) -> Any:
-    """`"vegas(alpha=2)"` as a table with its parameters; a name alone stays one."""
+    """Turn `"vegas(alpha=2)"` into a table with its parameters; a name alone stays a name."""
     name, colon, settings = parse_choice(text).partition(":")
     pairs = [setting.partition("=") for setting in settings.split(",")] if colon else []
     return {tag: name} | {key.strip(): parse_value(value) for key, _, value in pairs} if pairs else name
@@ -208,7 +208,7 @@ def _block(title: str, lines: Iterable[tuple[str, Any, str]]) -> list[str]:
 
 
 def _from(folder: Path, file: str) -> str:
-    """A file as the scenario names it: from its own folder."""
+    """A file's path relative to the scenario's folder."""
     return file if os.path.isabs(file) else os.path.relpath(file, folder)
 
 
@@ -220,5 +220,5 @@ def _toml(value: Any) -> str:
     """
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
-    # A string of JSON is one of TOML but for DEL, which TOML wants escaped.
+    # JSON strings are valid TOML strings except for DEL, which TOML requires to be escaped.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -35,7 +35,7 @@ _QUESTIONS = {
     "buffer": "Buffer of the player",
     "path": "Path: figures, trace, like mobile, like satellite (or another shipped scenario), measure",
     "rate": "Its rate",
-    "rtt": "Its round trip without queues",
+    "rtt": "Its round-trip time without queues",
     "loss": "Its random loss: a share, or bursts(every=10 s, duration=20 ms)",
     "queue": "The queue in front of it",
     "trace": "File of the trace",
@@ -46,12 +46,12 @@ _PATHS = ("trace", "like", "measure")
 
 
 class Interview:
-    """One go through the questions.
+    """One pass through the questions.
 
     Args:
         folder: Where the scenario will be.
-        flags: Flag → value, of those that were given.
-        asks: Whether there is somebody to ask.
+        flags: The flags that were given: flag → value.
+        asks: Whether to ask at the terminal.
     """
 
     def __init__(self, folder: Path, flags: Mapping[str, str], *, asks: bool) -> None:
@@ -59,7 +59,7 @@ class Interview:
         self._known: dict[str, str] = {}
 
     def answers(self) -> Answers:
-        """All answers; the scenario that they make is valid."""
+        """All answers; together they make a valid scenario."""
         self._ask_video()
         self._ask_path()
         self._ask("cc")
@@ -129,7 +129,7 @@ class Interview:
             console.message(f"  '{kind}': figures, trace, like NAME, or measure; names: {', '.join(models())}")
 
     def _measure(self) -> None:
-        """Rate and round trip of the user's own link; the flag, or a yes, is the consent."""
+        """Measure rate and round-trip time of the user's own link, with consent: the flag, or a yes at the prompt."""
         url = self._flags.get("measure")
         while True:
             try:
@@ -151,7 +151,7 @@ class Interview:
             self._known["rate"], self._known["rtt"] = f"{_short(found.rate_mbps)} Mbit/s", f"{_short(found.rtt_ms)} ms"
             self._known["note"] = (
                 f"rate and rtt measured on {date.today()} from here to {host}: {found.bytes / 1e6:.3g} MB in {found.seconds:.2g} s, "
-                f"least of {link.CONNECTIONS} connections; loss and queue are not"
+                f"rtt the smallest of {link.CONNECTIONS} connections; loss and queue were not measured"
             )
             return
 
@@ -169,7 +169,7 @@ class Interview:
                 console.message(f"  {error}")
 
     def _take(self, name: str, value: str) -> None:
-        """Hold an answer to be true if the scenario so far is valid with it."""
+        """Accept an answer if the scenario so far is valid with it."""
         tried = {**self._known, name: value}
         try:
             load(text(tried, "scenario", self._folder, beside=shipped_trace(tried)), folder=self._folder)
@@ -179,7 +179,7 @@ class Interview:
                 raise InputError(
                     f"--video '{value}': a film's file ends in {allowed}; a rate is a number with a unit, such as \"5 Mbit/s\""
                 ) from None
-            line, _, rest = str(error).partition(": ")  # the line is of a file that does not exist yet
+            line, _, rest = str(error).partition(": ")  # the line number refers to a file that does not exist yet
             raise InputError(f"--{name} '{value}': {rest if line.startswith('line ') else error}") from None
         self._known[name] = value
 
@@ -188,12 +188,12 @@ class Interview:
 
 
 def _looks_like_a_file(video: str) -> bool:
-    """Whether it is called like a file, of a kind that is not read."""
+    """Whether the text looks like the name of a file, but of a kind that cannot be read."""
     return Path(video).suffix[1:].isalnum() and not video[0].isdigit() and not (is_file(video) or is_manifest(video))
 
 
 def _short(value: float) -> str:
-    """Three digits that count, without an exponent.
+    """Three significant digits, without an exponent.
 
     >>> _short(8123.4), _short(0.0312)
     ('8120', '0.0312')
@@ -205,7 +205,7 @@ def input_(prompt: str) -> str:
     """A line from the terminal; the prompt goes to stderr."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    signal.siginterrupt(signal.SIGINT, True)  # polars lets a read go on after Ctrl-C
+    signal.siginterrupt(signal.SIGINT, True)  # polars makes reads resume after Ctrl-C
     line = sys.stdin.readline()
     if not line:
         raise InputError("the answers ended before the last question; nothing is written")

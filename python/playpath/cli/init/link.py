@@ -1,4 +1,4 @@
-"""The user's own link, measured by a few connections and one download: figures for a path to begin with."""
+"""Measure the user's own link with a few connections and one download, for the first figures of a path."""
 
 import http.client
 import socket
@@ -17,13 +17,13 @@ MOST_BYTES = 50_000_000
 _PATIENCE_S = 5.0
 _LEAST_BYTES = 200_000
 _LEARNING_SHARE = 0.25
-"""Of the download's time, that TCP may take to find the rate."""
+"""The share of the download's time, from its start, that is left out because TCP is still finding the rate."""
 _CHUNK = 65536
 
 
 @dataclass(frozen=True)
 class Link:
-    """What was measured: `rate_mbps` of the download's body, `rtt_ms`, the least time that a connection took to set up."""
+    """The measurement: `rate_mbps` of the download's body; `rtt_ms`, the shortest time that setting up a connection took."""
 
     rate_mbps: float
     rtt_ms: float
@@ -44,7 +44,10 @@ def check_url(url: str) -> SplitResult:
 
 
 def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES) -> Link:
-    """Set up ten connections, then download for some seconds."""
+    """Set up ten connections, then download for at most `seconds` or `most_bytes`.
+
+    InputError for a bad address, RunError if the server does not deliver.
+    """
     parts = check_url(url)
     try:
         rtt = _round_trip(parts)
@@ -55,15 +58,15 @@ def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES)
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise RunError(f"{url}: {reason}") from None
     if samples[-1][1] < _LEAST_BYTES:
-        raise RunError(f"{url}: only {samples[-1][1] / 1000:.0f} kB came; give a file of 10 MB or more")
+        raise RunError(f"{url}: only {samples[-1][1] / 1000:.0f} kB arrived; give a file of 10 MB or more")
     return Link(rate_mbps(samples), rtt * 1000, samples[-1][1], samples[-1][0])
 
 
 def rate_mbps(samples: Sequence[tuple[float, int]]) -> float:
-    """The rate at which bytes came, without the time that TCP takes to find it.
+    """The rate at which bytes arrived, without the time that TCP takes to find it.
 
     Args:
-        samples: Since the request; how many had come by then.
+        samples: (seconds since the request, bytes received by then).
     """
     end, total = samples[-1]
     begin, before = next(sample for sample in samples if sample[0] >= _LEARNING_SHARE * end)
@@ -77,7 +80,7 @@ def _address(parts: SplitResult) -> tuple[str, int]:
 
 
 def _round_trip(parts: SplitResult) -> float:
-    """A connection is set up in one round trip; the least of some has met no queue."""
+    """Setting up a connection takes one round trip; the shortest of several met no queue."""
     family, kind, protocol, _, address = socket.getaddrinfo(*_address(parts), type=socket.SOCK_STREAM)[0]
     times = []
     for _ in range(CONNECTIONS):

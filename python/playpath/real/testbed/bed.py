@@ -1,4 +1,4 @@
-"""A test bed: two namespaces joined by emulated paths, a web server, and everything torn down on every way out."""
+"""A test bed: two namespaces joined by emulated paths, and a web server; it is torn down however a run ends."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from playpath.real.testbed.signalling import REPORTS, Signalling
 from playpath.real.testbed.sockdiag import Diag
 from playpath.scenario import resolved
 
-# What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s
-# at 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.
+# Initial settings of both ends, so that a run does not depend on the machine's settings. Buffers are large enough for 1 Gbit/s
+# at 100 ms; no metrics are kept from one connection to the next; no restart after idle unless the sender asks for it.
 DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 131072 67108864",
     "net.ipv4.tcp_wmem": "4096 65536 67108864",
@@ -44,30 +44,30 @@ IP_AND_TCP_HEADER = 52
 
 @dataclass(frozen=True)
 class Access:
-    """A flow's own way to a path: delay alone."""
+    """A flow's own access to a path, which adds only delay."""
 
     name: str
-    """Of the flow."""
+    """Name of the flow."""
     over: str
     """Name of the path."""
     rtt_s: float
     """Round-trip delay on top of the path's."""
 
     def where(self) -> dict[str, str]:
-        """Which way it is, for the emulator."""
+        """Its entry in the emulator's configuration."""
         return {"path": self.over, "flow": self.name, "rtt": f"{round(self.rtt_s * 1e9)} ns"}
 
 
 _open: dict[int, Testbed] = {}
-"""Test beds that are up, by identity, whichever thread runs them."""
+"""Test beds that are up, by `id`, in all threads."""
 
 
 def close_all(patience: float = 5.0) -> None:
-    """Tear down every test bed of this process, for a way out that does not wait for the threads that run them."""
+    """Tear down every test bed of this process, when it exits without waiting for the threads that run them."""
     beds = list(_open.values())
     for bed in beds:
         bed.close()
-    # A thread that was building one finds it closed and gives up; what it made meanwhile bears the run's name.
+    # A thread that is building one finds it closed and gives up; whatever it has created in the meantime carries the run's name.
     deadline = time.monotonic() + patience
     while any(bed.is_building for bed in beds) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -80,28 +80,27 @@ class Testbed:
 
     Args:
         scenario: A resolved scenario: its paths and shared links are emulated.
-        used: Names of the paths that the sender takes; all of them by default. The others are there for cross
-            traffic.
-        accesses: Flows with a round-trip delay of their own on top of their path's.
-        seed: Of the emulator's random loss and jitter.
+        used: Names of the paths that the sender uses; by default all. The others are for cross traffic.
+        accesses: Flows with an additional round-trip delay of their own.
+        seed: Seed of the emulator's random loss and jitter.
         mss: Payload bytes of a full segment.
         tolerance: The 99th percentile of the emulator's lateness above which its report calls the run invalid; by
-            default what each path bears (docs/models/emulator.md).
-        realtime: Run the emulator, and behind it our own server and player and nginx, before other processes
-            (SCHED_FIFO). Off above 200 Mbit/s: there the emulator would starve the receiver.
+            default a limit derived for each path (docs/models/emulator.md).
+        realtime: Give the emulator, and with lower priority our own server and player and nginx, precedence over other
+            processes (SCHED_FIFO). Off above 200 Mbit/s, where the emulator would starve the receiver.
         capture: File for the packets at the server's ends of the paths (pcapng, headers only).
         sample_s: Interval of the links' time series in the report; none by default.
 
     Attributes:
-        name: Of the run; `pp-PID-N`.
-        server, client: Namespaces.
-        ends: Devices and addresses of each path that the sender takes.
+        name: Name of the run; `pp-PID-N`.
+        server, client: Names of the namespaces.
+        ends: Devices and addresses of each path that the sender uses.
         children: Programs started by `start`, the newest of each name.
-        is_building: While namespaces and emulator are made.
+        is_building: Whether namespaces and emulator are being created.
         bridge: Socket of the CMCD bridge, if the server has one.
     """
 
-    __test__ = False  # not a test class, whatever its name says
+    __test__ = False  # tells pytest that this is not a test class
 
     def __init__(
         self,
@@ -151,7 +150,7 @@ class Testbed:
         self._is_open = True
         _open[id(self)] = self
         atexit.register(self.close)
-        # Last first: programs, namespaces, controls (a namespace that names a control keeps it alive), files.
+        # In reverse order: programs, namespaces, controls (a namespace that uses a control keeps it alive), files.
         self._stack.callback(self._state.remove)
         self._stack.callback(self._end_controls)
         self._stack.callback(self._delete_namespaces)
@@ -172,7 +171,7 @@ class Testbed:
         self.close()
 
     def close(self) -> None:
-        """Tear everything down. Safe to call again, and from a signal's or the interpreter's way out."""
+        """Tear everything down. Safe to call repeatedly, from signal handlers, and at the interpreter's exit."""
         if not self._is_open:
             return
         self._is_open = False
@@ -181,7 +180,7 @@ class Testbed:
         self._stack.close()
 
     def sweep(self) -> None:
-        """Remove what bears the run's name once more, after `close`."""
+        """After `close`, remove once more whatever carries the run's name."""
         with contextlib.suppress(TestbedError):
             self._state.remove()
 
@@ -217,12 +216,12 @@ class Testbed:
         }
 
     def end_for(self, paths: Sequence[str], access: str | None = None) -> PathEnds:
-        """The ends of a flow that may take `paths` (any if there are none): those of the first, or of its own access."""
+        """The ends of a flow that may use `paths` (any if empty): those of the first path, or of its own access."""
         wanted = [access] if access is not None else paths
         return next(end for end in self._all_ends if not wanted or end.name in wanted)
 
     def end_links(self) -> None:
-        """The run is over: what the links count ends with it, however long it takes to end the programs."""
+        """End the links' statistics with the run, however long it takes to end the programs."""
         if not self.report:
             self.report = self.emulator.end()
 
@@ -236,9 +235,12 @@ class Testbed:
         signalling: Signalling | None = None,
         mptcp_under: str | None = None,
     ) -> WebServer:
-        """Start the web server; `mptcp_under`: it listens for MPTCP too, under this control.
+        """Start the web server.
 
-        `signalling`: what players and server send beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
+        Args:
+            bridge_to: The control to which a CMCD bridge passes what players report.
+            signalling: What players and server send in addition to requests and responses.
+            mptcp_under: Also listen for MPTCP, with this control.
         """
         signalling = signalling or Signalling(requests=bridge_to is not None)
         if signalling:
@@ -270,16 +272,18 @@ class Testbed:
         by_route: bool = True,
         route: Sequence[str] = (),
     ) -> ProvidedControl:
-        """Load `cc` (`reno`, `bpf:vegas`) if it is ours; `by_route`: make the server's connections to the client use it.
+        """Provide the control `cc` (`reno`, `bpf:vegas`), which is loaded if it is ours.
 
-        `route`: further attributes.
+        Args:
+            by_route: Make the server's connections to the client use it.
+            route: Further attributes of the route.
         """
         control = controls.provide(cc, parameters or {}, self.folder)
         if control.child is not None:
             self._adopt(control.child)
             self._pillars.append(control.child)
         self._controls.append(control)
-        # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes
+        # Set on the route, this also works for the kernel's own controls, which a namespace's sysctl refuses, and changes
         # nothing global.
         attributes = [*route, *(["congctl", control.name] if by_route else [])]
         for end in self.ends if attributes else []:
@@ -290,9 +294,9 @@ class Testbed:
         return control
 
     def keep_logs(self, folder: Path) -> None:
-        """Copy what the run's programs wrote (their output, the server's log, a player's own log) into `folder`.
+        """Copy the output of the run's programs, the server's log and a player's own log into `folder`.
 
-        Raises TestbedError if it does not take them.
+        Raises TestbedError if they cannot be copied.
         """
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -326,10 +330,11 @@ class Testbed:
         is_pillar: bool = False,
         realtime: bool = False,
     ) -> Child:
-        """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed.
+        """Start a program in the namespace of `side` ("server" or "client"); it is ended with the test bed.
 
-        `is_pillar`: the run stands on it; `check` fails when it has ended. `realtime`: it runs before other processes, where the test
-        bed's emulator does.
+        Args:
+            is_pillar: The run depends on it; `check` fails once it has ended.
+            realtime: It takes precedence over other processes if the test bed's emulator does.
         """
         inside = namespaces.inside(self._state.namespace(side), command)
         child = Child(name, inside, self.folder, stdin=stdin, realtime=realtime and self._realtime)
@@ -341,18 +346,18 @@ class Testbed:
         return child
 
     def check(self) -> None:
-        """Raise TestbedError if a program that the run stands on has ended: emulator, server, loader."""
+        """Raise TestbedError if a program that the run depends on has ended: emulator, server, loader."""
         for child in self._pillars:
             child.check()
 
     def lateness_us(self) -> dict[str, float]:
-        """After the test bed is closed: how late the emulator was on the first path's direction to the client."""
+        """Lateness of the emulator on the first path towards the client; available after the test bed is closed."""
         for path in self.report.get("paths", []):
             return path["down"]["lateness_us"]
         return {}
 
     def hidden_drops(self) -> int:
-        """Packets that the TUN devices dropped in front of the emulator; any make a run invalid."""
+        """Number of packets that the TUN devices dropped before the emulator; a single one makes a run invalid."""
         total = 0
         for namespace in (self.server, self.client):
             for link in json.loads(namespaces.run_ip("-n", namespace, "-j", "-s", "link", "show", "type", "tun")):

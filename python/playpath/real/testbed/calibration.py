@@ -1,8 +1,8 @@
-"""What this machine can hold now: the emulated links of a scenario under load, for some seconds before its first session.
+"""Checks whether this machine can emulate a scenario's links at present, by loading them for some seconds before the first session.
 
 A session takes as long as its video, and one whose link was late does not count. So the links are tried first, as many at a
-time as there will be sessions, each with a CUBIC transfer that keeps it busy. If they are late the run does not begin, and who
-is told is told what takes the cores.
+time as there will be sessions, each with a CUBIC transfer that keeps it busy. If they are late the run does not begin, and the
+error names the processes that use the cores.
 """
 
 import contextlib
@@ -23,31 +23,31 @@ from playpath.real.testbed.traffic import BulkFlow
 from playpath.scenario import resolved
 
 SECONDS = 2.0
-"""Of load, after `_CONNECTING_S`."""
+"""Duration of the load, after `_CONNECTING_S`."""
 _CONNECTING_S = 0.3
 _PORT = 9100
 _UNLIMITED_MBPS = 100.0
-"""What a link without a rate is tried with."""
+"""The rate at which a link without a rate limit is tried."""
 _MAX_REALTIME_MBPS = 200.0
 _QUEUE_PACKETS = 100
 _TRIES = 2
 _ROOM = 1.5
-"""The tolerance that is proposed, as a multiple of what was seen."""
+"""The suggested tolerance, as a multiple of the lateness that was measured."""
 _SHOWN = 3
 _BUSY_SHARE = 0.1
-"""Of a core: what takes less is not named."""
+"""Processes that use less than this share of a core are not named."""
 
 
 def check_machine(
     scenario: resolved.Document, *, at_once: int = 1, tolerance: str | None = None, seconds: float = SECONDS
 ) -> float:
-    """Make sure that this machine holds the links of a scenario now.
+    """Make sure that this machine can emulate a scenario's links at present; otherwise raise TestbedError.
 
     Args:
-        scenario: Resolved.
-        at_once: Sessions that will run at a time.
-        tolerance: As for the sessions; by default what each path bears.
-        seconds: Of load; tried twice if the first time is not good enough.
+        scenario: A resolved scenario.
+        at_once: Number of sessions that will run at a time.
+        tolerance: As for the sessions; by default a limit derived for each path.
+        seconds: Duration of the load; it is repeated once if the links were late.
 
     Returns:
         99th percentile of lateness of the worst direction of a path, in milliseconds.
@@ -67,12 +67,12 @@ def check_machine(
         if not problems:
             return late_ms
     raise TestbedError(
-        f"this machine cannot hold the scenario's links now: {problems[0]}; {_who(busy)}; {_what_to_do(late_ms, at_once)}"
+        f"this machine cannot keep the scenario's links on time at present: {problems[0]}; {_who(busy)}; {_what_to_do(late_ms, at_once)}"
     )
 
 
 def _plain(path: resolved.Path, figures: engine.PathFigures) -> resolved.Path:
-    """The path as to delay and mean rate: what makes a link late is how often it must hand over."""
+    """The path with only delay and mean rate: lateness depends on how often a link must deliver packets."""
     return {
         "name": path["name"],
         "rate": f"{figures['rate_mbps'] or _UNLIMITED_MBPS:.6f} Mbit/s",
@@ -82,7 +82,7 @@ def _plain(path: resolved.Path, figures: engine.PathFigures) -> resolved.Path:
 
 
 def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, seconds: float) -> Report:
-    """The report of an emulator whose links were busy."""
+    """Run an emulator with busy links and return its report."""
     is_fast = any(engine.number(path["rate"] or "") > _MAX_REALTIME_MBPS * 1e6 for path in paths)
     with Testbed(network(list(paths)), seed=number + 1, tolerance=tolerance, realtime=not is_fast) as bed:
         flows = [BulkFlow(f"try-{number}-{i}", "cubic", _PORT + i) for i in range(len(bed.ends))]
@@ -103,7 +103,7 @@ def _lateness_ms(report: Report) -> float:
 
 @contextlib.contextmanager
 def _watched() -> Iterator[dict[str, float]]:
-    """Shares of a core by name of the program that other processes took meanwhile; filled at the end."""
+    """Program name → share of a core that other processes used in the meantime; filled at the end."""
     shares: dict[str, float] = defaultdict(float)
     before, began = _taken(), time.monotonic()
     yield shares
@@ -113,7 +113,7 @@ def _watched() -> Iterator[dict[str, float]]:
 
 
 def _taken() -> dict[int, tuple[str, float]]:
-    """Name and processor seconds of every process but this one and its children."""
+    """Name and processor seconds of every process except this one and its children."""
     found = {}
     tick = os.sysconf("SC_CLK_TCK")
     for folder in Path("/proc").glob("[0-9]*"):
@@ -128,15 +128,15 @@ def _taken() -> dict[int, tuple[str, float]]:
 def _who(busy: Mapping[str, float]) -> str:
     busiest = sorted(busy.items(), key=lambda item: -item[1])[:_SHOWN]
     named = [f"{name} {100 * share:.0f} %" for name, share in busiest if share >= _BUSY_SHARE]
-    load = f"{os.getloadavg()[0]:.0f} processes want its {default_jobs()} cores"
+    load = f"{os.getloadavg()[0]:.0f} processes compete for its {default_jobs()} cores"
     return (
-        f"{load} (of a core: {', '.join(named)})"
+        f"{load} (shares of a core: {', '.join(named)})"
         if named
-        else f"{load}, and none of this machine's is to blame: its host is busy"
+        else f"{load}, but none on this machine uses much: its host is busy"
     )
 
 
 def _what_to_do(late_ms: float, at_once: int) -> str:
     fewer = f"play fewer than {at_once} at once, " if at_once > 1 else ""
     wider = f"--tolerance '{_ROOM * late_ms:.2g} ms'" if late_ms != float("inf") else "--tolerance"
-    return f"close them, {fewer}or allow it: {wider}"
+    return f"close them, {fewer}or accept the lateness: {wider}"

@@ -1,7 +1,7 @@
 """How the server's bytes reach the client: over one TCP connection, or over the kernel's MPTCP.
 
-A carrier is asked in this order: `check` before anything is created, `prepare` when the namespaces are there and before the server
-starts, `open` when the server listens, `close` when the player has ended.
+A carrier's methods are called in this order: `check` before anything is created, `prepare` once the namespaces exist and before the
+server starts, `open` once the server listens, `close` when the player has ended.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,81 +21,86 @@ from playpath.scenario import resolved
 
 @dataclass(frozen=True)
 class VideoAddress:
-    """What the player and the sampler need to know."""
+    """The address of the video, for the player and the sampler."""
 
     origin: str
     """Address and port that the player connects to."""
     protocol: str = "tcp"
-    """What carries it: "tcp", "mptcp" or "quic"."""
+    """The transport: "tcp", "mptcp" or "quic"."""
     ports: Mapping[int, str] = field(default_factory=dict)
-    """Server ports whose sockets carry the video, and what their flows are called."""
+    """Server ports whose sockets carry the video → name of their flow."""
     key: str = ""
-    """Of a server with TLS, the fingerprint of its public key, as Chromium takes it."""
+    """For a server with TLS, the fingerprint of its public key, in Chromium's format."""
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What only the carrier knows of a run."""
+    """The part of a run's results that only the carrier knows."""
 
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
-    """How the connections used the paths, as far as the carrier sees it."""
+    """How the connections used the paths, as far as the carrier can see."""
     subflows: list[Subflow] = field(default_factory=list)
-    """What was measured of each path; empty: the sampled sockets tell."""
+    """Measurements of each path; if empty, they come from the sampled sockets."""
     warnings: list[str] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
-    """Connections, or subflows, that it has sampled itself."""
+    """Connections, or subflows, that the carrier sampled itself."""
 
 
 class Carrier(Protocol):
-    """See the module."""
+    """The interface of a carrier; the module's docstring gives the order of calls."""
 
     world: str
-    """Whose TCP serves: "kernel" or "wire"."""
+    """Which TCP sends: "kernel" or "wire"."""
     warnings: list[str]
-    """What the record should say."""
+    """Warnings for the record."""
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Raise MissingToolError or TestbedError if this cannot run here."""
 
     def translate(self, sender: resolved.Sender) -> Sending:
-        """What a resolved sender is here. Raises UnsupportedError where it cannot be that."""
+        """Translate a resolved sender. Raises UnsupportedError if it has no counterpart here."""
 
     def prepare(self, bed: Testbed) -> None:
-        """Addresses, limits, endpoints."""
+        """Set up addresses, limits, endpoints."""
 
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[Server, str]:
-        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `signalling`: what player and
-        server tell one another.
+        """Start the server; return it and the name of its congestion control.
+
+        Args:
+            described: The video's figures; empty without one.
+            signalling: What player and server report to one another.
         """
 
     def collector(self, bed: Testbed) -> str:
-        """Address and port where players' reports go."""
+        """Address and port to which players send their reports."""
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """The way to the server's `port`, over connections that use `control`."""
+        """The address of the server's `port`, over connections that use `control`."""
 
     def words(self) -> str:
-        """What its programs complained of, in one line; empty if nothing."""
+        """Complaints of its programs, in one line; empty if there are none."""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """What only it knows. TestbedError: the run was not what was asked for.
+        """Return what only the carrier knows. TestbedError if the run was not as requested.
 
-        `flows`: the connections, or subflows, that carried the video; `described`: the video; `start`: of the run, on the
-        monotonic clock.
+        Args:
+            flows: The connections, or subflows, that carried the video.
+            described: The video's figures.
+            start: Start of the run on the monotonic clock.
         """
 
 
 class _OfKernel:
-    """Linux's TCP serves: nginx, under a congestion control of the kernel's or ours in eBPF."""
+    """Linux's TCP sends: nginx, with a congestion control of the kernel or one of ours in eBPF."""
 
     world = "kernel"
     serves_mptcp = False
     """Whether the web server must listen for MPTCP."""
 
     def translate(self, sender: resolved.Sender) -> Sending:
-        """Control, sysctls and routes."""
+        """Translate a sender into control, sysctls and routes; see `Carrier`."""
         sending = translate(sender)
         missing = controls.why_missing(sending.cc)
         if missing is not None:
@@ -105,7 +110,7 @@ class _OfKernel:
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[Server, str]:
-        """nginx, where players report with the bridge that tells the control."""
+        """Start nginx; if players report, with the bridge that passes their reports to the control."""
         media = {} if signalling.requests else of_the_video(sending, described)
         parameters = sending.parameters | media
         control = bed.use_control(sending.cc, parameters, by_route=True, route=sending.route)
@@ -114,7 +119,7 @@ class _OfKernel:
         return bed.start_server(bridge_to=listens, signalling=signalling, mptcp_under=mptcp_under), control.name
 
     def collector(self, bed: Testbed) -> str:
-        """nginx, over the first path."""
+        """The port of nginx for reports, over the first path."""
         return f"{bed.ends[0].server_address}:{COLLECTOR_PORT}"
 
 
@@ -151,7 +156,7 @@ class KernelMptcp(_OfKernel):
         self._control = ""
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Needs MPTCP, and a scheduler that this kernel has: `linux` is its own, which also stands for `dft`, with a warning."""
+        """Require MPTCP, and a scheduler of this kernel: its own is `linux`, which also replaces `dft`, with a warning."""
         self.warnings += send_buffer_warning(sender)
         wanted = sender.get("scheduler") or {"name": "linux"}
         name = str(wanted["name"] if isinstance(wanted, Mapping) else wanted)
@@ -177,14 +182,14 @@ class KernelMptcp(_OfKernel):
         namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        self._control = control.split(".", maxsplit=1)[0]  # what the kernel tells is without the run's own ending, too
+        self._control = control.split(".", maxsplit=1)[0]  # read now, so that the end of the run does not count
         return VideoAddress(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
 
     def words(self) -> str:
         return ""
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """Every path must have carried a subflow."""
+        """Require that every path carried a subflow."""
         counters = mptcp.counters(bed.server)
         missing = [end.name for end in bed.ends if end.name not in {flow.path for flow in flows}]
         if missing:
@@ -195,5 +200,5 @@ class KernelMptcp(_OfKernel):
             )
         others = sorted({flow.cc for flow in flows} - {self._control})
         if others:
-            raise TestbedError(f"a subflow ran under {others[0]}, not {self._control}: the run is not valid")
+            raise TestbedError(f"a subflow used {others[0]}, not {self._control}: the run is not valid")
         return Carried({"reinjections": counters.get("MPTCPRetrans", 0)})

@@ -1,4 +1,4 @@
-"""Congestion controls for a run: the kernel's own, or ours, loaded by `playpath-bpf` as long as the run lasts."""
+"""Congestion controls for a run: the kernel's own, or ours, which `playpath-bpf` loads for the duration of the run."""
 
 import json
 import secrets
@@ -15,7 +15,7 @@ from playpath.real.testbed.programs import JsonObject
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _OURS = "bpf:"
-"""How the registry names a control of ours (`bpf:vegas`), apart from the kernel's own (`vegas`)."""
+"""Prefix of our controls in the registry (`bpf:vegas`), as opposed to the kernel's own (`vegas`)."""
 
 
 def loader() -> str:
@@ -23,7 +23,7 @@ def loader() -> str:
 
 
 def call(*arguments: str) -> str:
-    """Run `playpath-bpf`; TestbedError with its words if it fails."""
+    """Run `playpath-bpf`; TestbedError with its message if it fails."""
     done = subprocess.run([loader(), *arguments], check=False, capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         raise TestbedError(done.stderr.strip().removeprefix("playpath-bpf: "))
@@ -36,32 +36,32 @@ def built_in() -> list[str]:
 
 
 def why_missing(cc: str) -> str | None:
-    """One sentence that says why this machine does not have the control `cc` (as the registry names it); None if it does."""
+    """Why this machine lacks the control `cc` (by its name in the registry), in one sentence; None if it has it."""
     if cc.startswith(_OURS) or cc in built_in():
         return None
     return f"this kernel has no tcp_{cc} ready (CONFIG_TCP_CONG_{cc.upper()}; as a module: modprobe tcp_{cc})"
 
 
 class ProvidedControl:
-    """A control that connections of a run can use under `name`, until `end`."""
+    """A control that a run's connections can use by `name`, until `end`."""
 
     def __init__(self, name: str, child: Child | None) -> None:
         self.name = name
         self.child = child
 
     def end(self) -> None:
-        """Unregister what was registered for the run."""
+        """Unregister the control if it was registered for the run."""
         if self.child is not None:
             self.child.end()
 
     def connections(self) -> list[JsonObject]:
-        """What its live connections published last; empty for the kernel's own controls."""
+        """The state last published by its live connections; empty for the kernel's own controls."""
         return json.loads(call("show", self.name)) if self.child is not None else []
 
 
 def provide(cc: str, parameters: Mapping[str, Any], folder: Path) -> ProvidedControl:
-    """The control `cc` (`reno`, or `bpf:vegas` for ours) with `parameters`; ours under a name of its own (`vegas.x7f`), so that two
-    runs can hold one.
+    """The control `cc` (`reno`, or `bpf:vegas` for ours) with `parameters`; ours gets a unique name (`vegas.x7f`), so that two runs
+    can each have one.
     """
     missing = why_missing(cc)
     if missing is not None:
@@ -89,7 +89,7 @@ _TRIES = 5
 
 
 def _load(cc: str, options: list[str], folder: Path) -> ProvidedControl:
-    name = f"{cc}.{secrets.token_hex(2)[:3]}"  # 15 characters at most, and newcwvcubic has 11
+    name = f"{cc}.{secrets.token_hex(2)[:3]}"  # the kernel allows 15 characters, and newcwvcubic has 11
     child = Child(
         "loader", [loader(), "load", cc, "--as", name, "--hold", "--until-eof", *options], folder, stdin=subprocess.PIPE
     )
@@ -102,11 +102,11 @@ def _load(cc: str, options: list[str], folder: Path) -> ProvidedControl:
 
 
 def _wait_until_registered(child: Child, patience: float = 30.0) -> None:
-    """The loader prints a line once the control is registered."""
+    """Wait until the loader prints a line, which it does once the control is registered."""
     deadline = time.monotonic() + patience
     while not child.output.read_bytes().endswith(b"\n"):
         if child.process.poll() is not None:
-            words = child.log.read_text(errors="replace").strip() or "playpath-bpf ended without a word"
+            words = child.log.read_text(errors="replace").strip() or "playpath-bpf ended without a message"
             raise (_NameTakenError if "is registered" in words else TestbedError)(words.removeprefix("playpath-bpf: "))
         if time.monotonic() > deadline:
             raise TestbedError(f"playpath-bpf did not register a control within {patience} s")

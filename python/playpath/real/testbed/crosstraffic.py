@@ -1,6 +1,6 @@
 """Cross traffic: the simulator's sources over real sockets, with the same draws. Two programs run them all: `playpath-client
-serve` in the server's namespace, `playpath-client traffic` in the client's. Each source has a port of its own, so that a sample
-tells it apart and its connections get its own congestion control.
+serve` in the server's namespace, `playpath-client traffic` in the client's. Each source has its own port, so that samples can be
+assigned to it and its connections get its congestion control.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 FIRST_PORT = 9000
 ORIGIN_PORT = 8081
-"""Of the origin that writes in chunks, for the streaming agent."""
+"""Port of the origin that writes in chunks, for the streaming agent."""
 _MOST = 200
 _PATIENCE_S = 10.0
 
 
 def check(scenario: resolved.Document) -> None:
-    """Refuse what cannot run here, before anything is created."""
+    """Refuse traffic that cannot run here, before anything is created."""
     sources = sum(int(traffic.get("count", 1)) for traffic in scenario.get("traffic") or [])
     if sources > _MOST:
-        raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs {_MOST} at most")
+        raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs at most {_MOST}")
     if any(traffic["kind"] == "frames" for traffic in scenario.get("traffic") or []):
         raise UnsupportedError(
-            '[[traffic]] of kind "frames" is the simulator\'s; allowed in the kernel world: bulk, web, udp, video'
+            '[[traffic]] of kind "frames" exists only in the simulator; allowed in the kernel world: bulk, web, udp, video'
         )
     every = [path["name"] for path in scenario["path"]]
     for traffic in scenario.get("traffic") or []:
         paths = traffic.get("paths") or every
         if len(paths) > 1 and traffic["kind"] != "udp":
             raise UnsupportedError(
-                f'[[traffic]] "{traffic["name"]}" may take {len(paths)} paths, which is MPTCP: in the worlds kernel and wire '
-                f'cross traffic takes one; give it one: paths = ["{paths[0]}"]'
+                f'[[traffic]] "{traffic["name"]}" may use {len(paths)} paths, which needs MPTCP: in the worlds kernel and wire '
+                f'cross traffic uses a single path; give it one: paths = ["{paths[0]}"]'
             )
 
 
 def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Access]:
-    """For the sources with a delay of their own."""
+    """Accesses for the sources with a delay of their own."""
     groups = list(scenario.get("traffic") or [])
     first = scenario["path"][0]["name"]
     return [
@@ -69,7 +69,7 @@ class SessionReport(TypedDict):
 
 
 class SourceReport(TypedDict):
-    """What a source got; a source that has not begun has no times."""
+    """The results of a source; one that has not begun has no times."""
 
     name: str
     read_bytes: int
@@ -83,7 +83,7 @@ class CrossTraffic:
     """The sources of a run. `controls` are loaded at once; nothing is sent before `start`.
 
     Attributes:
-        places: For the plan: where each source is served, and with which control.
+        places: Where each source is served, and with which control, for the plan.
         ports: Server ports of the TCP sources, and their names.
         datagram_ports: Names of the datagram sources, and their server ports.
     """
@@ -127,7 +127,7 @@ class CrossTraffic:
         self._server.wait_until_ready(_PATIENCE_S)
 
     def start(self, settings: str) -> None:
-        """Start the clients; each source waits for its time."""
+        """Start the clients; each source begins at its own time."""
         if self._sources:
             self._clients = self._bed.start(
                 "traffic",
@@ -139,7 +139,7 @@ class CrossTraffic:
             )
 
     def stop(self) -> list[SourceReport]:
-        """End the clients: what each source got, in the order of the scenario."""
+        """End the clients and return the results of each source, in the order of the scenario."""
         if self._clients is None:
             return []
         child = self._clients

@@ -16,7 +16,7 @@ from playpath.scenario import resolved
 
 @dataclass(frozen=True)
 class PathEnds:
-    """Where a path begins and ends."""
+    """The two ends of a path."""
 
     name: str
     server_device: str
@@ -26,12 +26,12 @@ class PathEnds:
 
 
 def ends_of(paths: Sequence[str]) -> list[PathEnds]:
-    """Devices and addresses by position; point-to-point, so every path is a network of its own."""
+    """Devices and addresses by position; they are point-to-point, so every path is a separate network."""
     return [PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)]
 
 
 def network(paths: Sequence[resolved.Path], links: Sequence[resolved.Link] = ()) -> resolved.Document:
-    """A scenario of nothing but paths, for a test bed that plays something of its own over them."""
+    """A scenario with only paths, for a test bed that runs something else over them."""
     return {"path": list(paths), "link": list(links), "traffic": [{"kind": "bulk"}]}
 
 
@@ -40,7 +40,7 @@ def program() -> str:
 
 
 class LinkReport(TypedDict):
-    """What a link did; the ways of a path have no name of their own."""
+    """The statistics of a link; the directions of a path have no name of their own."""
 
     name: str
     utilisation: float
@@ -55,13 +55,13 @@ class LinkReport(TypedDict):
 
 
 class WayReport(TypedDict):
-    """How late packets were handed over on a way of a path: quantiles and `mean`."""
+    """How late packets were delivered in a direction of a path: quantiles and `mean`, in microseconds."""
 
     lateness_us: dict[str, float]
 
 
 class PathReport(TypedDict):
-    """Both ways of a path."""
+    """Both directions of a path."""
 
     name: str
     down: WayReport
@@ -69,7 +69,7 @@ class PathReport(TypedDict):
 
 
 class FlowReport(TypedDict):
-    """What the links saw of a flow; data packets are those of the server."""
+    """The links' statistics of a flow; data packets are those of the server."""
 
     path: str
     protocol: Literal["tcp", "udp"]
@@ -85,7 +85,7 @@ class FlowReport(TypedDict):
 
 
 class SwitchReport(TypedDict):
-    """Changes of path by a port of the server: of new data, and of all data packets."""
+    """Switches between paths on a server port: of new data (`count`), and of all data packets (`on_the_wire`)."""
 
     server_port: int
     count: int
@@ -93,7 +93,7 @@ class SwitchReport(TypedDict):
 
 
 class Report(TypedDict, total=False):
-    """What the emulator leaves (crates/emulator/src/report.rs); empty if it left none."""
+    """The emulator's report (crates/emulator/src/report.rs); empty if it left none."""
 
     valid: bool
     problems: list[str]
@@ -118,7 +118,7 @@ class Emulator:
         self.child = Child("emulator", [program(), str(config_path)], folder, stdin=subprocess.PIPE)
 
     def begin_at(self, start: float) -> None:
-        """The run begins at this time of the monotonic clock: from then on traces, outages, losses and statistics count."""
+        """Begin the run at this time of the monotonic clock: traces, outages, losses and statistics count from then on."""
         self.child.check()
         assert self.child.process.stdin is not None
         try:
@@ -134,6 +134,6 @@ class Emulator:
             report: Report = json.loads(self.child.output.read_text().strip().splitlines()[-1])
         except (OSError, ValueError, IndexError):
             return {}
-        if self.child.process.returncode > 0:  # a capture that it could not write, say
+        if self.child.process.returncode > 0:  # for example because it could not write a capture
             report["warnings"] = [*report.get("warnings", []), self.child.words().removeprefix("playpath-emulator: ")]
         return report

@@ -1,19 +1,19 @@
-"""Errors of the test bed: one line, with the remedy where there is one."""
+"""Errors of the test bed: one line, with the remedy if there is one."""
 
 from playpath.base.errors import InputError, RunError
 
 
 class TestbedError(RunError):
-    """A run on the real kernel failed, or cannot be started here."""
+    """A run on the real kernel failed or cannot be started here."""
 
-    __test__ = False  # not a test class, whatever its name says
+    __test__ = False  # tells pytest that this is not a test class
 
 
 class UnsupportedError(TestbedError):
-    """What is asked for does not exist in the kernel world, on any machine like this one: nothing was tried, the input is wrong."""
+    """The request is not possible in the kernel world on any machine like this one: the input is wrong, and nothing was tried."""
 
     exit_status = InputError.exit_status
 
 
 class MissingToolError(TestbedError):
-    """The machine lacks a right or a program; tests that meet it are skipped with its message."""
+    """The machine lacks a privilege or a program; tests that raise it are skipped with its message."""

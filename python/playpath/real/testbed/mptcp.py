@@ -1,7 +1,7 @@
-"""Kernel MPTCP over all paths of a test bed: addresses announced and limits set.
+"""Kernel MPTCP over all paths of a test bed: announces addresses and sets limits.
 
-The kernel's own scheduler is used; this kernel offers no other (see `schedulers`). No policy routing is needed, because
-every path is a point-to-point network of its own.
+The kernel's own scheduler is used; this kernel has no other (see `schedulers`). No policy routing is needed, because every path is
+a separate point-to-point network.
 """
 
 from pathlib import Path
@@ -17,15 +17,15 @@ _BTF = Path("/sys/kernel/btf/vmlinux")
 
 
 def schedulers() -> list[str]:
-    """Packet schedulers that this kernel has; empty without MPTCP."""
+    """This kernel's packet schedulers; empty without MPTCP."""
     path = Path("/proc/sys/net/mptcp/available_schedulers")
     return path.read_text().split() if path.exists() else []
 
 
 def scheduler_hook() -> str:
-    """Whether a scheduler of one's own could be registered here: the kernel describes the wrapper type of the hook only then."""
+    """Whether a custom scheduler could be registered here: only then the kernel's BTF describes the wrapper type of the hook."""
     if _BTF.exists() and b"bpf_struct_ops_mptcp_sched_ops" in _BTF.read_bytes():
-        return "it has the hook for schedulers in eBPF, mptcp_sched_ops, and none of ours is written for it"
+        return "it has the hook for schedulers in eBPF, mptcp_sched_ops, but none of ours is written for it"
     return "it has no hook for schedulers in eBPF, mptcp_sched_ops"
 
 
@@ -41,7 +41,7 @@ def counters(namespace: str) -> dict[str, int]:
 
 
 def announce_paths(bed: Testbed) -> None:
-    """Let a connection over the first path grow a subflow on every other one: the server announces its addresses."""
+    """Let a connection over the first path get a subflow on every other one: the server announces its addresses."""
     if not Path("/proc/sys/net/mptcp/enabled").exists():
         raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP)")
     for namespace in (bed.server, bed.client):
@@ -52,6 +52,6 @@ def announce_paths(bed: Testbed) -> None:
 
 
 def accept_paths(namespace: str) -> None:
-    """Let connections of a namespace take part in MPTCP, and join what their peers announce."""
+    """Let connections of a namespace use MPTCP and join the addresses that their peers announce."""
     namespaces.write_sysctls(namespace, {"net.mptcp.enabled": "1"})
     namespaces.run_ip("-n", namespace, "mptcp", "limits", "set", "subflows", _LIMIT, "add_addr_accepted", _LIMIT)

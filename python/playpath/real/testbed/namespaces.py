@@ -1,7 +1,7 @@
-"""Network namespaces of one run, and code and commands inside them.
+"""Network namespaces of a run, and running code and commands inside them.
 
-A run is called `pp-PID-N`; everything it creates carries that name, so that what a killed run left can be found and
-distinguished from everything else. Nothing here touches a namespace, device or process of another name.
+A run is called `pp-PID-N`; everything it creates carries that name, so that whatever a killed run left behind can be found and
+distinguished from everything else. Nothing here touches a namespace, device or process with another name.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def run_ip(*arguments: str) -> str:
-    """Run `ip` and return what it prints. Raises TestbedError with its words."""
+    """Run `ip` and return what it prints. Raises TestbedError with its message."""
     try:
         done = subprocess.run(["ip", *arguments], check=False, capture_output=True, text=True, timeout=20)
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def create(name: str) -> None:
     """Create a namespace with loopback up and IPv6 off (router solicitations would count as packets)."""
     if (NETNS_FOLDER / name).exists():
         raise TestbedError(
-            f"network namespace {name} exists already; `playpath testbed clean` removes what a killed run left"
+            f"network namespace {name} exists already; `playpath testbed clean` removes what a killed run left behind"
         )
     run_ip("netns", "add", name)
     run_ip("-n", name, "link", "set", "lo", "up")
@@ -53,12 +53,12 @@ def create(name: str) -> None:
 
 
 def delete(name: str) -> None:
-    """Delete a namespace if it is there; its devices go with it."""
+    """Delete a namespace and its devices, if it exists."""
     _if_there(name, "netns", "del", name)
 
 
 def write_sysctls(name: str, settings: dict[str, str]) -> None:
-    """Write sysctls of a namespace, `net.ipv4.tcp_rmem` style names."""
+    """Write sysctls of a namespace, with names such as `net.ipv4.tcp_rmem`."""
 
     def write() -> None:
         for key, value in settings.items():
@@ -74,7 +74,7 @@ def write_sysctls(name: str, settings: dict[str, str]) -> None:
 
 
 def _make_sysctls_writable() -> None:
-    """In a container /proc/sys is mounted read-only: mount it anew, for this thread alone, which needs CAP_SYS_ADMIN."""
+    """Mount /proc again for this thread only (needs CAP_SYS_ADMIN): in a container /proc/sys is read-only."""
     if _libc.unshare(_CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     for target, flags in ((b"/", _MS_REC | _MS_PRIVATE), (os.fsencode(_SYSCTLS), _MS_REMOUNT | _MS_BIND)):
@@ -83,7 +83,7 @@ def _make_sysctls_writable() -> None:
 
 
 def read_sysctls(name: str, keys: Sequence[str]) -> dict[str, str]:
-    """Read sysctls of a namespace; those that this kernel lacks are left out."""
+    """Read sysctls of a namespace; those that this kernel does not have are left out."""
 
     def read() -> dict[str, str]:
         found = {}
@@ -97,7 +97,7 @@ def read_sysctls(name: str, keys: Sequence[str]) -> dict[str, str]:
 
 
 def call_inside(name: str, function: Callable[[], T]) -> T:
-    """Call a function in a thread of its own inside the namespace. Sockets that it creates belong there for good."""
+    """Call a function in a new thread inside the namespace. Sockets that it creates stay in that namespace."""
     result: list[T] = []
     failure: list[BaseException] = []
 
@@ -110,7 +110,7 @@ def call_inside(name: str, function: Callable[[], T]) -> T:
             finally:
                 os.close(descriptor)
             result.append(function())
-        except BaseException as error:  # handed to the caller's thread
+        except BaseException as error:  # re-raised in the caller's thread
             failure.append(error)
 
     thread = threading.Thread(target=enter_and_call, name=f"in-{name}")
@@ -131,7 +131,7 @@ def processes_in(name: str) -> list[int]:
 
 
 def _if_there(name: str, *arguments: str) -> str:
-    """`run_ip` about a namespace that may be gone, or go meanwhile: two runs clean up after the same dead one."""
+    """`run_ip` for a namespace that may be gone or disappear in the meantime: two runs may clean up after the same dead one."""
     path = NETNS_FOLDER / name
     if not path.exists():
         return ""

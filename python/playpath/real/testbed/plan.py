@@ -1,4 +1,4 @@
-"""The plan of a run: what `playpath-client` takes, and what it says of a scenario before anything is created."""
+"""The plan of a run: the input of `playpath-client`, and its description of a scenario before anything is created."""
 
 import json
 import subprocess
@@ -12,11 +12,11 @@ from playpath.real.testbed.programs import JsonObject
 from playpath.scenario import resolved
 
 FILE = "zeros"
-"""The large file that the web server holds: any object is the first bytes of it."""
+"""The large file on the web server: an object of any size is the beginning of it."""
 
 
 class Source(TypedDict):
-    """A source of cross traffic, one of the `count` of a group, as `playpath-client describe` says."""
+    """A source of cross traffic, one of the `count` of a group, as described by `playpath-client describe`."""
 
     name: str
     group: int
@@ -28,8 +28,8 @@ class Plan:
     """A scenario, a seed, and where everything is served.
 
     Attributes:
-        described: As `playpath-client describe` says: `limit_s`, `sample_interval_s`, `duration_s`, `sources` of the
-            traffic; with a video, what the player tells a sender: `playout_buffer_bytes`, `video_kbps`.
+        described: The output of `playpath-client describe`: `limit_s`, `sample_interval_s`, `duration_s`, `sources` of
+            the traffic; with a video also what the player reports to a sender: `playout_buffer_bytes`, `video_kbps`.
     """
 
     def __init__(self, scenario: resolved.Document, seed: int, packet_bytes: int, *, trace: bool) -> None:
@@ -54,9 +54,9 @@ class Plan:
         return described
 
     def add(self, **entries: Any) -> None:
-        """Set entries: `video`, `origin`, `sources`, `until_s`, `start_ns`; see crates/client/src/plan.rs."""
+        """Add entries: `video`, `origin`, `sources`, `until_s`, `start_ns`; see crates/client/src/plan.rs."""
         self._entries |= entries
 
     def write(self, file: Path) -> None:
-        """Write it for the programs."""
+        """Write the plan to a file for the programs."""
         file.write_text(json.dumps(self._entries))

@@ -1,4 +1,4 @@
-"""Child processes of a run: started with their output kept, ended by id, told apart from strangers with the same id."""
+"""Child processes of a run: their output is kept, and they are ended by an id that cannot be confused with a reused one."""
 
 import contextlib
 import os
@@ -13,19 +13,19 @@ from typing import IO
 from playpath.real.testbed.errors import MissingToolError, TestbedError
 
 _PRIORITY = 5
-"""Of SCHED_FIFO: below the emulator's 10 (`crates/emulator/src/sys.rs`)."""
+"""SCHED_FIFO priority, below the emulator's 10 (`crates/emulator/src/sys.rs`)."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A process id with its start time: a reused id is another process."""
+    """A process id with its start time, to detect a reused id."""
 
     pid: int
     started: int
 
     @property
     def is_alive(self) -> bool:
-        """Whether this very process still runs (a zombie does not)."""
+        """Whether this process is still running (a zombie is not)."""
         stat = _stat(self.pid)
         return stat is not None and stat[1] == self.started and stat[0] not in "ZX"
 
@@ -47,7 +47,7 @@ def _stat(pid: int) -> tuple[str, int] | None:
 
 
 def end(identity: Identity, patience: float = 2.0) -> None:
-    """End a process: SIGTERM, and SIGKILL if it does not listen."""
+    """End a process: SIGTERM, then SIGKILL if it does not react."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not identity.is_alive:
             return
@@ -61,10 +61,10 @@ def end(identity: Identity, patience: float = 2.0) -> None:
 
 
 def _run_before_others(pid: int) -> None:
-    """Schedule a process, and what it starts from now on, before every ordinary one, where that is allowed.
+    """Give a process, and whatever it starts from now on, precedence over ordinary ones, if that is allowed.
 
-    Behind the link emulator, which has a higher priority or SCHED_DEADLINE. On a busy machine an ordinary server or player waits for
-    a processor while its link is punctual: Compound over three paths stalled for 0.7 to 1.6 s more than without that wait.
+    The link emulator keeps a higher priority, or SCHED_DEADLINE. On a busy machine an ordinary server or player waits for a processor
+    while its link is punctual: with that wait, Compound over three paths stalled for 0.7 to 1.6 s more than without it.
     """
     with contextlib.suppress(OSError):
         os.sched_setscheduler(pid, os.SCHED_FIFO, os.sched_param(_PRIORITY))
@@ -103,13 +103,13 @@ class Child:
         self.identity = found if found is not None else Identity(self.process.pid, 0)
 
     def words(self, lines: int = 5) -> str:
-        """The last lines that it wrote to standard error, in one."""
+        """Its last lines on standard error, joined into one."""
         try:
             text = self.log.read_text(errors="replace")
         except OSError:
             return ""
         said = " | ".join(text.strip().splitlines()[-lines:])
-        # A program that could not write its words may have failed for the same reason.
+        # A program that could not write its message may have failed for the same reason.
         if not said and os.statvfs(self.log.parent).f_bavail == 0:
             return f"no space left in {self.log.parent}"
         return said
@@ -122,7 +122,7 @@ class Child:
             raise TestbedError(f"{self.name} {how}" + (f": {self.words()}" if self.words() else ""))
 
     def wait_until_ready(self, patience: float = 5.0) -> None:
-        """Until it has printed its first line."""
+        """Wait until it has printed its first line."""
         deadline = time.monotonic() + patience
         while b"\n" not in self.output.read_bytes():
             self.check()
@@ -132,16 +132,16 @@ class Child:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a signal (or a debugger) holds it."""
+        """Whether it is stopped by a signal (or a debugger)."""
         stat = _stat(self.process.pid)
         return stat is not None and stat[0] in "Tt"
 
     def end(self) -> None:
-        """End it and what it started in its process group (a browser's helpers), and collect it."""
+        """End it and everything in its process group (a browser's helpers), and reap it."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         if self.process.returncode is None:
-            end(self.identity)  # not collected yet: its id, which is its group's, belongs to nobody else
+            end(self.identity)  # not reaped yet, so that its id, which is also its group's, cannot have been reused
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

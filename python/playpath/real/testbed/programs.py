@@ -1,4 +1,4 @@
-"""Where the kernel world's own programs are: named by the user, in the package, in the source tree, on the PATH."""
+"""Finds the kernel world's own programs: named by the user, in the package, in the source tree, on the PATH."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from typing import Any
 from playpath.real.testbed.errors import MissingToolError
 
 JsonObject = dict[str, Any]
-"""JSON that a program or a page of ours prints; the crate or script that prints it says what is in it."""
+"""JSON printed by one of our programs or pages; the crate or script that prints it documents its fields."""
 
 NAMES = ("playpath-emulator", "playpath-client", "playpath-serve", "playpath-bpf")
 _PACKAGE = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ def find(name: str, package: Path = _PACKAGE) -> str:
     if own := os.environ.get(variable):
         if os.access(own, os.X_OK):
             return own
-        raise MissingToolError(f"{variable}: '{own}' is no program")
+        raise MissingToolError(f"{variable}: '{own}' is not a program")
     for candidate in _places(name, package):
         if os.access(candidate, os.X_OK):
             return str(candidate)
@@ -30,13 +30,13 @@ def find(name: str, package: Path = _PACKAGE) -> str:
 
 
 def remedy(name: str, package: Path = _PACKAGE) -> str:
-    """What brings a program of ours here.
+    """How to get one of our programs.
 
     >>> remedy("playpath-serve", Path("/usr/lib/python3/dist-packages/playpath"))
     'this package was built without the programs of the kernel world; install a wheel of `make wheel`'
     """
     if (_tree(package) / "bpf").is_dir():
-        if name == "playpath-serve":  # which is of use without the kernel world
+        if name == "playpath-serve":  # it is useful without the kernel world
             return f"`cargo build --release -p {name}` in {_tree(package)} builds it, `make kernel` all of them"
         return "`make kernel` builds it (bpf/setup.sh installs what that needs)"
     return "this package was built without the programs of the kernel world; install a wheel of `make wheel`"
@@ -49,5 +49,5 @@ def _places(name: str, package: Path) -> Iterator[Path]:
 
 
 def _tree(package: Path) -> Path:
-    """The source tree, if the package is in one: it is its python/playpath."""
+    """The source tree, if the package is its python/playpath."""
     return package.parents[1]

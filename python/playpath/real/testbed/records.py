@@ -1,4 +1,4 @@
-"""What sampler, player, traffic and emulator measured of a session on the kernel, gathered; the engine makes the record of it, as it
+"""Gathers what sampler, player, traffic and emulator measured in a session on the kernel; the engine makes the record from it, as it
 does for the simulator (crates/record).
 """
 
@@ -29,42 +29,42 @@ _UNPACED = (1 << 64) - 1
 
 
 class InvalidLinkError(TestbedError):
-    """The emulator was too late, or packets were lost beside it: the run does not count, and may be repeated."""
+    """The emulator was too late, or packets were lost outside it: the run does not count, and may be repeated."""
 
 
 @dataclass
 class Measured:
-    """What a run has left."""
+    """The measurements of a run."""
 
     played: Played | None
     """None without a video."""
     sampled: list[Flow]
     traffic: list[SourceReport]
-    """As CrossTraffic.stop gives it."""
+    """The result of `CrossTraffic.stop`."""
     start_s: float
     """The run's start on the monotonic clock."""
     elapsed_s: float
-    """From the run's start to its end."""
+    """Duration of the run."""
     is_multipath: bool
     """Whether the video's flows are subflows of one another."""
     report: Report = field(default_factory=Report)
     """The emulator's."""
     paths: PathCounts = field(default_factory=lambda: cast("PathCounts", {}))
-    """What the carrier knows of how the connections used the paths."""
+    """The carrier's information about how the connections used the paths."""
     datagram_ports: Mapping[str, int] = field(default_factory=dict)
     """Names and server ports of datagram sources."""
     video_ports: tuple[int, ...] = ()
     """Server ports whose sockets carry the video."""
     subflows: list[Subflow] = field(default_factory=list)
-    """What the carrier knows of each path; empty: the sampled sockets tell."""
+    """The carrier's measurements of each path; if empty, they come from the sampled sockets."""
 
 
 def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures, dict[str, Columns]]:
-    """What the record says of the run, and the time series by name."""
+    """The record's figures of the run, and the time series by name."""
     report, played = measured.report, measured.played
     if not report.get("valid"):
         problems = "; ".join(report.get("problems", [])) or "it left no report"
-        raise InvalidLinkError(f"the link was not what was asked for, so the run does not count: {problems}")
+        raise InvalidLinkError(f"the link did not behave as configured, so the run does not count: {problems}")
     flows = _Flows(measured)
     measurements = flows.measurements()
     ends = [flow["end_s"] for flow in measurements if flow["is_measured"]] or [measured.elapsed_s]
@@ -87,10 +87,10 @@ def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures,
 
 
 def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
-    """The time series by name; two of one name are a broken invariant, as one would overwrite the other."""
+    """The time series by name. Two with the same name are a broken invariant: one would overwrite the other."""
     found: dict[str, Columns] = {}
     for name, columns in series:
-        assert name not in found, f"two time series are called {name}"
+        assert name not in found, f"two time series have the name {name}"
         found[name] = columns
     return found
 
@@ -105,7 +105,7 @@ def _sessions(measured: Measured) -> Iterator[measured_types.MeasuredSession]:
 
 
 def _paths(measured: Measured) -> PathCounts:
-    """What the carrier knows of the paths, and the emulator: changes of path of new data, and of all data packets."""
+    """Path counts of the carrier and of the emulator: switches between paths of new data, and of all data packets."""
     changes = [entry for entry in measured.report.get("switches", []) if entry["server_port"] in measured.video_ports]
     seen: PathCounts = {
         "path_switches": sum(entry["count"] for entry in changes),
@@ -123,7 +123,7 @@ def _player_series(measured: Measured) -> Iterator[tuple[str, Columns]]:
 
 
 class _Counts(TypedDict):
-    """What can be added up over subflows."""
+    """Counts that can be summed over subflows."""
 
     wire_bytes: int
     sent_packets: int
@@ -135,7 +135,7 @@ class _Counts(TypedDict):
 
 
 _OWN = ("sent_packets", "rtt_sum_ms", "rtt_samples")
-"""What the server of an encrypted flow counts itself."""
+"""Counts that the server of an encrypted flow keeps itself."""
 
 
 def _sum(parts: Iterable[_Counts]) -> _Counts:
@@ -146,7 +146,7 @@ def _sum(parts: Iterable[_Counts]) -> _Counts:
 
 
 class _Flows:
-    """All flows of a run: sampled ones with their subflows, and datagrams."""
+    """All flows of a run: sampled ones with their subflows, and datagram flows."""
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
@@ -167,7 +167,7 @@ class _Flows:
         return name not in self._traffic and name.rsplit(".", 1)[0] not in self._traffic
 
     def measurements(self) -> list[measured_types.Flow]:
-        """What was measured of each, those of the video first."""
+        """The measurements of each flow, those of the video first."""
         video = [name for name in self._groups if self._is_video(name)]
         others = [name for name in self._groups if not self._is_video(name)]
         found = [self._measured_flow(name) for name in [*video, *others]]
@@ -203,7 +203,7 @@ class _Flows:
         return cast("measured_types.Flow", entry)
 
     def _span(self, name: str, flows: Sequence[Flow]) -> tuple[float, float, int | None]:
-        """Begin, end, and bytes read, where the program at the far end knows them."""
+        """Start, end and bytes read, from the receiving program if it knows them."""
         connection = self._connections.get(flows[0].peer[1])
         if connection is not None:
             return connection["start_s"], connection["end_s"], connection["read_bytes"]
@@ -214,7 +214,7 @@ class _Flows:
         return min(times), max(times), None
 
     def _counts(self, flow: Flow) -> _Counts:
-        """Sums that can be added up over subflows: the emulator's, where it saw the flow."""
+        """Counts that can be summed over subflows: the emulator's, if it saw the flow."""
         counted = self._counted.get((flow.local, flow.peer))
         sent = int(flow.last("data_segs_out"))
         rtts = flow.columns["rtt"]
@@ -228,7 +228,7 @@ class _Flows:
             "rto_count": int(flow.last("total_rto")),
             "rtt_sum_ms": counted["rtt_sum_ms"] if counted else sum(rtts) / 1000,
             "rtt_samples": counted["rtt_samples"] if counted else len(rtts),
-            # Of an encrypted flow the emulator knows sizes alone.
+            # For an encrypted flow the emulator knows only sizes.
             **cast("_Counts", {key: flow.counts[key] for key in _OWN if key in flow.counts}),
         }
 
@@ -248,7 +248,7 @@ class _Flows:
         }
 
     def _of_datagrams(self, source: SourceReport) -> measured_types.Flow:
-        """A source of datagrams: what arrived is known, nothing is sent again."""
+        """The flow of a datagram source: what arrived is known, and nothing is retransmitted."""
         counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0))
         start, end = source["start_s"], source["end_s"]
         assert start is not None, "a source that has not begun has no flow"
@@ -266,15 +266,15 @@ class _Flows:
         }
 
     def series(self) -> Iterator[tuple[str, Columns]]:
-        """`flow.video`, under several paths `flow.video/wifi`, in the simulator's columns."""
+        """Series such as `flow.video`, or `flow.video/wifi` with several paths, with the simulator's columns."""
         for flow in self._measured.sampled:
             path = f"/{flow.path}" if len(self._groups[flow.name]) > 1 else ""
             yield f"flow.{flow.name}{path}", _columns(flow)
 
 
 def _wire_share(counted: FlowReport | None) -> float:
-    """Bytes of a datagram's packet for each of its payload. The emulator's sums go on until the test bed is taken down, what was read
-    ends with the run: only sizes can be taken from both.
+    """Ratio of packet bytes to payload bytes of datagrams. The emulator keeps counting until the test bed is torn down, while reading
+    ends with the run, so its sums cannot be used directly; its sizes can.
     """
     arrived = counted["data_packets"] - counted["dropped_data_packets"] if counted else 0
     size = counted["arrived_bytes"] / arrived if counted and arrived > 0 else 0.0
@@ -282,7 +282,7 @@ def _wire_share(counted: FlowReport | None) -> float:
 
 
 def _columns(flow: Flow) -> Columns:
-    """The columns of the simulator's probe, from those of the kernel."""
+    """Convert the kernel's columns to those of the simulator."""
     get = flow.columns
     times, acked = get["time_s"], get["bytes_acked"]
     gaps = [later - earlier for earlier, later in pairwise(times)]
@@ -302,7 +302,7 @@ def _columns(flow: Flow) -> Columns:
 
 
 def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
-    """The emulator's own counts of each flow, by the server's and the client's end."""
+    """The emulator's counts of each flow, by the server's and the client's address."""
     return {
         ((flow["server"], flow["server_port"]), (flow["client"], flow["client_port"])): flow
         for flow in sorted(report.get("flows", []), key=lambda flow: flow["protocol"] == "tcp")
@@ -330,7 +330,7 @@ def _link(report: LinkReport, lateness_ms: float | None) -> LinkRecord:
 
 
 def _lateness_ms(report: Report) -> dict[str, float]:
-    """How late the ways of the paths were on the mean, by the name of the link that begins them."""
+    """Mean lateness of each direction of a path (ms), by the name of its first link."""
     return {
         f"path.{path['name']}/{way}": path[way]["lateness_us"]["mean"] / 1e3
         for path in report.get("paths", [])
@@ -339,7 +339,7 @@ def _lateness_ms(report: Report) -> dict[str, float]:
 
 
 def _link_series(report: Report, start_s: float) -> Iterator[tuple[str, Columns]]:
-    """`link.path.wifi/down`, on the run's clock: the emulator's began earlier."""
+    """Series such as `link.path.wifi/down`, with times relative to the run's start; the emulator started earlier."""
     shift = report.get("start_ns", 0) * 1e-9 - start_s
     for name, columns in report.get("series", {}).items():
         first = next((i for i, time in enumerate(columns["time_s"]) if time + shift >= 0), len(columns["time_s"]))

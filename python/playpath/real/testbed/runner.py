@@ -38,7 +38,7 @@ from playpath.run.worlds import transport_of
 from playpath.scenario import resolved
 
 _log = logging.getLogger("playpath.real.testbed")
-"""Without a handler of one's own its lines go to standard error."""
+"""Without a configured handler its messages go to standard error."""
 
 __all__ = ["client", "run_kernel", "translate"]
 
@@ -47,17 +47,17 @@ MSS = 1448
 _TIMESTAMP_BYTES = 12
 _FILE_BYTES = 1 << 36
 _HEADSTART_S = 0.25
-"""From the moment that everything is ready to the run's start: the time that its programs take to begin."""
+"""Time from when everything is ready to the run's start, in which its programs can begin."""
 _MAX_REALTIME_RATE = 200e6
 _ANY_VIDEO = {"playout_buffer_bytes": 0.0, "video_kbps": 0.0}
 _OVER_MPTCP = ("own", "curl")
-"""Players with one connection, which can be of MPTCP."""
+"""Players with a single connection, which can use MPTCP."""
 _MPTCPIZED = (*_OVER_MPTCP, "vlc")
-"""Players whose connections can be of MPTCP, however many."""
+"""Players whose connections, however many, can use MPTCP."""
 _OVER_TLS = ("dashjs", "hlsjs", "shaka", "curl")
-"""Players that speak TLS, and take a certificate that nobody has signed."""
+"""Players that use TLS and accept a self-signed certificate."""
 _OVER_QUIC = ("dashjs", "hlsjs", "shaka", "ngtcp2")
-"""Players that speak HTTP/3."""
+"""Players that support HTTP/3."""
 _MANIFEST_SYSCTLS = (
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
@@ -70,7 +70,7 @@ _MANIFEST_SYSCTLS = (
 
 
 class RealRecord(engine.Record):
-    """A record as the simulator gives it, with its time series by name; none unless traced."""
+    """A record in the simulator's format, with its time series by name, which are empty unless traced."""
 
     series: dict[str, Columns]
 
@@ -93,21 +93,22 @@ def run_kernel(
     """Run one session.
 
     Args:
-        scenario: Resolved: every default written out.
+        scenario: A resolved scenario, with every default.
         sender: The resolved entry of the sender.
-        seed: Of the emulator's random loss and of the traffic's draws. Everything else is the machine's own timing.
+        seed: Seed of the emulator's random loss and of the traffic's draws. Everything else depends on the machine's
+            timing.
         trace: Put the time series into `series`.
-        tolerance: 99th percentile of the emulator's lateness above which a run does not count; by default what each
-            path bears.
-        tries: How often a run that does not count is repeated; the record then says so in a warning.
-        player: Who plays: `own` (the simulator's player), or a real one of `playpath.real.testbed.players`.
-        logs: Folder that keeps what the programs of the run wrote; if it fails, with a `failed.json` that says why.
-        carrier: How the bytes reach the client; by default plain TCP over the sender's path, over several the
-            kernel's MPTCP.
+        tolerance: 99th percentile of the emulator's lateness above which a run does not count; by default a limit
+            derived for each path.
+        tries: How often a run is tried until it counts; repetitions are noted in a warning of the record.
+        player: The player: `own` (the simulator's), or a real one of `playpath.real.testbed.players`.
+        logs: Folder for the output of the run's programs; if the run fails, also a `failed.json` with the reason.
+        carrier: How the bytes reach the client; by default plain TCP over the sender's path, or the kernel's MPTCP
+            over several.
         pcap: File for the packets at the server's ends of the paths (pcapng, headers only).
         p1203: File for the session as input of ITU-T P.1203 tools.
-        world: Of `playpath.base.worlds`: "kernel", where Linux's TCP serves, or "wire": the simulator's, on a TUN
-            device (docs/manual/wire.md).
+        world: A real world of `playpath.base.worlds`: "kernel", where Linux's TCP sends, or "wire", where the simulator's
+            does, on a TUN device (docs/manual/wire.md).
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
@@ -124,23 +125,23 @@ def _or(names: tuple[str, ...]) -> str:
 
 
 def _require_our_player(scenario: resolved.Document, player: Player) -> None:
-    """Refuse what only the playpath player does with another one."""
+    """Refuse settings that only the playpath player supports if another player is used."""
     if (scenario.get("player") or {}).get("http") == "h2" and player.name == players.DEFAULT:
         raise UnsupportedError(
-            'over real connections the playpath player speaks HTTP/1.1 only: `player.http` = "h2" is the simulator\'s; '
+            'over real connections the playpath player supports only HTTP/1.1; `player.http` = "h2" is for the simulator; '
             "allowed here: apart, http/1.1"
         )
-    for table, what in (("viewer", "seeks and leaving early are"), ("origin", "retries and failover are")):
+    for table, what in (("viewer", "seeks and leaving early"), ("origin", "retries and failover")):
         if scenario.get(table) and player.name != players.DEFAULT:
             raise UnsupportedError(
-                f"{player.name} knows no [{table}]: {what} the playpath player's; leave [{table}] out"
+                f"{player.name} does not support [{table}]: only the playpath player has {what}; leave [{table}] out"
             )
 
 
 def _counted(
     session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
 ) -> tuple[tuple[engine.Figures, dict[str, Columns]], Measured, dict[str, str]]:
-    """Run it until a run counts: its figures and time series, what it was made of, and the server's settings."""
+    """Repeat the session until a run counts; return its figures and time series, its measurements, and the server's settings."""
     for attempt in range(1, tries + 1):
         bed = session.bed(tolerance, pcap)
         with bed, _kept(bed, logs):
@@ -152,8 +153,8 @@ def _counted(
         except InvalidLinkError as error:
             if attempt == tries:
                 raise
-            # Minutes may go into it: somebody who waits should know.
-            _log.warning("%s, seed %d: once more, %s", session.sender["name"], session.seed, error)
+            # A run may take minutes, so the user should know.
+            _log.warning("%s, seed %d: repeating the run: %s", session.sender["name"], session.seed, error)
         else:
             break
     if attempt > 1:
@@ -164,12 +165,12 @@ def _counted(
 
 @contextlib.contextmanager
 def _kept(bed: Testbed, logs: Path | None) -> Iterator[None]:
-    """Keep the logs of a run, however it ends."""
+    """Save the logs of a run, however it ends."""
     try:
         yield
     except BaseException:
         if logs is not None:
-            with contextlib.suppress(TestbedError):  # the first fault is what is reported
+            with contextlib.suppress(TestbedError):  # report the first error
                 bed.keep_logs(logs)
         raise
     if logs is not None:
@@ -178,7 +179,7 @@ def _kept(bed: Testbed, logs: Path | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[None]:
-    """A run that fails leaves a note that says so and why; an older note does not stay."""
+    """Write a note with the reason if the run fails; an older note is removed."""
     if logs is not None:
         (logs / "failed.json").unlink(missing_ok=True)
     try:
@@ -186,7 +187,7 @@ def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[
     except TestbedError as error:
         if logs is not None:
             failed = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
-            with contextlib.suppress(RunError):  # the fault may be a full disk
+            with contextlib.suppress(RunError):  # the disk may be full
                 write_text(logs / "failed.json", json.dumps(failed) + "\n")
         raise
 
@@ -194,18 +195,18 @@ def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[
 def _write_p1203(file: Path, measured: Measured) -> None:
     p1203 = measured.played.get("p1203") if measured.played else None
     if p1203 is None:
-        raise TestbedError("P.1203 input is made of the own player's sessions only")
+        raise TestbedError("P.1203 input is available only for sessions of the playpath player")
     write_text(file, json.dumps(p1203))
 
 
 def _rate(path: resolved.Path) -> float:
-    """Bits per second; of a trace or an unlimited link, none that is too fast for real-time scheduling is known."""
+    """Rate in bit/s; 0 for a trace or an unlimited link, which then counts as slow enough for real-time scheduling."""
     rate = path.get("rate")
     return number(rate) if rate and rate != "unlimited" else 0.0
 
 
 def _carrying(scenario: resolved.Document, sender: resolved.Sender) -> resolved.Document:
-    """The scenario with the sender's congestion control where traffic names none: without a video it is that one's."""
+    """The scenario, in which traffic that names no congestion control gets the sender's."""
     groups: list[resolved.Traffic] = [
         {**group, "cc": group.get("cc", sender["cc"])} for group in scenario.get("traffic") or []
     ]
@@ -213,7 +214,7 @@ def _carrying(scenario: resolved.Document, sender: resolved.Sender) -> resolved.
 
 
 class _Session:
-    """What is to run, checked before anything is created."""
+    """A session to run, checked before anything is created."""
 
     def __init__(
         self,
@@ -237,7 +238,7 @@ class _Session:
         self._carrier = carrier or (self._own_endpoint() if WORLDS[world].has_own_endpoint else self._default_carrier())
         signalling.check(scenario, player, self._carrier.world, len(self.used))
         if player.name == "ngtcp2" and not isinstance(self._carrier, WireQuic):
-            raise UnsupportedError('ngtcp2 speaks QUIC only: give the sender transport = "quic", in the world wire')
+            raise UnsupportedError('ngtcp2 supports only QUIC: give the sender transport = "quic", in the world wire')
         self._carrier.check(scenario, sender)
         self.sending: Sending = self._carrier.translate(sender)
         self.mss = min(int(sender.get("mss") or MSS), MSS)
@@ -254,18 +255,20 @@ class _Session:
         if self.player.name not in _OVER_MPTCP:
             raise UnsupportedError(
                 f"{self.player.name} opens plain TCP connections, several of them; over the kernel's MPTCP play "
-                f"{' and '.join(_OVER_MPTCP)}, over several paths of the wire world vlc, too (--world wire)"
+                f"{' and '.join(_OVER_MPTCP)}, or, over several paths of the wire world, also vlc (--world wire)"
             )
         return KernelMptcp()
 
     def _own_endpoint(self) -> Carrier:
         if self._is_beyond_nginx and (transport_of(self.sender) == "quic" or self.sender.get("tls", "none") != "none"):
             raise UnsupportedError(
-                "the wire world's server writes the streaming agent's chunks, low latency and [origin] over TCP without TLS "
-                'alone: transport = "tcp", tls = "none"'
+                "the wire world's server supports the streaming agent's chunks, low latency and [origin] only over TCP without "
+                'TLS: transport = "tcp", tls = "none"'
             )
         if self.player.name == "iperf3":
-            raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
+            raise UnsupportedError(
+                "iperf3 needs its own server, which the wire world does not run; use curl for a download there"
+            )
         if transport_of(self.sender) == "quic":
             return self._own_quic()
         if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
@@ -276,7 +279,7 @@ class _Session:
         has_tls = self.sender.get("tls", "none") != "none"
         if has_tls and self.player.name not in _OVER_TLS:
             raise UnsupportedError(
-                f"{self.sender['name']}: {self.player.name} speaks no TLS with it; over TLS play {_or(_OVER_TLS)} "
+                f"{self.sender['name']}: {self.player.name} cannot play over TLS here; over TLS play {_or(_OVER_TLS)} "
                 "(--player)"
             )
         return Wire(has_tls=has_tls, has_http2=(self.scenario.get("player") or {}).get("http") == "h2")
@@ -284,20 +287,22 @@ class _Session:
     def _own_quic(self) -> Carrier:
         if len(self.used) > 1:
             raise UnsupportedError(
-                f"{self.sender['name']}: QUIC takes one path; name it with `paths`, or play in the world sim"
+                f"{self.sender['name']}: QUIC uses a single path here; name it with `paths`, or play in the world sim"
             )
         if self.player.name not in _OVER_QUIC:
-            raise UnsupportedError(f"{self.player.name} speaks no HTTP/3; over QUIC play {_or(_OVER_QUIC)} (--player)")
+            raise UnsupportedError(
+                f"{self.player.name} cannot play over HTTP/3 here; over QUIC play {_or(_OVER_QUIC)} (--player)"
+            )
         return WireQuic()
 
     def bed(self, tolerance: str | None, pcap: Path | None) -> Testbed:
-        """A test bed for it, not yet built."""
+        """A test bed for the session, not yet built."""
         return Testbed(
             self.scenario,
             used=self.used,
             accesses=crosstraffic.accesses(self.scenario, self._described["sources"]),
             seed=self.seed,
-            # The devices' packets have room for timestamps; without them Linux would fill it with payload.
+            # The devices' MTU has room for timestamps; without timestamps Linux would fill it with payload.
             mss=self.mss - (0 if self.sender.get("timestamps", True) else _TIMESTAMP_BYTES),
             tolerance=tolerance,
             capture=pcap,
@@ -310,7 +315,7 @@ class _Session:
         namespaces.write_sysctls(bed.server, self.sending.sysctls)
         namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
         self._carrier.prepare(bed)
-        # A player that reports tells the control itself, request by request.
+        # A player that reports informs the control itself, with each request.
         described = self._described if self.scenario.get("video") else {}
         server, control = self._carrier.serve(bed, self.sending, described, self._talk())
         server.serve_zeros(FILE, _FILE_BYTES)
@@ -353,7 +358,7 @@ class _Session:
         sampler = Sampler(bed.server, ports if self.has_player else traffic.ports, paths, start, interval)
         sampler.start()
         traffic.start(scene.settings)
-        if self.player.name != players.DEFAULT:  # the playpath player waits itself
+        if self.player.name != players.DEFAULT:  # the playpath player waits for the start itself
             time.sleep(max(0.0, start - time.monotonic()))
         try:
             played = self.player.play(scene, url) if self.has_player else self._wait(bed, start)
@@ -371,7 +376,7 @@ class _Session:
         hidden = bed.hidden_drops()
         bed.end_links()
         if hidden:
-            raise TestbedError(f"{hidden} packets were dropped in front of the emulator: the run is not valid")
+            raise TestbedError(f"{hidden} packets were dropped before the emulator: the run is not valid")
         return Measured(
             played,
             sampled,
@@ -391,16 +396,16 @@ class _Session:
 
     @property
     def _is_beyond_nginx(self) -> bool:
-        """Something that nginx does not write."""
+        """Whether the session needs something that nginx cannot send."""
         return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
 
     @property
     def _needs_own_origin(self) -> bool:
-        """The wire world's server writes it itself."""
+        """Whether that needs a separate origin; the wire world's server supports it itself."""
         return self._is_beyond_nginx and not self._has_own_endpoint
 
     def _talk(self) -> Signalling:
-        """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
+        """What player and server report to one another; the player reports nothing if the control does not use it."""
         return signalling.signalling_of(self.scenario, self.player, listens=self._listens and not self._unheard)
 
     @property
@@ -412,18 +417,18 @@ class _Session:
         return signalling.unheard(self.scenario, self.player)
 
     def _shared_sysctls(self) -> list[str]:
-        """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""
+        """Warnings for traffic with other settings: validation, buffers and TCP options are set per namespace, as the sender needs."""
         groups = [group for group in self.scenario.get("traffic") or [] if group["kind"] != "udp"]
         wanted = [(group["name"], translate(group).sysctls) for group in groups]
         return [
-            f"traffic {name}: runs with the sender's window validation, pacing ratios, buffers and TCP options, which this "
-            "kernel sets for all"
+            f"traffic {name}: runs with the sender's window validation, pacing ratios, buffers and TCP options, which the "
+            "kernel sets for all flows"
             for name, sysctls in wanted
             if sysctls != self.sending.sysctls
         ]
 
     def _write_plan(self, bed: Testbed, way: VideoAddress, traffic: CrossTraffic) -> float:
-        """Set the run's start, a moment from now; tell the emulator, and write the plan for the other programs."""
+        """Set the run's start to a moment from now, for the emulator and, in the plan, for the other programs."""
         start = time.monotonic() + _HEADSTART_S
         bed.emulator.begin_at(start)
         video = {"server": way.origin, "path": f"/{FILE}", "protocol": way.protocol}

@@ -1,4 +1,4 @@
-"""Time series of the server's sockets: `struct tcp_info` by sock_diag, every 50 ms or as often as the scenario samples."""
+"""Time series of the server's sockets: `struct tcp_info` by sock_diag, every 50 ms or at the scenario's sampling interval."""
 
 import threading
 import time
@@ -14,20 +14,20 @@ Address = tuple[str, int]
 
 @dataclass
 class Flow:
-    """One connection, or subflow, as sampled: a list per column."""
+    """The samples of a connection, or subflow: a list per column."""
 
     name: str
-    """`video`, `video.2` for the second connection."""
+    """For example `video`, and `video.2` for the second connection."""
     path: str
-    """Name of the path that it takes."""
+    """Name of its path."""
     local: Address
     peer: Address
-    """`local` and `peer`: of the server and of the client."""
+    """`local` and `peer`: addresses of the server and of the client."""
     cc: str = ""
-    """As the socket says, without the suffix of the run."""
+    """The socket's congestion control, without the suffix of the run."""
     columns: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     counts: Mapping[str, float] = field(default_factory=dict)
-    """What its server counted that nobody on the path can: `sent_packets`, `rtt_sum_ms`, `rtt_samples` of QUIC; else empty."""
+    """Counts of the server that cannot be observed on the path: `sent_packets`, `rtt_sum_ms`, `rtt_samples` for QUIC; else empty."""
 
     def last(self, column: str) -> float:
         values = self.columns.get(column)
@@ -42,9 +42,9 @@ class Sampler(threading.Thread):
     """Samples the sockets of a namespace until `stop`.
 
     Args:
-        ports: Server ports to look at, and what their flows are called.
-        paths: Addresses of the server, and the paths that begin there.
-        start: On the monotonic clock: where the time of the series begins.
+        ports: Server ports to sample → name of the flow.
+        paths: Addresses of the server → name of the path.
+        start: Time zero of the series, on the monotonic clock.
         interval: Seconds between two samples.
     """
 
@@ -75,7 +75,7 @@ class Sampler(threading.Thread):
     def sample(self) -> None:
         now = time.monotonic() - self._start
         for found in self._diag.sockets():
-            # Whoever asks from the server's own namespace whether it listens is no flow of the run.
+            # Connections from the server's own namespace, which only check whether it listens, are not flows of the run.
             is_local = found.peer[0].startswith("127.")
             if found.local[1] in self._ports and not is_local and "snd_cwnd" in found.info:
                 self._take(now, found)

@@ -1,4 +1,4 @@
-"""What a resolved sender is on the kernel: a control with parameters, sysctls, and attributes of the route."""
+"""Translates a resolved sender for the kernel: a control with parameters, sysctls, and attributes of the route."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from playpath.real.testbed.errors import UnsupportedError
 from playpath.scenario import Scenario, load, resolved
 
 _TRUESIZE = 2350
-"""Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""
+"""Receive-buffer bytes that Linux charges for a packet of up to 1500 bytes from a TUN device; measured (6.18: 2332 to 2370)."""
 _MOST_BUFFER = 1 << 26
-"""64 MB: 1 Gbit/s at half a second. More is a mere absence of a limit, and would be the machine's memory here."""
+"""64 MB, enough for 1 Gbit/s at half a second. Larger values mean "no limit" in a scenario, but would use real memory here."""
 _SWITCHES = {"sack": "net.ipv4.tcp_sack", "timestamps": "net.ipv4.tcp_timestamps", "ecn": "net.ipv4.tcp_ecn"}
 _CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler")
 _MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "receive_buffer")
@@ -23,25 +23,25 @@ _MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "r
 
 @dataclass(frozen=True)
 class Sending:
-    """What a sender of a scenario is on the kernel."""
+    """A scenario's sender on the kernel."""
 
     cc: str
-    """The control as the registry names it: `reno` is the kernel's own, `bpf:vegas` ours."""
+    """The control's name in the registry: `reno` is the kernel's own, `bpf:vegas` is ours."""
     parameters: dict[str, Scalar]
-    """Of the control, where they are not its defaults."""
+    """The control's parameters that differ from its defaults."""
     sysctls: dict[str, str]
     warnings: list[str]
-    """What the scenario asks for and Linux does not do."""
+    """Settings of the scenario that Linux does not support."""
     takes: tuple[str, ...] = ()
-    """Parameters that the control has besides those of the scenario's: told by the application or by the test bed."""
+    """Further parameters of the control, which the application or the test bed sets."""
     client_sysctls: dict[str, str] = field(default_factory=dict)
-    """`sysctls` and `client_sysctls`: of the server's and of the client's namespace."""
+    """`sysctls` and `client_sysctls` are for the server's and the client's namespace."""
     route: tuple[str, ...] = ()
     """Attributes of the server's routes to the client."""
 
 
 def translate(sender: resolved.Sender) -> Sending:
-    """The kernel control, its parameters and the namespace's sysctls for a resolved sender."""
+    """Translate a resolved sender. UnsupportedError if its control cannot run on the kernel."""
     validation = sender.get("validation", "rfc2861")
     try:
         found = engine.kernel_control(sender["cc"], validation)
@@ -59,7 +59,7 @@ def translate(sender: resolved.Sender) -> Sending:
     elif "pacing_gain" in takes and isinstance(pacing, Mapping):
         parameters["pacing_gain"] = float(pacing["gain"])
     elif pacing not in ("off", "controller"):
-        warnings.append(f"{_name(sender)} cannot be paced from outside on this kernel: it ran unpaced")
+        warnings.append(f"{_name(sender)} cannot be paced from outside the control on this kernel: it ran unpaced")
     warnings += _not_mapped(sender, found["habits"])
     if lowat := sender.get("notsent_lowat"):
         sysctls["net.ipv4.tcp_notsent_lowat"] = str(round(number(lowat)))
@@ -70,7 +70,7 @@ def translate(sender: resolved.Sender) -> Sending:
 
 
 def of_the_client(sender: resolved.Sender) -> dict[str, str]:
-    """Sysctls of a client whose server does everything that a sender says, as our own does."""
+    """Sysctls of the client for a server that implements all settings of a sender itself, as our own does."""
     return _both_ends(sender) | _window(sender)
 
 
@@ -85,15 +85,15 @@ def _both_ends(sender: resolved.Sender) -> dict[str, str]:
 
 
 def send_buffer_warning(sender: resolved.Sender) -> list[str]:
-    """A web server's socket is not held to a small send buffer: nginx was seen to fill several times tcp_wmem (docs/manual/kernel.md)."""
+    """Warn about a small send buffer, which a web server does not keep to: nginx filled several times tcp_wmem (docs/manual/kernel.md)."""
     asked = sender.get("send_buffer")
     if asked is None or number(asked) >= number(_usual("cubic")["send_buffer"]):
         return []
-    return [f'no counterpart in the kernel world over one connection, so not in force: send_buffer = "{asked}"']
+    return [f'no counterpart in the kernel world over one connection, so it has no effect: send_buffer = "{asked}"']
 
 
 def _window(sender: resolved.Sender) -> dict[str, str]:
-    """The client's receive buffer: Linux offers the part of it that payload takes, the simulator all."""
+    """The client's receive buffer: Linux's window is only the part of it that payload can fill, the simulator's is all of it."""
     if "receive_buffer" not in sender:
         return {}
     payload = min(int(sender.get("mss") or 1448), 1448)
@@ -111,24 +111,24 @@ def _route(sender: resolved.Sender) -> tuple[str, ...]:
 
 
 def _not_mapped(sender: resolved.Sender, habits: Mapping[str, Any]) -> list[str]:
-    """A warning that names every setting that differs from what Linux does and has no counterpart here."""
-    # A resolved sender says the last two only where they are not the profile's.
+    """A warning that names every setting that differs from Linux's behaviour and has no counterpart here."""
+    # A resolved sender has the last two only if they differ from the profile's.
     usual: dict[str, object] = {**_usual(_name(sender)), "delayed_ack": "linux", "window_tuning": True, "tls": "none"}
     if sender.get("sack") is False:
         usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
-    # A source of traffic is a sender with settings of its own besides (`kind`, `start`, …), which are no sender's.
+    # A traffic source is a sender with additional settings (`kind`, `start`, …), which are not settings of a sender.
     said: Mapping[str, Any] = sender
     asked = [(key, said[key]) for key in usual if key not in _MAPPED and said.get(key, usual[key]) != usual[key]]
     asked += [(f"cc.{key}", value) for key, value in habits.items()]
     if int(sender.get("mss") or 0) > 1448:
         asked.append(("mss", sender["mss"]))
     ignored = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
-    return [f"no counterpart in the kernel world, so not in force: {ignored}"] if ignored else []
+    return [f"no counterpart in the kernel world, so without effect: {ignored}"] if ignored else []
 
 
 @cache
 def _usual(cc: str) -> resolved.Sender:
-    """The sender that `cc` alone resolves to under the profile of Linux."""
+    """The sender that `cc` alone resolves to, with Linux's profile."""
     path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
     found: Scenario = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
     return found.sender(found.senders[0])
@@ -144,17 +144,17 @@ _OF_THE_VIDEO = {
     "object_bytes": "object_bytes",
     "object_ms": "object_ms",
 }
-"""What a control may take of the video, by the name of what is described."""
+"""A control's parameters about the video → the name of the described figure."""
 
 
 def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Scalar]:
-    """What its control takes of the video, as the simulator tells it at the start."""
+    """The control's parameters about the video, set at the start as in the simulator."""
     parameters: dict[str, Scalar] = {
         key: round(described[source])
         for key, source in _OF_THE_VIDEO.items()
         if key in sending.takes and source in described
     }
     if "report" in sending.takes and "object_bytes" in parameters:
-        # A video of one file has one rate, and what is told of it is a first report.
+        # A single file has a single rate, and these figures count as a first report.
         parameters |= {"top_kbps": parameters["video_kbps"], "report": 1}
     return parameters

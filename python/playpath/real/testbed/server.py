@@ -17,9 +17,9 @@ PORT = 8080
 _libc = ctypes.CDLL(None, use_errno=True)
 _PIDFD_GETFD = 438  # on every architecture
 
-# One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an
-# origin has it. `tcp_nopush`: the header leaves with the first bytes of the body, as in the simulator; a small packet of its own
-# would give a delay-based control a base RTT that no full packet ever has. `keepalive_timeout` outlives a player's pauses.
+# One worker in the foreground, so that the process that is started is the one that is ended. `sendfile`, as origins use it.
+# `tcp_nopush` sends the header with the first bytes of the body, as in the simulator; a separate small packet would give a
+# delay-based control a base RTT that full packets never reach. `keepalive_timeout` is longer than a player's pauses.
 _CONFIG = """
 daemon off;
 master_process off;
@@ -51,8 +51,8 @@ http {{
 {collector}}}
 """
 
-# nginx asks the bridge before each response. Whatever goes wrong with it, the subrequest ends in 204 and the response goes
-# its way.
+# nginx makes a subrequest to the bridge before each response. If anything goes wrong there, the subrequest ends with 204 and the
+# response is sent all the same.
 _BRIDGE = """
         auth_request /_playpath;
 {server_data}        location / {{
@@ -79,13 +79,13 @@ _BRIDGE = """
         }}
 """
 
-# The bridge's answer carries the header (CTA-5006); nginx leaves out one without a value.
+# The bridge's answer has the header (CTA-5006); nginx omits a header without a value.
 _SERVER_DATA = """        auth_request_set $playpath_cmsd $upstream_http_cmsd_dynamic;
         add_header CMSD-Dynamic $playpath_cmsd;
         add_header Access-Control-Expose-Headers CMSD-Dynamic;
 """
 
-# Reports are handed on whole; what the bridge has taken is answered 204.
+# Reports are passed on unchanged; the bridge answers 204 to those that it accepted.
 _COLLECTOR = """    server {{
         listen {address}:{port};
         access_log off;
@@ -107,25 +107,25 @@ _SILENCE = Signalling()
 
 
 class Server(Protocol):
-    """What serves the player."""
+    """The server for the player."""
 
     port: int
     www: Path
-    """What lies here is served."""
+    """The folder that is served."""
     access_log: Path
     """A JSON line for each answer: `time`, `peer`, `port`, `request`, `status`, `bytes`, `took`."""
 
     def serve_zeros(self, name: str, size: int) -> None:
-        """A file of `size` zero bytes that takes no disk space."""
+        """Serve a file of `size` zero bytes, which takes no disk space."""
         with (self.www / name).open("wb") as file:
             file.truncate(size)
 
 
 class WebServer(Server):
-    """nginx, started and answering.
+    """nginx, started and accepting connections.
 
-    `bridge`: socket of the CMCD bridge that it asks before each response, about `signalling`. `mptcp_under`: its listener is of
-    MPTCP, under this control; clients without are served by TCP.
+    `bridge` is the socket of the CMCD bridge to which it makes a subrequest before each response, about `signalling`. With
+    `mptcp_under` it listens for MPTCP, with this control; clients without MPTCP get TCP.
     """
 
     def __init__(
@@ -188,10 +188,11 @@ def _asking(bridge: Path, signalling: Signalling) -> str:
 
 
 def _run_listeners_under(control: str, pid: int) -> None:
-    """Let all subflows of a server's MPTCP connections run under `control`.
+    """Let all subflows of a server's MPTCP connections use `control`.
 
-    By route only the first one would: once the server has set an option of its connection, the kernel gives those that join the
-    control of the listener (net/mptcp/sockopt.c, `sync_socket_options`), by default the machine's. nginx has no setting for it.
+    Set on the route, it would apply only to the first one: once the server has set an option of its connection, the kernel gives
+    subflows that join the listener's control (net/mptcp/sockopt.c, `sync_socket_options`), by default the machine's. nginx has no
+    setting for it.
     """
     process = os.pidfd_open(pid)
     try:
@@ -205,13 +206,13 @@ def _run_listeners_under(control: str, pid: int) -> None:
                 if found.family == socket.AF_INET and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
     except OSError as error:
-        raise TestbedError(f"cannot let nginx listen under {control}: {error.strerror}") from None
+        raise TestbedError(f"cannot let nginx listen with {control}: {error.strerror}") from None
     finally:
         os.close(process)
 
 
 def over_mptcp(wanted: bool) -> list[str]:
-    """How to start a program that has no setting for MPTCP (nginx before 1.29, curl, VLC): `mptcpize` makes its sockets of that kind."""
+    """The command prefix for programs without a setting for MPTCP (nginx before 1.29, curl, VLC): `mptcpize` makes their sockets MPTCP."""
     if not wanted:
         return []
     program = shutil.which("mptcpize")

@@ -1,4 +1,4 @@
-"""What player and server tell one another beside requests and responses: client data (CMCD) and server data (CMSD)."""
+"""Data that player and server send in addition to requests and responses: client data (CMCD) and server data (CMSD)."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ if TYPE_CHECKING:
 
 
 COLLECTOR_PORT = 8082
-"""Where nginx takes players' reports: not a port of the video, so that its connections are no flows of the record."""
+"""nginx's port for players' reports: not a port of the video, so that its connections are not flows of the record."""
 COLLECTOR_PATH = "/cmcd"
 REPORTS = "reports.jsonl"
-"""In the run's folder: a JSON line for each report, `time`, `peer`, `port`, `report`."""
+"""File in the run's folder with a JSON line for each report: `time`, `peer`, `port`, `report`."""
 
 
 @dataclass(frozen=True)
 class Signalling:
-    """What is told in a run."""
+    """The signalling used in a run."""
 
     requests: bool = False
-    """The player tells of itself with each request (CMCD), and the congestion control takes it."""
+    """The player sends client data with each request (CMCD), and the congestion control uses them."""
     reports: bool = False
-    """And with reports of their own (event mode)."""
+    """The player also sends separate reports (event mode)."""
     server_data: bool = False
-    """The server tells of itself with each response (CMSD)."""
+    """The server sends server data with each response (CMSD)."""
     max_rate: str | None = None
-    """And this as the highest rate that a session should choose."""
+    """The highest rate that the server suggests to a session."""
 
     @property
     def server_data_options(self) -> list[str]:
-        """Of the programs that write the header."""
+        """Command-line options for the programs that write the header."""
         suggestion = [] if self.max_rate is None else ["--cmsd-mb", self.max_rate]
         return ["--cmsd", *suggestion] if self.server_data else []
 
     def __bool__(self) -> bool:
-        """Whether there is anything."""
+        """Whether anything is sent."""
         return self.requests or self.reports or self.server_data
 
 
 def signalling_of(scenario: resolved.Document, player: Player, *, listens: bool) -> Signalling:
-    """What a scenario wants told; `listens`: the congestion control takes what a player tells."""
+    """The signalling that a scenario asks for. `listens`: whether the congestion control uses client data."""
     wanted = scenario.get("player") or {}
     max_rate = wanted.get("cmsd_mb", "none")
     return Signalling(
@@ -58,17 +58,17 @@ def signalling_of(scenario: resolved.Document, player: Player, *, listens: bool)
 
 
 def unheard(scenario: resolved.Document, player: Player) -> str:
-    """Why nobody hears what a player tells with its requests, in one line; empty: somebody does, or it tells nothing."""
+    """Why the client data in a player's requests are not used, in one line; empty if they are, or if it sends none."""
     cmcd = (scenario.get("player") or {}).get("cmcd", "off")
     what = beyond_nginx(scenario) if player.name == "own" and cmcd != "off" else ""
     return what and (
-        f'`player.cmcd` = "{cmcd}": the server that {what} needs hands nothing on, so the congestion control is told of the '
-        "video at the start only"
+        f'`player.cmcd` = "{cmcd}": the server that {what} needs passes nothing on, so the congestion control learns about the '
+        "video only at the start"
     )
 
 
 def check(scenario: resolved.Document, player: Player, world: str, paths: int) -> None:
-    """Refuse what cannot be told here."""
+    """Refuse signalling that is not supported here."""
     wanted = scenario.get("player") or {}
     events = wanted.get("cmcd_events", "none")
     stated = f'`player.cmcd_events` = "{events}"' if events != "none" else ""
@@ -76,20 +76,22 @@ def check(scenario: resolved.Document, player: Player, world: str, paths: int) -
     if not stated:
         return
     if not player.reads_server_data:
-        raise UnsupportedError(f"{stated}: {player.name} neither reports nor reads server data; own and dashjs do")
+        raise UnsupportedError(
+            f"{stated}: {player.name} neither sends reports nor reads server data; own and dashjs do"
+        )
     if player.name == "own" and (what := beyond_nginx(scenario)):
         raise UnsupportedError(
-            f"{stated}: the server that {what} needs takes no reports and tells nothing; allowed: without {what}"
+            f"{stated}: the server that {what} needs accepts no reports and sends no server data; allowed: without {what}"
         )
     if any(group["kind"] == "video" for group in scenario.get("traffic") or []):
         raise UnsupportedError(
-            f"{stated}: competing sessions have a server that takes no reports and tells nothing; allowed: [[traffic]] of "
+            f"{stated}: the server of competing sessions accepts no reports and sends no server data; allowed: [[traffic]] of "
             "other kinds"
         )
     if events != "none" and wanted.get("cmcd", "off") == "off":
         raise UnsupportedError(
-            f'`player.cmcd_events` = "{events}": a server knows by the session id of the requests whose connections a report is '
-            'about; allowed here: with `cmcd` = "v2"'
+            f'`player.cmcd_events` = "{events}": a server assigns reports to connections by the session id in the requests; '
+            'allowed here: with `cmcd` = "v2"'
         )
     if wanted.get("cmsd") and not WORLDS[world].has_own_endpoint and paths > 1:
         raise UnsupportedError(
@@ -99,7 +101,7 @@ def check(scenario: resolved.Document, player: Player, world: str, paths: int) -
 
 
 def beyond_nginx(scenario: resolved.Document) -> str:
-    """What of a scenario nginx does not write: the agent's chunks, live media as it is encoded, an [origin]'s delays; empty: nothing."""
+    """What a scenario needs that nginx does not support: the agent's chunks, live media as it is encoded, an [origin]'s delays; or ""."""
     player = scenario.get("player") or {}
     if player.get("kind") == "agent":
         return '`kind` = "agent"'
@@ -109,7 +111,7 @@ def beyond_nginx(scenario: resolved.Document) -> str:
 
 
 def not_believed(bed: Testbed) -> list[str]:
-    """Claims of a player that the CMCD bridge cut to what can be, a line for each session."""
+    """Claims of a player that the CMCD bridge limited to plausible values, a line for each session."""
     bridge = bed.children.get("agent")
     lines = bridge.log.read_text(errors="replace").splitlines() if bridge is not None else []
     return [line.removeprefix("playpath-bpf agent: ") for line in lines if "not believed" in line]

@@ -22,7 +22,7 @@ _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 ESTABLISHED = 1
 LISTEN = 10
 
-# Offset and format of the members of struct tcp_info that records carry.
+# Offset and format of the members of struct tcp_info that records contain.
 _MEMBERS = {
     "ca_state": (1, "B"),
     "rto": (8, "I"),
@@ -66,7 +66,7 @@ class SocketInfo:
 
 
 class Diag:
-    """A netlink socket inside a namespace; it stays there whatever the caller does."""
+    """A netlink socket inside a namespace, to which it stays bound."""
 
     def __init__(self, namespace: str) -> None:
         self._socket = namespaces.call_inside(
@@ -81,7 +81,7 @@ class Diag:
         return list(self._answers())
 
     def destroy_all(self) -> None:
-        """Reset every connection, orphans too: one that lives on keeps the namespace and its congestion control alive.
+        """Reset every connection, including orphans: a remaining one would keep the namespace and its congestion control alive.
 
         Does nothing on a kernel without CONFIG_INET_DIAG_DESTROY; orphans then end at their next timer.
         """

@@ -1,7 +1,7 @@
-"""What a run has created, written down before it is created, so that `clean` can remove what a killed run left.
+"""A run's state on disk, written before anything is created, so that `clean` can remove what a killed run left behind.
 
-`/run/playpath/NAME/` holds `owner.json` (the process that runs it), a line in `processes` per child, and the run's
-temporary files. Whatever else belongs to the run is found by its name.
+`/run/playpath/NAME/` holds `owner.json` (the process that owns the run), a line in `processes` per child, and the run's
+temporary files. Everything else that belongs to the run is found by its name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RunState:
 
     @classmethod
     def new(cls) -> RunState:
-        """Claim a name that no run has."""
+        """Claim an unused name."""
         me = identify(os.getpid())
         assert me is not None
         while True:
@@ -41,7 +41,7 @@ class RunState:
                 FOLDER.mkdir(exist_ok=True)
                 draft.mkdir()
                 (draft / "owner.json").write_text(json.dumps({"pid": me.pid, "started": me.started}))
-                draft.rename(folder)  # at once: a folder without an owner would look left behind
+                draft.rename(folder)  # immediately, since a folder without an owner looks left behind
             except FileNotFoundError:  # another run that ended has just removed the empty FOLDER
                 continue
             except PermissionError:
@@ -69,8 +69,8 @@ class RunState:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its owner still runs."""
-        owner = self.owner  # once: a run that ends now takes its note away
+        """Whether its owner is still running."""
+        owner = self.owner  # read once: a run that ends now removes the file
         return owner is not None and owner.is_alive
 
     def children(self) -> list[Identity]:
@@ -87,7 +87,7 @@ class RunState:
         return sorted(p.name for p in namespaces.NETNS_FOLDER.iterdir() if p.name.startswith(f"{self.name}-"))
 
     def remove(self) -> list[str]:
-        """End its processes, delete its namespaces and files. Returns what was removed, a line each."""
+        """End its processes, delete its namespaces and files. Returns one line for each item removed."""
         removed = []
         for child in self.children():
             if child.is_alive:
@@ -109,23 +109,23 @@ class RunState:
 
 
 def all_runs() -> list[RunState]:
-    """Runs that are going on, and runs whose owner is gone."""
+    """Runs under way, and runs whose owner is gone."""
     return [RunState(folder.name, folder) for folder in _folders(f"{namespaces.PREFIX}-*")]
 
 
 def clean() -> list[str]:
-    """Remove what killed runs left. Runs that are alive are not touched."""
+    """Remove what killed runs left behind. Live runs are not touched."""
     return [line for run in [*all_runs(), *_drafts()] if not run.is_alive for line in run.remove()]
 
 
 def _drafts() -> list[RunState]:
-    """Folders of runs that were killed before they had a name: their process is gone, or another has its id by now."""
+    """Folders of runs that were killed before they had a name: their process is gone, or its id has been reused."""
     drafts = _folders(f".{namespaces.PREFIX}-*-*")
     return [RunState(folder.name, folder) for folder in drafts if identify(int(folder.name.split("-")[1])) is None]
 
 
 def _folders(pattern: str) -> list[Path]:
-    """Folders of runs; none where the last run to end takes FOLDER away meanwhile."""
+    """Folders of runs; empty if the last run to end removes FOLDER in the meantime."""
     try:
         return sorted(FOLDER.glob(pattern))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What `playpath testbed` offers besides `clean`: run a program behind a scenario's path, and measure the machine."""
+"""The work of `playpath testbed exec` and `calibrate`: run a program behind a scenario's path, and measure the emulated links."""
 
 import contextlib
 import math
@@ -31,15 +31,15 @@ _DATAGRAMS = 300
 _DATAGRAM_BYTES = 100
 _IP_AND_UDP_HEADER = 28
 _LEAST_QUEUE = 64
-"""Packets: with less, CUBIC's cut empties a queue of one bandwidth-delay product, and the link idles. What is measured is the link."""
+"""Smallest queue limit in packets: with less, CUBIC's reduction empties the queue and the link idles, but it must stay busy."""
 _PATIENCE_S = 10
 _BLUR = 5e-4
-"""Share of the measured time by which an instant may be uncertain."""
+"""Uncertainty allowed for an instant, as a share of the measured time."""
 _LOOK_S = 0.25
 _WANTED_SHARE = 0.002
 _WANTED_DELAY_US = {"p50": 100.0, "p99": 500.0}
-"""What a link is to keep on an unloaded machine."""
-_SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
+"""Limits that a link should keep on an unloaded machine."""
+_SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no constant for it
 
 
 def execute(
@@ -52,10 +52,10 @@ def execute(
 ) -> int:
     """Run a program in the client's namespace, behind the paths of a scenario, and return its exit status.
 
-    The program finds in its environment: `PLAYPATH_SERVER`, the server's address over the first path;
-    `PLAYPATH_SERVER_NAMESPACE`, for programs to be started there with `ip netns exec`; `PLAYPATH_URL`, of a web server
-    that serves a large file `zeros`; with `media` also `PLAYPATH_VIDEO`, the scenario's video as a file or, for a player of
-    segments, as a manifest. The server's connections use `cc`.
+    The program's environment has `PLAYPATH_SERVER`, the server's address over the first path;
+    `PLAYPATH_SERVER_NAMESPACE`, for programs to be started there with `ip netns exec`; `PLAYPATH_URL`, the URL of a web
+    server with a large file `zeros`; with `media` also `PLAYPATH_VIDEO`, the URL of the scenario's video as a file or, for
+    a player of segments, as a manifest. The server's connections use `cc`.
     """
     sending = translate({"cc": {"name": cc} if isinstance(cc, str) else cc})
     with Testbed(scenario, seed=seed, realtime=False) as bed:
@@ -84,14 +84,14 @@ def execute(
 
 
 def _wait_for(program: subprocess.Popen[bytes], bed: Testbed) -> int:
-    """Its exit status. Looks now and then: a signal may not wake up a wait without end (polars lets SIGINT restart it)."""
+    """Wait for its exit status by polling: a signal may not interrupt an unlimited wait (polars makes SIGINT restart it)."""
     while True:
         try:
             status = program.wait(timeout=_LOOK_S)
         except subprocess.TimeoutExpired:
             bed.check()
         except KeyboardInterrupt:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # in a terminal the program was told, too
+            with contextlib.suppress(subprocess.TimeoutExpired):  # in a terminal the program gets Ctrl-C as well
                 program.wait(timeout=1.0)
             raise
         else:
@@ -100,7 +100,7 @@ def _wait_for(program: subprocess.Popen[bytes], bed: Testbed) -> int:
 
 
 def media_of(scenario: resolved.Document, www: Path) -> str:
-    """Make the scenario's video real and let a server with this root serve it; what to ask for."""
+    """Encode the scenario's video and let a server with this root serve it; return its path on the server."""
     kind = kind_of(scenario, "of another program", "progressive", "dash")
     video = scenario.get("video") or {}
     duration_s = number(video.get("duration") or f"{CLIP_S} s")
@@ -114,32 +114,31 @@ def media_of(scenario: resolved.Document, www: Path) -> str:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What one link was, and what it turned out to be."""
+    """A link as configured, and its measurement."""
 
     rate_mbps: float
     rtt_ms: float
-    """`rate_mbps` and `rtt_ms`: asked for."""
+    """`rate_mbps` and `rtt_ms`: as configured."""
     queue_packets: int
-    """Room in front of the link: one bandwidth-delay product, at least 64 packets, so that CUBIC keeps the link busy."""
+    """Queue limit of the link: one bandwidth-delay product, at least 64 packets, so that CUBIC keeps the link busy."""
     goodput_share: float
-    """TCP payload that the receiver's kernel got in order between two instants without a hole, as a share of what the rate
-    leaves after headers; 1 is perfect."""
+    """TCP payload that the receiver's kernel got between two instants without missing data, as a share of the link's rate less
+    headers; 1 is perfect."""
     min_rtt_ms: float
-    """Smallest RTT that the sender's TCP saw; the machine's own delay is on top of `rtt_ms`."""
+    """Smallest RTT that the sender's TCP measured; it includes the machine's own delay on top of `rtt_ms`."""
     lateness_us: dict[str, float]
-    """How much later than due the emulator handed packets over: `p50`, `p90`, `p99`, `p999`, `max`, of the direction
-    to the client."""
+    """How late the emulator delivered packets in the direction to the client: `p50`, `p90`, `p99`, `p999`, `max`."""
     delay_error_us: dict[str, float]
-    """One-way delay of single datagrams by the kernel's time stamps, beyond half of `rtt_ms` and the time to send them:
-    `p50`, `p99`."""
+    """One-way delay of single datagrams by the kernel's time stamps, less half of `rtt_ms` and the transmission time: `p50`,
+    `p99`."""
     hidden_drops: int
-    """Packets dropped in front of the emulator."""
+    """Packets dropped before the emulator."""
     cpu_share: float
-    """Of one core, used by the emulator."""
+    """Share of one core used by the emulator."""
 
     @property
     def problems(self) -> list[str]:
-        """In what the link is not what it should be: see the row *wanted* of docs/appendix/kernel-results.md."""
+        """Where the link misses its limits; see the row *wanted* in docs/appendix/kernel-results.md."""
         found = []
         if abs(self.goodput_share - 1) > _WANTED_SHARE:
             found.append(f"payload {100 * (self.goodput_share - 1):+.1f} %")
@@ -207,11 +206,12 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
 
 
 def _whole_stream(flow: BulkFlow, diag: Diag, rtt_s: float, seconds: float) -> tuple[float, int]:
-    """An instant at which data arrive and none are missing before them, and how many have arrived by then.
+    """An instant at which data arrive with none missing before them, and the number of bytes that have arrived by then.
 
-    Behind a hole the receiver holds what the link has already carried, up to a queue full of it, and it all counts when the hole
-    is filled: from or to such an instant the stream would seem slower or faster than the link. A hole lasts a round trip at
-    least, and the server knows of it half a round trip after the receiver; so it is seen just before the instant or just after.
+    If a segment is missing, the receiver holds later data that the link has already carried, up to a queueful, and all of it counts
+    at once when the gap is filled: measured from or to such an instant the stream would seem slower or faster than the link. A gap
+    lasts at least a round trip, and the server learns of it half a round trip after the receiver; so checking just before and just
+    after the instant detects it.
     """
     patience = time.monotonic() + _PATIENCE_S
     while time.monotonic() < patience:
@@ -220,11 +220,11 @@ def _whole_stream(flow: BulkFlow, diag: Diag, rtt_s: float, seconds: float) -> t
         time.sleep(0.6 * rtt_s + 0.001)
         if instant is not None and was_whole and _is_whole(diag):
             return instant
-    raise TestbedError(f"the calibration's transfer was not once whole for {_PATIENCE_S} s")
+    raise TestbedError(f"the calibration's transfer always had data missing for {_PATIENCE_S} s")
 
 
 def _is_whole(diag: Diag) -> bool:
-    """Whether the server knows of no hole at the receiver."""
+    """Whether, as far as the server knows, no data are missing at the receiver."""
     return all(info["sacked"] == info["lost"] == info["retrans"] == 0 for info in _server_infos(diag))
 
 
@@ -233,9 +233,9 @@ def _server_infos(diag: Diag) -> list[dict[str, int]]:
 
 
 def _next_arrival(flow: BulkFlow, blur_s: float) -> tuple[float, int] | None:
-    """When data arrive next, and how many there are then; `None` if it was not seen within `blur_s`.
+    """The time of the next arrival of data, and the bytes arrived by then; None if the time is uncertain by more than `blur_s`.
 
-    At 1 Mbit/s a packet takes 12 ms: without the moment of its arrival the count would be as uncertain as that.
+    At 1 Mbit/s a packet takes 12 ms: without the exact time of an arrival the count would be uncertain by that much.
     """
     before, looked, patience = flow.arrived_bytes(), time.monotonic(), time.monotonic() + _PATIENCE_S
     while looked < patience:
@@ -244,11 +244,11 @@ def _next_arrival(flow: BulkFlow, blur_s: float) -> tuple[float, int] | None:
         if arrived != before:
             return (now, arrived) if now - looked < blur_s else None
         looked = now
-    raise TestbedError("the calibration's transfer stands still")
+    raise TestbedError("the calibration's transfer has stopped")
 
 
 def _delay_errors(bed: Testbed, rate_mbps: float, rtt_ms: float) -> dict[str, float]:
-    """One-way delays of single datagrams to the client, in microseconds beyond what the link should take."""
+    """One-way delays of single datagrams to the client, in microseconds beyond the link's expected delay."""
     receiver = namespaces.call_inside(bed.client, _stamped_socket)
     sender = namespaces.call_inside(bed.server, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     expected_us = rtt_ms * 500 + (_DATAGRAM_BYTES + _IP_AND_UDP_HEADER) * 8 / rate_mbps
@@ -274,7 +274,7 @@ def _delay_errors(bed: Testbed, rate_mbps: float, rtt_ms: float) -> dict[str, fl
 
 
 def _stamped_socket() -> socket.socket:
-    """One whose datagrams carry the time at which the kernel took them."""
+    """A UDP socket whose datagrams carry the kernel's receive time."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.bind(("0.0.0.0", 0))
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)

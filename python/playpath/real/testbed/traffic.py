@@ -1,4 +1,4 @@
-"""Bulk cross traffic: connections on which the server writes without end and the client reads everything."""
+"""Bulk cross traffic: connections on which the server writes endlessly and the client reads everything."""
 
 import contextlib
 import socket
@@ -17,8 +17,8 @@ _CHUNK = bytes(1 << 16)
 class BulkFlow:
     """One connection.
 
-    `port` is its own, so that a sample tells it apart. `cc` is set on the accepted socket: what a listener has gives way to
-    the route's control.
+    `port` is used by no other flow, so that samples can be assigned to it. `cc` is set on the accepted socket, because the
+    route's control overrides a listener's.
     """
 
     name: str
@@ -39,7 +39,7 @@ class BulkFlow:
             thread.start()
 
     def arrived_bytes(self) -> int:
-        """What the client's TCP has received in order, read by the program or not; 0 without a connection."""
+        """Bytes that the client's TCP has received in order, read by the program or not; 0 without a connection."""
         if self._connection is None:
             return 0
         (arrived,) = struct.unpack_from(

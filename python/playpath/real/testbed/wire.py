@@ -1,6 +1,6 @@
 """The project's own endpoint as the server of a run: `playpath-serve`, the simulator's TCP, MPTCP and QUIC (docs/manual/wire.md).
 
-Over TCP its device stands in the server's namespace, behind the ends of the emulated paths, and that namespace forwards:
+Over TCP its device is in the server's namespace, behind the ends of the emulated paths, and that namespace forwards packets:
 `10.77.N.1` is the kernel's end of path N, `10.78.N.1` the endpoint's address on it. Over QUIC it is a UDP socket on `10.77.0.1`.
 """
 
@@ -54,18 +54,18 @@ class OwnServer(Server):
         self._record = bed.folder / "serve-record.json"
         files = ["--access-log", str(self.access_log), "--record", str(self._record)]
         mtu = str(bed.mss + IP_AND_TCP_HEADER)
-        # What was made and fetched lies in the cache, behind links (media.link_into).
+        # Generated and fetched files are in the cache, reached by symbolic links (media.link_into).
         command = [program(), str(self.www), "--follow-links", "--port", str(PORT), "--mtu", mtu]
         self.child = bed.start("serve", "server", [*command, *files, *arguments], is_pillar=True, realtime=True)
         self.child.wait_until_ready()
 
     def startup_report(self) -> JsonObject:
-        """What it reported of itself when it was ready."""
+        """What it reported when it was ready."""
         ready: JsonObject = json.loads(self.child.output.read_text().splitlines()[0])
         return ready
 
     def end(self) -> JsonObject:
-        """End it and return what it recorded: `connections`, `start_ns`, `left_out`."""
+        """End it and return its record: `connections`, `start_ns`, `left_out`."""
         self.child.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.process.wait(_PATIENCE)
@@ -78,7 +78,7 @@ class OwnServer(Server):
 
 
 class _Own:
-    """What all transports have in common; a `Carrier` (carriers.py) but for where the server is."""
+    """The common part of all transports: a `Carrier` (carriers.py) except for the server's location."""
 
     world = "wire"
 
@@ -94,9 +94,9 @@ class _Own:
         self._interval = min(INTERVAL, _seconds(scenario))
 
     def translate(self, sender: resolved.Sender) -> Sending:
-        """Everything of the sender is in force; the client's kernel gets what concerns both ends.
+        """All settings of the sender apply; the client's kernel gets those that concern both ends.
 
-        The server's namespace, whose kernel serves the cross traffic, gets the settings of that.
+        The server's namespace, whose kernel sends the cross traffic, gets the traffic's settings.
         """
         sysctls = translate(self._traffic[0]).sysctls if self._traffic else {}
         return Sending("own", {}, sysctls, [], (), of_the_client(sender))
@@ -104,7 +104,7 @@ class _Own:
     def _start(
         self, bed: Testbed, where: Sequence[str], described: Mapping[str, float], signalling: Signalling
     ) -> OwnServer:
-        """Start it; what the player does not report of the video is told at the start, as in the simulator."""
+        """Start it; figures of the video that the player does not report are set at the start, as in the simulator."""
         file = bed.folder / "sender.json"
         file.write_text(json.dumps({key: value for key, value in self._sender.items() if key != "paths"}))
         arguments = ["--sender", str(file), "--sample", f"{round(self._interval * 1e9)} ns"]
@@ -118,27 +118,27 @@ class _Own:
         return self._server
 
     def words(self) -> str:
-        """What it complained of."""
+        """Its complaints; see `Carrier`."""
         return self._server.child.words() if self._server is not None else ""
 
     def _end(self, start: float) -> tuple[list[JsonObject], float, list[str]]:
-        """End it: its connections, what is to be added to their times, and what the record should say.
+        """End it and return its connections, the offset to add to their times, and warnings for the record.
 
-        A player may try a connection and not use it; what brought no request is no flow.
+        A player may open a connection and not use it; a connection without a request is not a flow.
         """
         assert self._server is not None
         record = self._server.end()
         if record["write_errors"]:
-            raise TestbedError(f"{record['write_errors']} packets of the server were refused on their way out")
+            raise TestbedError(f"{record['write_errors']} packets of the server could not be sent")
         used = [found for found in record["connections"] if found["requests"]]
         doubts = [
             f"client data not believed: {found['client_data_doubt']}" for found in used if found["client_data_doubt"]
         ]
-        return used, record["start_ns"] * 1e-9 - start, doubts[:1]  # one is enough, as in the simulator
+        return used, record["start_ns"] * 1e-9 - start, doubts[:1]  # one warning is enough, as in the simulator
 
 
 class Wire(_Own):
-    """The project's own TCP over one path, its MPTCP over several; `has_tls`: players speak TLS with it, and HTTP/2 if `has_http2`."""
+    """The project's own TCP over one path, or its MPTCP over several; with `has_tls` over TLS, and with `has_http2` over HTTP/2."""
 
     def __init__(self, *, has_tls: bool = False, has_http2: bool = False) -> None:
         super().__init__()
@@ -146,14 +146,14 @@ class Wire(_Own):
         self.has_http2 = has_http2
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Needs its program; over several paths a client that has MPTCP."""
+        """Require its program, and for several paths a client with MPTCP."""
         super().check(scenario, sender)
         several = len(sender.get("paths") or scenario["path"]) > 1
         if several and not mptcp.schedulers():
             raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP), which the client needs over several paths")
 
     def prepare(self, bed: Testbed) -> None:
-        """The server's namespace forwards; a client with several paths joins what is announced."""
+        """Let the server's namespace forward, and a client with several paths join announced addresses."""
         namespaces.write_sysctls(bed.server, {"net.ipv4.ip_forward": "1"})
         if len(bed.ends) > 1:
             mptcp.accept_paths(bed.client)
@@ -161,7 +161,7 @@ class Wire(_Own):
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[OwnServer, str]:
-        """On a device of its own, which the client has a route to over each path."""
+        """Start it on its own device, to which the client has a route over each path."""
         where = ["--tun", _DEVICE, *(word for end in bed.ends for word in ("--address", address_on(end)))]
         where += ["--no-mptcp"] if len(bed.ends) == 1 else []
         where += ["--name", address_on(bed.ends[0])] if self.has_tls else []
@@ -173,18 +173,18 @@ class Wire(_Own):
         return server, "own"
 
     def collector(self, bed: Testbed) -> str:
-        """The endpoint itself: it takes reports on any connection."""
+        """The endpoint itself, which accepts reports on any connection."""
         return f"{address_on(bed.ends[0])}:{PORT}"
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """To its first address; the other paths join."""
+        """The endpoint's first address; the other paths join."""
         assert self._server is not None
         protocol = "tcp" if len(bed.ends) == 1 else "mptcp"
         key = self._server.startup_report()["spki"] if self.has_tls else ""
         return VideoAddress(f"{address_on(bed.ends[0])}:{PORT}", protocol, {PORT: "video"}, key)
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """End it: the time series of its connections, and what they did with the paths."""
+        """End it; return the time series of its connections, and how they used the paths."""
         used, shift, doubts = self._end(start)
         names = {address_on(end): end.name for end in bed.ends}
         kbps = described.get("video_kbps")
@@ -206,22 +206,22 @@ class WireQuic(_Own):
     def serve(
         self, bed: Testbed, sending: Sending, described: Mapping[str, float], signalling: Signalling
     ) -> tuple[OwnServer, str]:
-        """At the server's end of the path, which is also its name."""
+        """Start it at the server's end of the path, whose address is also its name."""
         address = bed.ends[0].server_address
         where = ["--transport", "quic", "--address", address, "--name", address]
         return self._start(bed, where, described, signalling), "own"
 
     def collector(self, bed: Testbed) -> str:
-        """The endpoint itself."""
+        """The endpoint itself, which accepts reports."""
         return f"{bed.ends[0].server_address}:{PORT}"
 
     def open(self, bed: Testbed, port: int, control: str) -> VideoAddress:
-        """To its socket, whose certificate nobody has signed."""
+        """The address of its socket, which has a self-signed certificate."""
         assert self._server is not None
         return VideoAddress(self.collector(bed), "quic", {PORT: "video"}, self._server.startup_report()["spki"])
 
     def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
-        """End it: the time series of its connections."""
+        """End it; return the time series of its connections."""
         used, shift, doubts = self._end(start)
         names = {end.server_address: end.name for end in bed.ends}
         flows = _flows(used, names, shift)
@@ -236,7 +236,7 @@ def _seconds(scenario: resolved.Document) -> float:
 
 
 def _flows(connections: Sequence[JsonObject], names: Mapping[str, str], shift: float) -> list[Flow]:
-    """As the sampler would have seen them: a flow for each path of each connection."""
+    """Flows in the sampler's format, one for each path of each connection."""
     flows: list[Flow] = []
     counts: dict[str, int] = {}
     for connection in connections:
@@ -257,7 +257,7 @@ def _path_counts(connections: Sequence[JsonObject], video_mbps: float | None) ->
     counts = cast("PathCounts", {name: sum(level[name] for level in levels) for name in _SUMS})
     if video_mbps:
         switches = [switch for connection in connections for switch in connection["switches"]]
-        # What the record predicts underflows from (crates/record, `predicts_underflow`).
+        # The record predicts underflows from these (crates/record, `predicts_underflow`).
         sides: list[Sides] = [
             {"from_srtt_ms": s["from_srtt_ms"], "from_mbps": s["from_mbps"], "to_srtt_ms": s["to_srtt_ms"]}
             for s in switches
@@ -267,7 +267,7 @@ def _path_counts(connections: Sequence[JsonObject], video_mbps: float | None) ->
 
 
 def _subflows(connections: Sequence[JsonObject], names: Mapping[str, str]) -> list[Subflow]:
-    """What was measured of each path, without what the network knows."""
+    """The endpoint's measurements of each path, without those of the network."""
     rows: dict[str, dict[str, Any]] = {}
     for connection in connections:
         for path in connection["paths"]:

@@ -16,14 +16,14 @@ from playpath.base.worlds import DEFAULT
 from playpath.results.archive.question import Question, Result
 
 FORMAT = 1
-"""Of the archive; a newer one is refused."""
+"""Version of the archive format; newer ones are refused."""
 MANIFEST, QUESTION, RESULTS = "archive.json", "question.json", "results"
 _LEFT_OUT = ("store", "sessions")
-"""Folders of what can be played again: cells of a sweep, logs of the kernel world."""
+"""Folders that are left out because they can be recreated: cells of a sweep, logs of the kernel world."""
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 _README = """An experiment of playpath in one file.
 
-  question.json   what was asked: scenario with every default, points, traces and manifests
+  question.json   the question: scenario with every default, points, traces and manifests
   results/        the answer: report.html opens in a browser; the tables are Parquet
   tables/         the same tables as CSV
   archive.json    versions, seeds, digest, and SHA-256 of every file here
@@ -33,7 +33,7 @@ _README = """An experiment of playpath in one file.
 
 
 class Manifest(TypedDict):
-    """What an archive is, and the SHA-256 of every file in it by its name."""
+    """The manifest of an archive, with file name → SHA-256 of every other file."""
 
     format: int
     kind: str
@@ -47,7 +47,7 @@ class Manifest(TypedDict):
 
 
 def export(folder: Path, result: Result, question: Question, target: Path) -> None:
-    """Bundle a folder of results."""
+    """Bundle a folder of results into an archive. InputError if the results cannot be played again."""
     files = dict(sorted(_files(folder, result, question)))
     manifest: Manifest = {
         "format": FORMAT,
@@ -82,7 +82,7 @@ def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[s
 
 
 def derived_files(result: Result) -> Iterator[tuple[str, bytes]]:
-    """What follows from the results: for people who open the archive."""
+    """Files derived from the results, for people who open the archive."""
     yield "README.txt", _README.encode()
     yield "tables/sessions.csv", _csv(result.table)
     if isinstance(getattr(result, "decisions", None), pl.DataFrame):
@@ -90,7 +90,7 @@ def derived_files(result: Result) -> Iterator[tuple[str, bytes]]:
 
 
 def _csv(frame: pl.DataFrame) -> bytes:
-    """Lists as text, since CSV has none; no text is a formula."""
+    """Prepare a table for CSV: lists become text, and no text is a formula."""
     flat = frame.with_columns(pl.col(pl.List).cast(pl.List(pl.String)).list.join("; "))
     flat = flat.with_columns(pl.col(pl.String).map_elements(text_cell, return_dtype=pl.String))
     buffer = io.BytesIO()

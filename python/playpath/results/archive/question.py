@@ -1,4 +1,4 @@
-"""What an experiment asked, with everything inside that decides the answer: no file beside it is needed."""
+"""The question of an experiment, with everything that determines the answer, so that no other file is needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from playpath.sweep.design import at_point, load_design
 
 Result = Comparison | SweepResult | PopulationResult
 _NAMES_FILES = ("trace", "source", "manifest")
-"""Last parts of the settings whose values may name files."""
+"""Last parts of settings whose values may be file names."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,17 @@ class Question:
     """A scenario, and the points at which it was played."""
 
     kind: str
-    """What was asked: "comparison", "sweep" or "population"."""
+    """One of "comparison", "sweep", "population"."""
     scenario: Mapping[str, Any]
     """Resolved."""
     points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
     """Settings of each point; a comparison has one, without any."""
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Setting → value as named → what was in that file, as a resolved scenario has it."""
+    """Setting → file name → the file's content in the form of a resolved scenario."""
     written: Written | None = None
-    """The scenario without its defaults, which points change."""
+    """The scenario without its defaults, to which the settings of points are applied."""
     choices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Where other choices than senders are compared: name → the resolved scenario that plays under it, before points change it."""
+    """If choices other than senders are compared: name → its resolved scenario, before the settings of points are applied."""
 
     def to_dict(self) -> dict[str, object]:
         points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
@@ -67,7 +67,7 @@ class Question:
 
     @property
     def is_written_so(self) -> bool:
-        """Whether the scenario as it was written, which points change, is the one that was played."""
+        """Whether the written scenario, to which the settings of points are applied, is the one that was played."""
         if self.written is None:
             return True
         base = Scenario.stored(cast("Document", self.scenario), self.written)
@@ -77,11 +77,11 @@ class Question:
             return False
 
     def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
-        """Every session of a table of results as a cell, with the digest that it had; None where it failed.
+        """Every session of a table of results as a cell, with its digest; None if it failed.
 
         Args:
-            table: With `sender`, `seed`, `digest`, and `point` or `path` where there are several.
-            version: Of the engine, which the names of cells depend on.
+            table: Columns `sender`, `seed`, `digest`, and `point` or `path` if there are several.
+            version: Version of the engine, on which the ids of cells depend.
         """
         number = next((name for name in ("point", "path") if name in table.columns), None)
         rows = table.with_columns(pl.lit(0).alias("point")) if number is None else table.rename({number: "point"})
@@ -98,7 +98,7 @@ class Question:
 
     def _variants(self, point: int) -> dict[str, Variant]:
         base = Scenario.stored(cast("Document", self.scenario), self.written)
-        if self.kind == "comparison":  # played as it is, with its name
+        if self.kind == "comparison":  # played unchanged, with its name
             texts = {name: json.dumps(choice, ensure_ascii=False) for name, choice in self.choices.items()}
             return {name: Variant(name, "", texts.get(name, base.text), "") for name in base.senders}
         settings = {
@@ -109,16 +109,16 @@ class Question:
 
 
 def question_of(result: Result, source: Path | None) -> Question:
-    """What a stored result answers.
+    """The question that a stored result answers.
 
     Args:
-        source: The population's file, which the results do not hold; without it the shipped one of its name.
+        source: The population's file, which is not among the results; by default the shipped one of its name.
     """
     if isinstance(result, Comparison):
         scenario = result.scenario
         if scenario.choices.keys() - scenario.variants.keys():
             raise InputError(
-                "this comparison varies its scenario, and was made before archives held that; run it again"
+                "this comparison varies its scenario and was made by a version that did not store that; run it again"
             )
         return Question("comparison", dict(scenario.resolved), choices=_compared(scenario))
     question = _of_sweep(result) if isinstance(result, SweepResult) else _of_population(result, source)
@@ -141,7 +141,7 @@ def _of_population(result: PopulationResult, source: Path | None) -> Question:
     except InputError as error:
         if source is not None:
             raise
-        raise InputError(f"{error}; name the population's file: --population FILE") from None
+        raise InputError(f"{error}; give the population's file: --population FILE") from None
     drawn = replace(
         found,
         base=played.base,
@@ -163,7 +163,7 @@ def _compared(scenario: Scenario) -> dict[str, Mapping[str, Any]]:
 
 
 def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, object]]:
-    """What is in the files that settings name."""
+    """The contents of the files that settings name."""
     found: dict[str, dict[str, object]] = {}
     for settings in points:
         for key, value in settings.items():
@@ -173,11 +173,11 @@ def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, 
 
 
 def _check_cells(question: Question, result: SweepResult | PopulationResult) -> None:
-    """Make sure that the question is the one that was asked: cells are named after all that decides them."""
+    """Make sure that the question is the original one: the id of a cell depends on everything that determines its result."""
     table = result.table
     version = str(result.to_dict()["manifest"]["engine_version"])
     for (cell, _), known in zip(question.cells(table, version), table["cell"].to_list(), strict=True):
         if cell.id != known:
             raise InputError(
-                f"point {cell.point}, {cell.variant.sender}: a file that it names is not what it was when this was run; run it again"
+                f"point {cell.point}, {cell.variant.sender}: a file that it names has changed since this was run; run it again"
             )

@@ -1,4 +1,4 @@
-"""What an archive says besides its sessions: what follows from them is made again, the rest is named."""
+"""Checks what an archive says besides its sessions: whatever follows from them is recomputed, and the rest is listed."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,22 +14,22 @@ from playpath.results.gather import gather
 from playpath.results.record import Session
 
 ANSWERS = {"comparison": "comparison.json", "sweep": "sweep.json", "population": "population.json"}
-"""The file of each kind's answer."""
+"""Kind of result → file with its answer."""
 _TABLES = {
     "comparison": ("sessions.parquet", "flows.parquet", "links.parquet"),
     "sweep": ("sweep.parquet", "decisions.parquet"),
     "population": ("sessions.parquet",),
 }
-"""What is compared of each kind's results, besides the answer."""
+"""Kind of result → files that are compared, besides the answer."""
 
 _PARTS = ("flows.parquet", "links.parquet")
-"""Of a comparison: compared with those of the sessions that are played again, where the version is the same."""
+"""Files of a comparison that are compared with those of the repeated sessions, if the version is the same."""
 _DECISIONS = "tables/decisions.csv"
 _BESIDE = ("README.txt", "tables/sessions.csv", _DECISIONS)
 
 
 def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[str]:
-    """What the stored answer says that does not follow from the stored tables."""
+    """Statements of the stored answer that do not follow from the stored tables."""
     name = ANSWERS[question.kind]
     stored = json.loads((folder / RESULTS / name).read_text(encoding="utf-8"))
     follows = _plain(result.to_dict())
@@ -40,15 +40,15 @@ def wrong_answer(folder: Path, result: Result, question: Question) -> Iterator[s
     if not question.is_written_so:
         yield f"{QUESTION}: the scenario as it was written is not the one that was played"
     for key, value in follows.items():
-        if key != "manifest" and stored.get(key) != value:  # the manifest tells of versions and the machine
-            yield f"{name}: `{key}` does not follow from the tables beside it"
+        if key != "manifest" and stored.get(key) != value:  # the manifest depends on versions and the machine
+            yield f"{name}: `{key}` does not follow from the stored tables"
 
 
 def wrong_files(
     folder: Path, result: Result, question: Question, manifest: Manifest, *, is_answer_checked: bool
 ) -> Iterator[str]:
-    """What else of an archive does not follow from its results: its own account of them, and the tables as CSV. Decisions are a part of
-    the answer, which another version may give in other words.
+    """Other parts of an archive that do not follow from its results: the manifest's summary of them, and the tables as CSV. Decisions
+    belong to the answer, which another version may word differently.
     """
     for key, value in _own_account(result, question).items():
         if manifest.get(key) != value:
@@ -56,7 +56,7 @@ def wrong_files(
     for name, content in derived_files(result):
         is_checked = is_answer_checked or name != _DECISIONS
         if is_checked and name in manifest["files"] and (folder / name).read_bytes() != content:
-            yield f"{name}: is not what follows from {RESULTS}/"
+            yield f"{name}: does not follow from {RESULTS}/"
     stored = folder / RESULTS / "decisions.parquet"
     if question.kind == "sweep" and is_answer_checked and _rows(pl.read_parquet(stored)) != _rows(result.decisions):  # type: ignore[union-attr]
         yield "decisions.parquet: does not follow from sweep.parquet"
@@ -73,18 +73,18 @@ def _own_account(result: Result, question: Question) -> dict[str, object]:
 
 
 def wrong_parts(result: Comparison, again: Sequence[Session]) -> Iterator[str]:
-    """What a comparison says of flows, links and warnings that its sessions, played again, do not."""
+    """Flows, links and warnings of a comparison that differ from those of its repeated sessions."""
     made = gather(result.scenario, result.world, list(again), interrupted=False)
     for name in ("flows", "links"):
         if _rows(getattr(result, name)) != _rows(getattr(made, name)):
-            yield f"{name}.parquet: is not what the sessions give"
+            yield f"{name}.parquet: does not match the sessions"
     if result.notes != made.notes:
-        yield "comparison.json: the warnings are not those of the sessions"
+        yield "comparison.json: the warnings do not match those of the sessions"
 
 
 def not_verified(manifest: Manifest, kind: str, *, is_answer_checked: bool) -> list[str]:
-    """Files that nothing is compared with, folders of timelines as one. The answer, decisions, and flows and links with it, are compared
-    only with those of the same version.
+    """Files that are not compared with anything; folders of timelines count as one. The answer, decisions, flows and links are compared
+    only if the version is the same.
     """
     checked = {QUESTION, *_BESIDE, *(f"{RESULTS}/{name}" for name in _TABLES[kind])}
     if is_answer_checked:
@@ -96,7 +96,7 @@ def not_verified(manifest: Manifest, kind: str, *, is_answer_checked: bool) -> l
 
 
 def _rows(frame: pl.DataFrame) -> object:
-    """A table as plain data, in which a missing value equals a missing one."""
+    """A table as plain data, in which two missing values are equal."""
     return _plain(frame.to_dicts())
 
 

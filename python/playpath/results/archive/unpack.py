@@ -1,4 +1,4 @@
-"""Open an archive that anybody may have made: nothing leaves its folder, and its size is bounded."""
+"""Open an untrusted archive: nothing is written outside its folder, and its size is bounded."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _VERSIONS = ("playpath_version", "engine_version")
 
 
 def unpack(archive: Path, folder: Path) -> Manifest:
-    """Unpack an archive into an empty folder, every file checked against its sum; the manifest."""
+    """Unpack an archive into an empty folder, check every file against its SHA-256, and return the manifest."""
     try:
         with zipfile.ZipFile(archive) as opened:
             entries = {entry.filename: entry for entry in _safe(opened)}
@@ -39,7 +39,7 @@ def unpack(archive: Path, folder: Path) -> Manifest:
 
 
 def _safe(opened: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
-    """The entries, if each is a plain file with a place of its own below the folder."""
+    """The entries; InputError unless each is a plain file with a unique path inside the folder."""
     found = opened.infolist()
     if len(found) > MOST_FILES:
         raise InputError(f"holds {len(found)} files; allowed: up to {MOST_FILES}")
@@ -56,7 +56,7 @@ def _safe(opened: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
         if entry.is_dir() or kind not in (0, stat.S_IFREG) or entry.filename != str(path):
             raise InputError(f"'{entry.filename}' is not a plain file")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InputError(f"'{entry.filename}' is compressed in another way; allowed: stored, deflated")
+            raise InputError(f"'{entry.filename}' uses another compression method; allowed: stored, deflated")
         if entry.filename in seen:
             raise InputError(f"'{entry.filename}' occurs twice")
         seen.add(entry.filename)
@@ -77,7 +77,7 @@ def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> M
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{MANIFEST} is damaged") from None
     if version != FORMAT:
-        raise InputError(f"format {version} is not this playpath's; allowed: {FORMAT}")
+        raise InputError(f"has format {version}, which this version does not support; allowed: {FORMAT}")
     made = found.get("made_with")
     if not isinstance(made, dict) or not all(isinstance(made.get(key), str) for key in _VERSIONS):
         raise InputError(f"{MANIFEST} is damaged: `made_with` must hold {' and '.join(_VERSIONS)} as text")
@@ -89,7 +89,7 @@ def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> M
 
 
 def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, wanted: str, most: int) -> int:
-    """Write one file; how long it was. What its header says of its length is not believed."""
+    """Write one file and return its length. The length in its header is not trusted."""
     target.parent.mkdir(parents=True, exist_ok=True)
     length, checksum = 0, hashlib.sha256()
     with opened.open(entry) as source, target.open("xb") as file:
@@ -100,5 +100,5 @@ def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, want
             checksum.update(part)
             file.write(part)
     if checksum.hexdigest() != wanted:
-        raise InputError(f"'{entry.filename}' has been changed: its sum is not the one in {MANIFEST}")
+        raise InputError(f"'{entry.filename}' has been changed: its SHA-256 is not the one in {MANIFEST}")
     return length

@@ -30,7 +30,7 @@ from playpath.sweep.cells import Cell
 
 _MOST_TOLD = 5
 _MOST_ROWS = 20_000_000
-"""Of a table: Parquet can hold any number of equal rows in a few bytes."""
+"""Limit for a table: Parquet can hold any number of equal rows in a few bytes."""
 _KINDS: Mapping[str, type[Result]] = {
     "comparison": Comparison,
     "sweep": SweepResult,
@@ -40,24 +40,24 @@ _KINDS: Mapping[str, type[Result]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of a verification."""
+    """The result of a verification."""
 
     sessions: int
-    """Played again."""
+    """Number of sessions played again."""
     differences: list[str] = field(default_factory=list)
-    """One sentence for each that differs, the first of them, sessions before statements."""
+    """One sentence for each of the first differences, sessions before statements."""
     differing: int = 0
-    """Sessions that differ."""
+    """Number of sessions that differ."""
     wrong: int = 0
-    """Statements that do not follow from the sessions."""
+    """Number of statements that do not follow from the sessions."""
     not_verified: list[str] = field(default_factory=list)
-    """Files and folders that nothing was compared with."""
+    """Files and folders that were not compared with anything."""
     note: str = ""
-    """About the versions, if they are not the same."""
+    """A note on the versions, if they differ."""
 
     @property
     def is_same(self) -> bool:
-        """Whether everything is as it was."""
+        """Whether nothing differs."""
         return not self.differences
 
 
@@ -87,12 +87,12 @@ def verify(
 
     Args:
         folder: Where it was unpacked.
-        manifest: As `unpack` returned it.
+        manifest: The result of `unpack`.
         load: Reads a folder of results.
     """
     named(world := str(manifest.get("world", DEFAULT)))
     if not is_exact(world):
-        raise RunError(f"it was measured in real time (world {world}), which cannot be played again bit for bit")
+        raise RunError(f"it was measured in real time (world {world}), which cannot be repeated bit for bit")
     note = other_version(manifest)
     try:
         question, result = _read(folder, load, manifest)
@@ -101,7 +101,7 @@ def verify(
         cells = [cell for cell, _ in question.cells(result.table, manifest["made_with"]["engine_version"])]
     except PlaypathError:
         raise
-    except Exception as error:  # whatever a damaged file makes its readers say
+    except Exception as error:  # a damaged file may raise anything
         raise InputError(f"{QUESTION} or {RESULTS}/ is damaged ({type(error).__name__})") from None
     again = _play(cells, jobs, progress, is_whole=question.kind == "comparison")
     if isinstance(result, Comparison) and not note:
@@ -148,14 +148,14 @@ def _read(folder: Path, load: Callable[[Path], Result | Session], manifest: Mani
 
 
 def _wrong_parts(result: Comparison, again: Sequence[_Again]) -> list[str]:
-    """Nothing where a session could not be played: that is told of the session."""
+    """Empty if a session could not be played, which is reported for the session."""
     sessions = [one.session for one in again if one.session is not None]
     return list(wrong_parts(result, sessions)) if len(sessions) == len(again) else []
 
 
 @dataclass(frozen=True)
 class _Again:
-    """A session that was played again; whole, where its flows and links are compared too."""
+    """A repeated session; `session` is set only if its flows and links are compared as well."""
 
     digest: str | None
     metrics: Mapping[str, Any]
@@ -182,7 +182,7 @@ def _again(cell: Cell, *, is_whole: bool) -> _Again:
 
 
 def _difference(cell: Cell, row: Mapping[str, Any], again: _Again) -> str:
-    """Where a session differs from what it was; empty if it does not."""
+    """How a session differs from the stored one; empty if it does not."""
     place = "".join(f"{name} {row[name]}, " for name in ("point", "path") if name in row)
     where = f"{place}{cell.variant.sender}, seed {cell.seed}"
     if again.digest is None or row["digest"] is None:
@@ -192,4 +192,4 @@ def _difference(cell: Cell, row: Mapping[str, Any], again: _Again) -> str:
     for name, value in again.metrics.items():
         if name in row and row[name] != value:
             return f"{where}: {metric(name).label} was {format_value(row[name])}, is {format_value(value)} {metric(name).unit}".rstrip()
-    return "" if again.digest == row["digest"] else f"{where}: the record differs, no metric does"
+    return "" if again.digest == row["digest"] else f"{where}: the record differs, but no metric does"

@@ -1,10 +1,10 @@
-"""Congestion controls and ABR rules of the user's own, beside those of the registries.
+"""The user's own congestion controls and ABR rules, in addition to those of the registries.
 
-A scenario, an option or `controllers={"mine": Mine}` names them by where they are: `module:Mine` or `folder/mine.py:Mine`. The
-resolved scenario keeps the name, the parameters and the hash of the source; `factory` makes the code of it again, in this process
-or in a worker, and refuses other code than was asked for.
+A scenario, an option or `controllers={"mine": Mine}` names them by location: `module:Mine` or `folder/mine.py:Mine`. The resolved
+scenario keeps the name, the parameters and the hash of the source; from these `factory` loads the code again, in this process or in
+a worker, and refuses code that has changed.
 
-- `sources.py`: folders, imports, hashes; `references.py`: objects of Python to names, `blame.py`: errors in own code as one line.
+- `sources.py`: folders, imports, hashes; `references.py`: names for Python objects; `blame.py`: errors in own code as one line.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["add_folders", "complete", "factory", "failure", "folders", "referenc
 _HASH = "source_sha256"
 _METHODS = {"control": "on_report", "rule": "choose"}
 _made: set[tuple[str, str, str]] = set()
-"""Known to work: reference, parameters, hash."""
+"""(reference, parameters, hash) that are known to work."""
 
 
 def complete(resolved: Document, base: str) -> None:
-    """Find all code of the user's own that a resolved scenario names, try it, and write down its hash.
+    """Find all of the user's own code that a resolved scenario names, try it, and record its hash.
 
     Args:
-        resolved: Changed in place: names of files become names of modules.
+        resolved: Changed in place: file names become module names.
         base: Folder of the scenario.
     """
     for where, kind, entry in _entries(resolved):
@@ -49,11 +49,11 @@ def complete(resolved: Document, base: str) -> None:
         except InputError as error:
             raise InputError(f"{where} '{entry['name']}': {error}") from error.__cause__
         if entry.setdefault(_HASH, found) != found:
-            raise InputError(f"{where} '{entry['name']}': the source is not that of this result; it has changed since")
+            raise InputError(f"{where} '{entry['name']}': the source has changed since this result")
 
 
 def require_importable(scenario: Scenario) -> None:
-    """Whether workers can load it: not where it was defined in a notebook, a prompt or a function."""
+    """Refuse own code that workers cannot load because it is defined in a notebook, a prompt or a function."""
     for name in own_code(scenario.resolved):
         if name.startswith(HERE):
             raise InputError(
@@ -63,33 +63,33 @@ def require_importable(scenario: Scenario) -> None:
 
 
 def add_folders(found: tuple[str, ...]) -> None:
-    """On a worker: where the driver found its code."""
+    """On a worker: search the folders in which the driver found its code."""
     for folder in found:
         sources.add_folder(folder)
 
 
 def folders() -> tuple[str, ...]:
-    """Where code was found, for workers."""
+    """The folders in which code was found, for workers."""
     return sources.folders()
 
 
 def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any]:
-    """For the engine: a callable that makes an object of what a scenario names.
+    """For the engine: a callable that makes objects from the code that a scenario names.
 
     Args:
         reference: `module:Name`.
         params_json: Keyword arguments.
-        sha256: What the source must hash to.
+        sha256: The expected hash of the source.
     """
     params = json.loads(params_json)
     if _digest(reference) != sha256:
-        raise InputError(f"'{reference}': the source here is not the one that was asked for; it differs or has changed")
+        raise InputError(f"'{reference}': the source here differs from the one requested")
     target = _target(reference)
     return lambda: target(**params)
 
 
 def _check(kind: str, entry: Mapping[str, Any]) -> str:
-    """The hash; once for each source, whether objects can be made."""
+    """The hash of the source; the first time, also check that objects can be made."""
     reference = entry["name"]
     params = {key: value for key, value in entry.items() if key not in ("name", _HASH)}
     found = _digest(reference)
@@ -101,7 +101,7 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
                 made = target(**params)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # its `sys.exit`, too
+        except BaseException as error:  # including its `sys.exit`
             raise InputError(blamed(error, target)) from error
         if not callable(getattr(made, method := _METHODS[kind], None)):
             raise InputError(f"its objects have no method `{method}`; see docs/recipes")
@@ -117,7 +117,7 @@ def _target(reference: str) -> Callable[..., Any]:
     if (known := handed_over(reference)) is not None:
         return known
     if reference.startswith(HERE):
-        raise InputError("was defined in a program that has ended; it cannot be made again")
+        raise InputError("was defined in a program that has ended; it cannot be loaded again")
     source, _, name = reference.partition(":")
     found: Any
     try:
@@ -145,7 +145,7 @@ def _missing(place: Any, name: str, source: str) -> str:
 
 
 def _into_search(entry: Component, base: str) -> None:
-    """A file's name becomes the module's, its folder one to search in."""
+    """Replace a file name by the module's name, and add its folder to the search path."""
     source, _, name = entry["name"].partition(":")
     if entry["name"].startswith(HERE):
         return
@@ -163,7 +163,7 @@ def _into_search(entry: Component, base: str) -> None:
 
 
 def _entries(resolved: Document) -> Iterator[tuple[str, str, Component]]:
-    """What names own code: where, its kind, its entry."""
+    """The entries that name own code: (where, kind, entry)."""
     senders = [("sender", entry) for entry in resolved.get("sender") or []]
     for group, table in [*senders, *(("traffic", entry) for entry in resolved.get("traffic") or [])]:
         yield from _of_table(f"{group} '{table.get('name', '')}': cc", "control", table.get("cc"))
@@ -177,7 +177,7 @@ def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, Com
 
 
 def failure(sender: str, seed: int, code: str | Callable[[], Any], method: str, cause: BaseException) -> RunError:
-    """The error of a run in which own code, or what a reference names, failed: sender, seed, where, what."""
+    """The error of a run in which own code failed, with sender, seed, location and cause."""
     target: Callable[..., Any] | None = None
     with suppress(InputError):
         target = _target(code) if isinstance(code, str) else code

@@ -7,11 +7,11 @@ from typing import Any
 
 
 def blamed(error: BaseException, target: Callable[..., Any] | None = None, method: str = "__init__") -> str:
-    """`mine.py:12, in on_report: KeyError: 'gain'`.
+    """An error in own code, as in `mine.py:12, in on_report: KeyError: 'gain'`.
 
     Args:
-        error: What the code raised, or what was wrong with its answer.
-        target: What was called: tells where, if the error does not.
+        error: The exception that the code raised, or an error about its answer.
+        target: The callable, which gives the location if the error does not.
     """
     what = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     if isinstance(error, SyntaxError):
@@ -39,5 +39,5 @@ def _defined_at(target: Callable[..., Any] | None, method: str) -> str:
 
 
 def _short(file: str) -> str:
-    """Relative where that is shorter."""
+    """The path, relative if that is shorter."""
     return min(file, os.path.relpath(file), key=len) if os.path.isabs(file) else file

@@ -1,4 +1,4 @@
-"""From an object of Python to the name by which a scenario, and a worker, finds it again."""
+"""Names for Python objects, by which a scenario, or a worker, can find them again."""
 
 import functools
 import hashlib
@@ -14,13 +14,13 @@ from playpath.base.errors import InputError
 from playpath.run.own import sources
 
 HERE = "here:"
-"""Begins the name of what no file holds: a class of a notebook, or one inside a function."""
+"""Prefix of names of objects that are not in a file: a class in a notebook, or inside a function."""
 
 _objects: dict[str, Callable[..., Any]] = {}
 
 
 def reference_of(name: str, target: Any) -> str:
-    """What `controllers` or `abrs` gives for a name, as an option of the command line.
+    """The command-line form of an entry of `controllers` or `abrs`.
 
     Args:
         name: The label.
@@ -38,19 +38,19 @@ def reference_of(name: str, target: Any) -> str:
         raise InputError(f"'{name}': {target!r} is neither a class, a function that makes objects, nor a name")
     for key, value in params.items():
         if not isinstance(value, bool | int | float | str) or set(str(value)) & set(",()="):
-            raise InputError(f"'{name}': {key}={value!r} is no number, flag or plain text")
+            raise InputError(f"'{name}': {key}={value!r} is not a number, a flag or plain text")
     return parse_choice({"name": _name(target, name), **params})
 
 
 def handed_over(reference: str) -> Callable[..., Any] | None:
-    """The object that was given for this name in this process."""
+    """The object registered by this name in this process."""
     return _objects.get(reference)
 
 
 def here_digest(reference: str) -> str:
-    """SHA-256 of the source of something that no file holds."""
+    """SHA-256 of the source of an object that is not in a file."""
     if (target := _objects.get(reference)) is None:
-        raise InputError("was defined in a program that has ended; it cannot be made again")
+        raise InputError("was defined in a program that has ended; it cannot be loaded again")
     return hashlib.sha256(_source(target)).hexdigest()
 
 
@@ -65,7 +65,7 @@ def _name(target: Callable[..., Any], label: str) -> str:
 
 
 def _place(module: str) -> tuple[str, Path] | None:
-    """The module's name for others, and the folder of its topmost package. A script's name is its file's."""
+    """The module's importable name, and the folder of its topmost package. A script is named after its file."""
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not file.endswith(".py") or not Path(file).is_file():
         return None
@@ -77,7 +77,7 @@ def _place(module: str) -> tuple[str, Path] | None:
 
 
 def _source(target: Callable[..., Any]) -> bytes:
-    """The text; where Python does not keep it, the compiled code."""
+    """The source text, or the compiled code if Python does not keep the source."""
     try:
         with sources.PARSING:
             return inspect.getsource(target).encode()

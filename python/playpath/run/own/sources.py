@@ -1,8 +1,8 @@
-"""Where the user's own code is, and what it hashes to.
+"""Finds the user's own code and computes its hash.
 
-A module is looked for beside the scenario and in the working directory before anything that is installed. Its hash is over its
-own file and the files beside it that it imports, found by reading the import statements, so that a changed helper counts. What
-the code reads while it runs does not.
+A module is searched for next to the scenario and in the working directory before installed ones. Its hash covers its own file and the
+files of the same folder that it imports, found by parsing the import statements, so that a changed helper counts. Files that the code
+reads while it runs do not count.
 """
 
 import ast
@@ -20,35 +20,33 @@ from types import ModuleType
 from playpath.base.errors import InputError
 
 PARSING = threading.Lock()
-"""Held while Python parses a source, as `inspect` does, too: before 3.11.5 two threads must not (CPython's issue 106905)."""
+"""Held while Python parses a source, also by `inspect`: before 3.11.5 two threads must not do so at once (CPython issue 106905)."""
 
 _IMPORTING = threading.RLock()
-"""Held while a module is taken out of the list of those loaded, and put there before its code has run: another thread would find
-it empty.
-"""
+"""Held while a module is reloaded: it is in `sys.modules` before its code has run, and another thread would find it empty."""
 
 _folders: list[str] = []
 _hashes: dict[tuple[str, ...], tuple[tuple[tuple[str, int, int], ...], str]] = {}
 _imported: dict[str, str] = {}
-"""Of modules imported here: what their source was."""
+"""Module → hash of its source when it was imported here."""
 
 
 def add_folder(folder: str | Path) -> None:
-    """Look for code here, too; first come, first searched."""
+    """Add a folder to the search path, after those added before."""
     place = str(Path(folder).resolve())
     if place not in _folders:
         _folders.append(place)
         if place not in sys.path:
-            sys.path.append(place)  # at the end: a helper of the user's never hides an installed module
+            sys.path.append(place)  # at the end, so that the user's files never hide an installed module
 
 
 def folders() -> tuple[str, ...]:
-    """What workers must be told."""
+    """The folders of the search path, for workers."""
     return tuple(_folders)
 
 
 def module(name: str) -> ModuleType:
-    """The module, imported; again if its source changed since."""
+    """Import a module, again if its source has changed."""
     with _IMPORTING:
         place = _place(name)
         now = digest(name)
@@ -70,12 +68,12 @@ def module(name: str) -> ModuleType:
 
 
 def digest(name: str) -> str:
-    """SHA-256, in hexadecimal, of a module with the modules of its own folder that it imports."""
+    """SHA-256, in hexadecimal, of a module and of the modules of its own folder that it imports."""
     return _hash(list(_files(name, _place(name)).items()))
 
 
 def files(name: str) -> list[Path]:
-    """What `digest` is of."""
+    """The files that `digest` covers."""
     return list(_files(name, _place(name)).values())
 
 
@@ -93,7 +91,7 @@ def _hash(found: list[tuple[str, Path]]) -> str:
 
 
 def _place(name: str) -> Path:
-    """The folder in which the module's topmost package is."""
+    """The folder that contains the module's topmost package."""
     top = name.partition(".")[0]
     for folder in _folders:
         if PathFinder.find_spec(top, [folder]) is not None:
@@ -118,7 +116,7 @@ def _short(folder: str) -> str:
 
 
 def _files(name: str, place: Path) -> dict[str, Path]:
-    """A module and what it imports of the same folder, by name; of an installed package only what is in it."""
+    """A module and its imports from the same folder, by name; for an installed package only its own modules."""
     is_installed = str(place) not in _folders
     own_package = name.partition(".")[0]
     found: dict[str, Path] = {}
@@ -147,7 +145,7 @@ def _imports(path: Path, name: str, *, is_package: bool) -> Iterator[str]:
     try:
         with PARSING:
             tree = ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError):  # reported when it is imported
+    except (SyntaxError, ValueError):  # the error is reported when the module is imported
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -19,8 +19,8 @@ def write_report(
 ) -> Path:
     """Write the report of a comparison, a traced session, a sweep or a population; returns the path.
 
-    The file needs no network, no other file and no server. `window` (begin and end in seconds) is what is shown packet by
-    packet.
+    The file needs no network, no other file and no server. `window` (begin and end in seconds) selects the part that is shown
+    packet by packet.
     """
     if isinstance(result, Comparison):
         page = comparison_page(result, window)
@@ -29,7 +29,7 @@ def write_report(
 
         page = session_page(result, window)
     elif window is not None:
-        raise InputError(f"--window {window[0]:g}..{window[1]:g}: no packets are kept of many sessions")
+        raise InputError(f"--window {window[0]:g}..{window[1]:g}: these results keep no packets")
     elif isinstance(result, PopulationResult):
         from playpath.show.report.population_page import population_page
 

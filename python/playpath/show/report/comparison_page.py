@@ -26,7 +26,7 @@ _MOST_ROWS = 200
 
 
 def comparison_page(result: Comparison, window: Window | None = None) -> str:
-    """The whole page as text; `window` (begin and end in seconds) is what is shown packet by packet."""
+    """The page as HTML; `window` (begin and end in seconds) selects the part that is shown packet by packet."""
     sections = [
         _head(result), _ranking(result), effects_section(result.effects, "seed"), _choices(result), _failures(result),
         _timelines(result, window),
@@ -37,7 +37,7 @@ def comparison_page(result: Comparison, window: Window | None = None) -> str:
 
 
 def _what(result: Comparison) -> str:
-    """What is compared."""
+    """The word for what is compared."""
     return "choice" if result.scenario.choices else "sender"
 
 
@@ -47,8 +47,8 @@ def _head(result: Comparison) -> str:
     warnings = "".join(f"<li>{html.prose(text)}</li>" for text in result.warnings)
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
     rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
-    fewer = "".join(f", {sender} left after {count}" for sender, count in result.left.items())
-    raced = "" if result.most is None else f", a race of {result.table.height} sessions, {result.most} seeds at most"
+    fewer = "".join(f", {sender} stopped after {count}" for sender, count in result.left.items())
+    raced = "" if result.most is None else f", a race of {result.table.height} sessions, at most {result.most} seeds"
     played = f"{len(result.senders)} {_what(result)}s, {len(result.seeds)} seeds each{escape(fewer)}{raced}"
     facts = f"{played}, world {escape(result.world)}"
     return (
@@ -68,7 +68,7 @@ def _ranking(result: Comparison) -> str:
         for s in result.ranking
     ]
     shown = (
-        "The median run, and below it its 95 % interval; the mean where it lies outside."
+        "The median run, and below it its 95 % interval, with the mean if it lies outside."
         if _has_intervals(result)
         else f"The mean of the runs: fewer than {FEWEST_FOR_INTERVAL} have no interval."
     )
@@ -80,7 +80,7 @@ def _ranking(result: Comparison) -> str:
 
 
 def _choices(result: Comparison) -> str:
-    """Where other choices than senders are compared: what each name stands for."""
+    """What each name stands for, if choices other than senders are compared."""
     rows = [
         [_sender(result, name), escape(choice.sender), escape(_written(choice.settings))]
         for name, choice in result.scenario.choices.items()
@@ -90,12 +90,12 @@ def _choices(result: Comparison) -> str:
 
 
 def _written(settings: Mapping[str, object]) -> str:
-    """Settings as a scenario's reader knows them: `path.queue = "pie", player.buffer = "2 s"`."""
+    """Settings as in a scenario: `path.queue = "pie", player.buffer = "2 s"`."""
     return ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())
 
 
 def _failures(result: Comparison) -> str:
-    """The sessions of a world of real time that failed, with the reason of each."""
+    """The failed sessions of a real-time world, with reasons."""
     if not result.failures:
         return ""
     rows = [[escape(text) for text in row] for row in result.failed_rows]
@@ -104,7 +104,7 @@ def _failures(result: Comparison) -> str:
 
 
 def against_best(result: Comparison, sender: str) -> str:
-    """How a sender stands against the best, in a few words."""
+    """A sender's standing against the best, in a few words."""
     decision = result.decision
     if sender == decision.ranking[0]:
         return "best" if decision.is_decided else "leads"
@@ -123,7 +123,7 @@ def _has_intervals(result: Comparison) -> bool:
 
 
 def _marked(result: Comparison) -> str:
-    """What the marks of a figure stand for."""
+    """The meaning of a figure's marks."""
     return "medians; whiskers: their 95 % intervals" if _has_intervals(result) else "means"
 
 
@@ -137,7 +137,7 @@ def _viewer_figures(result: Comparison) -> str:
 
 
 def _viewer_criteria(result: Comparison) -> list[str]:
-    """What the viewer sees, for figures; that a video was shown at all is told by the table."""
+    """The viewer's criteria, for figures; whether a video was shown at all is in the table."""
     return [n for n in result.shown_criteria if n not in NETWORK_CRITERIA and n not in (*BULK_CRITERIA, "played_s")]
 
 
@@ -150,9 +150,9 @@ def _differences(result: Comparison) -> str:
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
-        f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Markers: {_marked(result)}; "
-        "filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs are missing "
-        "for a proof. Grey band: too small to notice."
+        f"Each sender minus {result.ranking[0]}, seed by seed, so that randomness common to both cancels. Markers: {_marked(result)}; "
+        "filled if the difference is proven, half filled (°) if its interval is beyond the band but a proof needs more runs. Grey "
+        "band: too small to notice."
     )
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
@@ -172,7 +172,7 @@ def _timelines(result: Comparison, window: Window | None) -> str:
 
 
 def _paths(result: Comparison, window: Window | None) -> str:
-    """Of the senders over several paths: the best, and the last."""
+    """The paths of the best and the last sender, if there are several paths."""
     if len(result.scenario.resolved.get("path") or []) < 2:
         return ""
     traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
@@ -187,7 +187,7 @@ def _network_figures(result: Comparison) -> str:
 
 
 def _costs(result: Comparison) -> str:
-    """What an hour of video costs, and what is left to the others on the path."""
+    """The cost of an hour of video, and how the other flows on the path fare."""
     beside = {found.sender: found for found in result.neighbours}
     head = [_what(result), "sent<br><small>GB</small>", "sent again<br><small>GB</small>"]
     head += ["others: goodput<br><small>Mbit/s</small>", "others: packets lost<br><small>%</small>"] if beside else []
@@ -202,21 +202,21 @@ def _costs(result: Comparison) -> str:
                 else [format_value(other.goodput_mbps), format_value(100 * other.loss_ratio)]
             )
         rows.append(row)
-    note = "Bytes that leave the server for each hour of video shown; and those of them that were sent again. 1 GB is 10^9 bytes."
+    note = "Bytes that leave the server for each hour of video shown, and those of them that were retransmitted. 1 GB is 10^9 bytes."
     table = html.table(head, rows, classes="cards")
     return html.section("What an hour of video costs", table, note=note, anchor="costs") if rows else ""
 
 
 def _causes(result: Comparison) -> str:
-    """One line for each sender."""
+    """What limited each sender's rate, one line each."""
     rows = [[_sender(result, cause.sender), escape(cause.sentence)] for cause in result.causes]
     note = "Means over all sessions, as measured on the path."
     table = html.table([_what(result), "measured"], rows, classes="cards words")
-    return html.section("What held the rate", table, note=note, anchor="causes") if rows else ""
+    return html.section("What limited the rate", table, note=note, anchor="causes") if rows else ""
 
 
 def _sensitivity(result: Comparison) -> str:
-    """The answer at variations of the path."""
+    """The answer for variations of the path."""
     found = result.sensitivity
     if found is None:
         return ""
@@ -286,7 +286,7 @@ def _manifest(result: Comparison) -> str:
 
 def _sender(result: Comparison, sender: str) -> str:
     place = result.decision.place(sender) if sender in result.ranking else "–"
-    # None of its sessions may have ended well.
+    # All of its sessions may have failed.
     disc = swatch(result.senders, sender) if sender in result.senders else ""
     return f"<span class='rank'>{place}</span>{disc}{escape(sender)}"
 
@@ -309,7 +309,7 @@ def _difference_cell(result: Comparison, sender: str, name: str) -> str:
         return "–"
     margin = result.ranker.margin(sender, result.ranking[0], name)
     star = " <abbr title='proven'>*</abbr>" if found.significant else ""
-    star = " <abbr title='awaits more runs'>°</abbr>" if is_clear(found, margin) else star
+    star = " <abbr title='needs more runs'>°</abbr>" if is_clear(found, margin) else star
     if found.ci95 is None:
         return f"{_signed(found)}{star}"
     low, high = (format_value(x) for x in found.ci95)

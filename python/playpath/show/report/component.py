@@ -1,4 +1,4 @@
-"""Figures that the page's script draws (web/src/view), the same components as the explorer's."""
+"""Figures that the page's script draws (web/src/view), with the explorer's components."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _COLOURS = 8  # of web/src/tokens.css
 def component(
     kind: Literal["rows", "plane", "field", "lanes"], title: str, given: Mapping[str, Any], *, full: bool = False
 ) -> str:
-    """A place for a figure, with what it shows; `full` figures take a row of their own."""
+    """A placeholder for a figure, with its data; a `full` figure takes a whole row."""
     described = {"id": file_name(title), "title": title, **given}
     text = json.dumps(described, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     name = " class='full'" if full else ""
@@ -31,5 +31,5 @@ def swatch(senders: Sequence[str], sender: str) -> str:
 
 
 def file_name(text: str) -> str:
-    """A title as the name of a file."""
+    """A title in a form that can be a file name."""
     return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:80] or "figure"

@@ -1,4 +1,4 @@
-"""Matplotlib's figures as inline SVG: those of the papers on the page of a study, and figures in a notebook."""
+"""Matplotlib figures as inline SVG, for the pages of studies and for notebooks."""
 
 import io
 import re
@@ -27,7 +27,7 @@ _PAINT = re.compile(r'(?<= )(fill|stroke)="(#[0-9a-f]{6})"')
 def figure_svg(figure: Figure, description: str, *, is_full: bool = False) -> str:
     """A figure as inline SVG whose colours and font follow the page, in light and dark.
 
-    With `is_full` it takes the page's width, and scrolls on a phone: for figures full of text.
+    With `is_full` it takes the page's width and scrolls on a phone, for figures with much text.
     """
     svg = _TAG.sub(_follow_page, plain_svg(figure))
     svg = svg.replace("<svg ", f"<svg role='img' aria-label='{escape(description, quote=True)}' ", 1)
@@ -42,7 +42,7 @@ def plain_svg(figure: Figure) -> str:
     with rc_context(_SVG_SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings(
             "ignore", "Glyph .* missing|constrained_layout not applied"
-        )  # the reader's fonts draw the text, not ours
+        )  # the reader's fonts are used for the text, not ours
         with _laid_out(figure):
             figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
@@ -51,12 +51,12 @@ def plain_svg(figure: Figure) -> str:
 
 @contextmanager
 def _laid_out(figure: Figure) -> Iterator[None]:
-    """A figure in its layout, for which `savefig` would draw it once more, with nowhere to draw to."""
+    """Lay a figure out now; otherwise `savefig` would draw it an extra time just for the layout."""
     engine = figure.get_layout_engine()
     if engine is not None:
-        FigureCanvasSVG(figure)  # the figure's canvas is what measures its text
+        FigureCanvasSVG(figure)  # the figure's canvas measures its text
         engine.execute(figure)
-        # Not "none", which is an engine, too: `savefig` would still draw twice.
+        # Not "none", which is a layout engine as well: `savefig` would still draw twice.
         with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
             figure.set_layout_engine(None)
     try:
@@ -71,12 +71,12 @@ def _follow_page(tag: re.Match[str]) -> str:
 
 
 def _themed(colour: str) -> str:
-    """A figure's colour as the page's, which follows light and dark."""
+    """Replace a figure's colour by the page's, which follows light and dark mode."""
     return f"var(--{_TOKENS[colour]})" if colour in _TOKENS else colour
 
 
 def _attributes(style: re.Match[str]) -> str:
-    """Declarations as attributes: the page's policy allows no styles within."""
+    """Turn style declarations into attributes: the page's policy allows no inline styles."""
     pairs = (declaration.split(":", 1) for declaration in style[1].split(";") if ":" in declaration)
     attributes = {name.strip(): value.strip() for name, value in pairs}
     if "font-family" in attributes:

@@ -1,4 +1,4 @@
-"""HTML parts: escaping, the page frame with its policy, tables, figures."""
+"""Building blocks of HTML pages: escaping, the page with its security policy, tables, figures."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from html import escape
 from importlib import resources
 
 _LONG = 500
-"""Characters of a text in a document, beyond which it is cut: longer than any sentence, shorter than any trace."""
+"""Texts in a document are cut beyond so many characters: more than any sentence has, fewer than any trace."""
 
 
 class Section(str):
-    """A part of the page that its contents list names."""
+    """A section of the page, which is listed in its contents."""
 
     heading: str
     anchor: str
 
     def __new__(cls, heading: str, anchor: str, text: str) -> Section:
-        """The whole part as text, its heading in it."""
+        """The section as HTML, including its heading."""
         made = super().__new__(cls, text)
         made.heading, made.anchor = heading, anchor
         return made
 
 
 def asset(name: str) -> str:
-    """A file of the report's assets."""
+    """The content of a file of the report's assets."""
     return resources.files("playpath.show.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 
@@ -60,13 +60,13 @@ _MINUS = re.compile(r"(?<![\w.,)\]-])-(?=\.?\d)")
 
 
 def typeset(text: str) -> str:
-    """HTML whose numbers stay with their units, and have true minus signs; code and scripts stay as they are.
+    """Keep numbers and units on one line and use true minus signs; code and scripts are not changed.
 
     >>> typeset("<td>-2.5 s</td><code>-2 s</code>").replace(chr(160), "~")
     '<td>−2.5~s</td><code>-2 s</code>'
     """
     parts = _KEPT.split(text)
-    # Of three: text, what is kept, and the name of its tag.
+    # In groups of three: text, the part that is not changed, and the name of its tag.
     parts[::3] = [_MINUS.sub("−", _UNIT.sub("\N{NO-BREAK SPACE}", part)) for part in parts[::3]]
     del parts[2::3]
     return "".join(parts)
@@ -91,12 +91,12 @@ def section(title: str, body: str, *, note: str = "", anchor: str = "") -> Secti
 
 
 def figures(parts: Sequence[str]) -> str:
-    """Figures side by side, as many as fit; four are two by two, so that none is left alone."""
+    """Figures side by side, as many as fit; four are arranged two by two."""
     return f"<div class='figures{' by-two' if len(parts) == 4 else ''}'>{''.join(parts)}</div>"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, classes: str = "") -> str:
-    """A table of ready HTML cells; on a phone each row becomes a card that repeats the heads."""
+    """A table of HTML cells; on a phone each row becomes a card that repeats the heads."""
     top = "".join(f"<th scope='col'>{cell}</th>" for cell in head)
     body = "".join(f"<tr>{_cells(head, row)}</tr>\n" for row in rows)
     content = f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>"
@@ -120,7 +120,7 @@ def details(title: str, body: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Text in which what stands between backticks is code.
+    """Escape text, with the parts between backticks as code.
 
     >>> prose("`a<b` & c")
     '<code>a&lt;b</code> &amp; c'
@@ -129,7 +129,7 @@ def prose(text: str) -> str:
 
 
 def document(stored: object) -> str:
-    """What a result holds, as JSON that keys can scroll. Long texts are cut: a trace would fill fifty pages on paper.
+    """A result's document as JSON in a block that can be scrolled by keyboard. Long texts are cut: a trace would fill fifty pages.
 
     >>> print(document(["0" * 600]))
     <pre tabindex='0'>[

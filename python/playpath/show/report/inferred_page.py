@@ -1,4 +1,4 @@
-"""The page of an inference: what some sessions of a log got, against the capacity that their paths may have had."""
+"""The page of an inference: the throughput of some sessions of a log, with the inferred capacity of their paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,30 +8,30 @@ from playpath.show.report import html
 from playpath.show.report.component import component
 
 _NOTE = (
-    "Marks: payload of a transfer over the time from its request to its last byte, as the log has it. Line: the capacity of the path, on "
-    "the wire, as the median of what the log allows; shaded: where it lies with 90 %, step by step. Where the band is wide, the log says "
-    "little: a transfer that never filled the path says at least."
+    "Marks: a transfer's payload divided by the time from its request to its last byte, from the log. Line: the capacity of the path, on "
+    "the wire, as the median of what the log allows; shaded: its 90 % interval, step by step. Where the band is wide, the log says "
+    "little: a transfer that never filled the path only gives a lower bound."
 )
 
 _WIDE = 8.0
-"""From this factor between the rates of a session on their axis is logarithmic."""
+"""If a session's rates span at least this factor, their axis is logarithmic."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A session of the page."""
+    """A session on the page."""
 
     name: str
     step_s: float
-    """Length of the steps."""
+    """Length of the steps, in seconds."""
     steps: Sequence[Sequence[float]]
-    """Capacity in bit/s."""
+    """Quantiles of the capacity in bit/s, for each step."""
     transfers: Sequence[tuple[float, float]]
-    """Middle of each transfer, and what it got."""
+    """(middle of the transfer in seconds, throughput in bit/s) for each transfer."""
 
 
 def inferred_page(name: str, sessions: Sequence[Shown], count: int, notes: Sequence[str]) -> str:
-    """The whole page as text: some of `count` sessions."""
+    """The page as HTML, with some of `count` sessions."""
     remarks = "".join(f"<p class='note'>{escape(note[:1].upper() + note[1:])}.</p>" for note in notes)
     some = f"The first {len(sessions)} of {count} sessions." if len(sessions) < count else ""
     head = (

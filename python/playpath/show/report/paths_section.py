@@ -1,4 +1,4 @@
-"""The section on several paths: what each carried, packet by packet and over the session, and why the path changed."""
+"""The section on several paths: what each carried, packet by packet and over the session, and why the sender switched."""
 
 from collections.abc import Sequence
 from html import escape
@@ -14,14 +14,14 @@ from playpath.show.report import html
 from playpath.show.report.component import component
 
 _NOTE = (
-    "Stacked: goodput over each path, red bands where playback stands still. Lanes: packets of new data in a row on a path, "
-    "a bar as high as they are many. A hollow bar was entered because the path before had no room; a filled one with a triangle, "
-    "although it had: the scheduler's own choice."
+    "Stacked: goodput over each path; red bands where playback stands still. Lanes: consecutive packets of new data on a path, as a "
+    "bar whose height is their number. Hollow bar: the scheduler switched because the previous path had no room; filled bar with a "
+    "triangle: it switched although there was room, by its own choice."
 )
 _ZOOM = (
-    "Single packets: a stroke for each that the server sent, a cross over retransmissions, a diamond over copies of what another "
-    "path was given. A line leads over each change of path; its letter names the scheduler's reason, in red where the path left "
-    "had room. Another part: playpath report DIR --window FROM..TO, in seconds."
+    "Single packets: a stroke for each that the server sent, a cross over retransmissions, a diamond over copies of data sent on "
+    "another path. A line marks each switch of path; its letter stands for the scheduler's reason, in red if the path it left had "
+    "room. To see another part: playpath report DIR --window FROM..TO, in seconds."
 )
 
 
@@ -30,7 +30,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def paths_section(sessions: Sequence[Session], window: Window | None = None) -> str:
-    """Figures and the switches by reason for each traced session over several paths; empty if there is none."""
+    """Figures and a table of switches by reason for each traced session over several paths; empty if there is none."""
     several = [session for session in sessions if subflows(session)]
     parts = [_session(session, len(sessions) > 1, window) for session in several]
     note = f"{_NOTE} {_ZOOM}" if any(SERIES in session.series for session in several) else _NOTE
@@ -48,7 +48,7 @@ def _session(session: Session, is_named: bool, window: Window | None) -> str:
 
 
 def _stacked(session: Session) -> str:
-    """Goodput of the subflows on top of one another, and where the picture stands still."""
+    """Stacked goodput of the subflows, and the times at which the picture stands still."""
     found = subflows(session)
     end = max(float(columns["time_s"][-1]) for columns in found.values() if len(columns["time_s"]))
     edges = np.linspace(0.0, end, _BINS + 1)
@@ -71,7 +71,7 @@ def _stacked(session: Session) -> str:
 
 
 def _runs_figure(session: Session) -> str:
-    """Some changes of path: packets in a row as bars."""
+    """Some switches of path: runs of consecutive packets as bars."""
     shown = shown_runs(session)
     lanes = list(subflows(session))
     most = max(run.packets for run in shown)
@@ -87,7 +87,7 @@ def _runs_figure(session: Session) -> str:
         for run in shown
     ]
     given = {"lanes": lanes, "view": [shown[0].begin_s, shown[-1].end_s], "bars": bars, "strokes": []}
-    title = f"{session.sender}: packets in a row on each path, at most {most:.0f}"
+    title = f"{session.sender}: consecutive packets on each path, at most {most:.0f}"
     return component("lanes", title, {**given, "changes": _between(shown, lanes), "letters": {}})
 
 
@@ -113,7 +113,7 @@ def _summary(run: Run) -> str:
 
 
 def _packets_figure(session: Session, window: Window | None) -> str:
-    """Every data packet that the server sent in a window, and the changes of path with their reasons."""
+    """Every data packet that the server sent in a window, and the switches of path with their reasons."""
     begin, end = shown_window(session, window)
     lanes = list(subflows(session))
     packets = session.series[SERIES]
@@ -129,7 +129,7 @@ def _packets_figure(session: Session, window: Window | None) -> str:
 
 
 def _changes(session: Session, view: Window, lanes: list[str], letters: dict[str, str]) -> list[dict[str, object]]:
-    """The changes of path within a view; gives each reason a letter."""
+    """The switches of path within a view; each reason gets a letter."""
     switches = session.series.get("switches.video")
     if switches is None:
         return []

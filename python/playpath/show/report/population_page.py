@@ -1,4 +1,4 @@
-"""The page of a population: the answer, whom it helps and harms, how viewers differ, where the answer turns, and the table."""
+"""The page of a population: the answer, which viewers it helps and harms, how viewers differ, where the answer reverses, the table."""
 
 from html import escape
 
@@ -18,12 +18,12 @@ _MOST_FIGURES = 4
 _LEVELS = np.linspace(0.005, 0.995, 100)
 _MARKED = np.searchsorted(_LEVELS, [0.25, 0.5, 0.75, 0.95]).tolist()
 _HELPED, _HARMED = 2, 1
-"""Numbers of the colours of those who are served better and worse."""
+"""Numbers of the colours for viewers served better and worse."""
 _ALIKE = 5.0
-"""Points of net benefit that count as none."""
+"""Net benefit, in points, that counts as none."""
 _NEIGHBOURS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets", "neighbours_stall_time_s")
 _LOG_FROM = 8
-"""An axis whose largest value is so many times its smallest is one of factors."""
+"""An axis whose values span at least this factor is logarithmic."""
 _RELATIONS = {"better": "better", "worse": "worse", "alike": "alike", "open": "undecided"}
 
 
@@ -60,15 +60,13 @@ def _shares(result: PopulationResult) -> str:
     if any(v.neighbours for v in versus.values()):
         head.append("neighbours")
         rows = [[*row, escape(neighbours(v).strip())] for row, v in zip(rows, versus.values(), strict=True)]
-    note = (
-        f"Every viewer once with {result.baseline} and once with the other sender, on the same path at the same moment."
-    )
+    note = f"Every viewer plays once with {result.baseline} and once with the other sender, on the same path at the same moment."
     body = html.figures([_shares_figure(result)]) + html.table(head, rows, classes="cards")
     return html.section(f"Whom each sender helps and harms, against {result.baseline}", body, note=note)
 
 
 def _shares_figure(result: PopulationResult) -> str:
-    """Of every sender the shares of viewers whom it serves better and worse than the baseline."""
+    """For every sender the shares of viewers that it serves better and worse than the baseline."""
     rows = []
     for name, versus in result.against_baseline.items():
         better, worse = _in_percent(versus.helped), _in_percent(versus.harmed, sign=-1)
@@ -110,7 +108,7 @@ def _points(net: Estimate) -> str:
 
 
 def signed(value: float) -> str:
-    """A whole number with its sign; none has none.
+    """A whole number with its sign; zero has none.
 
     >>> signed(3.2), signed(-0.2), signed(-7)
     ('+3', '0', '-7')
@@ -126,7 +124,7 @@ def _distributions(result: PopulationResult) -> str:
 
 
 def _distribution(result: PopulationResult, name: str) -> str:
-    """The share of viewers who have at most this much of a metric, under the best sender and the baseline."""
+    """The share of viewers with at most a given value of a metric, for the best sender and the baseline."""
     series = []
     for sender in dict.fromkeys([result.best, result.baseline]):
         found = result.quantiles(sender, name, _LEVELS)
@@ -147,8 +145,8 @@ def _varies(result: PopulationResult, name: str) -> bool:
 def _groups(result: PopulationResult) -> str:
     parts = [_groups_figure(result, column) for column in result.group_columns()]
     note = (
-        f"{result.contender} against {result.baseline}; in brackets how many links or users. Filled: the interval is on one side of zero. "
-        "Grey: alike. Intervals are for each group by itself, not corrected for their number."
+        f"{result.contender} against {result.baseline}; in brackets the number of links or users. Filled: the interval excludes zero. "
+        "Grey: alike. Intervals are for each group on its own, not corrected for the number of groups."
     )
     tables = "".join(_group_table(result, f"group.{name}") for name in result.population.group)
     if tables:
@@ -184,7 +182,7 @@ def _groups_figure(result: PopulationResult, column: str) -> str:
 
 
 def _group_table(result: PopulationResult, column: str) -> str:
-    """Every sender's net benefit in each group, where there are several to hold against the baseline."""
+    """Every sender's net benefit in each group, if several are compared with the baseline."""
     if len(result.against_baseline) < 2:
         return ""
     found = [result.by_group(column, sender, result.baseline) for sender in result.against_baseline]
@@ -204,8 +202,8 @@ def _turning(result: PopulationResult) -> str:
         for row in worst.iter_rows(named=True)
     ]
     body = html.figures(parts) + (html.table(head, rows, classes="cards") if rows else "<p>There is no such path.</p>")
-    note = f"Paths where {result.baseline} serves more of the viewers better; the metrics are {result.best} minus {result.baseline}."
-    return html.section("Where the answer turns", body, note=note)
+    note = f"Paths on which {result.baseline} serves more viewers better; the metrics are {result.best} minus {result.baseline}."
+    return html.section("Where the answer reverses", body, note=note)
 
 
 def _turning_figure(result: PopulationResult) -> str:

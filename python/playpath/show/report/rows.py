@@ -1,4 +1,4 @@
-"""A metric of every sender of a comparison, a row each (web/src/view/rows.ts)."""
+"""Figures with a row for each sender of a comparison (web/src/view/rows.ts)."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ def values_figure(result: Comparison, name: str, kind: Literal["bar", "dot"]) ->
 
 
 def differences_figure(result: Comparison, name: str) -> str:
-    """Each other sender minus the best, with what nobody would notice, and whether it is proven."""
+    """Each other sender minus the best, with the margin that nobody would notice, and whether the difference is proven."""
     best, *others = result.ranking
     rows = []
     for sender in others:

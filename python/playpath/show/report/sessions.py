@@ -1,4 +1,4 @@
-"""Traced sessions for the report's script: their series in full, packed, and what happened in them."""
+"""Traced sessions for the report's script: their complete series, packed, and their events."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _COLUMNS = {
     "sacks.": ("path", "from", "until"),
     "drops.": ("path", "offset", "cause"),
 }
-# Places in a stream: four bytes hold them exactly up to 16 MB only.
+# Offsets in a stream need eight bytes: four hold them exactly only up to 16 MB.
 _LONG = {"time_s", "offset", "acked", "window", "receive_window", "from", "until"}
 _EVENTS = ("session_started", "segment_decision", "segment_downloaded", "playback_started", "stall_start", "stall_end",
            "finished")  # fmt: skip
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _TRACE_BINS = 600
-_COMPRESSION = 6  # 9 saves another 1 % and takes five times as long
-_MOST_SWITCHES = 500  # of a scheduler that chooses for every packet no single switch stands out
+_COMPRESSION = 6  # level 9 saves another 1 % and takes five times as long
+_MOST_SWITCHES = 500  # with a scheduler that decides for every packet, single switches are not worth showing
 
 Place = tuple[int, int, int]
 
@@ -50,14 +50,14 @@ def sessions_section(
     seeds: int = 1,
     window: Window | None = None,
 ) -> str:
-    """Strips, reasons, charts, packets and events of one traced session of each sender; empty when nothing was traced.
+    """Strips, reasons, charts, packets and events of one traced session of each sender; empty if nothing was traced.
 
     Args:
-        order: Senders, the first ones are shown at first.
-        resolved: The scenario with every default written out.
+        order: Senders; the first ones are shown initially.
+        resolved: The scenario with every default.
         why: Why this seed is shown.
-        bands: As `playpath.results.bands.bands`, over `seeds` seeds.
-        window: Begin and end in seconds of what is shown packet by packet.
+        bands: Result of `playpath.results.bands.bands`, over `seeds` seeds.
+        window: Begin and end, in seconds, of the part that is shown packet by packet.
     """
     shown = [sessions[name] for name in order if name in sessions and sessions[name].series]
     if not shown:
@@ -89,7 +89,7 @@ def sessions_section(
 
 
 def _packet_bytes(sender: Mapping[str, Any]) -> int:
-    """Of a full packet of this sender, as its transport counts the window; 0: its transport does not say."""
+    """Bytes of a full packet of this sender, as its transport counts the window; 0 if its transport does not say."""
     return int(sender.get("mss") or sender["transport"].get("datagram_bytes", 0))
 
 
@@ -148,7 +148,7 @@ def _bands(frame: pl.DataFrame, packed: _Arrays) -> list[dict[str, object]]:
 
 
 class _Arrays:
-    """Arrays one after the other, each once. The bytes of an array lie in planes, which compresses them better."""
+    """Stores arrays one after the other, equal ones once. The bytes of an array are arranged in planes, which compress better."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -156,7 +156,7 @@ class _Arrays:
         self._end = 0
 
     def add(self, values: np.ndarray, size: int) -> Place:
-        """The place of an array of numbers of `size` bytes."""
+        """Add an array of numbers of `size` bytes and return its position."""
         numbers = np.ascontiguousarray(values, dtype=f"<f{size}")
         part = numbers.view(np.uint8).reshape(-1, size).T.tobytes()
         key = part + bytes([size])
@@ -175,7 +175,7 @@ def _path(path: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _trace(path: Mapping[str, Any]) -> dict[str, object] | None:
-    """What a path could carry over time, where a trace from its beginning says it."""
+    """A path's capacity over time, if it is given by a trace that is played from its beginning."""
     trace = path.get("trace")
     if not trace or not isinstance(trace.get("content"), str) or path.get("start") not in (None, "0 s"):
         return None

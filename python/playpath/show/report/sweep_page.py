@@ -1,4 +1,4 @@
-"""The page of a sweep: who wins where, by how much, where it is undecided, and how the metrics respond."""
+"""The page of a sweep: which sender wins where, by how much, where it is undecided, and how the metrics respond."""
 
 import itertools
 from html import escape
@@ -19,12 +19,12 @@ from playpath.sweep.result import SweepResult
 _MOST_FACETS = 6
 _MOST_CURVES = 3
 _MOST_AT_ONCE = 9
-"""With more figures than that, those of all metrics but the first are folded."""
+"""If there are more figures than this, those of all metrics except the first are collapsed."""
 _MOST_LEVELS = 12
 _MOST_ROWS = 300
 _MANY_COLUMNS = 4
 _LOG_FROM = 20
-"""An axis whose largest value is so many times its smallest is one of factors."""
+"""An axis whose values span at least this factor is logarithmic."""
 
 
 def sweep_page(result: SweepResult) -> str:
@@ -43,7 +43,7 @@ def sweep_page(result: SweepResult) -> str:
 
 def _head(result: SweepResult) -> str:
     missing = (
-        "<p class='note'>Interrupted: cells are missing; run the same sweep again to go on.</p>"
+        "<p class='note'>Interrupted: cells are missing; run the same sweep again to resume.</p>"
         if result.interrupted
         else ""
     )
@@ -56,7 +56,7 @@ def _head(result: SweepResult) -> str:
 
 
 def _effects(result: SweepResult) -> str:
-    """What each value does for each sender, point by point."""
+    """The effect of each value on each sender, point by point."""
     if not result.base.asks_for_whom:
         return ""
     rows = [
@@ -76,8 +76,8 @@ def _wins(result: SweepResult) -> str:
     senders = result.base.senders
     found = sorted(counts(result).items(), key=lambda item: item[1], reverse=True)
     rows = [[swatch(senders, s) + escape(s), *map(str, numbers)] for s, numbers in found if s in senders]
-    head = ["sender", "wins that the viewer feels", "wins by the network's cost, or all alike", "leads, undecided"]
-    note = "A win that several share counts for each."
+    head = ["sender", "wins that the viewer notices", "wins by network cost, or all alike", "leads, undecided"]
+    note = "A win that several senders share counts for each of them."
     return html.section("How often each wins", html.table(head, rows, classes="cards"), note=note) if rows else ""
 
 
@@ -87,19 +87,19 @@ def _maps(result: SweepResult) -> str:
         return ""
     x, y, *others = keys
     if result.decisions.height < result.decisions[x].n_unique() * result.decisions[y].n_unique():
-        note = "Mark: the winner at each drawn point; filled: decided, and the viewer feels it."
+        note = "Mark: the winner at each drawn point; filled: decided, and the viewer notices it."
         return html.section("Who wins where", html.figures([_cloud(result, x, y)]), note=note)
     note = (
-        "Colour and name: the winner. Filled: the viewer feels it. Outlined: the viewer does not; the winner costs the network "
-        "least, or all are alike. Pale with a question mark: undecided. In brackets: nothing is random there, one run tells "
-        "all. Below the name: by how much it wins."
+        "Colour and name: the winner. Filled: the viewer notices. Outlined: the viewer does not; the winner costs the network "
+        "least, or all are alike. Pale with a question mark: undecided. In brackets: nothing is random there, so one run is "
+        "enough. Below the name: by how much it wins."
     )
     parts = [_field(result, x, y, where) for where in _facets(result, others)]
     return html.section("Who wins where", html.figures(parts), note=note)
 
 
 def _field(result: SweepResult, x: str, y: str, where: Point) -> str:
-    """Who wins at each point of two settings, the others being `where`."""
+    """The winner at each point of two settings, with the others fixed at `where`."""
     decisions = at_values(result.decisions, where)
     columns, rows = levels(decisions, x), levels(decisions, y)
     given = {
@@ -135,14 +135,14 @@ def _gap(row: Named) -> str:
 
 
 def _cloud(result: SweepResult, x: str, y: str) -> str:
-    """Who wins at each drawn point of two settings, hollow where no win is decided that the viewer feels."""
+    """The winner at each drawn point of two settings; hollow unless a win is decided that the viewer notices."""
     series = []
     for sender, is_felt in itertools.product(result.base.senders, (True, False)):
         felt = pl.col("is_decided") & pl.col("level").eq_missing("viewer")
         rows = result.decisions.filter((pl.col("best") == sender) & (felt == is_felt))
         points = [[number(a), number(b), None, None] for a, b in rows.select(x, y).iter_rows()]
         place = colour_place(result.base.senders, sender)
-        name = sender if is_felt else f"{sender}, not felt or open"
+        name = sender if is_felt else f"{sender}, not noticed or open"
         series.append({"name": name, "place": place, "points": points, "isLine": False, "isHollow": not is_felt})
     axes = {name: {"label": key, "unit": unit(result.decisions[key][0])} for name, key in (("x", x), ("y", y))}
     return component("plane", "Winner", {**axes, "spread": "interval", "series": [s for s in series if s["points"]]})
@@ -176,12 +176,12 @@ def _curves(result: SweepResult) -> str:
     body = html.figures(first if is_long else first + rest)
     body += html.details("The other metrics", html.figures(rest)) if is_long and rest else ""
     together = f"seeds and values of {listing(sorted(pooled))} are" if pooled else "seeds are"
-    note = f"Medians with their 95 % intervals, of fewer than six runs means; {together} taken together."
+    note = f"Medians with their 95 % intervals, or means of fewer than six runs; {together} taken together."
     return html.section("How the metrics respond", body, note=note) if first or rest else ""
 
 
 def _split_by(result: SweepResult, x: str) -> list[str]:
-    """The other settings that a figure over `x` is split by: all, as long as there are no more figures than `_MOST_FACETS`."""
+    """The other settings by which a figure over `x` is split: all, unless there would be more figures than `_MOST_FACETS`."""
     found: list[str] = []
     count = 1
     for key in result.keys:
@@ -193,7 +193,7 @@ def _split_by(result: SweepResult, x: str) -> list[str]:
 
 
 def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
-    """A metric of every sender against a setting, others being `where`."""
+    """A metric of every sender against a setting, with the others fixed at `where`."""
     table = at_values(result.table, where)
     places = levels(table, key)
     numbers = [number(value) for value in places]
@@ -218,7 +218,7 @@ def _response(result: SweepResult, name: str, key: str, where: Point) -> str:
 
 
 def _shown_metrics(result: SweepResult) -> list[str]:
-    """Those that decide most often, then the first criteria that vary."""
+    """The metrics that decide most often, then the first criteria that vary."""
     if result.decisions.is_empty():
         return []
     decide = result.decisions["criterion"].drop_nulls().value_counts(sort=True)["criterion"].to_list()
@@ -245,7 +245,7 @@ def _table(result: SweepResult) -> str:
 
 
 def _means(result: SweepResult) -> str:
-    """What a sender alone did at each point."""
+    """The results of a single sender at each point."""
     means = result.means()
     head = [*map(escape, result.keys), "sender", "seeds", *(escape(metric(name).axis) for name in result.varied)]
     rows = [
@@ -280,10 +280,10 @@ def _row(result: SweepResult, row: Named) -> list[str]:
 
 
 def _decided(row: Named) -> str:
-    """Whether a point is decided, and who feels it."""
+    """Whether a point is decided, and whether by the viewer or by the network's cost."""
     if not row["is_decided"]:
         return "no"
-    felt = {"viewer": "yes, felt by the viewer", "network": "yes, by the network's cost", None: "yes, all alike"}
+    felt = {"viewer": "yes, noticed by the viewer", "network": "yes, by the network's cost", None: "yes, all alike"}
     return felt[row["level"]] + ("" if row["is_random"] else "; nothing is random")
 
 

@@ -1,4 +1,4 @@
-"""The page of a twin run: both worlds beside each other."""
+"""The page of a twin run: both worlds side by side."""
 
 from collections.abc import Sequence
 from html import escape
@@ -40,7 +40,7 @@ def _head(result: Twin) -> str:
 def _figures(result: Twin) -> str:
     parts = [_pair_figure(result, name) for name in _FIGURES if result.of(name)]
     note = (
-        f"Open circle: simulator; filled square: {result.kernel.world}; at medians; whiskers: their 95 % intervals; at the right "
+        f"Open circle: simulator; filled square: {result.kernel.world}; both at medians; whiskers: their 95 % intervals; on the right "
         "the verdict."
     )
     if result.judges_traffic:
@@ -49,7 +49,7 @@ def _figures(result: Twin) -> str:
 
 
 def _pair_figure(result: Twin, name: str) -> str:
-    """A metric in both worlds, a row each for the senders."""
+    """A metric in both worlds, one row for each sender."""
     found = result.of(name)
     senders = list(dict.fromkeys([*result.senders, *(row.sender for row in found)]))
     entry = metric(name)
@@ -86,7 +86,7 @@ def _pairs(result: Twin) -> str:
         return ""
     rows = [[f"{escape(p.first)}, {escape(p.second)}", _order(p.sim), _order(p.kernel), p.order] for p in result.pairs]
     what = "groups of traffic" if result.judges_traffic else "senders"
-    note = f"Who is better of each pair of {what}, by {metric(result.criterion).label}, in each world."
+    note = f"The better of each pair of {what}, by {metric(result.criterion).label}, in each world."
     table = html.table(["pair", "simulator", result.kernel.world, "the worlds"], rows, classes="cards")
     return html.section(f"Ranking: {result.ranking_verdict}", html.details("All pairs", table), note=note)
 
@@ -109,7 +109,7 @@ def _metrics(result: Twin) -> str:
 def _cross_traffic(result: Twin) -> str:
     if not result.cross_traffic:
         return ""
-    note = "The mean of each group's flows, beside each sender; not counted in the verdict above."
+    note = "The mean of each group's flows, next to each sender; not counted in the verdict above."
     table = _table(result.cross_traffic, "traffic", result.kernel.world)
     return html.section("Cross traffic", html.details("Every figure of the traffic", table), note=note)
 

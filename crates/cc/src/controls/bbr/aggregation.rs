@@ -1,5 +1,5 @@
-//! ACK aggregation: how many packets were acknowledged beyond what the bandwidth explains. Their number is room in the window, so
-//! that a sender does not fall silent while ACKs are held back (Wi-Fi, DOCSIS, cellular).
+//! ACK aggregation: the number of packets acknowledged beyond what the bandwidth explains. It is added to the window, so that a sender does
+//! not stall while ACKs are held back (Wi-Fi, DOCSIS, cellular).
 //!
 //! Reference: `extra_acked` of Linux `tcp_bbr.c`. The largest excess of the present and the last five round trips.
 

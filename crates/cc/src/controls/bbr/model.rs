@@ -1,4 +1,4 @@
-//! The model of the path and the state machine: what each ACK teaches, and which mode follows.
+//! The path model and the state machine: the update by each ACK, and the transitions between modes.
 
 use super::policer::{Round, Verdict};
 use super::{BW_ROUNDS, Bbr, CYCLE, MIN_CWND, MIN_RTT_WINDOW, Mode, PROBE_RTT_TIME};

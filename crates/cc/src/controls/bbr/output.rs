@@ -1,4 +1,4 @@
-//! What BBR makes of its model: gains, pacing rate and window.
+//! Outputs computed from the model: gains, pacing rate and window.
 
 use super::{Bbr, CYCLE, HIGH_GAIN, MIN_CWND, Mode, Recovery};
 use crate::{Ack, Params, View};
@@ -68,12 +68,12 @@ impl Bbr {
         self.settings.quantum.packets(self.pacing_bits_per_sec.unwrap_or(0.0), mss)
     }
 
-    /// What to have in flight to carry `bw` times `gain`.
+    /// Packets in flight needed for `bw` times `gain`.
     pub(super) fn inflight(&self, bw: f64, gain: f64, mss: u32) -> f64 {
         self.with_budget(self.bdp(bw, gain), mss)
     }
 
-    /// In flight when the burst that is due has left: what is delivered until then is no longer.
+    /// Packets in flight at the departure of the next burst, less those that will have been delivered by then.
     pub(super) fn inflight_at_departure(&self, in_flight: u32, view: &View) -> f64 {
         let due = if self.pacing_gain() > 1.0 { self.burst(view.mss) } else { 0.0 };
         let wait = view.departs_at.saturating_since(view.now);

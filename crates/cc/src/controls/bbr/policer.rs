@@ -2,7 +2,7 @@
 //!
 //! Reference: `lt_bw` of Linux `tcp_bbr.c`. A policer lets a burst pass and then drops what exceeds its rate, so the largest
 //! delivery rate of ten rounds is the burst's. Two consecutive intervals (of 4 to 16 round trips, bounded by losses) with 20 %
-//! loss or more and about the same delivery rate are taken for a policer; its rate then rules for 48 round trips.
+//! loss or more and about the same delivery rate are taken for a policer; its rate then applies for 48 round trips.
 
 use crate::View;
 use playpath_units::{Duration, Time};
@@ -22,7 +22,7 @@ struct Interval {
     lost: u64,
 }
 
-/// What the sampler needs to know of an ACK.
+/// Input of the sampler from an ACK.
 #[derive(Clone, Copy)]
 pub(super) struct Round {
     pub has_losses: bool,

@@ -1,14 +1,15 @@
-//! BBR as quinn has it: `law = "quinn"`.
+//! quinn's BBR: `law = "quinn"`.
 //!
 //! Reference: quinn-proto 0.11.19, `congestion/bbr/mod.rs` and `bw_estimation.rs`, and the order in which `connection/mod.rs` calls them. It
-//! looks like Chromium's BBR version 1 and works otherwise, in what a transport that asks no control for its rate (quinn) shows of it:
-//! 1. The bandwidth is a packet for the gap between two ACKs, but no more than the last train that left for the gap to the train before; the
+//! resembles Chromium's BBR version 1 and behaves differently, as far as a transport that does not use the control's pacing rate (quinn)
+//! shows:
+//! 1. The bandwidth is one packet per gap between two ACKs, but no more than the last train that left for the gap to the train before; the
 //!    largest ever: an estimate that is not the largest never reaches the filter. The window's target is therefore far beyond the path.
 //! 2. What bounds the flight is the window of recovery, and that never falls below what was in flight before the ACK, lost packets included:
 //!    losses are replaced at once. It ends with a round trip without a loss.
 //! 3. The window begins with 240 kB, and a PROBE_RTT at the first ACK, since no round trip was measured before.
 //!
-//! Not here: the gains of pacing, which quinn does not obey.
+//! Not modelled: the pacing gains, which quinn ignores.
 //!
 //! Units: packets, packets/s.
 
@@ -27,12 +28,13 @@ const FULL_BW_GROWTH: f64 = 1.25;
 const FULL_BW_ROUNDS: u32 = 3;
 /// Part of the target that PROBE_RTT leaves (`K_MODERATE_PROBE_RTT_MULTIPLIER`).
 const PROBE_RTT_GAIN: f64 = 0.75;
-/// Of the window outside start-up (`K_DERIVED_HIGH_CWNDGAIN`).
+/// Window gain outside start-up (`K_DERIVED_HIGH_CWNDGAIN`).
 const CWND_GAIN: f64 = 2.0;
-/// What comes within this is handled together: a server reads all that is there before it sends. On the wire the smallest gap that a server
+/// ACKs that arrive within this time are handled together: a server reads all available packets before it sends. On the wire the smallest
+/// gap that a server
 /// of quinn saw in 10 s followed from its PROBE_RTT: 128, 82 and 191 us (short, lossy and deep link of docs/stacks.py).
 const WAKE: Duration = Duration::from_micros(100);
-/// Datagrams that leave by one call (quinn, `MAX_TRANSMIT_SEGMENTS`), of which the model is told once.
+/// Datagrams sent in one call (quinn, `MAX_TRANSMIT_SEGMENTS`), which the model sees as one.
 const TRAIN: u32 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +61,7 @@ impl Sends {
             (self.before, self.last, self.packets) = (self.last, Some(at), 1);
         }
     }
-    /// Without bound where both left at once.
+    /// Send rate, packets/s; infinite if both left at the same time, `None` before the second train.
     fn rate(&self) -> Option<f64> {
         let gap = self.last?.saturating_since(self.before?);
         Some(if gap.is_zero() { f64::INFINITY } else { f64::from(self.packets) / gap.as_secs_f64() })
@@ -88,7 +90,7 @@ impl Aggregation {
     }
 }
 
-/// quinn's BBR. Packet numbers are told by what was delivered when a packet left.
+/// quinn's BBR. Packets are identified by the delivered count at the time they were sent, instead of packet numbers.
 pub(super) struct QuinnBbr {
     mode: Mode,
     cwnd: f64,
@@ -107,7 +109,7 @@ pub(super) struct QuinnBbr {
     recovery_end: u64,
     probe_rtt_began: Option<Time>,
     probe_rtt_ends: Option<Time>,
-    /// Lost since the ACK before, and those that the model is told of with the next ACK: losses are looked for when an ACK was taken.
+    /// Packets lost since the previous ACK, reported to the model with the next one: losses are detected after an ACK was processed.
     lost: u32,
     lost_before: u32,
 }

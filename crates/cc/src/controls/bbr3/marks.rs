@@ -1,11 +1,11 @@
-//! What CE marks do to the model; the draft leaves the way open (§3.7), so the rules are those of Google's Linux code (`tcp_bbr.c`,
+//! The effect of CE marks on the model; the draft leaves it open (§3.7), so the rules are those of Google's Linux code (`tcp_bbr.c`,
 //! branch v3), cited by its functions.
 
 use super::Bbr3;
 use crate::parts::marks::MarkedShare;
 use crate::{Ack, View};
 
-/// Marks that were told (`ecn_alpha`, `ecn_in_round`, `startup_ecn_rounds`).
+/// Reported marks (`ecn_alpha`, `ecn_in_round`, `startup_ecn_rounds`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     shares: MarkedShare,

@@ -1,4 +1,4 @@
-//! The path model of the draft: bandwidth, aggregation, full pipe, and what losses do to it (§5.3.1, §5.5).
+//! The path model of the draft: bandwidth, aggregation, full pipe, and the effect of losses (§5.3.1, §5.5).
 
 use super::{Bbr3, CwndLimited, LawOf, Recovery, State};
 use crate::parts::estimators::{AppLimitedMark, packets_per_sec};
@@ -65,11 +65,11 @@ pub(super) struct Latest {
     /// Discontiguous ranges of data lost in the round, and where the last one ended.
     lost_ranges: u32,
     lost_until: Option<u64>,
-    /// ngtcp2's: ACKs of a round trip of §5.5.1 that told of losses.
+    /// ngtcp2: ACKs of a round trip (§5.5.1) that reported losses.
     pub lossy_acks: u32,
 }
 
-/// What a spurious loss gives back (§2.15).
+/// State restored after a spurious loss (§2.15).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
     pub state: Option<State>,
@@ -255,7 +255,7 @@ impl Bbr3 {
         self.end_startup_at_queue();
     }
 
-    /// §5.3.1.3: the queue is full; what was delivered is what may be in flight.
+    /// §5.3.1.3: the queue is full; the delivered amount bounds the packets in flight.
     pub(super) fn end_startup_at_queue(&mut self) {
         let is_ngtcp2 = self.settings.law == LawOf::Ngtcp2;
         self.full_bw_now |= !is_ngtcp2;
@@ -309,7 +309,7 @@ impl Bbr3 {
         }
     }
 
-    /// §5.5.10.2 InflightAtLoss: what was in flight when losses crossed the threshold, within the last packet.
+    /// §5.5.10.2 InflightAtLoss: packets in flight when losses crossed the threshold, interpolated within the last packet.
     pub(super) fn inflight_at_loss(&self, lost: f64, tx_in_flight: f64) -> f64 {
         let threshold = self.settings.loss_thresh;
         let (inflight_prev, lost_prev) = (tx_in_flight - 1.0, lost - 1.0);

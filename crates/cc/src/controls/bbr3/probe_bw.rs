@@ -5,7 +5,7 @@ use crate::View;
 use crate::parts::draws;
 use playpath_units::{Duration, Time};
 
-/// What the ACKs of now are feedback of (§2.14).
+/// The probing phase that current ACKs are feedback for (§2.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     Init,

@@ -1,8 +1,8 @@
 //! Loss guard of the CCP family: once more than a tenth of the window is lost in three round trips in a row, the storage is
-//! taken to be 0.7 of itself, again every further such round trip. Ours; no reference has it.
+//! multiplied by 0.7, and again after every further such round trip. Our addition, without a reference.
 //!
-//! The way back is slow, a sixteenth of the missing part per quiet round trip: at once, the next three round trips would lose
-//! as much as the last.
+//! Recovery is slow, a sixteenth of the missing part per round trip without such losses: if it were immediate, the next three round trips
+//! would lose as much as the last.
 
 use crate::Ack;
 

@@ -34,7 +34,7 @@ const MAX_CAPACITY: f64 = 4e6;
 /// Mode, where there are no others than CCP's.
 pub const CCPS_MODE: &[Slot] = &[Slot::new(14, 1, MODE)];
 
-/// What all have but `mode`, of which CCPD has one more.
+/// Slots of all members, without `mode`, of which CCPD has one more value.
 pub const COMMON: &[Slot] = &[
     Slot::new(0, 1000, KP),
     Slot::new(2, 1000, FLOOR_GAIN),
@@ -50,7 +50,7 @@ pub const COMMON: &[Slot] = &[
     Slot::new(17, 1000, CAPACITY.within(CAPACITY.range().0, MAX_CAPACITY)),
 ];
 
-/// What the application tells, a word each.
+/// Parameters set by the application, one word each.
 pub const POB: Slot = Slot::new(
     7,
     1,

@@ -1,4 +1,4 @@
-//! The path as CCP sees it: capacity C, RTT extremes, storage B and backlog x. See `ccp.rs` for the definitions.
+//! CCP's path estimates: capacity C, RTT extremes, storage B and backlog x. See `ccp.rs` for the definitions.
 
 use crate::parts::estimators::{CapProbe, Capacity, MaxRate, WindowedMax, WindowedMin};
 use crate::{Ack, Params, View};
@@ -7,7 +7,7 @@ use playpath_units::{Duration, Time};
 pub(super) struct PathSettings {
     kp: f64,
     capacity: Capacity,
-    /// In bandwidth-delay products: what of the storage is the pipe and does not count.
+    /// Part of the storage that is the pipe and does not count, in bandwidth-delay products.
     uncounted: f64,
     uses_raw_rtt: bool,
     min_window: Duration,

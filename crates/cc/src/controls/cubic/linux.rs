@@ -1,9 +1,9 @@
-//! CUBIC's growth in Linux's whole numbers.
+//! CUBIC's growth in Linux's integer arithmetic.
 //!
 //! Reference: behaviour of `net/ipv4/tcp_cubic.c` and of `tcp_cong_avoid_ai` (Linux 6.18), with its default constants.
 //!
-//! What sets it apart from RFC 9438, and matters for windows of a few packets: the window is whole, a cut rounds down; one more packet
-//! takes `cnt` acknowledged ones, at least two, found anew when the window has changed or 1/32 s has passed; the
+//! Differences from RFC 9438 that matter for windows of a few packets: the window is an integer, a reduction rounds down; one more packet
+//! takes `cnt` acknowledged ones, at least two, recomputed when the window has changed or 1/32 s has passed; the
 //! Reno-friendly window never speeds up to one packet per round trip (§4.3, alpha 1), and is approached by `cwnd / (W_est - cwnd)`
 //! only once it is a whole packet ahead.
 //!
@@ -52,7 +52,7 @@ impl LinuxGrowth {
         whole_growth(&mut self.credit, self.cnt, cwnd, acked)
     }
 
-    /// What remains of the window after a loss.
+    /// The window after a loss, packets.
     pub fn reduce(&mut self, cwnd: u32, fast_convergence: bool) -> u32 {
         let gives_way = fast_convergence && cwnd < self.last_max;
         self.last_max = if gives_way { scaled(cwnd, (1024 + BETA) / 2) } else { cwnd };
@@ -110,7 +110,7 @@ impl LinuxGrowth {
         if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) }
     }
 
-    /// At least as fast as a Reno that is cut to 0.7.
+    /// Grow at least as fast as Reno with a reduction to 0.7.
     fn be_friendly(&mut self, cwnd: u32) {
         let step = ((u64::from(cwnd) * u64::from(BETA_SCALE)) >> 3).max(1) as u32;
         // The kernel's `while (ack_cnt > step)`.

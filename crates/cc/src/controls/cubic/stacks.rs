@@ -1,10 +1,12 @@
-//! CUBIC as QUIC stacks have it.
+//! CUBIC in QUIC stacks.
 //!
 //! Reference: quinn-proto 0.11.19 and noq-proto 1.4.0, `congestion/cubic.rs`; ngtcp2 1.11.0, `lib/ngtcp2_cc.c`.
 //!
 //! Where they depart from RFC 9438: quinn and noq compute K and the Reno-friendly window from W_max, which by time grows by α for ever, and
-//! add whole packets; what is beyond one quinn drops. ngtcp2 knows no concave region: until K the window is the Reno-friendly one, and its K is
-//! a hundredth of the RFC's (a cube root of what is shifted by 10 bits, taken for one of what is shifted by 30), so that the window goes for
+//! add whole packets; quinn discards the excess over one packet. ngtcp2 has no concave region: until K the window is the Reno-friendly one,
+//! and its K is
+//! a hundredth of the RFC's (a cube root of what is shifted by 10 bits, taken for one of what is shifted by 30), so that the window jumps
+//! towards
 //! W_max as soon as the loss is over; an ACK adds once, however many packets it acknowledges; before the first loss it grows as Reno.
 //!
 //! Differences from the stacks: packets in floating point. ngtcp2's lower threshold after a loss while less than half of the window was
@@ -28,7 +30,7 @@ pub(super) enum Stack {
     Ngtcp2,
 }
 
-/// What the window grows by, and what an undo restores of it.
+/// State of the growth, which an undo restores in part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StackGrowth {
     pub stack: Stack,
@@ -102,7 +104,7 @@ impl StackGrowth {
         window
     }
 
-    /// After a timeout all is as it was in the beginning.
+    /// Reset to the initial state after a timeout.
     pub fn reset(&mut self) {
         *self = StackGrowth::new(self.stack);
     }

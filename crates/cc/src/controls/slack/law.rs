@@ -37,7 +37,7 @@ const SETTINGS: &[Slot] = &[
     Slot::new(16, 1000, ENOUGH),
 ];
 
-/// What the application tells, a word each.
+/// Parameters set by the application, one word each.
 const TOLD: &[Slot] = &[
     Slot::new(8, 1, ParamSpec::number("pob_bytes", 0.0, (0.0, 1e9), "bytes", "playout buffer of the player")),
     Slot::new(

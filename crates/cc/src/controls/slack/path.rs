@@ -1,4 +1,4 @@
-//! What the path is like: its pipe, the queue in it, and how much of what is sent gets lost.
+//! Path estimates: the pipe, the queue, and the loss rate.
 
 use crate::parts::estimators::WindowedMax;
 use crate::parts::round::RttRound;
@@ -13,8 +13,8 @@ const QUEUE_MEMORY_MS: u64 = 10_000;
 const SAMPLES: usize = 8;
 /// A rise that ends slow start: an eighth of the RTT, and no less than RFC 9406's MIN_RTT_THRESH.
 const MIN_RISE: Duration = Duration::from_millis(4);
-/// A loss comes with a queue if so much of the RTT is queueing. Veno asks for three packets, which a short pipe's queue does not
-/// hold.
+/// A loss counts as one with a queue if this share of the RTT is queueing delay. Veno requires three packets, which the queue of a short
+/// pipe does not hold.
 const QUEUE_SHARE: f64 = 0.125;
 pub(super) const MEAN_ROUNDS: f64 = 4.0;
 /// Packets over which the loss share is judged at least: 5 % are then five.
@@ -110,7 +110,7 @@ impl Path {
         if round.count == 0 || view.min_rtt == Duration::MAX {
             return None;
         }
-        // Little's law: what is in flight divides itself between pipe and queue as the delay does.
+        // Little's law: the packets in flight are divided between pipe and queue in proportion to the delays.
         let queueing = round.min.saturating_sub(view.min_rtt).as_secs_f64();
         Some(Round { backlog: f64::from(in_flight) * queueing / round.min.as_secs_f64(), loss: self.judge(view) })
     }
@@ -133,8 +133,8 @@ impl Path {
         }
     }
 
-    /// What a packet lost now has met: an eighth of the RTT, or half of the largest queue lately, if that held a packet of ours. Short
-    /// queues, and those whose AQM keeps them short, are full at less than an eighth.
+    /// Whether a packet lost now met a queue: an eighth of the RTT, or half of the largest recent queue, if that held a packet of ours.
+    /// Short queues, and those that an AQM keeps short, are full at less than an eighth.
     pub(super) fn has_queue(&self) -> bool {
         let largest = self.largest_queueing.get().unwrap_or(0.0);
         let is_full = self.queueing >= largest / 2.0 && largest * self.rate.get().unwrap_or(0.0) >= 1.0;

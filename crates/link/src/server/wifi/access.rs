@@ -4,7 +4,7 @@
 //! Reference: IEEE Std 802.11-2016, 10.3.4 (backoff, contention window doubled at each failure); Bianchi 2000 for how time
 //! passes: in slots, each idle, or a transmission, or a collision, and a counter goes down by one in each.
 //! Differences
-//! 1. The others' state stands still while this station has nothing to send.
+//! 1. The other stations' state does not change while this station has nothing to send.
 //! 2. No hidden stations, no capture, no RTS/CTS. After a collision all wait as long as the missing answer would have taken at the
 //!    rate of answers, then DIFS; EIFS has it at the lowest rate.
 
@@ -30,7 +30,7 @@ pub(super) struct Access {
     pause: Duration,
     /// Airtime of another station's frame with its answer.
     others_airtime: Duration,
-    /// When the channel and this station's own backoff are over, if it had nothing to send meanwhile.
+    /// When the channel is free and this station's own backoff is over, if it has nothing to send until then.
     ready_at: Time,
     free_at: Time,
     slots: u64,

@@ -1,20 +1,22 @@
-//! A small 802.11 hop: one station's way to another, with backoff, retries, rate adaptation, aggregates, a signal that varies,
-//! and others that contend.
+//! A simple 802.11 hop: the link from one station to another, with backoff, retries, rate adaptation, aggregates, a varying signal, and
+//! contending stations.
 //!
-//! What leaves comes later than over a cable and never earlier: access, retries and the wait for an earlier frame's repair only
-//! add to the delay. A packet whose retries are used up is lost.
+//! Packets arrive later than over a cable and never earlier: access, retries and waiting for the retransmission of an earlier frame only
+//! add delay. A packet whose retries are used up is lost.
 //! Reference: IEEE Std 802.11-2016: access 10.3.4, aggregates 9.7 and 10.13, block acknowledgement with reordering 10.24;
 //! timing in `phy.rs`, contention in `access.rs`, rates in `rate_control.rs`. Limits of an aggregate: 64 frames, 65 535 B,
 //! 4 ms as Linux drivers keep.
 //! Differences
-//! 1. An aggregate is what waits when it starts. What failed is sent again alone; new packets wait for the next aggregate.
-//! 2. The two directions of a path do not share the air: what the other sends costs nothing here. `stations` stand for others.
+//! 1. An aggregate consists of the packets waiting when it starts. Failed frames are retransmitted without new ones; new packets wait for
+//! the next aggregate.
+//! 2. The two directions of a path do not share the medium: transmissions of the other direction cost no airtime here. `stations` models
+//! other traffic.
 //! 3. Beacons, association, power saving and protection of older stations are left out.
 //! 4. The signal-to-noise ratio varies as a first-order autoregressive process in dB, constant during a transmission.
 //!
-//! How: the server of a link is asked for one packet after the other. When an aggregate starts it decides the fate of as many
-//! packets as wait; the link then takes them one by one. Their sizes are not known before, so the mean of those that wait is
-//! assumed, and the next aggregate lasts as much longer or shorter as that was wrong.
+//! Implementation: the link calls the server for one packet after the other. When an aggregate starts, the server decides the fate of all
+//! waiting packets; the link then takes them one by one. Their individual sizes are not known in advance, so the mean of the waiting
+//! packets is assumed, and the next aggregate is longer or shorter by the error.
 //!
 //! Units: ns, bytes, dB. Invariants: departures never go back; no transmission overlaps another; the airtime of any span pays for
 //! all bytes in it. Tested: `tests/wifi.rs` against Bianchi's throughput as ns-3 tabulates it, against the sum of the standard's
@@ -101,7 +103,7 @@ impl WifiConfig {
         self.standard.airtime(mode, bytes) + SIFS + self.standard.answer(mode, self.is_aggregated())
     }
 
-    /// What it carries of packets of 1500 B without failures at the mean signal, its share if others contend: for limits of queues.
+    /// Rate for packets of 1500 B without failures at the mean signal, this station's share if others contend; used for queue limits.
     pub fn nominal_rate(&self) -> Rate {
         let mode = self.standard.modes()[self.best_rate(self.snr)];
         // Half of the least contention window on average.
@@ -138,7 +140,7 @@ pub(crate) struct WifiServer {
     owed_bytes: i64,
 }
 
-/// What waits in the queue behind a packet.
+/// The packets in the queue behind a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub packets: u32,
@@ -162,7 +164,7 @@ impl WifiServer {
         }
     }
 
-    /// When a packet leaves that starts at `start`, and whether it is lost. What waits is asked for when an aggregate starts.
+    /// When a packet leaves that starts at `start`, and whether it is lost. `waiting` is called only when an aggregate starts.
     pub(crate) fn serve(&mut self, start: Time, wire_bytes: u32, waiting: impl FnOnce() -> Waiting) -> (Time, bool) {
         if self.plan.is_empty() {
             self.send(start, u64::from(wire_bytes), waiting());
@@ -172,12 +174,12 @@ impl WifiServer {
         (planned.departure.max(start), planned.is_lost)
     }
 
-    /// The queue was shorter than it looked (it may drop from its head): what is planned comes to nothing.
+    /// Cancel the planned departures: the queue was shorter than expected (it may drop from its head).
     pub(crate) fn go_idle(&mut self) {
         self.plan.clear();
     }
 
-    /// An aggregate of the packet and of what waits, until every frame has come or was given up.
+    /// Send an aggregate of the packet and those waiting, until every frame has been received or given up.
     fn send(&mut self, start: Time, first_bytes: u64, waiting: Waiting) {
         let packets = u64::from(waiting.packets) + 1;
         self.assumed_bytes = (first_bytes + waiting.bytes) / packets;
@@ -205,7 +207,7 @@ impl WifiServer {
         (2..=packets.min(self.config.most_frames())).rev().find(|count| fits(*count)).unwrap_or(1)
     }
 
-    /// Sends what has not come yet. Returns when the channel is free again.
+    /// Transmits the frames not yet received. Returns the time at which the channel is free again.
     fn transmit(&mut self, at: Time, collides: bool, rate: usize, failures: u32) -> Time {
         let (standard, is_aggregated) = (self.config.standard, self.config.is_aggregated());
         let mode = standard.modes()[rate];
@@ -247,7 +249,7 @@ impl WifiServer {
         self.snr_at = at;
     }
 
-    /// The receiver passes packets on in order: none before all in front of it have come or were given up.
+    /// The receiver delivers packets in order: none before all those ahead of it have been received or given up.
     fn plan_departures(&mut self) {
         let mut departure = Time::ZERO;
         for frame in &self.frames {

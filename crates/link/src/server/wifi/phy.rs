@@ -1,4 +1,4 @@
-//! The radio: rates, how long frames last, which are lost at what signal-to-noise ratio. OFDM in 20 MHz, one spatial stream.
+//! The physical layer: rates, frame durations, and loss by signal-to-noise ratio. OFDM in 20 MHz, one spatial stream.
 //!
 //! Reference: IEEE Std 802.11-2016. Legacy OFDM (802.11a/g): clause 17, timing 17.4, receiver sensitivity table 17-18. HT (802.11n,
 //! mixed format, guard interval of 800 ns): clause 19, table 19-27 (rates), 19-23 (sensitivity).
@@ -74,7 +74,7 @@ impl WifiStandard {
         }
     }
 
-    /// A packet as it lies in a frame, with what sets it apart from others in an aggregate.
+    /// Bytes of a packet in a frame, including the delimiter and padding of an aggregate.
     pub(super) fn frame_bytes(self, packet_bytes: u64, is_aggregated: bool) -> u64 {
         let frame = packet_bytes + self.overhead_bytes();
         if is_aggregated { (4 + frame).next_multiple_of(4) } else { frame }

@@ -1,4 +1,4 @@
-//! Which rate a frame is sent at.
+//! Rate control: the choice of a frame's rate.
 //!
 //! Reference: Minstrel, Linux `net/mac80211/rc80211_minstrel_ht.c`: success at each rate as a moving average with weight 1/4 for
 //! each interval, a tenth of the frames as samples of other rates, and a chain of rates for retries: the best throughput twice, the

@@ -12,14 +12,14 @@ pub const VERSION: u32 = 1;
 /// Longest connection id of version 1 (§17.2).
 pub const MAX_CID: usize = 20;
 
-/// What a packet's header says before its protection is taken off (§17.2, §17.3).
+/// The fields of a packet's header that are readable without removing header protection (§17.2, §17.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Header {
     /// A long header of version 1.
     Long {
         /// Initial, 0-RTT or Handshake.
         kind: Kind,
-        /// Where the destination's connection id lies in the packet.
+        /// Position of the destination connection id in the packet.
         destination: Range<usize>,
         source: Range<usize>,
         /// An Initial's token (§8.1).
@@ -28,7 +28,7 @@ pub enum Header {
         end: usize,
     },
     Short {
-        /// Where the destination's connection id lies.
+        /// Position of the destination connection id.
         destination: Range<usize>,
         number_at: usize,
     },
@@ -37,8 +37,8 @@ pub enum Header {
 }
 
 impl Header {
-    /// Of the packet at the front of `bytes`; own connection ids are `cid_bytes` long. `None`: it is no packet, or one that a server
-    /// has no use for (Retry, version negotiation).
+    /// Parse the header of the first packet in `bytes`; own connection ids are `cid_bytes` long. `None` if it is not a packet, or one that
+    /// a server ignores (Retry, version negotiation).
     pub fn parse(bytes: &[u8], cid_bytes: usize) -> Option<Header> {
         let mut reader = Reader::new(bytes);
         let first = reader.byte()?;
@@ -143,8 +143,8 @@ pub fn version_negotiation(destination: &[u8], source: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A Retry packet (§17.2.5) without its integrity tag, and what the tag is of (RFC 9001 §5.8): the client, called `peer`, is to begin
-/// anew at `own` with this token; its first packet went to `original`.
+/// A Retry packet (§17.2.5) without its integrity tag, and the pseudo-packet that the tag covers (RFC 9001 §5.8). The client with
+/// connection id `peer` has to start again with `own` as the destination and this token; its first packet was addressed to `original`.
 pub fn retry((peer, own, original): (&[u8], &[u8], &[u8]), token: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut packet = vec![0xf0, 0, 0, 0, VERSION as u8];
     for cid in [peer, own] {

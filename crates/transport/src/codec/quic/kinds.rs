@@ -1,4 +1,4 @@
-//! Types of the frames that both are read and written and are not of RFC 9000 alone (draft-ietf-quic-multipath-21 §4).
+//! Types of the frames that are both read and written and are not from RFC 9000 alone (draft-ietf-quic-multipath-21 §4).
 
 /// ACK, without counts; with them one more (RFC 9000 §19.3).
 pub const ACK: u64 = 0x02;

@@ -1,15 +1,15 @@
-//! QUIC's headers, frames and transport parameters as real bytes, without encryption: that is the caller's.
+//! QUIC's headers, frames and transport parameters as real bytes, without encryption, which is up to the caller.
 //!
 //! Reference: RFC 9000 §16 (integers), §17 (headers), §18 (transport parameters), §19 (frames), appendix A.3 (packet numbers);
 //! draft-ietf-quic-multipath-21 §2.1 (its parameter), §4 (its frames).
 //! Differences from the reference:
 //! 1. RESET_STREAM and STOP_SENDING carry error code 0, which HTTP/3 reads as H3_NO_ERROR; CONNECTION_CLOSE has no reason phrase.
-//! 2. Of an ACK frame the newest [`Ack::CAPACITY`](crate::quic::packet::Ack::CAPACITY) ranges are read; the older ones are told
-//!    again, or were told before.
+//! 2. Of an ACK frame the newest [`Ack::CAPACITY`](crate::quic::packet::Ack::CAPACITY) ranges are read; the older ones are
+//!    repeated later, or were reported before.
 //!
 //! Nothing here panics on any input. Tested by `tests/quic_codec.rs`: the RFC's examples, round trips, sizes, hostile bytes.
 //!
-//! Here integers; `header`, `written` and `read` (frames that leave and come), `kinds` (types of frames), `parameters`.
+//! Integers are here; other parts are `header`, `written` and `read` (sent and received frames), `kinds` (frame types), `parameters`.
 
 mod header;
 mod kinds;

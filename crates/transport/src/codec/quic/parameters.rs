@@ -1,4 +1,4 @@
-//! Transport parameters: a client's read, a server's written.
+//! Transport parameters: reading a client's, writing a server's.
 //!
 //! Reference: RFC 9000 §7.3, §7.4, §18; draft-ietf-quic-multipath-21 §2.1 (`initial_max_path_id`).
 
@@ -7,7 +7,7 @@ use crate::quic::packet::TransportParameters;
 
 pub const TRANSPORT_PARAMETER_ERROR: u64 = 0x08;
 
-/// What a client told of itself beside the common parameters.
+/// A client's parameters other than the common ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfClient {
     /// Common ones; `initial_max_stream_data` is what a server's answers may use, `_bidi_local`.
@@ -68,11 +68,11 @@ pub fn read_parameters(bytes: &[u8], source: &[u8]) -> Option<OfClient> {
             _ => {}
         }
     }
-    // §7.3; several paths need ids that tell them apart.
+    // §7.3; several paths need non-empty ids to distinguish them.
     (is_named && (found.max_path_id.is_none() || !source.is_empty())).then_some(found)
 }
 
-/// What a server alone tells (§18.2).
+/// Parameters that only a server sends (§18.2).
 #[derive(Clone, Copy, Debug)]
 pub struct OfServer<'a> {
     /// Connection id that the client's first packet went to.
@@ -80,11 +80,11 @@ pub struct OfServer<'a> {
     /// The one that a Retry named, if there was one.
     pub retry: Option<&'a [u8]>,
     pub own: &'a [u8],
-    /// What a stateless reset of it would end with (§10.3).
+    /// Its stateless reset token (§10.3).
     pub reset_token: [u8; 16],
     /// Unidirectional streams that the client may open.
     pub max_uni_streams: u64,
-    /// Ids of the client that are kept at a time, of each path.
+    /// Most ids of the client kept at a time, per path.
     pub max_ids: u64,
     pub max_path_id: u8,
 }

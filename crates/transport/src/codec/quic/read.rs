@@ -2,8 +2,8 @@
 //!
 //! Reference: RFC 9000 §12.4, §19; draft-ietf-quic-multipath-21 §4.
 //! Differences from the reference:
-//! 1. That a client would like more paths or ids (PATHS_BLOCKED, PATH_CIDS_BLOCKED) changes nothing: each path is given its ids at once,
-//!    and there are as many as there are.
+//! 1. A client's request for more paths or ids (PATHS_BLOCKED, PATH_CIDS_BLOCKED) is ignored: each path gets its ids at once, and the
+//! number of paths is fixed.
 
 use super::kinds::*;
 use super::{Data, MAX_CID, Reader, bounded};
@@ -11,7 +11,7 @@ use crate::quic::packet::{Ack, EcnCounts, Frame};
 use crate::quic::varint;
 use std::ops::Range;
 
-/// The frames of a packet as they came.
+/// The frames of a packet, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Opened {
     /// ACK frame; of several the last.
@@ -21,7 +21,7 @@ pub struct Opened {
     pub max_path_id: Option<u64>,
     /// Frames that only a connection over several paths may have are among them.
     pub is_multipath: bool,
-    /// All others but PADDING; those that change nothing here stand as [`Frame::Ping`].
+    /// All others except PADDING; those without effect here appear as [`Frame::Ping`].
     pub frames: Vec<Frame>,
     /// Connection ids of the client's that NEW_CONNECTION_ID frames bring.
     pub ids: Vec<NewId>,
@@ -29,7 +29,7 @@ pub struct Opened {
     pub data: Vec<(Data, u64, Range<usize>)>,
 }
 
-/// A further connection id (§19.15), but for its token: nobody here looks for a client's stateless reset.
+/// A new connection id (§19.15), without its token, since a client's stateless resets are not detected here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewId {
     pub path_id: u8,
@@ -163,7 +163,7 @@ fn read_stream(reader: &mut Reader, kind: u64, opened: &mut Opened) -> Option<Fr
     Some(Frame::Stream { id, offset, len: bytes.len() as u32, fin: kind & 1 != 0 })
 }
 
-/// A path's number; all from 255 on are one, that nobody has.
+/// Read a path's number; all from 255 on are mapped to one unused number.
 fn read_path(reader: &mut Reader) -> Option<u8> {
     Some(u8::try_from(reader.varint()?).unwrap_or(u8::MAX))
 }

@@ -1,4 +1,4 @@
-//! Frames that leave.
+//! Frames that are sent.
 //!
 //! Reference: RFC 9000 §19, §10.2.3; draft-ietf-quic-multipath-21 §4.
 
@@ -7,7 +7,7 @@ use super::put_varint;
 use crate::quic::packet::{ABANDONED, Ack, Frame, Kind, Packet};
 use std::ops::Range;
 
-/// Whose data a frame carries.
+/// Type of the data that a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     /// TLS's, in the packet's space.

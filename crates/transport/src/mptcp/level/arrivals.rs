@@ -1,5 +1,5 @@
-//! What of a stream has arrived, over any path and in any order: which offsets, where it ends, how long data waited behind a gap.
-//! MPTCP's receiver stands on it; the bytes and the window are the receiver's.
+//! The received parts of a stream, over any path and in any order: offsets, the end, and how long data waited behind a gap. MPTCP's
+//! receiver uses it; the bytes and the window belong to the receiver.
 //!
 //! Reference: RFC 8684 §3.3.
 //! Units: data offsets from 0; the end of the stream counts one. Tested by `tests/mptcp.rs`.
@@ -18,7 +18,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Next offset expected; one beyond the end when the end has arrived, too.
+    /// Next expected offset; one beyond the end once the end has arrived.
     pub fn next(&self) -> u64 {
         self.reassembly.next()
     }
@@ -26,7 +26,7 @@ impl Arrivals {
     pub fn in_order(&self) -> u64 {
         self.next().min(self.fin.unwrap_or(u64::MAX))
     }
-    /// Where the stream ends, once that was told.
+    /// Offset of the end of the stream, once known.
     pub fn fin(&self) -> Option<u64> {
         self.fin
     }
@@ -66,7 +66,7 @@ impl Arrivals {
         }
     }
 
-    /// The stream ends at `at`. `false`: that contradicts what came before, and nothing is changed.
+    /// Note that the stream ends at `at`. Returns `false`, without any change, if that contradicts earlier data.
     pub fn insert_fin(&mut self, now: Time, at: u64) -> bool {
         if self.fin.is_none() && at >= self.reassembly.highest() {
             self.fin = Some(at);

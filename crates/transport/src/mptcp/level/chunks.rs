@@ -1,5 +1,4 @@
-//! What the data level keeps of a stream of bytes that it sends: how far it is written, given out and acknowledged, and each chunk
-//! that some path carries.
+//! The data level's state of a sent byte stream: how far it is written, scheduled and acknowledged, and the chunks carried by some path.
 //!
 //! Reference: RFC 8684 §3.3. Units: data offsets; the end of the stream counts one. Invariants: una ≤ next ≤ written (una one
 //! beyond once the end is acknowledged); chunks are contiguous and span [una, next) up to whole chunks.
@@ -143,13 +142,13 @@ impl Chunks {
     }
 }
 
-/// The oldest comes first, for it is what the reader waits for (`__mptcp_reinject_data` of the out-of-tree kernel keeps its queue in
+/// The oldest first, since the reader waits for it (`__mptcp_reinject_data` of the out-of-tree kernel keeps its queue in
 /// this order; upstream retransmits from the head).
 fn queue(reinjections: &mut VecDeque<u64>, chunk: &mut Chunk) {
     if !chunk.is_queued {
         chunk.is_queued = true;
         let place = reinjections.partition_point(|&queued| queued < chunk.start);
-        // One that was sent meanwhile may still stand there.
+        // A chunk that has been sent in the meantime may still be queued.
         if reinjections.get(place) != Some(&chunk.start) {
             reinjections.insert(place, chunk.start);
         }

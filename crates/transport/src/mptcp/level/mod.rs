@@ -1,17 +1,17 @@
 //! The data level of a sender over several paths: which chunk of the stream goes to which path next. It owns the chunks, the
 //! scheduler and its view of the paths, reinjection, copies, relief of a full window, the data-level timer, switches and counters.
-//! How a chunk is put on a path is the owner's business ([`Paths`]): MPTCP's subflows.
+//! The owner sends a chunk on a path ([`Paths`]): MPTCP's subflows.
 //!
-//! Drive it so: after anything that happened, call [`schedule`](DataLevel::schedule) until `None`; then send the end of the stream if
+//! Usage: after any event, call [`schedule`](DataLevel::schedule) until `None`; then send the end of the stream if
 //! [`fin_path`](DataLevel::fin_path) names a path; then wait, at most until [`timer`](DataLevel::timer).
 //!
-//! Order of what leaves (out-of-tree kernel): copies (redundant schedulers), reinjections, new data, relief of a full window, the
+//! Order of transmission (out-of-tree kernel): copies (redundant schedulers), reinjections, new data, relief of a full window, the
 //! end of the stream.
 //!
 //! Reference: RFC 8684 §3.3; `mptcp_sched.c` and `mptcp_output.c` of the out-of-tree kernel.
 //! Differences from the reference:
-//! 1. What a failed path held and another usable path carries is not reinjected: TCP delivers it there.
-//! 2. The scheduler is not asked while no path has room by its own measure: it could only wait.
+//! 1. Data of a failed path that another usable path carries as well are not reinjected: TCP delivers them there.
+//! 2. The scheduler is not called while no path has room by its own measure: it could only wait.
 //!
 //! Tested by `tests/level.rs` (the contract over a driver of its own) and `tests/mptcp.rs`.
 
@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 pub trait Paths {
     /// Paths of which [`view`](Self::view) may say something new since the last call of this, a bit each.
     fn take_changed(&mut self) -> u32;
-    /// Write down what the scheduler may know of `path`; index and `has_segment` are the data level's. `with_pacing`: it
+    /// Fill in the scheduler's view of `path`; index and `has_segment` are set by the data level. `with_pacing`: the scheduler
     /// [reads](Scheduler::reads_pacing) the pacing rate.
     fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView);
     fn put(&mut self, path: usize, chunk: &Chunk);
@@ -49,7 +49,7 @@ pub trait Paths {
 pub struct LevelStats {
     /// Two chunks of new data in a row on different paths.
     pub path_switches: u64,
-    /// Of these, from a path that still had room in its window and was not in recovery: the scheduler's own will.
+    /// Of these, from a path that still had room in its window and was not in recovery, so by the scheduler's own choice.
     pub switches_from_open_path: u64,
     /// Chunks of new data for which the windows of two paths or more had room: only there is anything to choose.
     pub path_choices: u64,
@@ -70,7 +70,7 @@ pub struct PathStats {
     /// Chunks of new data given to it.
     pub scheduled_packets: u64,
     pub scheduled_bytes: u64,
-    /// Chunks given to it that another path carries, too.
+    /// Chunks scheduled on it that another path carries as well.
     pub reinjected_packets: u64,
     pub reinjected_bytes: u64,
     /// Times that it was taken for potentially failed, or was lost.
@@ -79,7 +79,7 @@ pub struct PathStats {
     pub penalties: u64,
 }
 
-/// What the owner wants to hear of, each including those before it.
+/// Level of detail of the reported events, each including the previous ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Watch {
     #[default]
@@ -97,7 +97,7 @@ pub enum Event {
     Switch(Switch),
     /// New data was given to a path.
     Sent(Given),
-    /// Data that another path carries, too, was given to a path.
+    /// A path was given data that another path carries as well.
     Reinjected(Given),
     /// Nothing was acknowledged for a whole timeout.
     DataTimeout {
@@ -149,7 +149,7 @@ pub struct Given {
     pub reason: &'static str,
 }
 
-/// What the data level keeps of a path.
+/// The data level's state of a path.
 #[derive(Debug, Default)]
 struct PathState {
     /// Redundant schedulers: it carries all data before this offset, or that is acknowledged.
@@ -165,14 +165,14 @@ pub struct DataLevel {
     reads_progress: bool,
     chunks: Chunks,
     paths: Vec<PathState>,
-    /// By path. Written by [`refresh`](Self::refresh) alone, with the three fields that follow from them.
+    /// By path. Written only by [`refresh`](Self::refresh), together with the three fields derived from it.
     views: Vec<SubflowView>,
     /// Paths whose windows take one more packet, and those with room by the scheduler's own measure.
     eligible: u32,
     open: u32,
     /// Largest chunk that every usable path takes; `None`: there is none.
     chunk_bytes: Option<u32>,
-    /// Paths that are marked in the views as holding the chunk at hand.
+    /// Paths that are marked in the views as holding the current chunk.
     holders: u32,
     /// Path of the last new data, and when it was given out.
     last: Option<(usize, Time)>,
@@ -236,7 +236,7 @@ impl DataLevel {
         self.chunks.written += bytes;
     }
 
-    /// So many bytes may be written beyond those acknowledged; without a word of it nothing bounds them.
+    /// Set the number of bytes that may be written beyond those acknowledged; unlimited if never called.
     pub fn set_send_buffer(&mut self, bytes: u64) {
         self.send_buffer = bytes;
     }
@@ -267,8 +267,8 @@ impl DataLevel {
         self.chunks.edge = self.chunks.edge.max(edge);
     }
 
-    /// The peer has everything before `ack`, and takes data up to `edge`. Whether that is progress, after which the owner
-    /// [rearms](Self::rearm) the timer; `None`: it acknowledges what was never sent.
+    /// Handle an acknowledgement: the peer has everything before `ack`, and accepts data up to `edge`. Returns whether that is progress,
+    /// after which the owner [rearms](Self::rearm) the timer; `None` if it acknowledges data never sent.
     #[inline]
     pub fn handle_ack(&mut self, ack: u64, edge: u64) -> Option<bool> {
         let is_progress = self.chunks.acknowledge(ack, edge)?;
@@ -278,7 +278,7 @@ impl DataLevel {
         Some(is_progress)
     }
 
-    /// So much is given out without a chunk: below is plain TCP, which delivers it.
+    /// Schedule bytes without a chunk: the lower level is plain TCP, which delivers them.
     pub fn pass(&mut self, bytes: u64) {
         self.chunks.next += bytes;
     }
@@ -298,15 +298,15 @@ impl DataLevel {
         self.chunks.is_fin_acked = true;
     }
 
-    /// `path` is taken for failed, or lost: what it `holds` (by the start of a chunk) and none of the `usable` paths carries is
-    /// queued for others.
+    /// Treat `path` as failed or lost: chunks that it `holds` (by their start) and none of the `usable` paths carries are queued for
+    /// others.
     #[cold]
     pub fn reinject_held(&mut self, path: usize, usable: u32, holds: impl Fn(u64) -> bool) {
         self.chunks.queue_held(path, usable & !(1 << path), holds);
         self.is_fin_due |= self.chunks.fin_path == Some(path) && !self.chunks.is_fin_acked;
     }
 
-    /// `path` begins anew: what it carried before counts no more.
+    /// Reset `path`: chunks that it carried before no longer count.
     pub fn forget_path(&mut self, path: usize) {
         self.chunks.forget_path(path);
         self.paths[path].copied_to = 0;
@@ -348,7 +348,7 @@ impl DataLevel {
         self.is_window_blocked
     }
 
-    /// What happened since the last call, oldest first.
+    /// The next event since the last call, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -366,7 +366,7 @@ impl DataLevel {
     pub fn written(&self) -> u64 {
         self.chunks.written
     }
-    /// First offset not acknowledged; one beyond what is written when the end is, too.
+    /// First unacknowledged offset; one beyond the written bytes once the end is acknowledged.
     pub fn una(&self) -> u64 {
         self.chunks.una
     }
@@ -390,7 +390,7 @@ impl DataLevel {
     pub fn is_closing(&self) -> bool {
         self.chunks.is_closing
     }
-    /// The end of the stream is to be told, now or once everything is given out.
+    /// Whether the end of the stream has to be sent, now or once everything is scheduled.
     pub fn is_fin_due(&self) -> bool {
         self.is_fin_due
     }
@@ -398,7 +398,7 @@ impl DataLevel {
     pub fn is_fin_acked(&self) -> bool {
         self.chunks.is_fin_acked
     }
-    /// The player tells of its buffer.
+    /// New parameters of the player.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
         self.scheduler.set_app_parameters(now, parameters);
     }

@@ -1,4 +1,4 @@
-//! What leaves next, and on which path. See `mod.rs`.
+//! The choice of the next chunk and its path. See `mod.rs`.
 
 use super::chunks::{Chunk, Chunks};
 use super::{DataLevel, Event, Given, Paths, Switch, SwitchSide, Watch};
@@ -6,7 +6,7 @@ use crate::mptcp::scheduler::{Blockage, Context, Relief, SubflowView};
 use playpath_units::{Duration, Time};
 
 impl DataLevel {
-    /// Give the next chunk to a path. `None`: nothing to give, or nobody to take it.
+    /// Give the next chunk to a path. `None` if there is no chunk, or no path with room.
     #[inline(always)]
     pub fn schedule(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
         if self.reads_progress {
@@ -48,14 +48,14 @@ impl DataLevel {
         self.rearm(now, paths.longest_rto());
     }
 
-    /// What paths hold may have to go to others, too, once everything written is given out.
+    /// Whether chunks held by paths may have to be copied to others, once all written data are scheduled.
     #[inline]
     pub(super) fn may_send_spare(&self) -> bool {
         let is_held_up = self.is_writer_waiting && self.is_writer_held_up().is_some();
         (is_held_up || self.scheduler.wants_copies(Duration::MAX)) && self.has_outstanding()
     }
 
-    /// Everything written is given out: what paths hold may go to others, too.
+    /// All written data are scheduled: copy chunks held by paths to others.
     fn send_spare(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
         if !self.may_send_spare() {
             return None;
@@ -147,7 +147,7 @@ impl DataLevel {
         Some(path)
     }
 
-    /// Nothing new may leave: the scheduler may want to unblock it.
+    /// No new data may be sent: let the scheduler relieve the blocked window.
     #[cold]
     fn relieve(&mut self, now: Time, len: u32, blockage: Blockage, paths: &mut impl Paths) -> Option<usize> {
         let head = self.chunks.head()?;
@@ -220,7 +220,7 @@ impl DataLevel {
         }
     }
 
-    /// These paths hold the chunk at hand.
+    /// Mark the paths that hold the current chunk.
     fn mark_holders(&mut self, paths: u32) {
         if self.holders == paths {
             return;

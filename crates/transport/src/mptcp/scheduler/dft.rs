@@ -6,8 +6,8 @@
 //! 1. Ties of the RTT go to the lower index (the kernel: list order).
 //! 2. Where several slower paths hold the oldest segment, the first by index decides on its penalty (the kernel: list order).
 //!
-//! A full send buffer is a second reason for relief, as in `__mptcp_next_segment`: everything written is given out, the writer waits,
-//! and more than two thirds are taken; windows are halved only if it has no room at all.
+//! A full send buffer is a second reason for relief, as in `__mptcp_next_segment`: all written data are scheduled, the writer waits,
+//! and more than two thirds are used; windows are halved only if it has no room at all.
 //!
 //! Tested here.
 
@@ -79,8 +79,8 @@ pub(super) fn select_lowest_rtt(context: &Context, state_driven: bool) -> Decisi
     }
 }
 
-/// Where the lowest RTT with room is not the lowest of all: the path of that, which is full, and the one that has room. `Err`: what
-/// is decided otherwise.
+/// If the path with the lowest RTT is full: that path, and the path with the lowest RTT among those with room. `Err`: the decision in all
+/// other cases.
 pub(super) fn fast_and_slow<'a>(context: &Context<'a>) -> Result<(&'a SubflowView, &'a SubflowView), Decision> {
     let decision = select_lowest_rtt(context, false);
     let path = decision.path.filter(|_| !context.is_reinjection).ok_or(decision)?;
@@ -95,7 +95,7 @@ pub(super) fn fast_and_slow<'a>(context: &Context<'a>) -> Result<(&'a SubflowVie
 pub(super) struct WindowRelief {
     opportunistic: bool,
     penalise: bool,
-    /// By path: when it, as the fast one, last had another penalised.
+    /// By path: when it, as the fast one, last caused a penalty of another.
     penalised_at: Vec<Option<Time>>,
 }
 
@@ -129,8 +129,8 @@ impl WindowRelief {
     }
 }
 
-/// To send again on `fast` what the holders have: each is more than four times as slow, up to one whose window of four or less makes
-/// it hopeless (mptcp_sched.c).
+/// Whether it is worth retransmitting the holders' chunk on `fast`: each holder is more than four times as slow, up to one whose window of
+/// four or less makes it hopeless (mptcp_sched.c).
 fn is_worth<'a>(fast: &SubflowView, mut holders: impl Iterator<Item = &'a SubflowView>) -> bool {
     let mut is_held = false;
     let ended = holders.find_map(|s| {

@@ -1,4 +1,4 @@
-//! The scheduler of upstream Linux: least time to drain what a subflow has queued, in bursts of 64 kB.
+//! The scheduler of upstream Linux: the subflow with the shortest time to drain its queue, in bursts of 64 kB.
 //!
 //! Reference: torvalds/linux net/mptcp/protocol.c, `mptcp_subflow_get_send`.
 //!
@@ -20,7 +20,7 @@ use playpath_units::Rate;
 
 /// MPTCP_SEND_BURST_SIZE: 64 kB less the largest header (MAX_TCP_HEADER is about 320 bytes).
 const BURST_BYTES: u64 = 65_536 - 320;
-/// What an idle subflow is given again at once: a data fragment (`__mptcp_retrans`), at most a page fragment of 32 kB.
+/// Bytes that an idle subflow is given again at once: a data fragment (`__mptcp_retrans`), at most a page fragment of 32 kB.
 const FRAGMENT_BYTES: u64 = 32_768;
 
 pub(super) static ENTRY: Entry = Entry {
@@ -42,9 +42,9 @@ struct Linux {
     per_packet: u32,
     /// Average pacing rate by path, weighted by what was queued.
     average: Vec<Option<Rate>>,
-    /// Path of the burst, and what is left of it.
+    /// Path of the burst, and its remaining bytes.
     burst: Option<(usize, u64)>,
-    /// Path of the data fragment that is sent again, and what is left of it.
+    /// Path of the data fragment that is retransmitted, and its remaining bytes.
     fragment: Option<(usize, u64)>,
 }
 
@@ -69,7 +69,7 @@ impl Linux {
         self.burst = Some((subflow.path, burst));
     }
 
-    /// Sent again: what is left of a data fragment, or the next one on a subflow with empty queues (`mptcp_subflow_get_retrans`).
+    /// Choose a retransmission: the rest of a data fragment, or the next one on a subflow with empty queues (`mptcp_subflow_get_retrans`).
     fn select_again(&mut self, context: &Context) -> Decision {
         let bytes = u64::from(context.segment_bytes);
         if let Some((path, left)) = self.fragment

@@ -1,5 +1,5 @@
-//! Packet schedulers: which subflow takes the next segment. One file per scheduler. Its `mod` line here registers it: the build script
-//! makes `ENTRIES` of what these files declare, in the order of the lines, which is that of `playpath list scheduler`.
+//! Packet schedulers: which subflow takes the next segment. One file per scheduler. The `mod` line here registers it: the build script
+//! generates `ENTRIES` from these lines, in the same order, which is also that of `playpath list scheduler`.
 //!
 //! Contract, checked over the registry by `tests/schedulers.rs`: never a subflow without room; some subflow is chosen when one
 //! path works and nothing else holds; the same views give the same answers.
@@ -30,10 +30,10 @@ mod fastest; // the example of docs/recipes/add-a-scheduler.md
 use playpath_cc::{AppParameters, ParamSpec, Params};
 use playpath_units::{Duration, Rate, Time};
 
-/// What a scheduler may know of a subflow, at the moment of the decision.
+/// State of a subflow at the time of the decision.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SubflowView {
-    /// Index of the path; views come in the order of paths.
+    /// Index of the path; views are in the order of paths.
     pub path: usize,
     /// Established, joined, and not potentially failed.
     pub is_usable: bool,
@@ -64,7 +64,7 @@ pub struct SubflowView {
     pub delivery_rate: Rate,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// The segment at hand was sent on this subflow before (reinjection, head of the window).
+    /// Whether the current segment was sent on this subflow before (reinjection, head of the window).
     pub has_segment: bool,
 }
 
@@ -86,8 +86,8 @@ impl SubflowView {
             }
         }
     }
-    /// Kernel memory of what the subflow holds (`sk_wmem_queued`): its bytes, and the head of each buffer. What is sent was cut into
-    /// pairs of segments, what is not lies in one piece.
+    /// Kernel memory of what the subflow holds (`sk_wmem_queued`): its bytes, and the head of each buffer. Sent data were cut into
+    /// pairs of segments; unsent data are in one piece.
     pub fn buffered_memory(&self) -> u64 {
         let heads = self.in_flight.div_ceil(2) + u32::from(self.queued > 0);
         self.buffered_bytes + u64::from(heads) * BUFFER_HEAD
@@ -127,9 +127,9 @@ pub struct Context<'a> {
     pub now: Time,
     pub subflows: &'a [SubflowView],
     pub segment_bytes: u32,
-    /// It was sent on another subflow before.
+    /// Whether it was sent on another subflow before.
     pub is_reinjection: bool,
-    /// Bytes written and not given to any subflow, the segment at hand included.
+    /// Bytes written and not yet given to any subflow, including the current segment.
     pub unscheduled_bytes: u64,
     /// Bytes that the peer's connection-level window still takes.
     pub window_left: u64,
@@ -155,7 +155,7 @@ impl Decision {
     }
 }
 
-/// What keeps new data back.
+/// What blocks new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blockage {
     ReceiveWindow,
@@ -168,7 +168,7 @@ pub enum Blockage {
 /// What to do while the connection-level window is full, or the send buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relief {
-    /// Send the oldest unacknowledged segment on this path, too.
+    /// Also send the oldest unacknowledged segment on this path.
     pub retransmit_on: Option<usize>,
     /// Paths whose windows are halved, a bit each.
     pub penalised: u32,
@@ -186,21 +186,21 @@ pub enum Room {
 }
 
 pub trait Scheduler: Send {
-    /// Choose a subflow for the segment at hand.
+    /// Choose a subflow for the current segment.
     fn select(&mut self, context: &Context) -> Decision;
 
-    /// Nothing new may leave; `has_segment` of the views tells who holds the oldest unacknowledged segment.
+    /// Called when no new data may be sent; `has_segment` of the views marks the holders of the oldest unacknowledged segment.
     fn relieve(&mut self, _context: &Context, _blockage: Blockage) -> Option<Relief> {
         None
     }
 
-    /// All that was written is given out: is what paths hold unacknowledged to be sent on others, too? `longest_delivery`: RTT and
-    /// its deviation on the slowest path that holds any.
+    /// All written data are scheduled: whether unacknowledged data are to be copied to other paths. `longest_delivery`: RTT plus its
+    /// deviation on the slowest path that holds any.
     fn wants_copies(&self, _longest_delivery: Duration) -> bool {
         false
     }
 
-    /// The player tells of its buffer.
+    /// New parameters of the player.
     fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
 
     /// The time, and how much of the stream the receiver has; before each question, if the scheduler
@@ -217,17 +217,17 @@ pub trait Scheduler: Send {
         false
     }
 
-    /// What counts as room. While no subflow has any, `select` answers that it waits, and `relieve` does nothing.
+    /// Definition of room. While no subflow has any, `select` returns "wait", and `relieve` does nothing.
     fn room(&self) -> Room {
         Room::Window
     }
 
-    /// Decisions depend on [`Context::unscheduled_bytes`]. Without it, more bytes behind a full segment change none.
+    /// Whether decisions depend on [`Context::unscheduled_bytes`]. If not, more bytes behind a full segment change none.
     fn reads_backlog(&self) -> bool {
         false
     }
 
-    /// Decisions depend on [`SubflowView::paced_at`]. Without it, the views may leave it out.
+    /// Whether decisions depend on [`SubflowView::paced_at`]. If not, the views may omit it.
     fn reads_pacing(&self) -> bool {
         false
     }

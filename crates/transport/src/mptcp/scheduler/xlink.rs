@@ -1,14 +1,14 @@
-//! XLINK: lowest RTT, and what is under way is sent on other paths, too, while the player has little left to play.
+//! XLINK: lowest RTT; data in flight are also sent on other paths while the player has little left to play.
 //!
 //! Reference: Zheng et al., "XLINK: QoE-driven multi-path QUIC transport in large-scale video services" (SIGCOMM 2021), algorithm 1: two
 //! thresholds on the play time left; between them, packets are injected again while the slowest path that holds any could deliver later
 //! than the player needs them.
 //!
 //! Differences from the reference:
-//! 1. Play time left is what the player last told (CMCD, or the client of a simulation): bytes of the buffer over the video's rate.
-//!    Without a word from it nothing is injected again.
+//! 1. Play time left is the player's last report (CMCD, or the client of a simulation): bytes of the buffer over the video's rate.
+//!    Without reports nothing is reinjected.
 //! 2. The paper gives the thresholds as quantiles of its users' play times; ours are in seconds.
-//! 3. One stream: neither its priorities of streams nor of the first frame. Injected again is what has no new data behind it.
+//! 3. One stream: neither its priorities of streams nor of the first frame. Only data without new data behind them are reinjected.
 //!
 //! Tested here and by `tests/mptcp.rs`.
 
@@ -38,7 +38,7 @@ pub(super) static ENTRY: Entry = Entry {
 struct Xlink {
     low: f64,
     high: f64,
-    /// Seconds; `None`: the player has said nothing.
+    /// Seconds; `None` if the player has reported nothing.
     play_time_left: Option<f64>,
 }
 

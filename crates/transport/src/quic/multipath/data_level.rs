@@ -1,4 +1,5 @@
-//! What the scheduler is asked, and what a path is given: frames of the next packet, new or lost; copies of what others carry.
+//! Calls of the scheduler, and the frames assigned to a path: those of the next packet, new or lost; copies of frames that other paths
+//! carry.
 //!
 //! In the order of MPTCP's data level ([`crate::mptcp::level`]): copies of redundant schedulers, data that was lost or is new, relief of a
 //! full window or buffer, copies when everything is given out. "The oldest data" is that of the packet which has been out longest.
@@ -44,7 +45,7 @@ impl Blocked {
 }
 
 impl Connection {
-    /// Give something to a path. `false`: nothing to give, or nobody to take it.
+    /// Assign data to a path. Returns `false` if there are none, or no path accepts them.
     pub(super) fn allot(&mut self, now: Time) -> bool {
         if self.handshake.sends(Space::Data).is_none() {
             return false;
@@ -65,7 +66,7 @@ impl Connection {
         }
     }
 
-    /// The views of the scheduler, anew.
+    /// Update the views of the scheduler.
     fn look_at_paths(&mut self) {
         let room = self.packet_room() - DATA_FRAME;
         let Some(multi) = &mut self.multi else { return };
@@ -134,7 +135,7 @@ impl Connection {
         best.is_some_and(|path| self.fill_queue(path).1)
     }
 
-    /// Everything that may go is given out: what paths hold may go to others, too.
+    /// All data are assigned: copy data held by paths to others.
     fn give_spare(&mut self, now: Time) -> bool {
         let (unsent, window_left) = (self.streams.unsent(), self.streams.window_left());
         let blockage = match (unsent, self.streams.held_up(&self.config)) {
@@ -197,7 +198,7 @@ impl Connection {
         self.copy(holder, path as u8)
     }
 
-    /// The oldest data of `holder` that `path` has not carried goes there, too.
+    /// Copy the oldest data of `holder` that `path` has not carried to `path`.
     fn copy(&mut self, holder: u8, path: u8) -> bool {
         self.turn_to(holder);
         let board = &mut self.lane.spaces[Space::Data as usize].board;
@@ -303,7 +304,7 @@ fn context(
     }
 }
 
-/// What the scheduler may know of a path whose full packets have `mss` bytes of data.
+/// The scheduler's view of a path whose full packets have `mss` bytes of data.
 fn view(lane: &Lane, mss: u32) -> SubflowView {
     let (path, control) = (&lane.path, lane.path.control());
     SubflowView {

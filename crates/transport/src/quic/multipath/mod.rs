@@ -33,14 +33,14 @@ use std::collections::VecDeque;
 /// Probe timeouts after which a path is taken for failed while another works.
 const FAILED_AFTER: u32 = 2;
 
-/// What a connection over several paths has besides the path at hand.
+/// State of a connection over several paths other than the current path.
 pub(super) struct Multi {
     scheduler: Box<dyn Scheduler>,
-    /// All paths but the one at hand, in no order.
+    /// All paths except the current one, in no particular order.
     #[expect(clippy::vec_box, reason = "they change places with the one at hand")]
     others: Vec<Box<Lane>>,
     is_coupled: bool,
-    /// By path, as of the last question.
+    /// By path, as of the last decision.
     views: Vec<SubflowView>,
     status: VecDeque<Frame>,
     /// Packets that a failed path held, not yet given to others.
@@ -105,7 +105,7 @@ impl Connection {
         self.show_siblings();
     }
 
-    /// It may use several paths.
+    /// Whether it may use several paths.
     pub fn is_multipath(&self) -> bool {
         self.multi.is_some()
     }
@@ -147,7 +147,7 @@ impl Connection {
     pub fn poll_switch(&mut self) -> Option<Switch> {
         self.multi.as_mut()?.switches.as_mut()?.pop_front()
     }
-    /// Counts of what was given to paths; `None`: it uses one.
+    /// Counters of the data assigned to paths; `None` with a single path.
     pub fn level_stats(&self) -> Option<&LevelStats> {
         self.multi.as_ref().map(|multi| &multi.stats)
     }
@@ -166,13 +166,13 @@ impl Connection {
     pub(super) fn lane(&self, path: usize) -> Option<&Lane> {
         self.lanes().find(|lane| usize::from(lane.id) == path)
     }
-    /// The longest smoothed RTT of the path at hand and the others.
+    /// The longest smoothed RTT of all paths.
     pub(super) fn longest_rtt(lane: &Lane, multi: Option<&Multi>) -> Duration {
         let others = multi.iter().flat_map(|multi| &multi.others);
         others.map(|lane| lane.path.rtt.smoothed()).fold(lane.path.rtt.smoothed(), Duration::max)
     }
 
-    /// A path comes to hand. `false`: there is no such path.
+    /// Make a path the current one. Returns `false` if there is no such path.
     #[inline(always)]
     pub(super) fn turn_to(&mut self, id: u8) -> bool {
         if self.lane.id == id {
@@ -216,7 +216,7 @@ impl Connection {
         self.lane.route.begin(now, timeout, None);
     }
 
-    /// The path at hand is validated: `round_trip` is the first notion of its RTT (RFC 9002 §6.2.2), no sample.
+    /// The current path is validated: `round_trip` is the initial estimate of its RTT (RFC 9002 §6.2.2), not a sample.
     pub(super) fn path_is_valid(&mut self, now: Time, round_trip: Duration) {
         self.lane.standing = Standing::Open;
         self.lane.path.rtt.expect(round_trip);
@@ -232,7 +232,7 @@ impl Connection {
         }
     }
 
-    /// The path at hand had a probe timeout.
+    /// The current path had a probe timeout.
     pub(super) fn suspect_path(&mut self) {
         let at_hand = self.lane.id;
         let works = |lane: &Lane| lane.id != at_hand && lane.standing == Standing::Open;
@@ -243,7 +243,7 @@ impl Connection {
         self.pass_on();
     }
 
-    /// The peer abandons a path (draft §3.4): what is out there goes elsewhere, and it is told the same.
+    /// The peer abandons a path (draft §3.4): outstanding data move to others, and the path is abandoned in turn.
     pub(super) fn on_path_abandon(&mut self, path_id: u8) {
         let at_hand = self.lane.id;
         if self.turn_to(path_id) && self.lane.standing != Standing::Abandoned {
@@ -254,7 +254,7 @@ impl Connection {
         self.turn_to(at_hand);
     }
 
-    /// What the path at hand holds goes again elsewhere.
+    /// Retransmit the current path's outstanding data on others.
     fn pass_on(&mut self) {
         for frame in self.lane.queue.clear() {
             self.streams.on_frame_lost(&frame);
@@ -270,7 +270,7 @@ impl Connection {
         }
     }
 
-    /// Something was acknowledged on the path at hand.
+    /// Data were acknowledged on the current path.
     pub(super) fn trust_path(&mut self) {
         if self.lane.standing == Standing::Failed {
             self.lane.standing = Standing::Open;
@@ -279,7 +279,7 @@ impl Connection {
         self.show_siblings();
     }
 
-    /// Coupled controls see what the others are at.
+    /// Update the state that coupled controls see of each other.
     fn show_siblings(&mut self) {
         let acked = self.streams.acked_bytes();
         let Some(multi) = &mut self.multi else { return };
@@ -325,7 +325,7 @@ impl Connection {
         }
     }
 
-    /// What leaves next, and on which path: what each has to send by itself, then what the scheduler gives them.
+    /// The next datagram and its path: first those that each path has to send by itself, then those assigned by the scheduler.
     pub(super) fn poll_paths(&mut self, now: Time, out: &mut Datagram) -> bool {
         loop {
             for step in 0..self.path_count() as u8 {
@@ -358,12 +358,12 @@ impl Connection {
         }
     }
 
-    /// Payload of streams in a packet of the path at hand, if nothing else is in it.
+    /// Stream payload of a packet on the current path without other frames, bytes.
     fn packet_room(&self) -> u32 {
         self.config.datagram_bytes - Kind::OneRtt.overhead(self.cids(), 2)
     }
 
-    /// Stream data came: how much waits behind gaps?
+    /// Update the amount of stream data that waits behind gaps.
     pub(super) fn note_gaps(&mut self, now: Time) {
         if let Some(multi) = &mut self.multi {
             multi.blocked.note(now, self.streams.out_of_order());

@@ -1,4 +1,4 @@
-//! What the peer says of streams: data, limits, acknowledgements, and losses of our own frames.
+//! The peer's stream frames (data, limits), and acknowledgements and losses of our own frames.
 //!
 //! Reference: RFC 9000 §3.2, §3.5, §4.1, §4.5, §4.6, §13.3.
 
@@ -112,7 +112,7 @@ impl Streams {
         if self.received > self.grant.limit() {
             return Err(Violation::FlowControl);
         }
-        // What will never be read counts as read (§4.5).
+        // Data that will never be read count as read (§4.5).
         let unread = final_size - receive.read;
         self.unread -= receive.in_order() - receive.read;
         (receive.highest, receive.read, receive.final_size) = (final_size, final_size, Some(final_size));

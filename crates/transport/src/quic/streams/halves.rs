@@ -35,7 +35,7 @@ pub(super) enum Pending {
     Sent,
 }
 
-/// In this order: what a packet that is sent asks of it lies first.
+/// Field order: those needed for a sent packet first.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Incoming {
@@ -71,7 +71,7 @@ impl Outgoing {
         config.send_buffer.saturating_sub(self.buffer.written() - self.buffer.acked_up_to())
     }
 
-    /// There is data that may go; `may_send`: the connection's limit lets new data go.
+    /// Whether there are data that may be sent; `may_send`: the connection's limit allows new data.
     #[inline(always)]
     pub fn sends_data(&self, may_send: bool) -> bool {
         let sends_new = may_send && self.buffer.unsent() > 0 && self.buffer.next() < self.limit;

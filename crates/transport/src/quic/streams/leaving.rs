@@ -1,4 +1,4 @@
-//! Which frame of the streams goes next.
+//! The choice of the streams' next frame.
 //!
 //! Reference: RFC 9000 §4.1 (blocked), §13.3, §19.8; RFC 9218 §4 (urgency, incremental).
 
@@ -84,7 +84,7 @@ impl Streams {
         best.map(|best| best.3)
     }
 
-    /// Does it send something now, and has it anything at all?
+    /// Whether it can send something now, and whether it has anything at all.
     #[inline(always)]
     fn look_at(&self, id: u64) -> Option<(bool, bool)> {
         let stream = self.map.get(id)?;
@@ -110,17 +110,17 @@ impl Streams {
         }
     }
 
-    /// The peer was told at some time that its limits hold something up.
+    /// Whether the peer has ever been notified that its limits block data.
     pub fn is_told_blocked(&self) -> bool {
         self.is_told_blocked
     }
-    /// The peer was told that its limits hold something up, and they still do.
+    /// Whether the peer has been notified that its limits block data, and they still do.
     pub fn is_held_up(&self) -> bool {
         let is_told = |stream: &Stream| stream.send.blocked == Pending::Sent;
         self.is_told_blocked
             && (self.data_blocked == Pending::Sent || self.map.iter().any(|(_, stream)| is_told(stream)))
     }
-    /// It is told again.
+    /// Notify the peer again.
     pub fn tell_blocked_again(&mut self) {
         let Streams { map, ready, .. } = self;
         for (id, stream) in map.iter_mut().filter(|(_, stream)| stream.send.blocked == Pending::Sent) {

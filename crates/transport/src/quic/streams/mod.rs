@@ -56,7 +56,7 @@ pub(crate) enum News {
     Readable,
 }
 
-/// In this order: what each packet needs lies together, before the counts of streams.
+/// Field order: those that each packet needs are together, before the counts of streams.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Streams {
@@ -70,7 +70,7 @@ pub(crate) struct Streams {
     is_client: bool,
     is_write_cut: bool,
     grant: Grant,
-    /// What the peer lets us send, and what was sent, on all streams.
+    /// The peer's limit, and the bytes sent, on all streams.
     limit: u64,
     sent: u64,
     turn: u64,
@@ -117,7 +117,7 @@ impl Streams {
         }
     }
 
-    /// The peer's limits are known. They never fall (§7.4.1).
+    /// Set the peer's limits. They never fall (§7.4.1).
     pub fn set_limits(&mut self, parameters: &TransportParameters) {
         self.on_max_data(parameters.initial_max_data);
         self.may_open = self.may_open.max(parameters.initial_max_streams);
@@ -282,7 +282,7 @@ impl Streams {
     pub fn acked_up_to(&self, id: u64) -> Option<u64> {
         self.map.get(id).map(|stream| stream.send.buffer.acked_up_to())
     }
-    /// STOP_SENDING: what still comes is not wanted (§3.5).
+    /// STOP_SENDING: further data are not wanted (§3.5).
     pub fn stop(&mut self, id: u64) {
         if let Some(stream) = self.map.get_mut(id)
             && stream.receive.final_size.is_none()

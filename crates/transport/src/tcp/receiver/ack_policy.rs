@@ -45,7 +45,7 @@ pub(crate) struct AckPolicy {
     gap_at: u64,
     duplicate_acks: u8,
     compressed: u8,
-    /// Data came since the last ACK.
+    /// Whether data have arrived since the last ACK.
     has_news: bool,
     /// Bytes received and not acknowledged.
     waiting_bytes: u32,

@@ -1,4 +1,4 @@
-//! What the receiver counts of ECN marks, and how it tells them: accurate ECN.
+//! The receiver's counters of ECN marks, and their feedback: accurate ECN.
 //!
 //! Reference: RFC 9768 §3.2.1 (counters and where they begin), §3.2.2.5.1 (ACKs that marks trigger),
 //! §3.2.3.2.1 and .2 (the option in the handshake), §3.2.3.3 (the recommended simple scheme, what gives way to what).

@@ -35,13 +35,13 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     /// Offset up to which the reader took bytes.
     read: u64,
-    /// Offset of the peer's FIN; [`NEVER`] before it has come.
+    /// Offset of the peer's FIN; [`NEVER`] until it has arrived.
     fin: u64,
-    /// Right edge of the window as told to the peer.
+    /// Right edge of the window as advertised to the peer.
     advertised: u64,
-    /// Width of the window as told last.
+    /// Width of the window as last advertised.
     told: u64,
-    /// It is still what would be told: nothing has come or was read since.
+    /// Whether that is still current: nothing has arrived or been read since.
     is_told: bool,
     buffer: u64,
     ack: AckPolicy,
@@ -49,7 +49,7 @@ pub(crate) struct Receiver {
     is_tuned: bool,
     /// Made with the first data: the end of a download that only sends has none.
     tuning: Option<Box<AutoTuning>>,
-    /// The window is this endpoint's to tell, not of the layer above.
+    /// Whether the window is this endpoint's own, not that of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
     mss: u32,
@@ -165,11 +165,11 @@ impl Receiver {
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
-    /// Nothing lies beyond the FIN.
+    /// End of the stream: the FIN's offset.
     fn stream_end(&self) -> u64 {
         self.fin.saturating_add(1)
     }
-    /// Free space told to the peer.
+    /// Free space to be advertised to the peer, bytes.
     pub fn window(&self) -> u64 {
         self.advertised - self.next().min(self.advertised)
     }
@@ -251,7 +251,7 @@ impl Receiver {
         age < 0 && now.saturating_since(self.ts_recent_at) < Duration::from_micros(1 << 31)
     }
 
-    /// Take what the header of any acceptable segment tells.
+    /// Process the header of an acceptable segment.
     #[inline]
     pub fn handle_header(&mut self, now: Time, segment: &Segment) {
         self.note_timestamp(now, segment);
@@ -437,7 +437,7 @@ impl Receiver {
         self.ack.on_ack_sent();
     }
 
-    /// What the next ACK tells of the window.
+    /// The window of the next ACK.
     #[inline(always)]
     fn renew_window(&mut self) {
         self.advertised = self.right_edge();

@@ -1,4 +1,4 @@
-//! The way of an acknowledgement: what it delivers, the samples it gives, what recovery says, the controller, the timers.
+//! Processing of an acknowledgement: delivered packets, samples, recovery, the controller, the timers.
 //!
 //! Reference: RFC 9293 §3.10.7.4, RFC 2018/2883 (SACK, DSACK), RFC 6298 §3 (Karn), draft-cheng (delivery rate).
 //! Differences from the references:
@@ -18,7 +18,7 @@ use crate::tcp::receiver::unwrap_near;
 use playpath_cc::Ack;
 use playpath_units::{Duration, Time};
 
-/// What an ACK says, for loss recovery.
+/// Information from an ACK for loss recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct News {
     /// SND.UNA moved.
@@ -34,7 +34,7 @@ pub(crate) struct News {
     pub is_older_than_head: bool,
     /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
-    /// Packets that the peer says came marked.
+    /// Packets that the peer reports as marked.
     pub ce_marked: u32,
     pub echo: Option<u32>,
 }
@@ -76,7 +76,7 @@ impl Delivery {
     }
 }
 
-/// What was true before the ACK.
+/// State before the ACK.
 struct Before {
     in_flight: u32,
     una: u64,

@@ -1,4 +1,4 @@
-//! How many bytes were acknowledged between losses: what OLIA (`playpath_cc`) asks of its siblings. Tested by `tests/mptcp.rs`.
+//! Bytes acknowledged between losses, which OLIA (`playpath_cc`) reads of its siblings. Tested by `tests/mptcp.rs`.
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossDistance {

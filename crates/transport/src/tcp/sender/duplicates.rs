@@ -1,4 +1,4 @@
-//! Duplicate ACKs: how many, and without SACK what they say has arrived.
+//! Duplicate ACKs: their number and, without SACK, the arrivals that they imply.
 //!
 //! Reference: RFC 5681 §3.2; Linux `tcp_add_reno_sack`, `tcp_remove_reno_sacks`. Tested by packet scripts.
 

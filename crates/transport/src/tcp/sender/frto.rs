@@ -1,4 +1,4 @@
-//! Was the timeout spurious? The test by what arrives after it.
+//! F-RTO: detection of spurious timeouts by the ACKs that follow.
 //!
 //! Reference: RFC 5682 §3.1, §3.2 as Linux 6.18 does it (`tcp_enter_loss`, `tcp_process_loss`), with SACK and without. The card
 //! `docs/models/tcp.md` sets each condition beside Linux's.
@@ -13,7 +13,7 @@ pub(crate) struct Frto {
     is_testing: bool,
 }
 
-/// What an ACK in the phase after a timeout shows.
+/// Result of an ACK in the phase after a timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evidence {
     /// Data sent before the timeout and never again was delivered (`FLAG_ORIG_SACK_ACKED`).

@@ -1,9 +1,9 @@
-//! The sending half: what leaves, what an acknowledgement tells, how losses are found and repaired.
+//! The sending half: transmission, processing of acknowledgements, loss detection and repair.
 //!
-//! Parts with a file each: where the stream stands, the scoreboard, RTT, delivery rate, duplicate ACKs, the rule that finds losses, the
-//! phases of recovery, the reduction of the window, window validation, pacing, timers. A part keeps its fields and writes to no other;
-//! [`Sender`] asks them and carries out what they say: `ack.rs` for an acknowledgement, `reaction.rs` for losses and timers,
-//! `transmit.rs` for what leaves, `tso.rs` for groups.
+//! Parts with a file each: the state of the stream, the scoreboard, RTT, delivery rate, duplicate ACKs, the rule that finds losses, the
+//! phases of recovery, the reduction of the window, window validation, pacing, timers. A part owns its fields and writes to no other;
+//! [`Sender`] queries them and acts on the results: `ack.rs` for an acknowledgement, `reaction.rs` for losses and timers,
+//! `transmit.rs` for sending, `tso.rs` for groups.
 //!
 //! Invariants: una ≤ nxt ≤ written + FIN; the scoreboard spans [una, nxt).
 
@@ -199,7 +199,7 @@ impl Sender {
         let change = window.map(|cwnd| WindowChange { cwnd, ssthresh: self.control.ssthresh() });
         self.apply(at, change);
     }
-    /// Nothing is sent any more.
+    /// Stop sending.
     pub fn stop(&mut self) {
         self.is_settled = false;
         self.timers = Timers::default();
@@ -319,7 +319,7 @@ impl Sender {
         }
     }
 
-    /// What a coupled controller of a sibling subflow may know of this one, once it is established.
+    /// State of this subflow for the coupled controllers of its siblings, once it is established.
     pub fn sibling(&self) -> Sibling {
         let (ssthresh, distance) = (self.control.ssthresh(), self.counters.distance());
         let is_reduced = self.recovery.phase().is_repairing() && ssthresh.is_finite();
@@ -410,7 +410,7 @@ impl Sender {
         }
     }
 
-    /// The RTO runs anew from `now`.
+    /// Restart the RTO from `now`.
     fn restart_rto(&mut self, now: Time) {
         self.timers.restart_rto(now, self.rto());
     }

@@ -1,4 +1,4 @@
-//! Loss recovery: its phases, what enters and leaves them. It says what to do; [`Sender`](super::Sender) does it.
+//! Loss recovery: its phases and their transitions. It decides; [`Sender`](super::Sender) acts.
 //!
 //! Reference: RFC 5681 §3.2, RFC 6582 (NewReno), RFC 6675 (SACK), RFC 8985 (RACK-TLP), RFC 6298 §5 (RTO), RFC 5682 (F-RTO,
 //! `frto.rs`), RFC 3168 §6.1.2 (ECN), RFC 4015 (undo, `undo.rs`).
@@ -49,7 +49,7 @@ impl Phase {
     }
 }
 
-/// What the sender does about an ACK.
+/// The sender's reaction to an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Look for losses: one begins a fast recovery.
@@ -79,7 +79,7 @@ pub(crate) struct Recovery {
     is_new_data_only: bool,
 }
 
-/// What was sent again since the window was reduced.
+/// Retransmissions since the window was reduced.
 #[derive(Debug, Default)]
 struct Episode {
     undo: Undo,

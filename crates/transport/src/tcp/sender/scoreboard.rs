@@ -1,4 +1,4 @@
-//! Packets sent and not cumulatively acknowledged, with what the sender knows of each.
+//! Packets sent and not cumulatively acknowledged, with the state of each.
 //!
 //! Reference: RFC 6675 §3 (scoreboard); counters named as in Linux: in_flight = packets_out − sacked_out − lost_out +
 //! retrans_out.
@@ -92,7 +92,7 @@ impl Scoreboard {
     pub fn packets_out(&self) -> u32 {
         self.packets.len() as u32
     }
-    /// Nothing is outstanding.
+    /// Whether nothing is outstanding.
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
@@ -216,7 +216,7 @@ impl Scoreboard {
         u32::from(!self.is_empty() && self.mark_lost(self.first))
     }
 
-    /// Packets were marked lost that the controller has not been told of.
+    /// Whether there are lost packets that have not been reported to the controller.
     #[inline]
     pub fn has_unreported(&self) -> bool {
         self.troubles.as_ref().is_some_and(|troubles| !troubles.unreported.is_empty())

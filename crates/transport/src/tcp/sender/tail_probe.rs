@@ -1,4 +1,4 @@
-//! The outstanding tail loss probe, and what the ACK that answers it says.
+//! The outstanding tail loss probe, and the interpretation of its ACK.
 //!
 //! Reference: RFC 8985 §7. Differences from the reference: none. Tested here and by `tlp_*.pkt`.
 

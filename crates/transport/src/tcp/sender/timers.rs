@@ -6,7 +6,7 @@
 
 use playpath_units::{Duration, Time};
 
-/// What the retransmission timer stands for now.
+/// The current purpose of the retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Rto,
@@ -17,7 +17,7 @@ pub(crate) enum Purpose {
     Persist,
 }
 
-/// What the retransmission timer is needed for.
+/// The reason for which the retransmission timer is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Need {
     Nothing,
@@ -93,7 +93,7 @@ impl Timers {
     pub fn validate_at(&mut self, at: Time) {
         self.validation = at;
     }
-    /// The RTO runs anew.
+    /// Restart the RTO.
     pub fn restart_rto(&mut self, now: Time, length: Duration) {
         (self.rto_base, self.rto_length) = (now, length);
     }

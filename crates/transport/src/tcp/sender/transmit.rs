@@ -1,4 +1,4 @@
-//! What leaves next: retransmissions, new data, probes; and what a pause of sending says.
+//! The choice of the next segment: retransmissions, new data, probes; and the cause of a pause.
 //!
 //! Reference: RFC 9293 §3.7.4 (Nagle), RFC 6675 §4 NextSeg, RFC 3042 (limited transmit), RFC 8985 §7.3 (tail loss probe), RFC 3168
 //! §6.1.5 (no ECT on retransmissions), RFC 2861/5681 §4.1 (restart after idle).
@@ -43,7 +43,7 @@ pub(crate) struct Outgoing {
     pub ecn: Ecn,
 }
 
-/// What the sender would send next.
+/// The sender's next segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Retransmit(u64),
@@ -51,7 +51,7 @@ enum Choice {
 }
 
 impl Sender {
-    /// What leaves now is written to `out`; `false`: nothing.
+    /// Write the next segment to `out`; returns `false` if there is none.
     pub fn poll(&mut self, at: Moment<'_>, out: &mut Outgoing) -> bool {
         if let Some(probe) = self.probe.take()
             && self.send_probe(at, probe, out)

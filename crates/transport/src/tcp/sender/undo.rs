@@ -1,4 +1,4 @@
-//! Was the last reduction spurious?
+//! Detection of spurious reductions.
 //!
 //! Reference: RFC 3708 (DSACK for every retransmission of the episode), RFC 3522 (Eifel: the echoed timestamp is older than
 //! the first retransmission), RFC 4015 (response: restore the windows). The F-RTO test (RFC 5682) is in `frto.rs`.

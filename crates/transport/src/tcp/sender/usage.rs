@@ -1,4 +1,4 @@
-//! How fully the sender uses its window, and since when it is silent.
+//! The sender's use of its window, and its idle time.
 //!
 //! Reference: Linux `tcp_cwnd_validate`, `tcp_is_cwnd_limited`; RFC 2861 §3 (idle). Tested by `idle_*.pkt`,
 //! `application_limited.pkt` and `tests/pair.rs`.

@@ -5,7 +5,7 @@ use crate::abr::safety::InsufficientBuffer;
 use crate::abr::throughput::ThroughputEstimate;
 use crate::abr::{Context, Decision, Download};
 
-/// What BOLA-E keeps beside the law.
+/// State of BOLA-E in addition to the law.
 pub(super) struct Enhanced {
     guard: InsufficientBuffer,
     is_started: bool,
@@ -70,8 +70,8 @@ impl Enhanced {
         self.own_wait = 0.0;
     }
 
-    /// The buffer is not filled beyond the level of the choice: first the placeholder shrinks, then the player waits (at the
-    /// top rate it fills as far as it likes). The wait in seconds.
+    /// Keep the buffer from filling beyond the level of the choice: first the placeholder shrinks, then the player waits (at the top rate
+    /// there is no limit). Returns the wait in seconds.
     fn shrink_to(&mut self, law: &Law, choice: usize, level: f64) -> f64 {
         let excess = level + self.placeholder - law.max_level(choice);
         let wait = (excess - self.placeholder).max(0.0);

@@ -1,4 +1,4 @@
-//! The control law: V, gp and utilities, and what follows from them.
+//! The control law: V, gp and utilities, and the quantities derived from them.
 
 use crate::ladder::{Ladder, MAX_REPRESENTATIONS};
 

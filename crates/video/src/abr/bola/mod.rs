@@ -15,8 +15,8 @@
 //!
 //! Differences from the references:
 //! 1. A buffer of less than 1.1 segments would make V negative; Qmax − p is at least 0.1 p.
-//! 2. Before the first picture and while stalled nobody waits: the level could never sink.
-//! 3. A segment that was given up is asked for in the rate it was given up for; Sabre asks the rule again.
+//! 2. Before the first picture and while stalled there are no waits: the level could never fall.
+//! 3. An abandoned segment is requested again at the rate it was abandoned for; Sabre consults the rule again.
 //! 4. `estimate=last` (u, o) caps with the last segment's throughput instead of Sabre's averages.
 //!
 //! Units: seconds, bit/s. Tested in `law.rs`: V, gp and thresholds of the worked ladders; by `tests/abr_traces.rs` and the contract.
@@ -98,7 +98,7 @@ pub(super) struct Bola {
     last: usize,
     /// A wait is over: this is asked for now.
     after_wait: Option<Decision>,
-    /// The law in force; kept for the abandonment.
+    /// The current law; kept for the abandonment.
     law: Option<Law>,
     enhanced: Enhanced,
 }
@@ -223,7 +223,7 @@ impl Bola {
         self.settle(decision, wait)
     }
 
-    /// Sabre's `check_abandon`: another size may now have the better score than what is left of this one.
+    /// Sabre's `check_abandon`: another size may now have a better score than the rest of this one.
     fn abandon_by_score(&self, context: &Context, progress: &Progress) -> Option<Abandonment> {
         let (law, so_far) = (self.law.as_ref()?, &progress.so_far);
         if so_far.bytes == 0 {

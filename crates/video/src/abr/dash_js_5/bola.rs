@@ -2,7 +2,7 @@
 //!
 //! Reference: dash.js 5.2.1 BolaRule; Spiteri et al., "From Theory to Practice" (MMSys 2018). The lowest rate's level is 10 s, the
 //! highest's `target` or 10 s + 2 s per rung. A placeholder stands for time in which the player could have had more buffer.
-//! Utilities are ln(rate / lowest) + 1 there; the score takes the 1 off again, the levels below do not: so here.
+//! Utilities are ln(rate / lowest) + 1 there; the score subtracts the 1 again, the levels below do not; the same here.
 //!
 //! Tested against dash.js itself (`tests/players`).
 
@@ -21,7 +21,7 @@ const DECAY: f64 = 0.99;
 struct Law {
     v: f64,
     gp: f64,
-    /// With the 1.
+    /// Including the 1.
     utilities: [f64; MAX_REPRESENTATIONS],
     rates: [f64; MAX_REPRESENTATIONS],
     count: usize,
@@ -87,7 +87,7 @@ impl Bola {
         }
     }
 
-    /// What is wanted, if anything, and the seconds to wait first. `safe_kbps` is the estimate with its safety factor.
+    /// The chosen rung, if any, and the seconds to wait first. `safe_kbps` is the estimate with its safety factor.
     pub(super) fn choose(&mut self, context: &Context, level: f64, safe_kbps: Option<f64>) -> (Option<usize>, f64) {
         if context.ladder.count() == 1 {
             return (None, 0.0);
@@ -120,7 +120,7 @@ impl Bola {
         self.placeholder += idle_since.map_or(0.0, |since| context.now.saturating_since(since).as_secs_f64());
         self.last_call = Some(context.now);
         let mut choice = law.best(level + self.placeholder);
-        // BOLA-O: no step up beyond what the throughput carries.
+        // BOLA-O: no step up beyond what the throughput sustains.
         let sustained = sustained.unwrap_or(0);
         if choice > self.current && choice > sustained {
             choice = sustained.max(self.current);
@@ -129,7 +129,7 @@ impl Bola {
         (Some(choice), self.shrink_to(law, choice, level))
     }
 
-    /// First the placeholder shrinks, then the player waits; at the top rate it fills as far as it likes.
+    /// First the placeholder shrinks, then the player waits; at the top rate there is no limit.
     fn shrink_to(&mut self, law: &Law, choice: usize, level: f64) -> f64 {
         let excess = (level + self.placeholder - law.max_level(choice)).max(0.0);
         let from_placeholder = excess.min(self.placeholder);

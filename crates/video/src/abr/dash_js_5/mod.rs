@@ -12,9 +12,8 @@
 //! Differences from the reference:
 //! 1. Clocks are exact; dash.js takes waits of BOLA's placeholder in whole milliseconds.
 //! 2. The buffer level is that of the moment of the question; dash.js knows it as of its last time update (up to 0.25 s old).
-//! 3. An aborted request is measured from its first byte on, as its progress events tell; what Resource Timing says of it depends on
-//!    the browser.
-//! 4. No rate saved from an earlier session; dropped frames, CMSD and the size of the video element are not looked at (off there).
+//! 3. An aborted request is measured from its first byte on, by its progress events; its Resource Timing entry depends on the browser.
+//! 4. No rate saved from an earlier session; dropped frames, CMSD and the size of the video element are ignored (off there).
 //!
 //! Units: kbit/s as there, seconds. Tested by the worked examples here and against dash.js itself (`tests/players`).
 
@@ -65,7 +64,7 @@ const SAFETY: f64 = 0.9;
 const FAST_SECONDS: f64 = 3.0;
 const SLOW_SECONDS: f64 = 8.0;
 const WEIGHT: f64 = 1.5;
-/// What Resource Timing adds to a body for its headers (`transferSize`).
+/// Bytes that Resource Timing adds to a body for its headers (`transferSize`).
 const HEADER_BYTES: u64 = 300;
 /// `throughputSafetyFactor` and `segmentIgnoreCount` of the insufficient-buffer rule.
 const BUFFER_SHARE: f64 = 0.7;
@@ -126,7 +125,7 @@ impl Estimate {
 
     pub(in crate::abr) fn push(&mut self, download: &Download) {
         let seconds = download.seconds_from_first_byte();
-        // Resource Timing knows the headers; bursts are measured by what the fetch API hands over.
+        // Resource Timing includes the headers; bursts are measured by the data that the fetch API delivers.
         let is_bare = download.is_abandoned || download.burst_bits_per_sec.is_some();
         let bytes = download.bytes + if is_bare { 0 } else { HEADER_BYTES };
         if seconds > 0.0 {
@@ -207,7 +206,7 @@ impl DashJs {
         now >= self.no_step_up_until
     }
 
-    /// What the throughput rule wants. Nothing before the first segment is there.
+    /// The throughput rule's choice; `None` before the first segment has arrived.
     fn by_throughput(&self, context: &Context) -> Option<usize> {
         let kbps = self.kbps()?;
         let may = self.may_step_up(context.now) && (!self.is_empty || context.live.is_some());
@@ -227,7 +226,7 @@ impl DashJs {
         (kbps > 0.0).then(|| highest_at_most(context.ladder, kbps))
     }
 
-    /// The lowest of what the rules want, and the wait that BOLA wants.
+    /// The lowest of the rules' choices, and BOLA's wait.
     fn ask_rules(&mut self, context: &Context) -> (Option<(usize, &'static str)>, f64) {
         let level = rounded_level(context.level());
         let (main, reason, wait) = if self.uses_bola {
@@ -293,7 +292,7 @@ impl Abr for DashJs {
         }
     }
 
-    /// BolaRule and InsufficientBufferRule begin anew; out of the buffer, the next segment is asked for without a question to them.
+    /// Reset BolaRule and InsufficientBufferRule; for a seek out of the buffer, the next segment is requested without consulting them.
     fn on_seek(&mut self, is_buffered: bool) {
         self.bola.handle_seek();
         self.appended = 0;
@@ -313,7 +312,7 @@ impl Abr for DashJs {
         if !is_due || !may || rounded_level(context.level()) > self.settings.target {
             return None;
         }
-        // The first trace, whose bytes came with the latency, is left out.
+        // The first trace, whose duration includes the latency, is left out.
         let kbps = round(so_far.bytes.saturating_sub(1) as f64 * 8.0 / 1e3 / seconds);
         let whole_seconds = (progress.total_bytes as f64 * 8.0 / kbps / 10.0).round() / 100.0;
         if whole_seconds < context.ladder.duration_of(so_far.segment).as_secs_f64() * DURATIONS {

@@ -1,4 +1,4 @@
-//! Laws of the playback speed: how a live player comes back to its target latency.
+//! Control laws of the playback speed, by which a live player returns to its target latency.
 //!
 //! References: dash.js 5.2.1 `CatchupController` (modes `liveCatchupModeDefault` and `liveCatchupModeLoLP`), hls.js 1.7.4
 //! `LatencyController`, Shaka Player 5.2.12 `Player` (liveSync).
@@ -49,7 +49,7 @@ impl Range {
     }
 }
 
-/// What a law looks at, in seconds.
+/// Input of a law, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub latency: f64,
@@ -107,7 +107,7 @@ fn lol_plus(range: Range, seen: &Seen) -> f64 {
     }
 }
 
-/// dash.js: small changes are not made, but for that to normal speed.
+/// dash.js: ignore small changes, except to normal speed.
 fn unless_small(range: Range, speed: f64, wanted: f64) -> f64 {
     let least = 0.02 / (0.5 / (range.max() - 1.0));
     if (speed - wanted).abs() >= least || wanted == 1.0 { wanted } else { speed }

@@ -1,4 +1,4 @@
-//! What the client tells with each request (CTA-5004; choices as dash.js makes them).
+//! Client data sent with each request (CTA-5004; choices as in dash.js).
 
 use super::config::{Claim, CmcdMode, LiveDelivery};
 use super::moment::Moment;
@@ -22,7 +22,7 @@ const LEAST_LEVEL_MS: u64 = 500;
 const RTP_SAFETY: u64 = 5;
 
 impl Track {
-    /// Keys for a request of `what`; `starved` and `urgent` are told once.
+    /// Keys for a request of `what`; `starved` and `urgent` are reported once.
     pub(super) fn client_data(&mut self, what: What, bytes: u64, at: &Moment) -> Cmcd {
         let position = at.playback.position(at.now);
         let mut cmcd = Cmcd {
@@ -48,7 +48,7 @@ impl Track {
         cmcd
     }
 
-    /// Keys of a report: where playback stands, and what it is about.
+    /// Keys of a report: the state of playback, and the reported event.
     pub(super) fn tell(&mut self, occasion: &Occasion, at: &Moment) -> Cmcd {
         let ladder = self.ladder();
         let kbps = |rung: usize| ladder.bitrates()[rung].as_bits_per_sec() / 1000;
@@ -97,7 +97,8 @@ impl Track {
         cmcd.bs = buffer.is_some_and(|buffer| buffer.is_starved);
     }
 
-    /// What is claimed of the buffer: honest and without delay what is true; late, what the last request so long before told.
+    /// The reported buffer level: the true one if the client is honest and without delay; with a delay, that of the last request at least
+    /// this long ago.
     fn reported(&mut self, at: &Moment, level_ms: u64) -> Option<ReportedBuffer> {
         let (is_starved, _) = (std::mem::take(&mut self.starved), std::mem::take(&mut self.urgent));
         self.claim(at, level_ms, is_starved)

@@ -9,12 +9,12 @@ use crate::ladder::Ladder;
 use crate::origin::Origin;
 use playpath_units::Duration;
 
-/// What a client does beside its adaptation rule. Defaults: DASH-JS's buffer over one persistent connection.
+/// Behaviour of a client other than its adaptation rule. Defaults: DASH-JS's buffer over one persistent connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DashConfig {
-    /// Requests stop when this much media is buffered or on its way.
+    /// Requests stop when this much media is buffered or being downloaded.
     pub full_level: Duration,
-    /// What a rung makes of `full_level`.
+    /// Dependence of `full_level` on the rung.
     pub goal: Goal,
     /// Whether a segment must fit below it.
     pub room: Room,
@@ -22,12 +22,12 @@ pub struct DashConfig {
     pub look: Option<Look>,
     /// Whether the rule is asked before or after the client has found room.
     pub asks: Asks,
-    /// How often it learns where the playhead is (a browser's `timeupdate`): between two of these and arrivals it takes the buffer
-    /// for as full as it was. `None`: it looks whenever it wants to know.
+    /// Interval at which it learns the playhead's position (a browser's `timeupdate`): between these events and arrivals it assumes an
+    /// unchanged buffer level. `None`: it always knows the position.
     pub time_update: Option<Duration>,
     /// Another rung replaces lower ones in the buffer, from the segment at the playhead on (dash.js `fastSwitch`).
     pub fast_switch: bool,
-    /// What it keeps of the media behind the playhead, for seeks back.
+    /// Media kept behind the playhead, for seeks back.
     pub behind: Behind,
     /// After a stop, requests start again when no more than this is left; equal to `full_level`, a segment's room is enough.
     pub resume_level: Duration,
@@ -35,8 +35,8 @@ pub struct DashConfig {
     pub start_level: Duration,
     /// After a stall, playback goes on when this much is buffered (or everything).
     pub stall_resume_level: Duration,
-    /// Media at the end of the buffer that the decoder cannot show before more comes: the picture stands still so much earlier, in
-    /// the segment before. Of the media's last segment all is shown.
+    /// Media at the end of the buffer that the decoder cannot show before more arrives, so that a stall begins this much earlier. The
+    /// media's last segment is shown in full.
     pub decoder_delay: Duration,
     pub protocol: Protocol,
     /// How connections are used, for each of video and audio, unless they are shared.
@@ -47,20 +47,20 @@ pub struct DashConfig {
     pub abandonment: bool,
     /// Most body bytes of each kind of media that the device holds ahead of the playhead.
     pub device_bytes: Option<u64>,
-    /// Where segments come from; `None`: from a server that has all and never fails.
+    /// Origin of the segments; `None`: a server that has all of them and never fails.
     pub origin: Option<Origin>,
-    /// What follows when they do not come.
+    /// Behaviour if they do not arrive.
     pub retries: Retries,
     pub http: HttpSizes,
     /// Client data sent with each request.
     pub cmcd: CmcdMode,
-    /// What the client data says of the buffer.
+    /// The buffer level in the client data.
     pub cmcd_claim: Claim,
     /// How late a report is of the buffer: the client data has the level that was there so long before.
     pub cmcd_lag: Duration,
-    /// The server tells of itself with each response (CTA-5006), and what becomes of it.
+    /// Server data in each response (CTA-5006), and their use.
     pub cmsd: Option<ServerData>,
-    /// What is reported beside the requests (CTA-5004-B, event mode).
+    /// Events reported in addition to the requests (CTA-5004-B, event mode).
     pub cmcd_events: Vec<Event>,
     /// Between reports by the clock.
     pub cmcd_interval: Duration,
@@ -105,7 +105,8 @@ impl Goal {
     }
 }
 
-/// What a client keeps behind the playhead. A seek to media that is there goes on at once; another one drops everything.
+/// Media that a client keeps behind the playhead. After a seek within the buffered media, playback continues at once; any other seek drops
+/// everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     Keeps(Duration),
@@ -133,7 +134,7 @@ pub struct Look {
 pub enum Asks {
     /// Once there is room at the rung of the segment before; its answer holds until there is room at the new one.
     AfterRoom,
-    /// At each look; then there must be room at the rung that it chose.
+    /// At each check; then there must be room at the chosen rung.
     BeforeRoom,
 }
 
@@ -205,10 +206,10 @@ pub enum CmcdMode {
     V2,
 }
 
-/// Server data: what is sent, and how the player uses it (dash.js: `applyMb`, `etpWeightRatio`).
+/// Server data: their contents, and how the player uses them (dash.js: `applyMb`, `etpWeightRatio`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ServerData {
-    /// What the server tells besides what it measures.
+    /// The server's data other than its measurements.
     pub policy: ServerPolicy,
     /// No video rate above the server's suggestion is chosen.
     pub apply_mb: bool,
@@ -216,7 +217,7 @@ pub struct ServerData {
     pub etp_weight: f64,
 }
 
-/// What the client data says of the buffer, for study of senders that believe it.
+/// The buffer level in the client data, for studies of senders that trust it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     Honest,
@@ -225,17 +226,17 @@ pub enum Claim {
     Full,
 }
 
-/// A live stream: media comes into being as time passes, and a segment can be asked for when it is complete.
+/// A live stream: media are produced over time, and a segment can be requested when it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     /// Media that exists at the join; the player starts this far behind the live edge (rounded down to whole segments, at
     /// least one, unless low latency or `joined_at` say otherwise). Start-up adds to it.
     pub latency_target: Duration,
-    /// When stalls have put the player this much further behind, it skips what it lost, in whole segments; `None`: never.
+    /// Additional latency by stalls at which the player skips the lost time, in whole segments; `None`: never.
     pub skip_behind: Option<Duration>,
     /// Segments can be had piece by piece while they are encoded.
     pub low_latency: Option<LowLatency>,
-    /// Where in the first segment the viewer joins; `None`: at its start.
+    /// Position in the first segment at which the viewer joins; `None`: its start.
     pub joined_at: Option<Duration>,
     /// Law of the playback speed.
     pub catch_up: CatchUp,
@@ -371,12 +372,12 @@ impl DashConfig {
         }
     }
 
-    /// Pieces of one segment come one after the other.
+    /// Whether the pieces of a segment are fetched one after the other.
     fn takes_pieces(&self) -> bool {
         self.connections.parallel == 1 && self.pipeline_at.is_none()
     }
 
-    /// Nothing is said of the use of connections that only those of one's own can have.
+    /// Whether no setting requires separate connections for each kind of media.
     fn can_share(&self) -> bool {
         self.takes_pieces() && self.connections.requests_each.is_none()
     }

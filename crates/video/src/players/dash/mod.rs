@@ -1,18 +1,18 @@
 //! The DASH client: a buffer filled segment by segment, in representations that an adaptation rule chooses.
 //!
-//! References: ISO/IEC 23009-1 for what is fetched; DASH-JS, VLC 2.1 and dash.js for the cycle of filling and pausing; the
+//! References: ISO/IEC 23009-1 for the fetched objects; DASH-JS, VLC 2.1 and dash.js for the cycle of filling and pausing; the
 //! newCWV study (NOSSDAV 2014) for its two clients ([`DashConfig::preset`]).
 //! Life: (manifest) → segments until `full_level` → pause until `resume_level` → … A segment counts as buffered when its last
-//! byte is read and all before it are there. Playback starts at `start_level`, stands still when the buffer is empty and
-//! goes on at `stall_resume_level` (mode "rebuffer": no picture is discarded). Live, a segment can be had piece by piece as it is
+//! byte is read and all before it are there. Playback starts at `start_level`, stalls when the buffer is empty and
+//! resumes at `stall_resume_level` (mode "rebuffer": no picture is discarded). Live, a segment can be had piece by piece as it is
 //! encoded ([`LowLatency`]), a law sets the playback speed ([`CatchUp`]), and time lost in stalls can be skipped ([`Live`]).
 //! Differences from the references:
 //! 1. Video and audio have connections of their own unless [`Protocol`] says otherwise.
-//! 2. An abandoned download costs its connection (HTTP/2: its stream); the segment is asked for again at once.
-//! 3. What lies behind the playhead is kept or dropped by time alone ([`Behind`]); live streams cannot be sought in.
+//! 2. An abandoned download costs its connection (HTTP/2: its stream); the segment is requested again at once.
+//! 3. Media behind the playhead are kept or dropped by time alone ([`Behind`]); live streams cannot be sought in.
 //!
 //! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment ([`Room`]:
-//! never above it); each segment is asked for once, unless its download was abandoned or a step up replaces it; after the end
+//! never above it); each segment is requested once, unless its download was abandoned or a step up replaces it; after the end
 //! start-up + played + discarded + stopped + seeking - gained by speed is the time from start to end.
 //! Tested by `tests/dash_timelines.rs` (hand-computed sessions), `tests/dash_properties.rs`, `tests/abr_traces.rs`.
 
@@ -77,7 +77,7 @@ pub struct DashPlayer {
     stalls: u32,
     /// Video segments of which the first picture was shown, and the representation of the last one.
     shown: usize,
-    /// Media from here on without a gap, up to what was fetched last.
+    /// Start of the contiguous media up to the segment fetched last.
     kept_from: Duration,
     last_shown: Option<usize>,
 }
@@ -97,7 +97,7 @@ impl DashPlayer {
             .map_or(Duration::ZERO, |audio| audio.media_duration())
             .max(presentation.video.media_duration());
         if config.live.is_some_and(|live| live.low_latency.is_some()) {
-            // Pieces come as they are encoded, whatever the rung; dash.js hears of no progress then, and replaces nothing.
+            // Pieces arrive as they are encoded, whatever the rung; dash.js gets no progress events then, and replaces nothing.
             (config.abandonment, config.fast_switch) = (false, false);
         }
         let produced = config.live.map_or(media_end, |live| produced_at_join(&presentation, &live));
@@ -175,7 +175,7 @@ impl DashPlayer {
         self.report(now);
     }
 
-    /// Tell what has happened, if somebody wants to know.
+    /// Report events, if reporting is configured.
     fn report(&mut self, now: Time) {
         if self.config.cmcd_events.is_empty() || self.playback.is_ended() {
             return;
@@ -239,7 +239,7 @@ impl DashPlayer {
         self.run_if_possible(now);
     }
 
-    /// Enough of a response has come to look at it.
+    /// Process a response once enough of it has arrived.
     #[inline(never)] // one packet of ten: the others need not save what this uses
     fn take_progress(&mut self, now: Time, index: usize, request: RequestId) {
         self.advance(now);
@@ -265,7 +265,7 @@ impl DashPlayer {
         }
     }
 
-    /// What the law of speed makes of where the player stands.
+    /// Update the playback speed by the catch-up law.
     fn adjust_speed(&mut self, now: Time) {
         let Some(live) = self.config.live.filter(|_| now >= self.next_look && !self.playback.is_ended()) else {
             return;
@@ -331,7 +331,7 @@ impl DashPlayer {
             let start = ladder.start_of(segment);
             self.note_latency(now);
             self.playback.skip(now, start - position, &mut self.io.log);
-            // What lies between is never shown, even if it was on its way.
+            // The media in between are never shown, even if they were being downloaded.
             self.shown = segment;
             for track in &mut self.tracks {
                 track.skip_to(start);
@@ -341,7 +341,7 @@ impl DashPlayer {
         }
     }
 
-    /// Whether playback can go on at `to` with what is there. Also forgets what lies too far behind.
+    /// Whether playback can continue at `to` with the buffered media. Also drops media too far behind.
     fn has_media_at(&mut self, now: Time, to: Duration) -> bool {
         if let Behind::Keeps(length) = self.config.behind {
             self.kept_from = self.kept_from.max(self.playback.position(now).saturating_sub(length));
@@ -350,7 +350,7 @@ impl DashPlayer {
         to >= self.kept_from && (to < end || end == self.playback.media_end())
     }
 
-    /// What is under way or buffered is of no use at `to`: begin there.
+    /// Restart fetching at `to`, for which the current downloads and buffer are of no use.
     fn refill_from(&mut self, now: Time, to: Duration) {
         for track in &mut self.tracks {
             track.seek_to(now, to, self.config.behind == Behind::KeepsAll, &mut self.io);
@@ -359,7 +359,7 @@ impl DashPlayer {
         self.playback.set_buffered_end(self.common_end().max(to));
     }
 
-    /// End of what all kinds of media have; a kind that is complete holds nobody back.
+    /// End of the media that all kinds have buffered; a kind that is complete imposes no limit.
     fn common_end(&self) -> Duration {
         let unfinished = self.tracks.iter().filter(|track| !track.is_all_appended()).map(Track::appended_end).min();
         unfinished.unwrap_or_else(|| self.tracks.iter().map(Track::appended_end).max().unwrap_or_default())
@@ -425,7 +425,7 @@ impl Player for DashPlayer {
             self.tracks.iter_mut().for_each(|track| track.note_estimate(request, etp as f64 * 1e3, use_of.etp_weight));
         }
         if let Some(mb) = cmsd.mb_kbps.filter(|&mb| mb > 0 && use_of.apply_mb) {
-            // The suggestion is for the whole session: what the audio takes is not the video's.
+            // The suggested rate is for the whole session, so the audio's rate is subtracted for the video.
             let audio =
                 self.tracks.get(1).map_or(0.0, |track| track.ladder().bits_per_sec(track.last_chosen().unwrap_or(0)));
             self.tracks[0].suggest_at_most(mb as f64 * 1e3 - audio);

@@ -1,4 +1,4 @@
-//! The state of the session that a track may look at.
+//! The state of the session that is visible to a track.
 
 use super::config::{DashConfig, LiveDelivery, LowLatency};
 use super::pieces::Pieces;
@@ -40,7 +40,7 @@ impl Moment<'_> {
         self.produced + time.saturating_since(self.playback.session_started_at())
     }
 
-    /// When a live segment can be asked for; the start of time on demand, and where a playlist tells.
+    /// When a live segment can be requested; zero on demand, and where a playlist announces it.
     pub fn available_at(&self, ladder: &Ladder, segment: usize) -> Time {
         match self.config.live {
             None => Time::ZERO,
@@ -52,7 +52,7 @@ impl Moment<'_> {
         }
     }
 
-    /// How the server sends a segment that is asked for now: chunk by chunk as long as it is under construction.
+    /// How the server sends a segment that is requested now: chunk by chunk while it is being encoded.
     pub fn delivery(&self, ladder: &Ladder, segment: usize) -> Delivery {
         let Some(pieces) = self.pieces(LiveDelivery::Chunks, ladder, segment) else {
             return Delivery::AsFastAsPossible;

@@ -1,10 +1,11 @@
 //! LL-HLS: a segment in parts, each listed by a playlist that waits for it.
 //!
 //! Reference: draft-pantos-hls-rfc8216bis, 6.2.5.2 (blocking playlist reload) and 4.4.4.9 (EXT-X-PART); hls.js 1.7.4.
-//! The client asks for the playlist that has the next part; the server answers when that part exists. Then it asks for the part.
+//! The client requests the playlist that contains the next part; the server answers when that part exists. Then the client requests the
+//! part.
 //! Differences from the reference:
-//! 1. One request after the other on one connection; over HTTP/2 the next playlist is asked for while a part is on its way.
-//! 2. A rung has no playlist of its own: a change costs no further one. The rule chooses between segments, not between parts.
+//! 1. One request after the other on one connection; over HTTP/2 the next playlist is requested while a part is being downloaded.
+//! 2. A rung has no separate playlist: a switch costs no additional request. The rule chooses between segments, not between parts.
 //! 3. Hints (EXT-X-PRELOAD-HINT) are not followed, as in hls.js.
 
 use super::moment::Moment;
@@ -15,7 +16,7 @@ use crate::ladder::Ladder;
 use crate::{Delivery, piece_end};
 use playpath_units::{Duration, Time};
 
-/// What the playlist told, and the segment whose parts are being fetched.
+/// Contents of the playlist, and the segment whose parts are being fetched.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     listed_end: Duration,
@@ -60,7 +61,7 @@ impl Parts {
         self.open = self.open.filter(|open| open.segment >= segment);
     }
 
-    /// A playlist came: it has the part that was asked for, and all that existed when it was asked for.
+    /// Handle a playlist: it lists the requested part, and all that existed at the time of the request.
     pub fn handle_playlist(
         &mut self,
         segment: usize,
@@ -74,7 +75,7 @@ impl Parts {
         self.listed_end = self.listed_end.max(waited_for).max(at.edge(asked_at));
     }
 
-    /// A part came. The whole segment as a download, once it was the last.
+    /// Handle a part. Returns the whole segment as a download with the last one.
     pub fn handle_part(
         &mut self,
         part: u32,

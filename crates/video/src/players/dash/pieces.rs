@@ -1,4 +1,4 @@
-//! The pieces of a segment under construction: when they exist, what of them is there, and how fast they came.
+//! The chunks of a segment that is being encoded: when they exist, how much of them has arrived, and at what rate.
 //!
 //! Reference for the measurement: dash.js 5.2.1 `FetchLoader`, `lowLatencyDownloadTimeCalculationMode: moofParsing`: of each chunk but
 //! the last the time from its first bytes to its last; those of more than 1 ms each, shorter ones together until they are; the mean of
@@ -9,7 +9,7 @@ use super::config::LowLatency;
 use crate::piece_end;
 use playpath_units::{Duration, Time};
 
-/// What dash.js takes for measurable.
+/// Shortest duration that dash.js considers measurable.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Pieces {
     }
 }
 
-/// The pieces of a response that came so far.
+/// The chunks of a response that have arrived so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrivals {
     pub pieces: Pieces,
@@ -85,7 +85,7 @@ impl Arrivals {
         }
     }
 
-    /// Mean of the rates at which the pieces came, in bit/s.
+    /// Mean of the chunks' arrival rates, bit/s.
     pub fn bits_per_sec(&self) -> Option<f64> {
         (self.pieces.count > 2 && self.samples > 0).then(|| self.rates / f64::from(self.samples))
     }

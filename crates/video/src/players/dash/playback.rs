@@ -1,8 +1,8 @@
-//! The media clock of the DASH client: starts, runs, stands still when the buffer is empty, ends.
+//! The media clock of the DASH client: it starts, runs, stops when the buffer is empty, ends.
 //!
-//! A stall begins when the clock reaches the end of what can be shown and that is not the end of the media; data that comes
-//! at that very nanosecond is in time. The wake-up for it is one nanosecond later for that reason. What can be shown ends before
-//! what is buffered by what the decoder holds back: pictures that it cannot put in order before later ones come.
+//! A stall begins when the clock reaches the end of what can be shown and that is not the end of the media; data that arrive
+//! at that very nanosecond are in time, so the wake-up is one nanosecond later. The showable media end earlier than the buffered media by
+//! the decoder's delay: pictures that it cannot put in order before later ones arrive.
 
 use crate::abr::PlayState;
 use crate::events::{EventLog, Totals};
@@ -31,12 +31,12 @@ pub(super) struct Playback {
     /// Media position at `anchor`; it moves only while playing.
     position: Duration,
     anchor: Time,
-    /// When the clock began to run, unless it stands still.
+    /// When the clock began to run, unless it is stopped.
     runs_since: Time,
     speed_ppm: u32,
     /// Media that is there without a further byte ends here.
     buffered_end: Duration,
-    /// Of it the decoder holds back so much until more comes.
+    /// Media at its end that the decoder holds back until more arrives.
     decoder_delay: Duration,
     media_end: Duration,
     joined_at: Duration,
@@ -107,7 +107,7 @@ impl Playback {
         }
     }
 
-    /// When a browser that tells of the position so often last did so; now, while the clock stands still.
+    /// Time of the last position update of a browser with this interval; now, if the clock is stopped.
     pub fn position_reported_at(&self, now: Time, every: Duration) -> Time {
         match self.state {
             State::Playing => {
@@ -159,7 +159,7 @@ impl Playback {
         log.push(now, EventKind::SpeedChanged { ppm });
     }
 
-    /// When `position` is reached at the present speed; never while the clock stands still.
+    /// When `position` is reached at the current speed; never while the clock is stopped.
     pub fn time_of(&self, position: Duration) -> Time {
         match self.state {
             State::Playing => self.anchor + self.time_for(position.saturating_sub(self.position)),
@@ -183,7 +183,7 @@ impl Playback {
         self.buffered_end = end;
     }
 
-    /// Where the clock stands still if no further byte comes: at the end of what can be shown.
+    /// Position at which the clock stops if no further byte arrives: the end of the showable media.
     fn runs_dry_at(&self) -> Duration {
         match self.buffered_end == self.media_end {
             true => self.media_end,
@@ -253,7 +253,7 @@ impl Playback {
         self.finish(now, reason, log);
     }
 
-    /// When the clock next does something by itself.
+    /// Time of the clock's next event.
     pub fn timeout(&self) -> Time {
         let runs_out = self.time_of(self.runs_dry_at());
         if self.buffered_end == self.media_end { runs_out } else { runs_out + TICK }
@@ -277,7 +277,7 @@ impl Playback {
         log.push(now, EventKind::PicturesDiscarded { first, count, cause: DiscardCause::Skipped });
     }
 
-    /// Move to `to`. Where that is not in the buffer the clock stands still until it is; a stall is over then.
+    /// Move to `to`. If that is not in the buffer, the clock stops until it is; a current stall ends.
     pub fn seek(&mut self, now: Time, to: Duration, is_buffered: bool, log: &mut EventLog) {
         match self.state {
             State::Playing => self.settle(now, self.position(now)),

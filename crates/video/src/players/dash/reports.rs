@@ -1,8 +1,8 @@
-//! Reports of client data beside the requests: CMCD's event mode (CTA-5004-B), in which the former response mode is the event
-//! `rr`. A request tells the buffer only when something is asked for; a report tells it when playback changes, while a long
-//! download is under way, and while nothing is asked for at all.
+//! Reports of client data independent of requests: CMCD's event mode (CTA-5004-B), in which the former response mode is the event `rr`. A
+//! request reports the buffer only when something is requested; a report does so when playback changes, during a long download, and while
+//! nothing is requested.
 //!
-//! What happened is read from the player's own log, so that a report can tell nothing that the record does not have. A report is a
+//! Events are read from the player's own log, so that a report contains nothing that the record lacks. A report is a
 //! POST whose body is one dictionary and a line feed (`application/cmcd`). It goes to the origin on a connection of the media that
 //! is open, and does not wait for the answer to the one before, as in HTTP/2; without an open connection it waits for one.
 
@@ -39,7 +39,7 @@ pub(super) struct Response {
 }
 
 impl Reporter {
-    /// What has happened since the last call.
+    /// Events to be reported since the last call.
     pub fn occasions(&mut self, now: Time, log: &[PlaybackEvent], config: &DashConfig) -> Vec<Occasion> {
         let mut found = Vec::new();
         if self.due.is_none_or(|due| due <= now) && config.cmcd_events.contains(&Event::Interval) {

@@ -1,4 +1,4 @@
-//! What a client does about requests that fail: how long it waits for the first byte, how often it asks again, and where.
+//! Handling of failed requests: the timeout for the first byte, the number of retries, and the hosts.
 //!
 //! References: dash.js 5.2.1 settings (`retryAttempts`, `retryIntervals`, `fragmentRequestTimeout`); hls.js 1.7.4 `fragLoadPolicy`;
 //! Shaka Player 5.2.12 `retryParameters`; Media3 `DefaultLoadErrorHandlingPolicy`, `DefaultHttpDataSource` (2025).

@@ -1,4 +1,4 @@
-//! The player kind `dash` as it is typed in a scenario.
+//! The settings of the player kind `dash` in a scenario.
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
@@ -286,7 +286,7 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
         ("etp_weight", settings.quantity::<Ratio>("etp_weight").get() > 0.0),
     ];
     if let (None, Some((key, _))) = (config.cmsd, needs_cmsd.iter().find(|(_, is_set)| *is_set)) {
-        return Err(format!("`{key}` needs `cmsd` = true: the server tells nothing"));
+        return Err(format!("`{key}` needs `cmsd` = true: without it the server sends no data"));
     }
     config.live = live(context, settings, &presentation.video)?;
     config.origin = context.origin.clone();

@@ -1,4 +1,4 @@
-//! One kind of media: which segment is asked for next, when, in which representation, and what is under way.
+//! One kind of media: which segment is requested next, when and in which representation, and the current downloads.
 
 mod failures;
 mod seeking;
@@ -23,11 +23,11 @@ pub(super) struct Track {
     lines: Lines,
     transfers: Vec<Transfer>,
     next_segment: usize,
-    /// First segment of what is fetched without a gap.
+    /// First segment of the contiguous media.
     began_at: usize,
     /// All segments from there up to this one are complete.
     appended: usize,
-    /// What there is of that segment, piece by piece.
+    /// Part of that segment that has arrived in pieces.
     partial: Duration,
     parts: Parts,
     complete: Vec<bool>,
@@ -36,7 +36,7 @@ pub(super) struct Track {
     current: Option<usize>,
     downloads: Vec<Download>,
     is_filling: bool,
-    /// The rule said to wait, or it is not time to look again.
+    /// Time until which the rule asked to wait, or until the next check.
     wait_until: Time,
     /// The rule's answer, which waits for room.
     answer: Option<Decision>,
@@ -54,7 +54,7 @@ pub(super) struct Track {
     has_given_up: bool,
     /// Client data sent once: starved, start-up, start-up delay.
     pub starved: bool,
-    /// What was told of the buffer, from the latest report that may be known on.
+    /// Reported buffer levels, from the latest one that the server may know.
     pub claims: VecDeque<ReportedBuffer>,
     pub urgent: bool,
     pub last_estimate: Option<playpath_units::Rate>,
@@ -183,7 +183,7 @@ impl Track {
         if now < transfer.next_report { None } else { self.report(now, index, at, io) }
     }
 
-    /// The last byte of `request` is here: the rule may refuse it, as it may give a download up.
+    /// Whether the rule refuses the completed download of `request`, as it may abandon one.
     pub fn refuses(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> bool {
         let index = self.transfers.iter().position(|transfer| transfer.request == request);
         let Some(index) = index.filter(|_| at.config.abandonment && self.abr.reports() == Reports::Arrivals) else {
@@ -193,7 +193,7 @@ impl Track {
         self.report(now, index, at, io).is_some()
     }
 
-    /// Reports that come by the clock.
+    /// Progress reports by timer.
     pub fn report_by_timer(&mut self, now: Time, at: &Moment, io: &mut Io) {
         if !matches!(self.abr.reports(), Reports::Timer(_)) {
             return;
@@ -237,7 +237,7 @@ impl Track {
         Some(given_up)
     }
 
-    /// Pieces of the response that came are there to be played.
+    /// Make the arrived pieces of the response available for playback.
     fn note_pieces(&mut self, now: Time, index: usize) {
         let transfer = &mut self.transfers[index];
         let Some(arrivals) = &mut transfer.arrivals else { return };
@@ -316,7 +316,7 @@ impl Track {
         );
     }
 
-    /// What is complete and joins on to what there is.
+    /// Append complete segments that follow the buffered media.
     fn append(&mut self) {
         while self.complete.get(self.appended) == Some(&true) {
             (self.appended, self.partial) = (self.appended + 1, Duration::ZERO);
@@ -330,7 +330,7 @@ impl Track {
         }
     }
 
-    /// Keep a download and tell the rule.
+    /// Record a download and notify the rule.
     pub fn remember(&mut self, download: Download, at: &Moment) {
         if self.downloads.len() == HISTORY {
             self.downloads.remove(0);
@@ -414,7 +414,7 @@ impl Track {
         self.appended_end().saturating_sub(at.playback.position(at.now))
     }
 
-    /// Where the playhead was when the client last looked: at the last time update, or when it appended or removed something.
+    /// The last known position of the playhead: at the last time update, or when media were appended or removed.
     fn known_position(&self, at: &Moment) -> Duration {
         let every = at.config.time_update.filter(|_| at.low_latency().is_none());
         let looked_at = every.map_or(at.now, |every| {

@@ -1,4 +1,4 @@
-//! A request under way, and what its bytes lead to.
+//! A request in progress, and the effects of its bytes.
 
 use super::pieces::Arrivals;
 use crate::RequestId;
@@ -54,7 +54,7 @@ pub(super) struct Transfer {
     pub first_byte_at: Option<Time>,
     pub received: u64,
     pub total: u64,
-    /// Nothing happens before so many bytes or this time: the short way through `receive`.
+    /// Bytes (or time) before which nothing happens: the fast path of `receive`.
     pub notify_at: u64,
     pub next_report: Time,
     pub reports: u32,
@@ -65,7 +65,7 @@ pub(super) struct Transfer {
     pub deadline: Time,
     /// The server's estimate of the throughput in bit/s, and its share in the sample.
     pub estimate: Option<(f64, f64)>,
-    /// Of a response that is encoded while it is sent.
+    /// Arrivals of a response that is encoded while it is sent.
     pub arrivals: Option<Arrivals>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Transfer {
 pub(super) enum Arrival {
     /// Not a request of this track.
     Unknown,
-    /// Nothing that anybody must know.
+    /// Nothing to report.
     Quiet,
     /// First byte, progress report, or enough for the next request.
     Progress,
@@ -93,7 +93,7 @@ impl Transfer {
         self.first_byte_at.is_none() && self.deadline <= now
     }
 
-    /// Rate of the bursts, or as the server's estimate has a share in it; `None`: as the times tell.
+    /// Rate of the bursts, or the mean weighted with the server's estimate; `None` if the rate follows from the times.
     fn rate(&self, now: Time) -> Option<f64> {
         let bursts = self.arrivals.and_then(|arrivals| arrivals.bits_per_sec());
         let Some((etp, weight)) = self.estimate else { return bursts };

@@ -4,7 +4,7 @@ use super::ReadAhead;
 use crate::buffer::BufferSize;
 use playpath_units::Duration;
 
-/// What happens when a picture is not there in time.
+/// Behaviour if a picture is not complete in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// The clock runs on, late pictures are discarded (VLC).
@@ -39,7 +39,7 @@ pub enum Late {
 pub struct ProgressiveConfig {
     pub buffer: BufferSize,
     pub read_ahead: ReadAhead,
-    /// What happens when a picture is late.
+    /// Behaviour if a picture is late.
     pub policy: Policy,
     pub start: StartRule,
     /// What happens to late pictures (catch-up).

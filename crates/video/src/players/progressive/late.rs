@@ -1,11 +1,11 @@
-//! What VLC does besides when it is late: clock references that stop the clock, and late pictures played faster.
+//! VLC's further reactions to lateness: clock references that stop the clock, and late pictures played faster.
 
 use crate::media::Picture;
 use playpath_units::Duration;
 
 /// Late pictures in a row beyond which VLC's decoder leaves out pictures that no other needs (`avcodec-hurry-up`).
 const SKIPS_FROM: u32 = 5;
-/// Late pictures in a row from which it leaves out whatever comes, until fewer were late.
+/// Number of consecutive late pictures from which it skips every picture, until fewer are late.
 const DROPS_FROM: u32 = 12;
 
 /// Plays late pictures faster than they are meant to be.
@@ -61,7 +61,7 @@ impl References {
         place(before) < place(after)
     }
 
-    /// A reference came `lateness` too late: by how much the cache grows, never beyond `most` in all.
+    /// Growth of the cache after a reference that was `lateness` too late, never beyond `most` in total.
     pub fn note_late(&mut self, lateness: Duration, most: Duration) -> Duration {
         self.late[self.index] = lateness;
         self.index = (self.index + 1) % self.late.len();

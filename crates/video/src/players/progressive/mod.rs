@@ -83,7 +83,7 @@ enum Phase {
     Playing {
         zero_at: Time,
     },
-    /// The clock stands at `position`.
+    /// The clock is stopped at `position`.
     Waiting {
         position: Duration,
         since: Time,
@@ -232,7 +232,7 @@ impl ProgressivePlayer {
         }
         let lateness = self.available_from.saturating_since(due);
         let catches_up = self.config.policy == Policy::CatchUp;
-        // Nothing is gained by going back where the clock may not: what is too late is discarded while it stands, what is not is shown.
+        // The clock may not go back: pictures that are too late are discarded while it is stopped, others are shown.
         let may_go_back = !self.config.max_shift.is_zero() || lateness > self.config.late_threshold;
         if catches_up && lateness > self.shift_after && may_go_back {
             self.set_clock_back(now, picture, lateness);
@@ -253,7 +253,7 @@ impl ProgressivePlayer {
         if self.faster.is_some() { due.max(self.available_from) } else { due }
     }
 
-    /// When there is something to do about the next picture, whose turn comes at `turn`.
+    /// Time of the next action for the next picture, which is due at `turn`.
     fn next_look(&self, turn: Time, picture: &Picture) -> Time {
         if self.reading.read >= picture.end_offset {
             turn
@@ -266,7 +266,7 @@ impl ProgressivePlayer {
         }
     }
 
-    /// A clock reference stands before `picture`, and all in front of it came after `due`.
+    /// Whether a clock reference precedes `picture` and was complete only after `due`.
     fn is_late_reference(&self, due: Time, picture: &Picture) -> bool {
         let Some(before) = self.next.checked_sub(1).map(|i| &self.media.pictures()[i]) else { return false };
         self.available_from > due && self.references.is_some_and(|r| r.is_between(before, picture))
@@ -295,7 +295,7 @@ impl ProgressivePlayer {
         }
     }
 
-    /// `picture` is not there when its turn comes at `due`.
+    /// `picture` is not complete when it is due, at `due`.
     fn miss(&mut self, now: Time, due: Time, picture: &Picture) -> bool {
         if now <= due {
             return false;
@@ -331,7 +331,7 @@ impl ProgressivePlayer {
         self.is_missing = false;
     }
 
-    /// The picture came later than the cache covers: the clock goes back and waits for a full cache.
+    /// The picture was later than the cache covers: set the clock back and wait for a full cache.
     fn set_clock_back(&mut self, now: Time, picture: &Picture, lateness: Duration) {
         let shift = lateness.min(self.config.max_shift);
         self.stop_clock(now, picture, lateness, shift);
@@ -355,7 +355,7 @@ impl ProgressivePlayer {
         self.reading.set_back();
     }
 
-    /// The clock stands: pictures that are too late even so are discarded as they come.
+    /// While the clock is stopped, discard pictures that are still too late as they arrive.
     fn drop_overdue(&mut self, now: Time, position: Duration) -> bool {
         let Some(picture) = self.next_picture() else { return false };
         let is_overdue = position.saturating_sub(picture.presentation) > self.config.late_threshold;

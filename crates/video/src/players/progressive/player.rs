@@ -1,4 +1,4 @@
-//! The player's contract: what the world tells it and asks of it.
+//! The implementation of the player interface.
 
 use super::{CONNECTION, Phase, ProgressivePlayer, REQUEST};
 use crate::{
@@ -36,7 +36,7 @@ impl Player for ProgressivePlayer {
             self.look(now);
             return self.has_next() != had_next;
         }
-        // What was due before these bytes came is judged without them.
+        // Pictures due before these bytes arrived are judged without them.
         if self.step(now) {
             self.advance(now);
         }

@@ -1,4 +1,4 @@
-//! How far a player reads ahead of its cache: the buffer behind what it calls its buffer.
+//! How far a player reads ahead of its cache: a second buffer behind the nominal one.
 //!
 //! Reference, read in their sources, and measured (VLC 3.0.24, Chromium 156; 90 s of 5 Mbit/s from a server on the same machine, bytes that
 //! the program had taken from its socket each 0.5 s):
@@ -30,7 +30,7 @@ const CHROMIUM_PIPE: u64 = 2 * MIB;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadAhead {
     None,
-    /// As VLC 3.
+    /// Like VLC 3.
     Vlc,
     Chromium,
     Of(BufferSize),

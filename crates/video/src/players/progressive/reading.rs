@@ -13,7 +13,7 @@ pub(super) struct Reading {
     /// May be read up to here: beyond the cache, if the player reads ahead of it.
     limit: u64,
     ahead: Marks,
-    /// It is reading up to the upper mark.
+    /// Whether it is reading up to the upper mark.
     is_refilling: bool,
     consumed: u64,
     /// Pictures in decode order that are complete.
@@ -23,12 +23,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// At the start of a file, by a player that reads so far ahead.
+    /// The start of a file, for a player with this read-ahead.
     pub fn new(ahead: Marks) -> Reading {
         Reading { ahead, ..Reading::default() }
     }
 
-    /// `bytes` more came; what exceeds the file is ignored.
+    /// Add `bytes` received bytes; those beyond the file are ignored.
     pub fn add(&mut self, media: &Media, bytes: u64) {
         self.read = self.read.saturating_add(bytes).min(media.total_bytes());
         let marks = media.marks();
@@ -55,7 +55,7 @@ impl Reading {
         }
     }
 
-    /// At least `level` is buffered ahead of `position`, or all there is.
+    /// Whether at least `level` is buffered ahead of `position`, or the rest of the file.
     pub fn holds(&self, media: &Media, level: Cache, position: Duration) -> bool {
         self.read == media.total_bytes()
             || match level {

@@ -1,4 +1,4 @@
-//! What the viewer sees, as events: pictures shown and discarded, underflows, stalls.
+//! The viewer's view, as events: pictures shown and discarded, underflows, stalls.
 
 use crate::events::{EventLog, Totals};
 use crate::media::Picture;
@@ -18,7 +18,7 @@ pub(super) struct Screen {
     pub totals: Totals,
     discards: Option<Run>,
     is_underflowing: bool,
-    /// The picture stands still since.
+    /// Since when the picture has been frozen.
     frozen_since: Option<Time>,
     /// A stall is open; the time frozen in it up to the last picture shown.
     stall: Option<Duration>,
@@ -79,7 +79,7 @@ impl Screen {
         }
     }
 
-    /// Close what is open and write the last entry.
+    /// Close open entries and write the last one.
     pub fn finish(&mut self, at: Time, reason: FinishReason) {
         self.end_discards(at);
         self.thaw(at);

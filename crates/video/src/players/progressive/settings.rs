@@ -1,4 +1,4 @@
-//! The player kind `progressive` as it is typed in a scenario.
+//! The settings of the player kind `progressive` in a scenario.
 
 use super::{Late, Policy, ProgressiveConfig, ProgressivePlayer, ReadAhead, StartRule};
 use crate::Player;

@@ -1,4 +1,4 @@
-"""What players without a picture share: a transfer as large as the video, or as long as `run.duration`."""
+"""Shared by players that only download: a transfer as large as the video, or as long as `run.duration`."""
 
 from playpath.base.engine import number
 from playpath.base.errors import InputError
@@ -10,7 +10,7 @@ _ENDLESS = 1 << 36
 
 
 class Bulk:
-    """Downloads a file of zeros with `program`, which Debian's `package` has."""
+    """Downloads a file of zeros with `program` from Debian's `package`."""
 
     program: str
     package: str
@@ -19,12 +19,12 @@ class Bulk:
     reads_server_data = False
 
     def check(self, scenario: resolved.Document) -> None:
-        """Needs the program, and a video or `run.duration`."""
+        """Require the program, and a video or `run.duration`."""
         require(self.package, self.program)
         length_of(scenario)
 
     def prepare(self, scene: Scene) -> str:
-        """A file of zeros, as large as the video, or without end where the transfer's length is stated; its URL."""
+        """Provide a file of zeros, as large as the video, or endless if the transfer's duration is given; return its URL."""
         is_endless = length_of(scene.scenario) is not None
         size = _ENDLESS if is_endless else scene.described["video_kbps"] * 125 * scene.described["duration_s"]
         scene.server.serve_zeros(BULK, round(size))
@@ -32,7 +32,7 @@ class Bulk:
 
 
 def length_of(scenario: resolved.Document) -> float | None:
-    """Seconds of a transfer whose length is stated; None: as large as the video."""
+    """The transfer's duration in seconds if it is given; None if it is as large as the video."""
     stated = scenario["run"].get("duration")
     if stated is None and not scenario.get("video"):
         raise InputError("a bulk transfer needs a [video], for its size, or run.duration")

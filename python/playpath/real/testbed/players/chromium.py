@@ -1,13 +1,13 @@
-"""A player of the web in Chromium without a window: what dash.js, hls.js and Shaka have in common.
+"""Web players in headless Chromium: the common part of dash.js, hls.js and Shaka.
 
-The page (`NAME.html`, with `page.js`) lies beside the browser, not on the server: only manifest and segments cross the measured path. It
-tells what happens on the console, which Chromium writes to its standard error; so no remote control is needed. Kept as
-`chromium.log`; the lines of the player alone, as JSON, in `NAME.jsonl`.
+The page (`NAME.html`, with `page.js`) is a local file of the browser, not on the server: only manifest and segments cross the measured
+path. It reports events on the console, which Chromium writes to its standard error, so that no remote control is needed. The output is
+kept as `chromium.log`; the player's lines alone, as JSON, in `NAME.jsonl`.
 
-Times count from the player's beginning: the browser's own start is not the viewer's waiting. A stall is from the video element's
-`waiting` to its `playing`, after the first picture; `discarded_pictures` are those that the browser's decoder dropped. When segments
-came out of order (dash.js fetches some again in a better quality), a player may forget to tell the browser that the stream is
-complete: the picture then stops a few frames before the end, for ever. Such a session counts as played, with a warning.
+Times count from the player's start, since the browser's start-up is not the viewer's waiting. A stall lasts from the video element's
+`waiting` to its `playing`, after the first picture; `discarded_pictures` are those that the browser's decoder dropped. If segments
+arrived out of order (dash.js fetches some again in a better quality), a player may fail to tell the browser that the stream is
+complete: the picture then stops a few frames before the end, forever. Such a session counts as played, with a warning.
 """
 
 import json
@@ -34,14 +34,14 @@ _SILENCE_S = 20.0
 _GRACE_S = 30.0
 _MARK = "CONSOLE"
 _LAST_S = 0.5
-"""Nothing is waited for in the last half second of the video."""
+"""In the last half second of the video a `waiting` event is no stall."""
 _PATIENCE_AT_END_S = 1.0
 _STARVED_S = 1.0
-"""The page tells of itself four times a second; a silence of this length is the machine's."""
+"""The page reports four times a second; if it is silent for this long, the machine was too busy."""
 _OPTIONS = (
     "--headless=new",
-    "--no-sandbox",  # it needs user namespaces of its own; the page is ours
-    "--disable-web-security",  # the page is a file, the segments are the server's
+    "--no-sandbox",  # the sandbox needs its own user namespaces; the page is ours
+    "--disable-web-security",  # the page is a local file, the segments come from the server
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--autoplay-policy=no-user-gesture-required",
@@ -55,7 +55,7 @@ _OPTIONS = (
 
 
 class InChromium:
-    """Runs Chromium as the user nobody. A player adds its name, its library and what its page gives it."""
+    """Runs Chromium as the user nobody. A player adds its name, its library and its page's settings."""
 
     name: str
     library: Library
@@ -65,7 +65,7 @@ class InChromium:
     manifest = media.MANIFEST
 
     def check(self, scenario: resolved.Document) -> None:
-        """Needs Chromium and the player's script; plays `dash`."""
+        """Require Chromium, the player's script, and a player of kind `dash`."""
         require("chromium", "chromium", "chromium-browser", "google-chrome")
         kind_of(scenario, self.name, "dash")
         ladder_of(scenario)
@@ -73,14 +73,14 @@ class InChromium:
         self.library.script()
 
     def refuse(self, scenario: resolved.Document) -> None:
-        """Raise where the scenario asks for what this player does not do."""
+        """Raise UnsupportedError if the scenario needs something that this player does not do."""
 
     def prepare(self, scene: Scene) -> str:
-        """The scenario's ladder, made real."""
+        """Encode the scenario's ladder and return its URL."""
         return scene.serve_ladder(audio_bps(scene.scenario), self.manifest)
 
     def settings(self, scene: Scene) -> dict[str, Any]:
-        """What the page gives its player."""
+        """The settings that the page passes to its player."""
         return {}
 
     def play(self, scene: Scene, url: str) -> Played:
@@ -103,13 +103,13 @@ class InChromium:
 
 
 def _of_tls(scene: Scene) -> list[str]:
-    """What makes Chromium take a certificate that nobody has signed, and begin with QUIC where that is spoken."""
+    """Options that make Chromium accept a self-signed certificate, and start with QUIC if that is used."""
     forced = [f"--origin-to-force-quic-on={scene.origin}"] if scene.protocol == "quic" else []
     return [*forced, f"--ignore-certificate-errors-spki-list={scene.key}"] if scene.key else []
 
 
 def audio_bps(scenario: resolved.Document) -> float:
-    """Rate of the audio beside the video; 0: there is none."""
+    """Rate of the audio in bit/s; 0 if there is none."""
     rate = (scenario.get("player") or {}).get("audio", "none")
     return number(rate) if rate and rate != "none" else 0.0
 
@@ -129,7 +129,7 @@ class _Session(Following):
         self._buffer: list[tuple[float, float]] = []
 
     def follow(self) -> Played:
-        """Read until the video has ended or its time is over."""
+        """Read until the video has ended or the time limit is reached."""
         finished = ""
         while not finished:
             self._watch.check()
@@ -153,7 +153,7 @@ class _Session(Following):
             yield json.loads(text)
 
     def _take(self, message: JsonObject) -> str:
-        """One line of the page. Returns why the session is over, if it is."""
+        """Handle one line of the page. Returns why the session is over, or an empty text."""
         event, previous, self._at = message["event"], self._at, float(message["at_s"])
         self._longest_silence = max(self._longest_silence, self._at - previous)
         if event == "start":
@@ -166,7 +166,7 @@ class _Session(Following):
             self._loaded(message)
         elif event == "alive":
             if self._is_stuck_at_end(message):
-                self._warnings.append(f"{self._title} did not come to its end by itself; all was there")
+                self._warnings.append(f"{self._title} did not end by itself although all data were there")
                 return "played"
             self._pictures, self._dropped = int(message["total"]), int(message["dropped"])
             if message["buffer_s"] is not None:
@@ -182,7 +182,7 @@ class _Session(Following):
         return float(event["position_s"]) > self._scene.described["duration_s"] - _LAST_S
 
     def _is_stuck_at_end(self, event: JsonObject) -> bool:
-        """It stands still, and not for lack of data: the last picture is in the buffer."""
+        """Whether playback stands still although the last picture is in the buffer."""
         position = float(event["position_s"])
         if position != self._position:
             self._position, self._moved_at = position, self._at
@@ -197,7 +197,7 @@ class _Session(Following):
             rates, _ = ladder_of(self._scene.scenario)
             rate_bps = 1000 * float(event["kbps"])
             number = min(range(len(rates)), key=lambda i: abs(rates[i] - rate_bps))
-            # Fetched again (fast switch) when its first version was already on: that one is shown to its end.
+            # Fetched again (fast switch) while its first version was already playing: that one is shown to its end.
             is_late = event["index"] in self._there and event["position_s"] > event["begins_s"]
             self._there.add(event["index"])
             late: JsonObject = {"is_late": True} if is_late else {}
@@ -228,7 +228,7 @@ class _Session(Following):
         if self._longest_silence > _STARVED_S:
             silence = f"{self._longest_silence:.1f} s"
             self._warnings.append(
-                f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
+                f"the machine was too busy for Chromium, which froze for {silence}: stalls may be due to that"
             )
         if not self._log.has_started:
             self._warnings.append(f"{self._title} never started playing")

@@ -10,7 +10,7 @@ from playpath.real.testbed.server import over_mptcp
 
 _GRACE_S = 10.0
 _TIMED_OUT = 28
-"""curl's status when its time is over: that is how a transfer of a stated length ends."""
+"""curl's status at its time limit, which is how a transfer of a given duration ends."""
 
 
 class Curl(Bulk):

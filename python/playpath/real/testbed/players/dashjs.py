@@ -1,6 +1,6 @@
 """dash.js in Chromium, with CMCD: the reference player of DASH in a real browser.
 
-It may jump over gaps; that is turned off, so that a missing segment is a stall.
+Jumping over gaps is turned off, so that a missing segment causes a stall.
 """
 
 from typing import Any
@@ -26,30 +26,30 @@ _REPORT_KEYS = [
     "bl", "br", "bs", "d", "dl", "e", "msd", "mtp", "ot", "pr", "rc", "rtp", "sf", "sid", "sn", "st", "sta", "su", "tb", "tbl", "ts",
     "ttfb", "ttlb", "url", "v",
 ]  # fmt: skip
-"""Of a report; without this list it has none but event and time."""
+"""Keys of a report; without this list reports have only the event and its time."""
 
 
 class DashJs(InChromium):
-    """As `InChromium`; it reports beside its requests, and reads server data."""
+    """As `InChromium`; it also sends reports separately from its requests, and reads server data."""
 
     name = "dashjs"
     library = LIBRARY
     reads_server_data = True
 
     def refuse(self, scenario: resolved.Document) -> None:
-        """What it does not tell, or not take."""
+        """Refuse settings that dash.js does not support."""
         check_settings(scenario)
 
     def settings(self, scene: Scene) -> dict[str, Any]:
-        """Client data and server data as the scenario has them."""
+        """The page's settings: client data and server data as in the scenario."""
         settings = settings_of(scene.scenario, f"{scene.scheme}://{scene.collector}")
         return {"streaming": {"gaps": {"jumpGaps": False}, **settings}}
 
 
 def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
-    """What a scenario sets of dash.js's `settings.streaming`: client data and server data.
+    """The part of dash.js's `settings.streaming` that a scenario sets: client data and server data.
 
-    Without a word of it in the scenario: version 1 in the query, as the CMCD bridge wants it of this player.
+    By default CMCD version 1 in the query, which is what the CMCD bridge expects from this player.
     """
     wanted = scenario.get("player") or {}
     cmcd: dict[str, object] = {"enabled": True, "version": 2 if wanted.get("cmcd") == "v2" else 1, "mode": "query"}
@@ -66,7 +66,7 @@ def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object
 
 
 def check_settings(scenario: resolved.Document) -> None:
-    """Refuse what dash.js does not tell, or not take."""
+    """Refuse events that dash.js does not report, and settings that it does not support."""
     wanted = scenario.get("player") or {}
     strange = [event for event in _words(wanted.get("cmcd_events", "none")) if event not in (*_EVENTS, "none")]
     if strange:
@@ -75,8 +75,8 @@ def check_settings(scenario: resolved.Document) -> None:
         )
     if wanted.get("apply_mb") and not audio_bps(scenario):
         raise UnsupportedError(
-            f"`player.apply_mb` = true: dash.js {LIBRARY.version} takes the audio's rate off the suggested one, and drops the suggestion "
-            'where there is no audio; give `audio`, such as "96 kbit/s"'
+            f"`player.apply_mb` = true: dash.js {LIBRARY.version} subtracts the audio's rate from the suggested one, and ignores the "
+            'suggestion if there is no audio; give `audio`, such as "96 kbit/s"'
         )
 
 

@@ -1,4 +1,4 @@
-"""Playback events of a real player, in the words and with the fields of a record: figures follow from them in the engine."""
+"""Playback events of a real player, in the format of a record; the engine computes the figures from them."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -7,7 +7,7 @@ from playpath.results.recorded import EventRecord
 
 
 class EventLog:
-    """Events in the order of time. It keeps the media clock: what a player does not say of positions follows from its stalls."""
+    """Events in order of time. It also keeps the media clock: positions that a player does not report follow from its stalls."""
 
     def __init__(self) -> None:
         self.events: list[EventRecord] = []
@@ -16,12 +16,12 @@ class EventLog:
         self._stalled_s = 0.0
 
     def add(self, event: str, at_s: float, **more: Any) -> None:
-        """Append. A time before the last event's is taken for the last one's: sources are read a moment apart."""
+        """Append an event. A time before the last event's is set to the last one's, since sources are read a moment apart."""
         last = self.events[-1]["time_s"] if self.events else 0.0
         self.events.append(cast("EventRecord", {"event": event, **more, "time_s": round(max(at_s, last), 6)}))
 
     def begin(self, at_s: float, described: Mapping[str, float]) -> None:
-        """The viewer pressed play."""
+        """Record that the viewer pressed play."""
         self.add("session_started", at_s, media_duration_s=described["duration_s"], media_rate_mbps=None)
 
     def times(self, event: str) -> list[float]:
@@ -34,11 +34,11 @@ class EventLog:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the video stands still, after it had started."""
+        """Whether playback, once started, has stopped."""
         return self._stalled_since is not None
 
     def stands_still(self, at_s: float, position_s: float | None = None) -> None:
-        """The video stands still since `at_s`, if it did not before."""
+        """Record that playback has stopped at `at_s`, unless it had stopped before."""
         if self._stalled_since is None:
             position_s = self._position(at_s) if position_s is None else position_s
             self._stalled_since = at_s
@@ -46,12 +46,12 @@ class EventLog:
             self.add("stall_start", at_s, since_s=at_s, position_s=position_s)
 
     def underflows(self, at_s: float) -> None:
-        """The buffer ran empty and was filled before anybody saw it."""
+        """Record that the buffer ran empty but was refilled before the picture stopped."""
         self.add("underflow_start", at_s, position_s=self._position(at_s))
         self.add("underflow_end", at_s)
 
     def moves(self, at_s: float) -> None:
-        """The video moves since `at_s`: for the first time, or again."""
+        """Record that playback started or resumed at `at_s`."""
         if self._started is None:
             self._started = at_s
             self.add("playback_started", at_s)
@@ -63,7 +63,7 @@ class EventLog:
             self.add("stall_end", at_s, frozen_s=frozen_s)
 
     def finish(self, at_s: float, reason: str, played_s: float, displayed: int = 0) -> None:
-        """The session is over. `played_s`: media time that was shown; `displayed`: frames that were."""
+        """Record the end of the session. `played_s` is the media time shown, `displayed` the number of frames shown."""
         discarded = sum(e["count"] for e in self.events if e["event"] == "pictures_discarded")
         self.add(
             "finished",

@@ -1,4 +1,4 @@
-"""What following a real player by the lines that it writes takes: its time, new lines, its log."""
+"""Follows a real player by the lines that it writes: time limit, new lines, playback log."""
 
 from playpath.real.testbed.players.events import EventLog
 from playpath.real.testbed.players.scene import Scene, Watch
@@ -6,12 +6,12 @@ from playpath.real.testbed.processes import Child
 
 
 class Following:
-    """Follows a player from its start to the end of the video; what its lines mean is its subclass's.
+    """Follows a player from its start to the end of the video; subclasses interpret its lines.
 
     Args:
-        child: Whose standard error has the lines.
-        grace_s: What it may take beyond the scene's time.
-        silence_s: How long it may say nothing.
+        child: The process, which writes the lines to its standard error.
+        grace_s: How long it may take beyond the scene's time.
+        silence_s: How long it may be silent.
     """
 
     def __init__(self, scene: Scene, child: Child, grace_s: float, silence_s: float) -> None:
@@ -22,7 +22,7 @@ class Following:
         self._read = 0
 
     def _fresh_lines(self) -> list[str]:
-        """The whole lines that it wrote since the last call."""
+        """The complete lines written since the last call."""
         with self._child.log.open("rb") as file:
             file.seek(self._read)
             fresh = file.read()

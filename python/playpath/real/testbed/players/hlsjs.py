@@ -1,6 +1,6 @@
-"""hls.js in Chromium without a window, with CMCD in the query: playlists and fragments of the same ladder that `dashjs` plays.
+"""hls.js in headless Chromium, with CMCD in the query: playlists and fragments of the same ladder that `dashjs` plays.
 
-As the others in Chromium, but for the page (`hlsjs.html`). It reports nothing beside its requests and reads no server data.
+It differs from the other players in Chromium only in its page (`hlsjs.html`). It sends no separate reports and reads no server data.
 """
 
 from playpath.real.testbed import media

@@ -1,4 +1,4 @@
-"""A player's own script, as npm has it: fetched once, and only the file that is expected."""
+"""A player's script from npm: fetched once, and accepted only if it is the expected file."""
 
 import hashlib
 import os
@@ -15,28 +15,28 @@ from playpath.real.testbed.errors import MissingToolError, TestbedError
 
 @dataclass(frozen=True)
 class Library:
-    """A file of a package."""
+    """A file of an npm package."""
 
     title: str
-    """What people call it."""
+    """Display name."""
     package: str
     version: str
     member: str
-    """`package`, `version` and `member`: where npm has it."""
+    """`package`, `version` and `member`: where the file is in npm."""
     sha256: str
-    """Of the file."""
+    """SHA-256 of the file."""
     variable: str
-    """The environment variable that names a file in its place."""
+    """The environment variable that may name another file to use instead."""
 
     @property
     def stored(self) -> Path:
-        """Where it lies, or will: the user's own file, else the cache."""
+        """The file's path: the user's own file, otherwise one in the cache, which may not exist yet."""
         own = os.environ.get(self.variable)
         folder = media.cache_folder() / self.package
         return Path(own) if own else folder / f"{self.version}-{Path(self.member).name}"
 
     def script(self) -> Path:
-        """The file, fetched if need be."""
+        """The file, fetched if necessary."""
         if self.stored.is_file():
             return self.stored
         if self.variable in os.environ:
@@ -48,7 +48,7 @@ class Library:
         npm = shutil.which("npm")
         if npm is None:
             raise MissingToolError(
-                f"npm is missing: it fetches {self.title}; apt install npm, or {self.variable}=FILE names one"
+                f"npm is missing, which fetches {self.title}; apt install npm, or name a file with {self.variable}=FILE"
             )
         self.stored.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.stored.parent) as folder:
@@ -57,14 +57,14 @@ class Library:
             archives = list(Path(folder).glob("*.tgz"))
             if not archives:
                 raise MissingToolError(
-                    f"`npm pack {self.package}@{self.version}` did not fetch {self.title}; {self.variable}=FILE names one"
+                    f"`npm pack {self.package}@{self.version}` could not fetch {self.title}; name a file with {self.variable}=FILE"
                 )
             with tarfile.open(archives[0]) as archive:
                 member = archive.extractfile(self.member)
                 content = member.read() if member else b""
             found = hashlib.sha256(content).hexdigest()
             if found != self.sha256:
-                raise TestbedError(f"{self.title} {self.version} is not the file that was expected (SHA-256 {found})")
+                raise TestbedError(f"{self.title} {self.version} is not the expected file (SHA-256 {found})")
             draft = Path(folder) / "script.js"
             draft.write_bytes(content)
             draft.replace(self.stored)

@@ -11,14 +11,14 @@ _GRACE_S = 10.0
 
 
 class Ngtcp2(Bulk):
-    """Downloads a file of zeros into the run's folder, where it is counted and taken away."""
+    """Downloads a file of zeros into the run's folder, where its size is read and it is deleted."""
 
     name = "ngtcp2"
     program = "gtlsclient"
     package = "ngtcp2-client"
 
     def play(self, scene: Scene, url: str) -> Played:
-        """Download; a transfer of a stated length is ended by force, as its user would."""
+        """Download; a transfer of a given duration is killed at its end."""
         seconds = length_of(scene.scenario)
         address, _, port = scene.origin.rpartition(":")
         folder = scene.bed.folder / "ngtcp2"
@@ -31,7 +31,9 @@ class Ngtcp2(Bulk):
             time.sleep(0.02)
         status = child.process.poll()
         child.end()
-        elapsed = watch.elapsed  # it downloads until it has ended, however long this process waits for a processor
+        elapsed = (
+            watch.elapsed
+        )  # it keeps downloading until it has ended, however long this process waits for a processor
         got = folder / BULK
         body_bytes = _taken_away(got)
         if status not in (0, None) or body_bytes == 0:
@@ -40,7 +42,7 @@ class Ngtcp2(Bulk):
 
 
 def _taken_away(file: Path) -> int:
-    """How large it was."""
+    """Size of the downloaded file in bytes; the file is deleted."""
     if not file.exists():
         return 0
     size = file.stat().st_size

@@ -12,7 +12,7 @@ _GRACE_S = 10.0
 
 
 class Own:
-    """Runs `playpath-client`: every kind of player that the simulator has."""
+    """Runs `playpath-client`, with all kinds of players of the simulator."""
 
     name = "own"
     ports: tuple[int, ...] = ()
@@ -23,7 +23,7 @@ class Own:
         program()
 
     def prepare(self, scene: Scene) -> str:
-        """The server's file of zeros is all that it needs: it knows the sizes of pictures and segments."""
+        """Nothing to prepare: it knows the sizes of pictures and segments, and the server's file of zeros is enough."""
         return scene.settings
 
     def play(self, scene: Scene, url: str) -> Played:
@@ -33,7 +33,7 @@ class Own:
         while child.process.poll() is None:
             watch.check()
             time.sleep(0.05)
-        scene.bed.check()  # a player that lost its server says less than the server's end does
+        scene.bed.check()  # if the server ended, its error says more than the player's
         if child.process.returncode != 0:
             raise TestbedError(child.words() or f"the player ended with status {child.process.returncode}")
         output = json.loads(child.output.read_text())

@@ -1,4 +1,4 @@
-"""What every player of the kernel world is given, does and leaves."""
+"""The interface of players of the kernel world: their input, their methods and their results."""
 
 import os
 import pwd
@@ -20,11 +20,11 @@ from playpath.results.recorded import EventRecord
 from playpath.scenario import resolved
 
 _STOPPED_PATIENCE = 3.0
-"""A player that is stopped by a signal (or traced) for so long is said to hang."""
+"""A player that is stopped by a signal (or traced) for so long counts as hanging."""
 
 
 class PlayerConnection(TypedDict):
-    """A connection of a player's, as far as it knows; `port` is the client's."""
+    """A connection of a player, as far as it knows; `port` is the client's."""
 
     port: int
     read_bytes: int
@@ -34,9 +34,9 @@ class PlayerConnection(TypedDict):
 
 class _Needed(TypedDict):
     events: list[EventRecord]
-    """Its playback log; empty where nobody watches (a plain download)."""
+    """Its playback log; empty for a plain download."""
     reported: dict[str, float | None]
-    """Figures of its own, by the metric's name."""
+    """Figures that it reports itself, by metric name."""
     body_bytes: int
     """Bytes of response bodies."""
     elapsed_s: float
@@ -44,11 +44,11 @@ class _Needed(TypedDict):
 
 
 class Played(_Needed, total=False):
-    """What a player leaves, in the words of the record.
+    """A player's results, with the record's names.
 
-    Not every player knows: `read_bytes`, headers too; `cut_at_s`, if it was not played to its end; `connections`, each with the
-    client's `port`, `read_bytes`, `start_s`, `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`; `p1203`, the
-    session as input of P.1203 tools.
+    Not every player knows these: `read_bytes`, including headers; `cut_at_s`, if it was not played to its end; `connections`, each
+    with the client's `port`, `read_bytes`, `start_s`, `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`;
+    `p1203`, the session as input for P.1203 tools.
     """
 
     read_bytes: int
@@ -60,25 +60,25 @@ class Played(_Needed, total=False):
 
 @dataclass(frozen=True)
 class Scene:
-    """A session about to begin: namespaces, server and path are there."""
+    """A session about to begin: namespaces, server and path exist."""
 
     bed: Testbed
     server: Server
     scenario: resolved.Document
     described: Mapping[str, float]
-    """Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video."""
+    """Figures of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video."""
     settings: str
-    """The plan file that `playpath-client` takes; written when the run's start is known, just before `play`."""
+    """The plan file for `playpath-client`; written once the run's start is known, just before `play`."""
     until_s: float
-    """The session is cut after this time."""
+    """The session is cut off after this time, in seconds."""
     origin: str = ""
-    """Address and port that the player connects to, where it is not the web server's own."""
+    """Address and port that the player connects to, if different from the web server's own."""
     protocol: str = "tcp"
     """`tcp`, `mptcp` or `quic`."""
     collector: str = ""
-    """Address and port where reports of the player go."""
+    """Address and port for the player's reports."""
     key: str = ""
-    """Fingerprint of the server's public key, if it has TLS."""
+    """Fingerprint of the server's public key, if it uses TLS."""
 
     @property
     def scheme(self) -> str:
@@ -97,12 +97,12 @@ class Scene:
         return f"{self.scheme}://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
 
     def serve_progressive(self) -> str:
-        """Make the scenario's video as a file; its URL."""
+        """Encode the scenario's video as a file; return its URL."""
         made = media.progressive(self.described["video_kbps"] * 1e3, self.described["duration_s"])
         return self.url(media.link_into(self.server.www, made))
 
     def serve_ladder(self, audio_bps: float = 0.0, manifest: str = media.MANIFEST) -> str:
-        """Make the scenario's ladder, with an audio set of its own if that has a rate; the URL of its manifest or playlist."""
+        """Encode the scenario's ladder, with an audio set if that has a rate; return the URL of its manifest or playlist."""
         has_playlists = manifest == media.PLAYLIST
         made = media.ladder(
             *ladder_of(self.scenario), self.described["duration_s"], audio_bps, has_playlists=has_playlists
@@ -111,28 +111,28 @@ class Scene:
 
 
 class Player(Protocol):
-    """One kind of player. `check` before anything is created, `prepare` before the clock starts, then `play`."""
+    """A kind of player. `check` is called before anything is created, `prepare` before the clock starts, then `play`."""
 
     name: str
     ports: tuple[int, ...]
-    """Server ports that it uses besides the web server's."""
+    """Server ports that it uses in addition to the web server's."""
     sends_cmcd: bool
     """Whether it reports its buffer with every request."""
     reads_server_data: bool
-    """Whether it reads what a server tells of itself (CMSD), and can send reports beside its requests."""
+    """Whether it reads server data (CMSD) and can send reports separately from its requests."""
 
     def check(self, scenario: resolved.Document) -> None:
-        """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""
+        """Raise MissingToolError if a program is missing, TestbedError if it cannot play this scenario."""
 
     def prepare(self, scene: Scene) -> str:
-        """Put what is to be played on the server; what to ask for, in the player's words."""
+        """Put the media on the server; return what `play` has to request, usually a URL."""
 
     def play(self, scene: Scene, url: str) -> Played:
-        """Play to the end what `prepare` gave. TestbedError: the player, or a program that the run stands on, failed."""
+        """Play what `prepare` returned to its end. TestbedError if the player, or a program that the run depends on, failed."""
 
 
 class Watch:
-    """Looks after a player that runs: the pillars of the test bed, its own life, its deadline."""
+    """Watches a running player: the programs that the run depends on, signs of life, the deadline."""
 
     def __init__(self, bed: Testbed, child: Child, until_s: float, silence_s: float | None = None) -> None:
         self._bed = bed
@@ -147,7 +147,7 @@ class Watch:
         return time.monotonic() - self._start
 
     def alive(self) -> None:
-        """The player gave a sign of life."""
+        """Note a sign of life of the player."""
         self._seen_alive = time.monotonic()
 
     def check(self) -> None:
@@ -166,7 +166,7 @@ class Watch:
 
 
 def require(package: str, *names: str) -> str:
-    """The program of one of these names; MissingToolError with the package to install."""
+    """The path of the first of these programs that exists; MissingToolError with the package to install."""
     for name in names:
         found = shutil.which(name)
         if found:
@@ -175,7 +175,7 @@ def require(package: str, *names: str) -> str:
 
 
 def as_nobody(bed: Testbed, name: str) -> tuple[Path, list[str]]:
-    """A home folder for the user `nobody`, and the words that run a command as that user (players need no rights)."""
+    """A home folder for the user `nobody`, and a command prefix that runs a command as that user (players need no privileges)."""
     user = pwd.getpwnam("nobody")
     home = bed.folder / name
     home.mkdir()
@@ -186,7 +186,7 @@ def as_nobody(bed: Testbed, name: str) -> tuple[Path, list[str]]:
 
 
 def ladder_of(scenario: resolved.Document) -> tuple[list[float], float]:
-    """Rates in bit/s, and the length of a segment in seconds."""
+    """Rates of the ladder in bit/s, and the length of a segment in seconds."""
     player = scenario.get("player") or {}
     ladder = player.get("ladder")
     if not isinstance(ladder, str) or "bit/s" not in ladder:
@@ -195,7 +195,7 @@ def ladder_of(scenario: resolved.Document) -> tuple[list[float], float]:
 
 
 def describe_ladder(scenario: resolved.Document) -> dict[str, float]:
-    """`Scene.described` of a ladder: its top rate; the buffer is the player's own affair."""
+    """`Scene.described` for a ladder: its top rate; the buffer is left to the player."""
     rates, _ = ladder_of(scenario)
     stated = (scenario.get("video") or {}).get("duration")
     duration_s = number(stated) if stated else media.CLIP_S
@@ -203,7 +203,7 @@ def describe_ladder(scenario: resolved.Document) -> dict[str, float]:
 
 
 def kind_of(scenario: resolved.Document, player: str, *allowed: str) -> str:
-    """The scenario's kind of player; InputError if it is none of those that `player` can be."""
+    """The scenario's kind of player; InputError if it is not one of those that `player` supports."""
     if not scenario.get("video"):
         raise InputError(f"player {player}: the scenario has no [video]")
     kind = str((scenario.get("player") or {}).get("kind", "progressive"))

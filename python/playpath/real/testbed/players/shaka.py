@@ -1,6 +1,6 @@
-"""Shaka Player in Chromium without a window, with CMCD in the query: the ladder and the manifest that `dashjs` plays.
+"""Shaka Player in headless Chromium, with CMCD in the query: the ladder and the manifest that `dashjs` plays.
 
-As the others in Chromium, but for the page (`shaka.html`). It reports nothing beside its requests and reads no server data.
+It differs from the other players in Chromium only in its page (`shaka.html`). It sends no separate reports and reads no server data.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ class Shaka(InChromium):
     )
 
     def settings(self, scene: Scene) -> dict[str, Any]:
-        """The length of a segment, which its events do not have."""
+        """The length of a segment, which its events do not include."""
         return {"segment_s": number((scene.scenario.get("player") or {})["segment"])}

@@ -1,16 +1,16 @@
 """VLC without a window: progressive files and DASH.
 
-What it tells comes from two places. Its HTTP interface has counters, renewed every 250 ms: pictures displayed and lost, audio
-buffers lost, bytes read. Its log (-vv, kept as `vlc.log`) has the moments, read 20 times a second:
+Information comes from two sources. Its HTTP interface has counters, updated every 250 ms: pictures displayed and lost, audio
+buffers lost, bytes read. Its log (-vv, kept as `vlc.log`), read 20 times a second, has the times of events:
 
-| VLC's words | event |
+| message | event |
 |---|---|
 | `Stream buffering done` | the clock starts, or a stall is over |
 | `PCR is called too late` | an underflow, and a stall until buffering is done, unless that took less than a picture (`in 2 ms`) |
 | `picture is too late to be displayed` | a discarded picture |
 
-`--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 25 MiB ahead: that is turned down to 64 kB, unless the
-scenario says `read_ahead = "vlc"`; the socket's buffer still fills. Of a ladder, which representation was asked for is read in the
+`--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 25 MiB ahead: that is reduced to 64 kB, unless the
+scenario says `read_ahead = "vlc"`; the socket's buffer still fills. For a ladder, the requested representations are read from the
 server's log.
 """
 
@@ -32,7 +32,7 @@ from playpath.scenario import resolved
 _PORT = 8090
 _PASSWORD = "playpath"
 _NO_READING_AHEAD = ("--prefetch-buffer-size", "64", "--prefetch-read-size", "16384")
-"""kB and bytes; the buffer is never smaller than one read, whose default is 16 MB."""
+"""In kB and in bytes; the buffer is never smaller than one read, whose default is 16 MB."""
 _INTERVAL = 0.05
 _SILENCE_S = 5.0
 _GRACE_S = 20.0
@@ -50,7 +50,7 @@ class Vlc:
     reads_server_data = False
 
     def check(self, scenario: resolved.Document) -> None:
-        """Needs VLC; plays `progressive` and `dash`."""
+        """Require VLC, and a player of kind `progressive` or `dash`."""
         require("vlc-bin vlc-plugin-base", "vlc")
         if kind_of(scenario, self.name, "progressive", "dash") == "dash":
             ladder_of(scenario)
@@ -58,7 +58,7 @@ class Vlc:
             raise InputError(f'player vlc: `player.read_ahead` = "{_read_ahead(scenario)}"; allowed: none, vlc')
 
     def prepare(self, scene: Scene) -> str:
-        """The scenario's video, made real."""
+        """Encode the scenario's video and return its URL."""
         return scene.serve_ladder() if _is_dash(scene) else scene.serve_progressive()
 
     def play(self, scene: Scene, url: str) -> Played:
@@ -76,7 +76,7 @@ class Vlc:
             str(_PORT),
         ]
         command += ["--http-password", _PASSWORD, "--vout", "dummy", "--aout", "adummy", "-vv", "--no-color"]
-        if not _is_dash(scene):  # a reader of segments has a buffer of its own
+        if not _is_dash(scene):  # VLC's DASH reader has its own buffer
             own = () if _read_ahead(scene.scenario) == "vlc" else _NO_READING_AHEAD
             command += ["--network-caching", str(round(scene.buffer_s * 1000)), *own]
         child = scene.bed.start("vlc", "client", [*command, url])
@@ -132,7 +132,7 @@ class _Session(Following):
             connection.request("GET", "/requests/status.json", headers={"Authorization": f"Basic {secret}"})
             status = json.loads(connection.getresponse().read())
         except (OSError, http.client.HTTPException, ValueError):
-            return None  # not up yet, or it hangs: the watch tells
+            return None  # not yet started, or hanging: the watch will tell
         finally:
             connection.close()
         self._watch.alive()
@@ -188,7 +188,7 @@ class _Session(Following):
         )
 
     def add_segments(self, played: Played) -> None:
-        """What the server's log says of the segments that were asked for."""
+        """The events of requested segments, from the server's log."""
         rates, segment_s = ladder_of(self._scene.scenario)
         lines = [json.loads(line) for line in self._scene.server.access_log.read_text().splitlines()]
         origin = time.time() - self._watch.elapsed + (self._begin or 0.0)
@@ -210,11 +210,13 @@ class _Session(Following):
                     download_time_s=line["took"],
                 )
         played["events"] = sorted([*played["events"], *segments.events], key=lambda event: float(event["time_s"]))
-        # A ladder's segments come by a reader of their own, whose bytes the counters leave out.
+        # Segments of a ladder are read by a separate reader, whose bytes the counters leave out.
         played["body_bytes"] = sum(int(line["bytes"]) for line in lines)
 
 
 def _is_refilled_at_once(lines: list[str]) -> bool:
-    """Whether the next buffering took less than a picture's time: from what a DASH reader had already, say. No viewer sees that."""
+    """Whether the next buffering took less than a picture's time, so that no viewer can see it; for instance because a DASH reader
+    already had the data.
+    """
     found = next(filter(None, map(_DONE.search, lines)), None)
     return found is not None and int(found[1]) < 1000 * _PICTURE_S

@@ -28,7 +28,7 @@ pub(crate) enum Detector {
     Reno(Reno),
 }
 
-/// What a rule may look at beside the scoreboard and its own state.
+/// Input of a rule in addition to the scoreboard and its own state.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation {
     pub now: Time,

@@ -1,4 +1,4 @@
-//! Whose connections they are, and how they are used.
+//! Configuration of connections: per kind of media or shared, and how they are used.
 
 use crate::ObjectKind;
 use crate::Priority;
@@ -8,17 +8,17 @@ use std::str::FromStr;
 /// Which kinds of media go over which connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Each has connections of its own, used as [`Connections`] says.
+    /// Each kind of media has its own connections, used according to [`Connections`].
     #[default]
     Apart,
     /// HTTP/1.1 as browsers speak it: all share those of a host, each of which has one request at a time.
     Http1 {
-        /// For each host; opened when a request finds none free.
+        /// Most connections per host; one is opened when a request finds none free.
         most: u8,
     },
-    /// HTTP/2: all share one connection to each host, each request on a stream of its own.
+    /// HTTP/2: all requests to a host share one connection, each on its own stream.
     Http2 {
-        /// Of the streams of video, initialisation segments and manifests.
+        /// Priority of the streams of video, initialisation segments and manifests.
         video: Priority,
         audio: Priority,
     },
@@ -37,7 +37,7 @@ impl Protocol {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Open at the same time, used in turn, each with a segment of its own under way.
+    /// Number of connections open at the same time and used in turn, each with one segment download.
     pub parallel: u8,
     /// Requests after which a connection is closed and followed by another; `None`: persistent. 1: one per segment.
     pub requests_each: Option<u32>,
@@ -62,7 +62,7 @@ impl Connections {
     }
 }
 
-/// What may be typed: "persistent", "per-segment", "series of 30" (requests each), "parallel 4".
+/// Forms: "persistent", "per-segment", "series of 30" (requests each), "parallel 4".
 impl FromStr for Connections {
     type Err = String;
     fn from_str(text: &str) -> Result<Connections, String> {

@@ -1,4 +1,4 @@
-//! The client's connections: of each kind of media's own, or shared by all that comes from a host, as in browsers.
+//! The client's connections: separate for each kind of media, or shared by all requests to a host, as in browsers.
 
 mod config;
 mod own;
@@ -13,7 +13,7 @@ use playpath_units::Time;
 use shared::Shared;
 use std::collections::VecDeque;
 
-/// What the client says to the world, the numbers it hands out, and the connections that its kinds of media share.
+/// The client's pending actions, its request and connection numbers, and the connections that its kinds of media share.
 #[derive(Debug, Default)]
 pub(super) struct Io {
     pub actions: VecDeque<Action>,
@@ -51,7 +51,7 @@ impl Io {
 #[derive(Debug)]
 pub(super) enum Lines {
     Own(Pool),
-    /// On those that all share, one request at a time.
+    /// On the shared connections, one request at a time.
     Shared {
         host: u8,
         request: Option<RequestId>,
@@ -74,7 +74,7 @@ impl Lines {
         }
     }
 
-    /// A connection of its own that is established.
+    /// An established connection of its own.
     pub fn ready(&self) -> Option<ConnectionId> {
         match self {
             Lines::Own(pool) => pool.ready(),
@@ -140,7 +140,7 @@ impl Lines {
         }
     }
 
-    /// From now on another host is asked; what is open to the former one is closed if nobody else uses it.
+    /// Switch to another host; connections to the previous one are closed if no other media use them.
     pub fn turn_to(&mut self, next: u8, io: &mut Io) {
         match self {
             Lines::Own(pool) => pool.close_all(io),

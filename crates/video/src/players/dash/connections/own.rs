@@ -1,4 +1,4 @@
-//! Connections of one kind of media's own: opened when first needed, used in turn, closed after so many requests.
+//! Separate connections of one kind of media: opened when first needed, used in turn, closed after a number of requests.
 
 use super::{Connections, Io};
 use crate::{Action, ConnectionId, EventKind, Request, RequestId};

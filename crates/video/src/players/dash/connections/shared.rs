@@ -55,7 +55,7 @@ impl Shared {
         Some(request)
     }
 
-    /// Whether what waits for `host` needs a connection that nobody has opened yet.
+    /// Whether the requests waiting for `host` need a further connection.
     fn needs_another(&self, host: u8) -> bool {
         let waiting = self.waiting.iter().filter(|(of, _)| *of == host).count();
         let of_host = || self.lines.iter().filter(|line| line.host == host);
@@ -128,7 +128,7 @@ impl Io {
         }
     }
 
-    /// The server has closed what was idle for too long.
+    /// Drop connections that the server has closed after the idle timeout.
     fn close_timed_out(&mut self, now: Time) {
         let Some(limit) = self.shared.idle_timeout else { return };
         let is_over =

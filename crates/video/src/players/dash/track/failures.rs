@@ -1,4 +1,4 @@
-//! Requests that fail: once more, at the next host, or no more.
+//! Failed requests: retry, switch to the next host, or give up.
 
 use super::Track;
 use crate::EventKind;
@@ -9,7 +9,7 @@ use crate::players::dash::transfer::{Transfer, What};
 use playpath_units::Time;
 
 impl Track {
-    /// Requests whose first byte did not come in time.
+    /// Fail requests whose first byte did not arrive in time.
     pub fn expire(&mut self, at: &Moment, io: &mut Io) {
         while let Some(index) = self.transfers.iter().position(|transfer| transfer.is_late(at.now)) {
             let transfer = self.transfers.remove(index);

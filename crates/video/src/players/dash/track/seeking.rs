@@ -1,4 +1,4 @@
-//! Where a viewer goes, and what a device holds.
+//! Seeks of the viewer, and the memory limit of a device.
 
 use super::Track;
 use crate::EventKind;
@@ -14,7 +14,7 @@ impl Track {
         self.abr.on_seek(is_buffered);
     }
 
-    /// Begin at `position`: what is under way is given up, and what is there is dropped unless the client `keeps` it.
+    /// Restart at `position`: current downloads are abandoned, and the buffer is dropped unless the client `keeps` it.
     pub fn seek_to(&mut self, now: Time, position: Duration, keeps: bool, io: &mut Io) {
         // A manifest that is still under way is wanted wherever the viewer goes.
         if self.transfers.iter().all(|transfer| transfer.what != What::Manifest) {
@@ -42,7 +42,7 @@ impl Track {
         self.transfers.clear();
     }
 
-    /// Whether the device takes another segment at this rung beside what is there and under way.
+    /// Whether the device has memory for another segment at this rung in addition to the buffer and the current downloads.
     pub(super) fn fits_device(&self, at: &Moment, segment: usize, rung: usize) -> bool {
         let is_playing = at.playback.state() == PlayState::Playing;
         let limit = at.config.device_bytes.filter(|_| is_playing && segment < self.ladder.segments());

@@ -1,4 +1,4 @@
-//! A request on its way: what it asks for, and what is kept of it.
+//! Sending a request: its contents, and the state kept for it.
 
 use super::Track;
 use crate::abr::Reports;

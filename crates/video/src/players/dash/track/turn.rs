@@ -1,4 +1,4 @@
-//! Which segment is asked for next, when, and in which representation.
+//! The choice of the next segment, its time, and its representation.
 
 use super::Track;
 use crate::EventKind;
@@ -89,7 +89,7 @@ impl Track {
         }
     }
 
-    /// When the next question to the rule may come.
+    /// Earliest time of the rule's next decision.
     pub(super) fn may_ask_at(&self, at: &Moment) -> Time {
         self.wait_until.max(at.available_at(&self.ladder, self.next_segment.min(self.ladder.segments() - 1)))
     }
@@ -101,7 +101,7 @@ impl Track {
         self.abr.choose(&context)
     }
 
-    /// End of what is buffered or on its way: parallel requests would overshoot otherwise. What is replaced adds nothing.
+    /// End of the media buffered or being downloaded, without which parallel requests would overshoot. Replacements add nothing.
     pub(super) fn committed_end(&self, before: usize) -> Duration {
         self.ladder.start_of(before).max(self.appended_end())
     }
