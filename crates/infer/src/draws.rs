@@ -96,6 +96,8 @@ pub(crate) struct Drawn {
     pub shown: Option<Shown>,
     /// The model's error for a whole session.
     pub model: f64,
+    /// By how much RTTs may be longer than those of the candidates.
+    pub longer_s: f64,
 }
 
 /// The rate of a shared link that a session shows in its first transfers.
@@ -220,7 +222,7 @@ impl Drawn {
     fn draw(&self, course: Course, group: &[usize], phase: usize, stream: &mut Stream) -> Draw {
         let one = &self.candidates[pick(group.iter().map(|index| (*index, self.candidates[*index].share)), stream)];
         let loss = pick_loss(&self.losses, stream);
-        let rtt_s = one.from + (one.to - one.from) * stream.uniform();
+        let rtt_s = one.from + (one.to - one.from) * stream.uniform() + self.longer_s * stream.uniform();
         let course = match self.shown {
             Some(shown) => evened(&course, self.lasts_s(), shown),
             None => course,

@@ -44,3 +44,38 @@ impl Transfer {
         self.at_s + self.took_s
     }
 }
+
+/// By how much each transfer's first byte came later than the earliest, seconds; 0 where the log has none.
+pub(crate) fn late_s(transfers: &[Transfer]) -> Vec<f64> {
+    let earliest = transfers.iter().filter_map(|t| t.first_byte_s).fold(f64::INFINITY, f64::min);
+    transfers.iter().map(|t| t.first_byte_s.map_or(0.0, |first_byte| first_byte - earliest)).collect()
+}
+
+/// Transfers as if each had been asked for so much later as its first byte came late: what the server took of its time, the path did not.
+pub(crate) fn without(late_s: &[f64], transfers: &[Transfer]) -> Vec<Transfer> {
+    let asked_later = |(transfer, late): (&Transfer, &f64)| Transfer {
+        at_s: transfer.at_s + late,
+        took_s: transfer.took_s - late,
+        first_byte_s: transfer.first_byte_s.map(|first_byte| first_byte - late),
+        ..*transfer
+    };
+    transfers.iter().zip(late_s).map(asked_later).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_first_byte_was_late_by_is_the_servers_and_goes_from_the_transfer() {
+        let one =
+            |at_s, took_s, first_byte_s| Transfer { at_s, took_s, bytes: 1e5, first_byte_s, again: None, socket: None };
+        let logged = [one(0.0, 0.5, Some(0.1)), one(1.0, 0.9, Some(0.4)), one(3.0, 0.5, None)];
+        let late = late_s(&logged);
+        assert!((late[1] - 0.3).abs() < 1e-12 && late[0] == 0.0 && late[2] == 0.0);
+        let served = without(&late, &logged);
+        assert!((served[1].at_s - 1.3).abs() < 1e-12 && (served[1].took_s - 0.6).abs() < 1e-12);
+        assert_eq!(served[1].first_byte_s.map(|s| (s * 1e9).round()), Some(1e8));
+        assert!((served[1].end_s() - logged[1].end_s()).abs() < 1e-12);
+    }
+}

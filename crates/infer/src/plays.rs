@@ -36,6 +36,8 @@ struct Play {
     /// Packets sent again, and those that the queue did not hold.
     again: Vec<f64>,
     dropped: Vec<f64>,
+    /// The latter, averaged with the neighbouring rates.
+    around: Vec<f64>,
     /// Variation of each transfer's time from play to play, as a share.
     luck: Vec<f64>,
     /// Whether the transfer may have taken its time at this rate, and was therefore played.
@@ -45,6 +47,8 @@ struct Play {
 pub(crate) struct Table {
     pub takes: Vec<Vec<f64>>,
     pub dropped: Vec<Vec<f64>>,
+    /// On average over the rates beside it, too: at which packet a queue overflows is luck.
+    pub around: Vec<Vec<f64>>,
     pub luck: Vec<Vec<f64>>,
     /// Share of the variance of luck that all transfers of a play have in common.
     pub shared: f64,
@@ -114,7 +118,7 @@ impl<'a> Played<'a> {
         if !(reading.is_plain() && deployed.is_window_based()) {
             played.shared = played.shared_luck();
             played.keep_luck();
-            played.blur_losses();
+            played.look_around();
         }
         if reading.loss > 0.0 {
             played.fall();
@@ -242,13 +246,13 @@ impl<'a> Played<'a> {
     }
 
     /// At which packet a queue overflows is as much a matter of luck: what is lost at the rates beside it may be lost at a rate, too.
-    fn blur_losses(&mut self) {
-        let lost: Vec<Vec<f64>> = self.at.iter().map(|play| play.dropped.clone()).collect();
-        for (index, play) in self.at.iter_mut().enumerate() {
-            let around = &lost[index.saturating_sub(1)..(index + 2).min(lost.len())];
-            for (transfer, dropped) in play.dropped.iter_mut().enumerate() {
-                *dropped = around.iter().map(|one| one[transfer]).sum::<f64>() / around.len() as f64;
-            }
+    fn look_around(&mut self) {
+        for index in 0..self.at.len() {
+            let beside = index.saturating_sub(1)..(index + 2).min(self.at.len());
+            let mean = |transfer: usize| {
+                self.at[beside.clone()].iter().map(|play| play.dropped[transfer]).sum::<f64>() / beside.len() as f64
+            };
+            self.at[index].around = (0..self.what.transfers.len()).map(mean).collect();
         }
     }
 
@@ -273,7 +277,7 @@ impl<'a> Played<'a> {
     pub fn on(&self, rates: &[f64]) -> Table {
         let transfers = self.at[0].takes.len();
         let empty = || vec![Vec::with_capacity(rates.len()); transfers];
-        let mut table = Table { takes: empty(), dropped: empty(), luck: empty(), shared: self.shared };
+        let mut table = Table { takes: empty(), dropped: empty(), around: empty(), luck: empty(), shared: self.shared };
         for &rate in rates {
             let above = self.at.partition_point(|play| play.rate < rate).clamp(1, self.at.len() - 1);
             let (low, high) = (&self.at[above - 1], &self.at[above]);
@@ -282,6 +286,7 @@ impl<'a> Played<'a> {
             for index in 0..transfers {
                 table.takes[index].push(between(low.takes[index], high.takes[index]));
                 table.dropped[index].push(between(low.dropped[index], high.dropped[index]));
+                table.around[index].push(between(low.around[index], high.around[index]));
                 table.luck[index].push(between(low.luck[index], high.luck[index]));
             }
         }
@@ -302,6 +307,7 @@ impl Play {
             takes: none.clone(),
             again: none.clone(),
             dropped: none.clone(),
+            around: none.clone(),
             luck: none,
             is_near: vec![false; transfers],
         }

@@ -6,7 +6,7 @@
 
 use crate::connection::{Connection, Link};
 use crate::deployed::{Deployed, neighbour};
-use crate::log::{Socket, Transfer};
+use crate::log::{Socket, Transfer, late_s};
 use crate::plays::gap;
 use crate::readings::Reading;
 use crate::session::Posterior;
@@ -36,6 +36,8 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
     let transfers = &transfers[..transfers.iter().take_while(is_within).count().max(1)];
     let every = (posterior.draws.len() / draws.max(1)).max(1);
     let neighbour = neighbour();
+    // A neighbour's queue makes first bytes late in the play, too; otherwise the server does, and the log says by how much.
+    let late = late_s(transfers);
     let played: Vec<Vec<f64>> = posterior
         .draws
         .iter()
@@ -48,8 +50,8 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
             let mut connection = Connection::new(deployed, link);
             (0..transfers.len())
                 .map(|index| {
-                    connection.serve_at(&bare(&transfers[index]), gap(transfers, index)).took_s
-                        + posterior.noise.think_s
+                    let waits = posterior.noise.think_s + if has_neighbour { 0.0 } else { late[index] };
+                    connection.serve_at(&bare(&transfers[index]), gap(transfers, index)).took_s + waits
                 })
                 .collect()
         })

@@ -35,9 +35,9 @@ const MOST_PACKETS: usize = 13;
 const MOST_AROUND: usize = 4;
 
 pub(crate) enum Known {
-    /// The least RTT.
-    Rtt(f64),
-    /// RTT and the server's time together; and the most that they can be.
+    /// The least RTT, and the server's time, if first bytes tell that.
+    Rtt(f64, Option<f64>),
+    /// RTT and the server's time together, and by how much both may be more.
     Sum(f64, f64),
     Below(f64),
 }
@@ -59,17 +59,20 @@ impl Known {
     /// `full_bits`: of a full packet; `shown`: bit/s that the session shows.
     pub fn by(transfers: &[Transfer], full_bits: f64, shown: f64) -> Known {
         let least = |times: &mut dyn Iterator<Item = f64>| times.filter(|s| *s > 0.0).fold(f64::INFINITY, f64::min);
-        let rtt = least(&mut transfers.iter().filter_map(|t| t.socket.and_then(|s| s.min_rtt_s.or(s.rtt_s))));
-        if rtt.is_finite() {
-            return Known::Rtt(rtt);
-        }
+        let rtt = least(&mut transfers.iter().filter_map(|t| t.socket.and_then(|s| s.min_rtt_s)));
         let first_byte = least(&mut transfers.iter().filter_map(|t| t.first_byte_s));
-        if first_byte.is_finite() {
-            // The link is as fast as the session shows at least, so that a packet needs this time at most.
-            let packet = (full_bits / shown).min(0.5 * first_byte);
-            return Known::Sum(first_byte - packet, first_byte - packet * QUICKER);
+        // The link is as fast as the session shows at least, so that a packet needs this time at most.
+        let packet = (full_bits / shown).min(0.5 * first_byte);
+        if rtt.is_finite() {
+            let think_s = first_byte - rtt - packet * (1.0 + QUICKER) / 2.0;
+            return Known::Rtt(rtt, first_byte.is_finite().then_some(think_s.max(0.0)));
         }
-        Known::Below(0.97 * least(&mut transfers.iter().map(|t| t.took_s)))
+        if first_byte.is_finite() {
+            return Known::Sum(first_byte - packet, packet * (1.0 - QUICKER));
+        }
+        // A smoothed RTT has some of the queue in it.
+        let smoothed = least(&mut transfers.iter().filter_map(|t| t.socket.and_then(|s| s.rtt_s)));
+        Known::Below(smoothed.min(0.97 * least(&mut transfers.iter().map(|t| t.took_s))))
     }
 
     /// Look at what may be; `around` is where it is likeliest, if that is known. Fewer points are looked at where packets are played.
@@ -78,8 +81,8 @@ impl Known {
         let most = around.map_or(anywhere, |_| MOST_AROUND);
         let apart = if of_packets { APART_PACKETS } else { APART };
         match self {
-            Known::Rtt(rtt) => vec![Point::at(*rtt, self, look)],
-            Known::Sum(sum, highest) => {
+            Known::Rtt(rtt, _) => vec![Point::at(*rtt, self, look)],
+            Known::Sum(sum, _) => {
                 let every = if of_packets || around.is_some() { EVERY } else { 1 };
                 let longest = THINKS[THINKS.len() - 1] + THINKS[1];
                 let lowest = (sum - longest).max(LEAST_SHARE * sum);
@@ -91,7 +94,6 @@ impl Known {
                 }
                 let finest = if around.is_some() { 4.0 } else { 1.0 } * FINEST_SUM;
                 let mut points = refined(start, finest, most, &mut |rtt| Point::at(rtt, self, look));
-                points.last_mut().expect("the sum itself").to = *highest;
                 points[0].from = points[0].from.min(lowest);
                 points
             }
@@ -114,17 +116,23 @@ impl Known {
         matches!(self, Known::Below(_))
     }
 
+    /// By how much a round trip may be longer than the candidates: the link may be faster than the session shows.
+    pub fn longer_s(&self) -> f64 {
+        if let Known::Sum(_, longer_s) = self { *longer_s } else { 0.0 }
+    }
+
     /// Whether the RTT was logged, so that there is only one candidate.
     pub fn is_told(&self) -> bool {
-        matches!(self, Known::Rtt(_))
+        matches!(self, Known::Rtt(..))
     }
 
     /// The possible think times of the server for a base RTT.
     fn thinks(&self, rtt: f64) -> Vec<f64> {
         match self {
             Known::Sum(sum, _) => vec![(sum - rtt).max(0.0)],
-            Known::Rtt(_) => THINKS.to_vec(),
-            Known::Below(_) => THINKS.into_iter().step_by(EVERY).collect(),
+            Known::Rtt(_, Some(think_s)) => vec![*think_s],
+            Known::Rtt(_, None) => THINKS.to_vec(),
+            Known::Below(_) => THINKS.into_iter().skip(EVERY / 2).step_by(EVERY).collect(),
         }
     }
 }
@@ -151,8 +159,9 @@ impl Point {
         // Where each RTT has one time of the server: times are as dense as in the list, about even in the logarithm.
         let think_s = self.weighed[0].0.think_s;
         let is_one = self.weighed.iter().all(|w| w.0.think_s == think_s);
-        let of_server = if is_one { -libm::log(think_s + THINKS[1]) } else { 0.0 };
-        libm::log(self.to - self.from) - libm::log(self.rtt) + of_access(self.rtt) + of_server
+        let logged = |rtt: f64| libm::log(self.rtt + think_s - rtt + THINKS[1]);
+        let width = if is_one { logged(self.from) - logged(self.to) } else { self.to - self.from };
+        libm::log(width / self.rtt) + of_access(self.rtt)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::draws::{Candidate, Drawn, Shown, draws, log_sum, noise_of, shares};
 use crate::emission::Noise;
 use crate::explain::{Case, Explained, Tables, model_off};
 use crate::filter::Course;
-use crate::log::Transfer;
+use crate::log::{Transfer, late_s, without};
 use crate::neighbour::Shared;
 use crate::readings::{Reading, readings, unseen_noise};
 use crate::round_trips::{Known, Point, TEMPERED_RTT, likeliest};
@@ -90,7 +90,10 @@ const SHARED_SPREAD: f64 = 2.0;
 const SHARED_TOTAL: f64 = 0.5;
 
 struct Session<'a> {
+    /// Without what first bytes were late.
     transfers: &'a [Transfer],
+    /// As the log has them: beside a neighbour a first byte waits in the queue.
+    logged: &'a [Transfer],
     deployed: &'a Deployed,
     neighbour: Deployed,
     settings: &'a Settings,
@@ -113,16 +116,18 @@ struct Weighed {
 }
 
 /// Infer the path of a session: transfers in the order of their requests, none before the end of the one before.
-pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -> Posterior {
+pub fn infer(logged: &[Transfer], deployed: &Deployed, settings: &Settings) -> Posterior {
+    let transfers = &without(&late_s(logged), logged)[..];
     let session = Session {
         transfers,
+        logged,
         deployed,
         neighbour: neighbour(),
         settings,
         known_rtt: Known::by(transfers, 8.0 * (deployed.mss + deployed.header), shown_rate(transfers)),
         alone: RefCell::new(None),
     };
-    let all = readings(transfers, settings.retransmitted);
+    let all = readings(logged, settings.retransmitted);
     let likely = session.sifted(likely_ones(session.weighed(&all), GIVEN_UP));
     let of_reading = shares(likely.iter().map(|weighed| weighed.score));
     let explained = |(weighed, share)| session.explained(transfers, weighed, share, &Grain::FINE);
@@ -159,9 +164,9 @@ impl Session<'_> {
             return vec![Weighed { reading, points: plain, score: 0.0, factors: vec![1.0], shown: None }];
         }
         let base = likeliest(&plain).rtt;
-        let first_bytes = self.transfers.iter().filter_map(|t| t.first_byte_s);
-        let earliest = first_bytes.clone().fold(f64::INFINITY, f64::min);
-        let late: Vec<f64> = first_bytes.map(|s| s - earliest).collect();
+        let has_first_byte = |one: &(&Transfer, f64)| one.0.first_byte_s.is_some();
+        let late: Vec<f64> =
+            self.logged.iter().zip(late_s(self.logged)).filter(has_first_byte).map(|one| one.1).collect();
         let plain = if is_told { plain } else { self.points(Reading::PLAIN, Some(base), TRIED_PACKETS) };
         let alone = |reading: Reading, points: Vec<Point>| {
             let score = libm::log(reading.believed) + evidence_of(&points) + waits::evidence(&late, None);
@@ -221,7 +226,7 @@ impl Session<'_> {
     /// Beside a neighbour: `plain` is what the session has of the link.
     fn shared(&self, reading: Reading, plain: &[Point], base: f64, late: &[f64]) -> Weighed {
         let queue = reading.queue.unwrap_or(u32::MAX);
-        let tried = self.tried(usize::MAX, SHORT);
+        let tried = &self.logged[..self.tried(usize::MAX, SHORT).len()];
         let shared = Shared::new(tried, self.deployed, &self.neighbour, base, queue);
         let counts = self.counts_beside(self.tried(TRIED_PACKETS, MOST_PACKETS), shared.again);
         let waits = waits::evidence(late, Some(shared.most_s));
@@ -316,7 +321,8 @@ impl Session<'_> {
         let (losses, more) = noise_of(transfers, self.deployed, &reading, (whole, shown), again);
         let score = score + TEMPERED * (whole.evidence - candidates[*first].evidence + more);
         let model = model_off(&reading, self.deployed);
-        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, shown, model }, score)
+        let longer_s = self.known_rtt.longer_s();
+        (Drawn { reading, share: 0.0, candidates, explained, losses, factors, shown, model, longer_s }, score)
     }
 
     /// Where a log counts no retransmissions, and tells no window, a path that loses at random explains it, too, if such a loss holds a

@@ -15,12 +15,46 @@ fn peak(rtt: f64, thinks: &[f64]) -> Vec<(Noise, f64)> {
 
 #[test]
 fn a_socket_tells_the_round_trip_and_a_first_byte_its_sum_with_the_server() {
-    assert!(matches!(Known::by(&[transfer(Some(0.06), Some(0.05))], 12e3, 12e6), Known::Rtt(rtt) if rtt == 0.05));
     // A packet of 12 kbit takes 1 ms at 12 Mbit/s.
+    let by = |transfer| Known::by(&[transfer], 12e3, 12e6);
+    let is_about = |a: f64, b: f64| (a - b).abs() < 1e-12;
     assert!(
-        matches!(Known::by(&[transfer(Some(0.06), None)], 12e3, 12e6), Known::Sum(s, most) if (s - 0.059).abs() < 1e-12 && (most - 0.0597).abs() < 1e-12)
+        matches!(by(transfer(Some(0.06), Some(0.05))), Known::Rtt(rtt, Some(think)) if rtt == 0.05 && is_about(think, 0.009_35))
     );
-    assert!(matches!(Known::by(&[transfer(None, None)], 12e3, 12e6), Known::Below(most) if most < 0.5));
+    assert!(matches!(by(transfer(None, Some(0.05))), Known::Rtt(rtt, None) if rtt == 0.05));
+    assert!(
+        matches!(by(transfer(Some(0.06), None)), Known::Sum(sum, longer) if is_about(sum, 0.059) && is_about(longer, 0.0007))
+    );
+    assert!(matches!(by(transfer(None, None)), Known::Below(most) if most < 0.5));
+}
+
+#[test]
+fn a_smoothed_round_trip_is_no_more_than_a_bound() {
+    let mut one = transfer(None, None);
+    one.socket = Some(Socket { rtt_s: Some(0.2), ..Socket::default() });
+    assert!(matches!(Known::by(&[one], 12e3, 12e6), Known::Below(most) if most == 0.2));
+}
+
+/// The server's times are about even in the logarithm: as likely from 1 to 3 ms as from 27 to 55, however wide the cells of the grid are.
+#[test]
+fn what_is_believed_of_the_servers_time_does_not_depend_on_the_grid() {
+    let mut flat = |_: f64, thinks: &[f64]| peak(0.04, thinks);
+    let shares = |points: &[Point]| -> Vec<f64> {
+        let all: Vec<f64> = points.iter().map(|point| libm::exp(point.believed() - of_access(point.rtt))).collect();
+        let sum: f64 = all.iter().zip(points).map(|(mass, point)| mass * point.rtt).sum();
+        all.iter().zip(points).map(|(mass, point)| mass * point.rtt / sum).collect()
+    };
+    let points = Known::Sum(0.2, 0.0).points(None, false, &mut flat);
+    let last = points.last().expect("some");
+    // Of ln(66) that the server's times span, the last cell has what it spans itself.
+    let expected = libm::log((0.2 - last.from + 0.001) / 0.001) / libm::log(66.0 + 1.0);
+    assert!((shares(&points).last().expect("some") - expected).abs() < 0.03, "{:?} {expected}", shares(&points));
+}
+
+#[test]
+fn where_nothing_tells_the_round_trip_the_servers_times_that_are_looked_at_stand_for_those_around_them() {
+    let looked = Known::Below(0.5).thinks(0.05);
+    assert_eq!(looked, [0.001, 0.0045, 0.017, 0.065]);
 }
 
 #[test]

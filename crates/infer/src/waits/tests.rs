@@ -24,3 +24,10 @@ fn first_bytes_later_than_the_queue_is_long_are_the_servers_and_say_nothing_of_a
     let late: Vec<f64> = (0..20).map(|i| 0.2 + 0.03 * f64::from(i)).collect();
     assert!(factor(&late).abs() < 0.5, "{}", factor(&late));
 }
+
+/// A server that takes 5 ms on average before each first byte, not always the same: what a queue of 100 ms holds would spread farther.
+#[test]
+fn first_bytes_that_are_always_a_little_late_are_the_servers() {
+    let late: Vec<f64> = (0..20).map(|i| -0.005 * libm::log(1.0 - (f64::from(i) + 0.5) / 20.0)).collect();
+    assert!(factor(&late) < -5.0, "{}", factor(&late));
+}
