@@ -294,14 +294,61 @@ def test_without_retransmissions_both_readings_stay_and_that_is_said(tmp_path: P
     assert "traffic.0.start" not in rows(tmp_path / "out" / "users.csv")[0]
 
 
+def read(*lines: str, name: str = "log.csv") -> tuple[list[Session], list[str]]:
+    """The sessions of a log, and what is noted of it."""
+    faults = Faults()
+    with tempfile.TemporaryDirectory() as place:
+        log = Path(place) / name
+        log.write_text("\n".join(lines) + "\n")
+        found = list(sessions([log], "auto", Reading("", {}, GroupColumns()), Names.of_run(True), faults))
+    return found, faults.notes()
+
+
+NGINX = '192.0.2.1 - - [14/Nov/2023:22:13:2{} +0000] "GET /a HTTP/1.1" 200 800000 "-" "M" rt=1.1 rtt=217000'
+CLOUDFRONT = "2023-11-14\t22:13:2{}\t192.0.2.1\t800000\t1.1\t0.001"
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "note"),
+    [
+        ([], NGINX, "3 rows tell a smoothed RTT"),
+        (
+            ["#Version: 1.0", "#Fields: date time c-ip sc-bytes time-taken time-to-first-byte"],
+            CLOUDFRONT,
+            "3 rows tell when the server wrote the first byte",
+        ),
+    ],
+)
+def test_what_a_server_measures_is_no_round_trip(head: list[str], line: str, note: str) -> None:
+    [found], notes = read(*head, *(line.format(second) for second in (1, 4, 7)))
+    assert [set(one) for one in found.transfers] == [{"at_s", "took_s", "bytes"}] * 3
+    assert notes[0].startswith("a server's times end when the last byte is handed to its kernel")
+    assert notes[1].startswith(note)
+
+
+def test_a_smallest_rtt_counts_and_the_kernel_s_smoothed_one_does_not() -> None:
+    """Microseconds, both; a player's `rtt_ms` is its own."""
+    for names, figures, smallest in (("rtt,min_rtt", "90000,50000", 0.05), ("rtt_ms,rtt", "50,90000", 0.05)):
+        [found], notes = read(f"session,start_time,bytes,duration_ms,{names}", f"a,1700000000,800000,1100,{figures}")
+        assert found.transfers[0]["socket"] == {"min_rtt_s": smallest}
+        assert notes == []
+    [found], notes = read("session,start_time,bytes,duration_ms,rtt", "a,1700000000,800000,1100,90000")
+    assert "socket" not in found.transfers[0]
+    assert "1 rows tell a smoothed RTT" in notes[0]
+
+
+def test_a_server_s_log_gets_its_note_in_the_report_as_well(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_text("".join(NGINX.format(second) + "\n" for second in (1, 4, 7)))
+    said = infer(log, "--sender", "cubic", "--out", tmp_path / "out")
+    for text in (said, (tmp_path / "out" / "report.html").read_text()):
+        assert "before it has arrived" in text
+
+
 def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures() -> None:
     def session(figures: list[int]) -> Session:
         log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,{again}" for i, again in enumerate(figures)]
-        text = "\n".join(["session,start_time,bytes,duration_ms,bytes_retrans", *log])
-        with tempfile.TemporaryDirectory() as place:
-            (Path(place) / "log.csv").write_text(text + "\n")
-            how = Reading("", {}, GroupColumns())
-            [found] = sessions([Path(place) / "log.csv"], "auto", how, Names.of_run(True), Faults())
+        [found], _ = read("session,start_time,bytes,duration_ms,bytes_retrans", *log)
         return found
 
     own = session([1448, 0, 2896, 0, 1448, 0])

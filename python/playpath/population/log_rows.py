@@ -65,6 +65,12 @@ _DURATIONS = _units(
     "downloadtime": 1e-3,
     "time_elapsed": 1e-6,  # Fastly's documented format: time.elapsed.usec
 }
+_SERVER_TIMES = ("request_time", "time_taken", "time_taken_ms", "transfertimemsec", "time_elapsed")
+"""Of nginx, CloudFront, IIS, Akamai and Fastly: durations that servers measure."""
+SERVED_NOTE = (
+    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below some 1 MB may be "
+    "too high; what players measured (CMCD, beacons) is better where it is known"
+)
 _SIZES = (
     "bytes",
     "body_bytes_sent",
@@ -89,6 +95,10 @@ _RTTS = {name: 1e3 * factor for name, factor in _units("min_rtt minrtt rtt ping"
     ["min_rtt", "tcpi_min_rtt", "socket_tcpi_min_rtt", "rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt"],
     1e-3,
 )
+_LEAST_RTTS = {name: factor for name, factor in _RTTS.items() if "min" in name}
+_SMOOTHED = ("rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt")
+"""The kernel's estimate when the row was written: the sender's own queue is in it."""
+_PLAYER_RTTS = _LEAST_RTTS | {name: factor for name, factor in _RTTS.items() if name not in _SMOOTHED}
 _LIMITED = ("delivery_rate_app_limited", "tcpi_delivery_rate_app_limited", "app_limited")
 _SESSIONS = (
     "session",
@@ -153,7 +163,11 @@ class NamedRow:
     session: str | None
     size: float | None
     seconds: float | None
-    rtt_ms: float | None
+    min_rtt_ms: float | None
+    is_served: bool
+    """A server measured the time."""
+    has_smoothed_rtt: bool
+    """And no other."""
 
 
 def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
@@ -162,7 +176,11 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
     named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
     name = None if session is None else str(session)
-    return NamedRow(named, name, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
+    is_served = next((own for own in _DURATIONS if number(named.get(own)) is not None), "") in _SERVER_TIMES
+    min_rtt = _scaled(named, _LEAST_RTTS if is_served else _PLAYER_RTTS)
+    has_smoothed = min_rtt is None and _scaled(named, _RTTS) is not None
+    size, seconds = number(_first(named, _SIZES)), _scaled(named, _DURATIONS)
+    return NamedRow(named, name, size, seconds, min_rtt, is_served, has_smoothed)
 
 
 def is_below_zero(row: Mapping[str, Any], fields: Fields, others: Iterable[str] = ()) -> bool:

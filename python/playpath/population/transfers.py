@@ -25,7 +25,7 @@ from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, nginx_format, nginx_row
 from playpath.population.log_names import Names
-from playpath.population.log_rows import is_below_zero, named_row, number
+from playpath.population.log_rows import SERVED_NOTE, is_below_zero, named_row, number
 
 _PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
     b"\x1f\x8b": gzip.open,
@@ -65,6 +65,8 @@ _SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
     "rto_s": (("rto_ms", 1e-3), ("tcpi_rto", 1e-6), ("rto", 1e-6)),
     "idle_s": (("last_snd_s", 1.0), ("tcpi_last_data_sent", 1e-3), ("last_data_sent", 1e-3)),
 }
+_SMOOTHED = "rows tell a smoothed RTT, which has queues in it and is not used: log min_rtt, or the player's time of the first byte"
+_WRITTEN = "rows tell when the server wrote the first byte, not when it arrived, which is not used"
 _NO_SSTHRESH = 2**31 - 1
 
 
@@ -86,9 +88,11 @@ class Faults:
     """What was left out or put together, and how often."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    has_server_times: bool = False
 
     def notes(self) -> list[str]:
-        return [f"{count} {what}" for what, count in sorted(self.counts.items())]
+        served = [SERVED_NOTE] if self.has_server_times else []
+        return [*served, *(f"{count} {what}" for what, count in sorted(self.counts.items()))]
 
 
 def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
@@ -112,6 +116,10 @@ class _Row:
     socket: dict[str, float]
     sent: float | None = None
     again: float | None = None
+    is_served: bool = False
+    """A server measured its times."""
+    unused: tuple[str, ...] = ()
+    """What it tells besides that says less of the path than it seems to."""
 
 
 Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
@@ -233,6 +241,8 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
             elif row.took > _LONGEST_S:
                 faults.counts[f"rows took longer than {_LONGEST_S:.0f} s (a clock that jumped) and are left out"] += 1
             else:
+                faults.has_server_times |= row.is_served
+                faults.counts.update(row.unused)
                 yield row
 
 
@@ -350,10 +360,15 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     first_byte = _in_seconds(columns, _FIRST_BYTES)
     fields = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
     socket = _positive(fields)
-    if named.rtt_ms:
-        socket["min_rtt_s"] = named.rtt_ms / 1e3
+    if named.min_rtt_ms:
+        socket["min_rtt_s"] = named.min_rtt_ms / 1e3
     sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
-    return _Row(named.session, at, named.seconds, named.size, first_byte, socket, sent, again)
+    unused = [_SMOOTHED] if named.has_smoothed_rtt else []
+    if named.is_served and first_byte is not None:
+        first_byte = None
+        unused.append(_WRITTEN)
+    served = named.is_served
+    return _Row(named.session, at, named.seconds, named.size, first_byte, socket, sent, again, served, tuple(unused))
 
 
 def _asked_at(columns: Mapping[str, Any], took: float) -> float | None:
