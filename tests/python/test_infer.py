@@ -359,6 +359,58 @@ def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures()
     assert counted.retransmitted == pytest.approx(4 / 6004)
 
 
+def with_retransmissions(figures: Sequence[int], connections: str = "") -> tuple[Session, list[str]]:
+    """A viewer whose rows have these figures of `bytes_retrans`, and each its connection where there are any."""
+    tails = [f"{figure},{own}" for figure, own in zip(figures, connections or [""] * len(figures), strict=True)]
+    log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,{tail}" for i, tail in enumerate(tails)]
+    head = "session,start_time,bytes,duration_ms,bytes_retrans," + ("connection" if connections else "unused")
+    [found], notes = read(head, *log)
+    return found, notes
+
+
+RETRANSMITTED = (2, 5, 1, 3, 4, 2, 6, 3, 1, 2, 4, 3)
+"""Packets, in each transfer."""
+
+
+def counter(packets: Sequence[int]) -> list[int]:
+    """In bytes, up to each."""
+    return [1448 * sum(packets[: i + 1]) for i in range(len(packets))]
+
+
+def test_a_counter_that_begins_anew_is_read_on() -> None:
+    found, notes = with_retransmissions(counter(RETRANSMITTED) + counter(RETRANSMITTED))
+    assert [one.get("again") for one in found.transfers] == [None, *RETRANSMITTED[1:], *RETRANSMITTED]
+    assert found.retransmitted == pytest.approx(70 / 24070)
+    assert notes == []
+
+
+def test_counters_of_two_connections_are_read_by_connection_and_left_out_without_it() -> None:
+    mixed = [
+        figure for pair in zip(counter(RETRANSMITTED), counter(RETRANSMITTED[::-1]), strict=True) for figure in pair
+    ]
+    found, notes = with_retransmissions(mixed, "xy" * 12)
+    assert [one.get("again") for one in found.transfers[::2]] == [None, *RETRANSMITTED[1:]]
+    assert [one.get("again") for one in found.transfers[1::2]] == [None, *RETRANSMITTED[-2::-1]]
+    assert notes == []
+    found, notes = with_retransmissions(mixed)
+    assert not any("again" in one for one in found.transfers)
+    assert found.retransmitted is None
+    assert notes[0].startswith("1 sessions have counters of several connections in one column")
+
+
+def test_figures_of_transfers_are_no_counters_whatever_they_are() -> None:
+    """Numbers that come again and again, and ones that rise through one transfer after the other by chance."""
+    for packets in (
+        RETRANSMITTED * 3,
+        (1, 1, 1, 2) * 6,
+        (0, 0, 7, 0, 9, 0, 0, 12) * 3,
+        (*range(1, 9), 3, 1, 2, 9, 4, 6),
+    ):
+        found, notes = with_retransmissions([1448 * count for count in packets])
+        assert [one["again"] for one in found.transfers] == list(packets)
+        assert notes == []
+
+
 @pytest.mark.slow
 def test_a_sender_that_losses_hold_back_named_for_one_that_they_do_not_is_noticed(tmp_path: Path) -> None:
     """20 Mbit/s and 1 % loss under BBR, and CUBIC named: CUBIC cannot have got that."""

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from playpath.base.errors import InputError, unknown_name
+from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, nginx_format, nginx_row
 from playpath.population.log_names import Names
@@ -46,9 +47,8 @@ _BACK_S = 1.0
 
 _PAYLOAD = 1448
 """Bytes of a full packet."""
-_FEW_COUNTED = 4
-"""So many figures that rise one after the other are no counter yet."""
 _SENT = ("bytes_sent_wire", "tcpi_bytes_sent", "tcp_bytes_sent", "tcpinfo_bytes_sent")
+_CONNECTIONS = ("connection", "connection_id", "conn_id", "conn")
 _AGAIN = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", "tcpinfo_bytes_retrans")
 
 EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
@@ -67,6 +67,10 @@ _SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
 }
 _SMOOTHED = "rows tell a smoothed RTT, which has queues in it and is not used: log min_rtt, or the player's time of the first byte"
 _WRITTEN = "rows tell when the server wrote the first byte, not when it arrived, which is not used"
+_MIXED = (
+    "sessions have counters of several connections in one column, so their retransmissions are not used: log the connection as well, or "
+    "what was sent again in each transfer"
+)
 _NO_SSTHRESH = 2**31 - 1
 
 
@@ -118,6 +122,7 @@ class _Row:
     again: float | None = None
     is_served: bool = False
     """A server measured its times."""
+    connection: str | None = None
     unused: tuple[str, ...] = ()
     """What it tells besides that says less of the path than it seems to."""
 
@@ -174,8 +179,10 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         rows.sort(key=lambda row: row.at)
     first = rows[0].at
     transfers: list[dict[str, Any]] = []
-    for row, again in zip(rows, _repeated(rows), strict=True):
+    retransmitted = _retransmitted(rows, faults)
+    for row in rows:
         at = row.at - first
+        again = None if row.again is None else round(row.again / _PAYLOAD)
         if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
             last = transfers[-1]
             faults.counts["transfers overlap the one before and are taken as one with it"] += 1
@@ -192,40 +199,23 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         if row.socket:
             transfer["socket"] = row.socket
         transfers.append(transfer)
-    yield Session(name, transfers, _retransmitted(rows))
+    yield Session(name, transfers, retransmitted)
 
 
-def _retransmitted(rows: list[_Row]) -> float | None:
-    """Share of the bytes that was sent again: counters of a connection, which only grow, or figures of each transfer."""
-    counted = [row for row in rows if row.again is not None]
-    repeated = _grown([row.again or 0.0 for row in counted])
-    known = [row.sent for row in counted if row.sent is not None]
+def _retransmitted(rows: list[_Row], faults: Faults) -> float | None:
+    """Share of the bytes that was sent again. Each row keeps what was sent again in its own transfer, where that can be told."""
+    counted = sorted((row for row in rows if row.again is not None), key=lambda row: row.at + row.took)
+    repeated = log_counters.own([(row.connection, row.again) for row in counted if row.again is not None])
+    sent = log_counters.own([(row.connection, row.sent) for row in counted if row.sent is not None])
+    for row, own in zip(counted, repeated or itertools.repeat(None), strict=False):
+        row.again = own
+    if repeated is None:
+        faults.counts[_MIXED] += 1
+        return None
+    again = sum(filter(None, repeated))
     # Without a figure of what was sent: the transfers' sizes, and what was sent again.
-    total = _grown(known) if known else sum(row.bytes for row in counted) + repeated
-    return repeated / total if total > 0 and repeated <= total else None
-
-
-def _repeated(rows: list[_Row]) -> list[float | None]:
-    """Packets sent again in each transfer. A counter is read when its row is written: what it grew by is its own row's."""
-    figures = [row.again for row in rows if row.again is not None]
-    is_counter = _is_counter(figures)
-    found: list[float | None] = []
-    before: float | None = None
-    for row in rows:
-        again = row.again
-        if is_counter and again is not None:
-            again, before = (None if before is None else again - before), again
-        found.append(None if again is None else round(again / _PAYLOAD))
-    return found
-
-
-def _grown(figures: list[float]) -> float:
-    """How far a counter went, or the sum of figures that are none."""
-    return figures[-1] - figures[0] if _is_counter(figures) else sum(figures)
-
-
-def _is_counter(figures: list[float]) -> bool:
-    return len(figures) > _FEW_COUNTED and all(a <= b for a, b in itertools.pairwise(figures))
+    total = sum(filter(None, sent)) if sent else sum(row.bytes for row in counted) + again
+    return again / total if total > 0 and again <= total else None
 
 
 def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]:
@@ -368,7 +358,10 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
         first_byte = None
         unused.append(_WRITTEN)
     served = named.is_served
-    return _Row(named.session, at, named.seconds, named.size, first_byte, socket, sent, again, served, tuple(unused))
+    connection = next((str(columns[name]) for name in _CONNECTIONS if name in columns), None)
+    return _Row(
+        named.session, at, named.seconds, named.size, first_byte, socket, sent, again, served, connection, tuple(unused)
+    )
 
 
 def _asked_at(columns: Mapping[str, Any], took: float) -> float | None:
