@@ -368,6 +368,16 @@ def with_retransmissions(figures: Sequence[int], connections: str = "") -> tuple
     return found, notes
 
 
+def test_bytes_sent_beside_a_size_is_what_the_connection_sent() -> None:
+    for size in ("size", "response_bytes"):
+        log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,{1448 * i},{1_449_448 * (i + 1)}" for i in range(6)]
+        [found], _ = read(f"session,start_time,{size},duration_ms,bytes_retrans,bytes_sent", *log)
+        assert [one["bytes"] for one in found.transfers] == [1_448_000] * 6
+        assert found.retransmitted == pytest.approx(1 / 1001)
+    [found], _ = read("session,start_time,bytes_sent,duration_ms", "a,1700000000,1448000,1000")
+    assert found.transfers[0]["bytes"] == 1_448_000
+
+
 RETRANSMITTED = (2, 5, 1, 3, 4, 2, 6, 3, 1, 2, 4, 3)
 """Packets, in each transfer."""
 

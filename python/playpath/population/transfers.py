@@ -353,6 +353,7 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     if named.min_rtt_ms:
         socket["min_rtt_s"] = named.min_rtt_ms / 1e3
     sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
+    sent = named.sent if sent is None else sent
     unused = [_SMOOTHED] if named.has_smoothed_rtt else []
     if named.is_served and first_byte is not None:
         first_byte = None
