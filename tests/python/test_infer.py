@@ -206,6 +206,16 @@ def test_rows_that_cannot_be_are_counted(tmp_path: Path) -> None:
         assert note in said, said
 
 
+def test_a_row_that_is_written_twice_counts_once() -> None:
+    log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,1448" for i in range(3)]
+    head = "session,start_time,bytes,duration_ms,bytes_retrans"
+    [once], _ = read(head, *log)
+    for twice in ([log[0], *log, log[2]], [*log, *log]):
+        [found], notes = read(head, *twice)
+        assert found == once
+        assert f"{len(twice) - 3} rows have the session, times and size of another" in " ".join(notes)
+
+
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
     lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
     # A long transfer that began before the last two rows and ends after them.

@@ -175,6 +175,9 @@ def stem(file: Path) -> str:
 
 def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
     """In order, with transfers that overlap taken as one."""
+    if copies := len(rows) - len(once := {(row.at, row.took, row.bytes): row for row in rows}):
+        faults.counts["rows have the session, times and size of another and are left out"] += copies
+        rows = list(once.values())
     if any(later.at < row.at for row, later in itertools.pairwise(rows)):
         rows.sort(key=lambda row: row.at)
     first = rows[0].at
