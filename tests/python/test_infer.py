@@ -216,6 +216,29 @@ def test_a_row_that_is_written_twice_counts_once() -> None:
         assert f"{len(twice) - 3} rows have the session, times and size of another" in " ".join(notes)
 
 
+def test_a_row_of_a_wrong_clock_cuts_no_session() -> None:
+    """Ten viewers for two minutes; the clock is a viewer's own once, a stranger's once, and the log begins with one."""
+    log = [f"u{i % 10},{1_700_000_000 + 4 * (i // 10) + i % 10 / 10},800000,300" for i in range(300)]
+    head = "session,start_time,bytes,duration_ms"
+    whole, _ = read(head, *log)
+    for place, viewer in ((152, "u2"), (152, "bad"), (0, "bad")):
+        found, notes = read(head, *log[:place], f"{viewer},4100000000,800000,300", *log[place:])
+        assert sorted([one for one in found if one.name != "bad"], key=lambda one: one.name) == whole
+        assert notes[0].startswith("1 rows are hours ahead of those around them")
+
+
+def test_sessions_end_while_a_log_is_read_whatever_its_first_clock() -> None:
+    """A viewer an hour: who ended is given back before the next but one begins, after a gap of a day as well."""
+    log = [
+        f"u{hour},{1_700_000_000 + 3600 * hour + 86_400 * (hour > 5) + 10 * i},800000,300"
+        for hour in range(10)
+        for i in range(4)
+    ]
+    found, notes = read("session,start_time,bytes,duration_ms", "bad,4100000000,800000,300", *log)
+    assert [one.name for one in found] == [*(f"u{hour}" for hour in range(9)), "bad", "u9"]
+    assert len(notes) == 1
+
+
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
     lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
     # A long transfer that began before the last two rows and ends after them.

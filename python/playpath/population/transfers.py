@@ -13,6 +13,7 @@ import io
 import itertools
 import json
 import lzma
+import math
 import re
 import zlib
 from collections import Counter
@@ -41,6 +42,9 @@ _IDLE_S = 1800.0
 """A session in which nothing was asked for this long has ended."""
 _LONGEST_S = 600.0
 """Of a transfer: longer is a clock that jumped."""
+_FAR_S = 6 * 3600.0
+"""A row so far ahead of those before and behind it has a wrong clock."""
+_AHEAD = "rows are hours ahead of those around them (a clock that is wrong), and left out where the rest of their session is not"
 
 _BACK_S = 1.0
 """So much earlier than the row before is no rounding of a log's times."""
@@ -130,14 +134,42 @@ class _Row:
 Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
 
 
+_END = _Row(None, math.inf, 0.0, 0.0, None, {})
+"""Behind the last row of a file."""
+
+
+@dataclass
+class _Clock:
+    """How late it is in a log, some of whose rows have wrong clocks: it goes hours on, or back, where rows of two sessions say so."""
+
+    now: float = -math.inf
+
+    def is_wrong(self, row: _Row, after: _Row) -> bool:
+        """Whether a row alone is hours ahead."""
+        return row.at - self.now > _FAR_S and row.at - after.at > _FAR_S
+
+    def go(self, row: _Row, after: _Row) -> None:
+        end = row.at + row.took
+        if self.now == -math.inf or abs(end - self.now) <= _FAR_S:
+            self.now = max(self.now, end)
+        elif row.session != after.session and abs(row.at - after.at) <= _FAR_S:
+            self.now = end
+
+
 def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
     active: dict[str, list[_Row]] = {}
     latest: dict[str, float] = {}
-    newest = -float("inf")
-    swept = newest
-    for row in _rows(file, kind, how, faults):
+    clock = _Clock()
+    swept = -math.inf
+    for row, after in itertools.pairwise(itertools.chain(_rows(file, kind, how, faults), [_END])):
         name = stem(file) if row.session is None else in_file_name(names.of(row.session))
         end = row.at + row.took
+        if not clock.is_wrong(row, after):
+            clock.go(row, after)
+        else:
+            faults.counts[_AHEAD] += 1
+            if name in active and row.at - latest[name] > _FAR_S:
+                continue
         if name in active and _is_back(active[name][-1], row):
             faults.counts[
                 "rows begin and end before the row above them: a clock that jumped, or rows out of order"
@@ -146,10 +178,11 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
             yield from _complete(name, active.pop(name), faults)
         active.setdefault(name, []).append(row)
         latest[name] = max(latest.get(name, end), end) if len(active[name]) > 1 else end
-        newest = max(newest, end)
-        if newest - swept > _IDLE_S:
-            swept = newest
-            for old in [name for name in active if newest - latest[name] > _IDLE_S]:
+        swept = min(swept, clock.now)
+        if clock.now - swept > _IDLE_S:
+            swept = clock.now
+            for old in [name for name in active if clock.now - latest[name] > _IDLE_S]:
+                del latest[old]
                 yield from _complete(old, active.pop(old), faults)
     for name, rows in active.items():
         yield from _complete(name, rows, faults)
