@@ -14,8 +14,9 @@ import os
 import signal
 import statistics
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -29,7 +30,7 @@ from typer.testing import CliRunner
 from playpath.base.errors import InputError
 from playpath.cli import app
 from playpath.population import inference
-from playpath.population.log_groups import GroupColumns
+from playpath.population.log_groups import GroupColumns, moment
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.replay import judge
@@ -237,6 +238,20 @@ def test_sessions_end_while_a_log_is_read_whatever_its_first_clock() -> None:
     found, notes = read("session,start_time,bytes,duration_ms", "bad,4100000000,800000,300", *log)
     assert [one.name for one in found] == [*(f"u{hour}" for hour in range(9)), "bad", "u9"]
     assert len(notes) == 1
+
+
+def test_times_without_an_offset_are_read_as_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour that a clock in Berlin leaves out, 02:00 to 03:00: transfers of one second, ten seconds apart."""
+    log = [f"2026-03-29 {end} 192.0.2.1 800000 1.0" for end in ("01:59:50", "02:00:00", "02:00:10")]
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        [found], _ = read("#Version: 1.0", "#Fields: date time c-ip sc-bytes time-taken", *log)
+        assert [one["at_s"] for one in found.transfers] == [0, 10, 20]
+        assert moment("2026-03-29T02:00:00") == datetime(2026, 3, 29, 2, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
