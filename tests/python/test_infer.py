@@ -254,6 +254,18 @@ def test_times_without_an_offset_are_read_as_utc(monkeypatch: pytest.MonkeyPatch
         time.tzset()
 
 
+@pytest.mark.parametrize(
+    ("before", "between", "behind"), [("", "\n", ""), ("[", ", ", "]"), ("[\n", ",\n", "\n]"), ("[\n", ",\n", "")]
+)
+def test_json_is_read_as_lines_and_as_a_list_cut_off_as_well(before: str, between: str, behind: str) -> None:
+    log = [
+        f'{{"session": "a", "start_time": {1_700_000_000 + 4 * i}, "bytes": 800000, "duration_ms": 900}}'
+        for i in range(3)
+    ]
+    [found], _ = read(before + between.join(log) + behind)
+    assert [(one["at_s"], one["bytes"]) for one in found.transfers] == [(0, 800_000), (4, 800_000), (8, 800_000)]
+
+
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
     lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
     # A long transfer that began before the last two rows and ends after them.

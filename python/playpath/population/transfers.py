@@ -11,7 +11,6 @@ import gzip
 import hashlib
 import io
 import itertools
-import json
 import lzma
 import math
 import re
@@ -25,7 +24,7 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
-from playpath.population.log_lines import Reading, nginx_format, nginx_row
+from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row
 from playpath.population.log_names import Names
 from playpath.population.log_rows import SERVED_NOTE, is_below_zero, named_row, number
 
@@ -303,8 +302,9 @@ def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Colum
     if kind in ("beacons", "tcpinfo"):
         yield from _table(first, stream, how)
     elif kind == "json":
-        for line in _chained(first, stream):
-            yield _object(line), lambda columns: _row(columns, how)
+        whole = ["".join(_chained(first, stream))] if first.lstrip().startswith("[") else _chained(first, stream)
+        for columns in itertools.chain.from_iterable(map(json_rows, whole)):
+            yield columns, lambda columns: _row(columns, how)
     elif kind == "nginx":
         form = nginx_format(how)
         for line in _chained(first, stream):
@@ -327,7 +327,7 @@ def _kind(first: str, how: Reading) -> str:
         return "nginx"
     if first.startswith("#"):
         return "w3c"
-    if first.lstrip().startswith("{"):
+    if first.lstrip().startswith(("{", "[{")) or first.strip() == "[":
         return "json"
     return "nginx" if re.search(r'"[A-Z]+ [^"]* HTTP/', first) else "beacons"
 
@@ -353,14 +353,6 @@ def _w3c(lines: Iterator[str], how: Reading) -> Columns:
             continue
         cells = line.rstrip("\n").split("\t") if "\t" in line else line.split()
         yield dict(zip(names, cells, strict=False)), lambda columns: _row(columns, how)
-
-
-def _object(line: str) -> Mapping[str, Any] | None:
-    try:
-        found = json.loads(line.rstrip().rstrip(","))
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _emulated(columns: Mapping[str, Any]) -> _Row | None:
