@@ -266,6 +266,16 @@ def test_json_is_read_as_lines_and_as_a_list_cut_off_as_well(before: str, betwee
     assert [(one["at_s"], one["bytes"]) for one in found.transfers] == [(0, 800_000), (4, 800_000), (8, 800_000)]
 
 
+@pytest.mark.parametrize("head", ["session,start_time,bytes,duration_ms", "c_ip,start_time,bytes,duration_ms"])
+def test_rows_without_a_session_among_others_with_one_are_no_viewer(head: str) -> None:
+    log = [f"{('', '-', 'a')[i % 3]},{1_700_000_000 + 4 * i},800000,900" for i in range(9)]
+    [found], notes = read(head, *log)
+    assert (found.name, [one["at_s"] for one in found.transfers]) == ("a", [0, 12, 24])
+    assert notes == ["6 rows name no session, where others of their file do, and are left out"]
+    [found], notes = read(head, *(line.replace("a", "") for line in log))  # nobody is named: the file is one session
+    assert (found.name, len(found.transfers), notes) == ("log", 9, [])
+
+
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
     lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
     # A long transfer that began before the last two rows and ends after them.

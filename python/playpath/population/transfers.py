@@ -43,6 +43,8 @@ _LONGEST_S = 600.0
 """Of a transfer: longer is a clock that jumped."""
 _FAR_S = 6 * 3600.0
 """A row so far ahead of those before and behind it has a wrong clock."""
+_NAMELESS = "rows name no session, where others of their file do, and are left out"
+_BACK = "rows begin and end before the row above them: a clock that jumped, or rows out of order"
 _AHEAD = "rows are hours ahead of those around them (a clock that is wrong), and left out where the rest of their session is not"
 
 _BACK_S = 1.0
@@ -159,8 +161,16 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
     active: dict[str, list[_Row]] = {}
     latest: dict[str, float] = {}
     clock = _Clock()
+    has_names = False
     swept = -math.inf
     for row, after in itertools.pairwise(itertools.chain(_rows(file, kind, how, faults), [_END])):
+        if row.session is not None and not has_names:
+            has_names = True
+            if nameless := active.pop(stem(file), []):
+                faults.counts[_NAMELESS] += len(nameless)
+        elif row.session is None and has_names:
+            faults.counts[_NAMELESS] += 1
+            continue
         name = stem(file) if row.session is None else in_file_name(names.of(row.session))
         end = row.at + row.took
         if not clock.is_wrong(row, after):
@@ -170,9 +180,7 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
             if name in active and row.at - latest[name] > _FAR_S:
                 continue
         if name in active and _is_back(active[name][-1], row):
-            faults.counts[
-                "rows begin and end before the row above them: a clock that jumped, or rows out of order"
-            ] += 1
+            faults.counts[_BACK] += 1
         if name in active and (row.at - latest[name] > _IDLE_S or active[name][-1].at - end > _IDLE_S):
             yield from _complete(name, active.pop(name), faults)
         active.setdefault(name, []).append(row)
