@@ -276,6 +276,14 @@ def test_rows_without_a_session_among_others_with_one_are_no_viewer(head: str) -
     assert (found.name, len(found.transfers), notes) == ("log", 9, [])
 
 
+def test_where_nothing_was_sent_again_no_queue_overflows(tmp_path: Path) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0)
+    head, *log = (tmp_path / "viewer.csv").read_text().splitlines()
+    (tmp_path / "viewer.csv").write_text("\n".join([f"{head},bytes_retrans", *(f"{line},0" for line in log)]) + "\n")
+    said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
+    assert "0 lose at random, 0 overflow a queue, 0 are open, in 1 nothing was sent again" in said
+
+
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
     lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
     # A long transfer that began before the last two rows and ends after them.
