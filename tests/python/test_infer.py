@@ -34,6 +34,7 @@ from playpath.population.log_groups import GroupColumns, moment
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.replay import judge
+from playpath.population.spec import load_population
 from playpath.population.transfers import Faults, Session, sessions
 
 LOGS = Path(os.environ.get("PLAYPATH_LOGS", "../shared/logs")) / "emulated-known-capacity"
@@ -282,6 +283,15 @@ def test_where_nothing_was_sent_again_no_queue_overflows(tmp_path: Path) -> None
     (tmp_path / "viewer.csv").write_text("\n".join([f"{head},bytes_retrans", *(f"{line},0" for line in log)]) + "\n")
     said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
     assert "0 lose at random, 0 overflow a queue, 0 are open, in 1 nothing was sent again" in said
+
+
+def test_a_log_with_a_newline_in_its_name_gives_paths_that_can_be_played(tmp_path: Path) -> None:
+    log = tmp_path / "a\nb.csv"
+    write_log(log, 6.0, chunks=6)
+    log.write_text("\n".join(line.partition(",")[2] for line in log.read_text().splitlines()) + "\n")
+    infer(log, "--sender", "cubic", "--out", tmp_path / "out")
+    own = load_population(tmp_path / "out" / "population.toml")
+    assert own.path(3).name == f"{rows(tmp_path / 'out' / 'sessions.csv')[0]['session']} draw 4"
 
 
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:

@@ -158,6 +158,8 @@ class _Clock:
 
 
 def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
+    # A table of users cannot name a file of several lines.
+    own = stem(file) if stem(file).isprintable() else in_file_name(stem(file))
     active: dict[str, list[_Row]] = {}
     latest: dict[str, float] = {}
     clock = _Clock()
@@ -166,12 +168,12 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
     for row, after in itertools.pairwise(itertools.chain(_rows(file, kind, how, faults), [_END])):
         if row.session is not None and not has_names:
             has_names = True
-            if nameless := active.pop(stem(file), []):
+            if nameless := active.pop(own, []):
                 faults.counts[_NAMELESS] += len(nameless)
         elif row.session is None and has_names:
             faults.counts[_NAMELESS] += 1
             continue
-        name = stem(file) if row.session is None else in_file_name(names.of(row.session))
+        name = own if row.session is None else in_file_name(names.of(row.session))
         end = row.at + row.took
         if not clock.is_wrong(row, after):
             clock.go(row, after)
