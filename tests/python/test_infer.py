@@ -14,8 +14,9 @@ import os
 import signal
 import statistics
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -29,10 +30,11 @@ from typer.testing import CliRunner
 from playpath.base.errors import InputError
 from playpath.cli import app
 from playpath.population import inference
-from playpath.population.log_groups import GroupColumns
+from playpath.population.log_groups import GroupColumns, moment
 from playpath.population.log_lines import Reading
 from playpath.population.log_names import Names
 from playpath.population.replay import judge
+from playpath.population.spec import load_population
 from playpath.population.transfers import Faults, Session, sessions
 
 LOGS = Path(os.environ.get("PLAYPATH_LOGS", "../shared/logs")) / "emulated-known-capacity"
@@ -209,6 +211,92 @@ def test_rows_that_cannot_be_are_counted(tmp_path: Path) -> None:
         assert note in said, said
 
 
+def test_a_row_that_is_written_twice_counts_once() -> None:
+    log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,1448" for i in range(3)]
+    head = "session,start_time,bytes,duration_ms,bytes_retrans"
+    [once], _ = read(head, *log)
+    for twice in ([log[0], *log, log[2]], [*log, *log]):
+        [found], notes = read(head, *twice)
+        assert found == once
+        assert f"{len(twice) - 3} rows have the session, times and size of another" in " ".join(notes)
+
+
+def test_a_row_of_a_wrong_clock_cuts_no_session() -> None:
+    """Ten viewers for two minutes; the clock is a viewer's own once, a stranger's once, and the log begins with one."""
+    log = [f"u{i % 10},{1_700_000_000 + 4 * (i // 10) + i % 10 / 10},800000,300" for i in range(300)]
+    head = "session,start_time,bytes,duration_ms"
+    whole, _ = read(head, *log)
+    for place, viewer in ((152, "u2"), (152, "bad"), (0, "bad")):
+        found, notes = read(head, *log[:place], f"{viewer},4100000000,800000,300", *log[place:])
+        assert sorted([one for one in found if one.name != "bad"], key=lambda one: one.name) == whole
+        assert notes[0].startswith("1 rows are hours ahead of those around them")
+
+
+def test_sessions_end_while_a_log_is_read_whatever_its_first_clock() -> None:
+    """A viewer an hour: who ended is given back before the next but one begins, after a gap of a day as well."""
+    log = [
+        f"u{hour},{1_700_000_000 + 3600 * hour + 86_400 * (hour > 5) + 10 * i},800000,300"
+        for hour in range(10)
+        for i in range(4)
+    ]
+    found, notes = read("session,start_time,bytes,duration_ms", "bad,4100000000,800000,300", *log)
+    assert [one.name for one in found] == [*(f"u{hour}" for hour in range(9)), "bad", "u9"]
+    assert len(notes) == 1
+
+
+def test_times_without_an_offset_are_read_as_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour that a clock in Berlin leaves out, 02:00 to 03:00: transfers of one second, ten seconds apart."""
+    log = [f"2026-03-29 {end} 192.0.2.1 800000 1.0" for end in ("01:59:50", "02:00:00", "02:00:10")]
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        [found], _ = read("#Version: 1.0", "#Fields: date time c-ip sc-bytes time-taken", *log)
+        assert [one["at_s"] for one in found.transfers] == [0, 10, 20]
+        assert moment("2026-03-29T02:00:00") == datetime(2026, 3, 29, 2, tzinfo=UTC)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "behind"), [("", "\n", ""), ("[", ", ", "]"), ("[\n", ",\n", "\n]"), ("[\n", ",\n", "")]
+)
+def test_json_is_read_as_lines_and_as_a_list_cut_off_as_well(before: str, between: str, behind: str) -> None:
+    log = [
+        f'{{"session": "a", "start_time": {1_700_000_000 + 4 * i}, "bytes": 800000, "duration_ms": 900}}'
+        for i in range(3)
+    ]
+    [found], _ = read(before + between.join(log) + behind)
+    assert [(one["at_s"], one["bytes"]) for one in found.transfers] == [(0, 800_000), (4, 800_000), (8, 800_000)]
+
+
+@pytest.mark.parametrize("head", ["session,start_time,bytes,duration_ms", "c_ip,start_time,bytes,duration_ms"])
+def test_rows_without_a_session_among_others_with_one_are_no_viewer(head: str) -> None:
+    log = [f"{('', '-', 'a')[i % 3]},{1_700_000_000 + 4 * i},800000,900" for i in range(9)]
+    [found], notes = read(head, *log)
+    assert (found.name, [one["at_s"] for one in found.transfers]) == ("a", [0, 12, 24])
+    assert notes == ["6 rows name no session, where others of their file do, and are left out"]
+    [found], notes = read(head, *(line.replace("a", "") for line in log))  # nobody is named: the file is one session
+    assert (found.name, len(found.transfers), notes) == ("log", 9, [])
+
+
+def test_where_nothing_was_sent_again_no_queue_overflows(tmp_path: Path) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0)
+    head, *log = (tmp_path / "viewer.csv").read_text().splitlines()
+    (tmp_path / "viewer.csv").write_text("\n".join([f"{head},bytes_retrans", *(f"{line},0" for line in log)]) + "\n")
+    said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
+    assert "0 lose at random, 0 overflow a queue, 0 are open, in 1 nothing was sent again" in said
+
+
+def test_a_log_with_a_newline_in_its_name_gives_paths_that_can_be_played(tmp_path: Path) -> None:
+    log = tmp_path / "a\nb.csv"
+    write_log(log, 6.0, chunks=6)
+    log.write_text("\n".join(line.partition(",")[2] for line in log.read_text().splitlines()) + "\n")
+    infer(log, "--sender", "cubic", "--out", tmp_path / "out")
+    own = load_population(tmp_path / "out" / "population.toml")
+    assert own.path(3).name == f"{rows(tmp_path / 'out' / 'sessions.csv')[0]['session']} draw 4"
+
+
 def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
     lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
     # A long transfer that began before the last two rows and ends after them.
@@ -297,14 +385,61 @@ def test_without_retransmissions_both_readings_stay_and_that_is_said(tmp_path: P
     assert "traffic.0.start" not in rows(tmp_path / "out" / "users.csv")[0]
 
 
+def read(*lines: str, name: str = "log.csv") -> tuple[list[Session], list[str]]:
+    """The sessions of a log, and what is noted of it."""
+    faults = Faults()
+    with tempfile.TemporaryDirectory() as place:
+        log = Path(place) / name
+        log.write_text("\n".join(lines) + "\n")
+        found = list(sessions([log], "auto", Reading("", {}, GroupColumns()), Names.of_run(True), faults))
+    return found, faults.notes()
+
+
+NGINX = '192.0.2.1 - - [14/Nov/2023:22:13:2{} +0000] "GET /a HTTP/1.1" 200 800000 "-" "M" rt=1.1 rtt=217000'
+CLOUDFRONT = "2023-11-14\t22:13:2{}\t192.0.2.1\t800000\t1.1\t0.001"
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "note"),
+    [
+        ([], NGINX, "3 rows tell a smoothed RTT"),
+        (
+            ["#Version: 1.0", "#Fields: date time c-ip sc-bytes time-taken time-to-first-byte"],
+            CLOUDFRONT,
+            "3 rows tell when the server wrote the first byte",
+        ),
+    ],
+)
+def test_what_a_server_measures_is_no_round_trip(head: list[str], line: str, note: str) -> None:
+    [found], notes = read(*head, *(line.format(second) for second in (1, 4, 7)))
+    assert [set(one) for one in found.transfers] == [{"at_s", "took_s", "bytes"}] * 3
+    assert notes[0].startswith("a server's times end when the last byte is handed to its kernel")
+    assert notes[1].startswith(note)
+
+
+def test_a_smallest_rtt_counts_and_the_kernel_s_smoothed_one_does_not() -> None:
+    """Microseconds, both; a player's `rtt_ms` is its own."""
+    for names, figures, smallest in (("rtt,min_rtt", "90000,50000", 0.05), ("rtt_ms,rtt", "50,90000", 0.05)):
+        [found], notes = read(f"session,start_time,bytes,duration_ms,{names}", f"a,1700000000,800000,1100,{figures}")
+        assert found.transfers[0]["socket"] == {"min_rtt_s": smallest}
+        assert notes == []
+    [found], notes = read("session,start_time,bytes,duration_ms,rtt", "a,1700000000,800000,1100,90000")
+    assert "socket" not in found.transfers[0]
+    assert "1 rows tell a smoothed RTT" in notes[0]
+
+
+def test_a_server_s_log_gets_its_note_in_the_report_as_well(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_text("".join(NGINX.format(second) + "\n" for second in (1, 4, 7)))
+    said = infer(log, "--sender", "cubic", "--out", tmp_path / "out")
+    for text in (said, (tmp_path / "out" / "report.html").read_text()):
+        assert "before it has arrived" in text
+
+
 def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures() -> None:
     def session(figures: list[int]) -> Session:
         log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,{again}" for i, again in enumerate(figures)]
-        text = "\n".join(["session,start_time,bytes,duration_ms,bytes_retrans", *log])
-        with tempfile.TemporaryDirectory() as place:
-            (Path(place) / "log.csv").write_text(text + "\n")
-            how = Reading("", {}, GroupColumns())
-            [found] = sessions([Path(place) / "log.csv"], "auto", how, Names.of_run(True), Faults())
+        [found], _ = read("session,start_time,bytes,duration_ms,bytes_retrans", *log)
         return found
 
     own = session([1448, 0, 2896, 0, 1448, 0])
@@ -313,6 +448,68 @@ def test_retransmissions_of_a_transfer_are_read_from_counters_and_from_figures()
     counted = session([2896, 2896, 4344, 8688, 8688, 8688])
     assert [one.get("again") for one in counted.transfers] == [None, 0, 1, 3, 0, 0]
     assert counted.retransmitted == pytest.approx(4 / 6004)
+
+
+def with_retransmissions(figures: Sequence[int], connections: str = "") -> tuple[Session, list[str]]:
+    """A viewer whose rows have these figures of `bytes_retrans`, and each its connection where there are any."""
+    tails = [f"{figure},{own}" for figure, own in zip(figures, connections or [""] * len(figures), strict=True)]
+    log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,{tail}" for i, tail in enumerate(tails)]
+    head = "session,start_time,bytes,duration_ms,bytes_retrans," + ("connection" if connections else "unused")
+    [found], notes = read(head, *log)
+    return found, notes
+
+
+def test_bytes_sent_beside_a_size_is_what_the_connection_sent() -> None:
+    for size in ("size", "response_bytes"):
+        log = [f"a,{1_700_000_000 + 4 * i},1448000,1000,{1448 * i},{1_449_448 * (i + 1)}" for i in range(6)]
+        [found], _ = read(f"session,start_time,{size},duration_ms,bytes_retrans,bytes_sent", *log)
+        assert [one["bytes"] for one in found.transfers] == [1_448_000] * 6
+        assert found.retransmitted == pytest.approx(1 / 1001)
+    [found], _ = read("session,start_time,bytes_sent,duration_ms", "a,1700000000,1448000,1000")
+    assert found.transfers[0]["bytes"] == 1_448_000
+
+
+RETRANSMITTED = (2, 5, 1, 3, 4, 2, 6, 3, 1, 2, 4, 3)
+"""Packets, in each transfer."""
+
+
+def counter(packets: Sequence[int]) -> list[int]:
+    """In bytes, up to each."""
+    return [1448 * sum(packets[: i + 1]) for i in range(len(packets))]
+
+
+def test_a_counter_that_begins_anew_is_read_on() -> None:
+    found, notes = with_retransmissions(counter(RETRANSMITTED) + counter(RETRANSMITTED))
+    assert [one.get("again") for one in found.transfers] == [None, *RETRANSMITTED[1:], *RETRANSMITTED]
+    assert found.retransmitted == pytest.approx(70 / 24070)
+    assert notes == []
+
+
+def test_counters_of_two_connections_are_read_by_connection_and_left_out_without_it() -> None:
+    mixed = [
+        figure for pair in zip(counter(RETRANSMITTED), counter(RETRANSMITTED[::-1]), strict=True) for figure in pair
+    ]
+    found, notes = with_retransmissions(mixed, "xy" * 12)
+    assert [one.get("again") for one in found.transfers[::2]] == [None, *RETRANSMITTED[1:]]
+    assert [one.get("again") for one in found.transfers[1::2]] == [None, *RETRANSMITTED[-2::-1]]
+    assert notes == []
+    found, notes = with_retransmissions(mixed)
+    assert not any("again" in one for one in found.transfers)
+    assert found.retransmitted is None
+    assert notes[0].startswith("1 sessions have counters of several connections in one column")
+
+
+def test_figures_of_transfers_are_no_counters_whatever_they_are() -> None:
+    """Numbers that come again and again, and ones that rise through one transfer after the other by chance."""
+    for packets in (
+        RETRANSMITTED * 3,
+        (1, 1, 1, 2) * 6,
+        (0, 0, 7, 0, 9, 0, 0, 12) * 3,
+        (*range(1, 9), 3, 1, 2, 9, 4, 6),
+    ):
+        found, notes = with_retransmissions([1448 * count for count in packets])
+        assert [one["again"] for one in found.transfers] == list(packets)
+        assert notes == []
 
 
 @pytest.mark.slow

@@ -182,6 +182,11 @@ SS = (
             "#Software: Microsoft Internet Information Services 10.0\n#Fields: c-ip sc-bytes time-taken\n10.0.0.1 1000000 2000\n",
             {"name": "10.0.0.1", "rate_mbps": 4.0},
         ),
+        # TCP_INFO's bytes_sent beside a size.
+        (
+            "session,size,duration_ms,bytes_sent\nann,1000000,2000,9000000\n",
+            {"name": "ann", "rate_mbps": 4.0},
+        ),
         (
             "Session ID;Bytes;Duration (ms);RTT ms\nann;1000000;2000;61\n",
             {"name": "ann", "rate_mbps": 4.0, "rtt_ms": 61.0},

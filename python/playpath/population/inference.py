@@ -279,8 +279,9 @@ def _write(
         tally.shown.append(Shown(session.name, asked.step_s, answer["steps"], got))
     again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
     mean_mbps, noisy, shared = _path(answer)
-    tally.readings[_word(noisy, "noise", session.retransmitted is not None)] += 1
-    tally.readings[_word(shared, "neighbour", True)] += 1
+    if session.retransmitted is not None:
+        tally.readings[_word(noisy, "noise") if session.retransmitted else "nothing"] += 1
+    tally.readings[_word(shared, "neighbour")] += 1
     table.writerow(
         [
             name,
@@ -324,10 +325,8 @@ def _path(answer: Mapping[str, Any]) -> tuple[float, float, float]:
     return 1e-6 * sum(step[0] for step in steps) / len(steps), noisy, shared
 
 
-def _word(probability: float, what: str, is_logged: bool) -> str:
-    """The conclusion about an interpretation, as a word: yes, open or no."""
-    if not is_logged:
-        return ""
+def _word(probability: float, what: str) -> str:
+    """What became of a reading."""
     return what if probability >= _OPEN[1] else f"{what} open" if probability > _OPEN[0] else f"no {what}"
 
 
@@ -442,8 +441,8 @@ def _notes(tally: _Tally, done: Inferred, asked: Asked) -> Iterator[str]:
     counts = tally.readings
     if tally.retransmitted:
         yield (
-            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} from random loss, {counts['no noise']} from a queue's "
-            f"overflow, {counts['noise open']} undecided (prior: 30 % of paths have random loss)"
+            f"retransmissions, in {tally.retransmitted} sessions: {counts['noise']} lose at random, {counts['no noise']} overflow a "
+            f"queue, {counts['noise open']} are open, in {counts['nothing']} nothing was sent again (prior: 30 % of paths lose at random)"
         )
     if counts["neighbour"] or counts["neighbour open"]:
         yield (

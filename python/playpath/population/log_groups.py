@@ -108,7 +108,7 @@ def _moment(known: Mapping[str, Any]) -> datetime | None:
 
 
 def moment(value: Any) -> datetime | None:
-    """Parse a time in a log: a number since 1970 in any unit, ISO 8601, or nginx's local time."""
+    """A time as logs write it: a number since 1970 in any unit, ISO 8601 (in UTC where it has no offset), nginx's local time."""
     text = "" if value is None else str(value).strip(" []")
     try:
         number = float(text)
@@ -125,5 +125,6 @@ def _written(text: str) -> datetime | None:
             found = read(text)
         except ValueError:
             continue
+        found = found if found.tzinfo else found.replace(tzinfo=UTC)
         return found if _FIRST_YEAR < found.year < MAXYEAR else None
     return None

@@ -123,20 +123,21 @@ def table(text: str, how: Reading) -> Iterator[Sample | None]:
 
 
 def objects(text: str, how: Reading) -> Iterator[Sample | None]:
-    """JSON: one object per line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or a list of objects."""
-    for row in _objects(text):
+    """JSON: an object a line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or one list of them."""
+    for row in json_rows(text):
         yield None if row is None else sample_of(row, how.fields, how.keep)
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any] | None]:
+def json_rows(text: str) -> Iterator[Mapping[str, Any] | None]:
+    """Objects; None for what is none."""
     whole = _json(text) if text.lstrip().startswith("[") else None
-    for item in whole if isinstance(whole, list) else map(_json, filter(str.strip, text.splitlines())):
+    for item in whole if isinstance(whole, list) else map(_json, filter(str.strip, text.split("\n"))):
         yield item if isinstance(item, dict) else None
 
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text.rstrip().rstrip(","))
     except (ValueError, RecursionError):
         return None
 

@@ -65,10 +65,15 @@ _DURATIONS = _units(
     "downloadtime": 1e-3,
     "time_elapsed": 1e-6,  # Fastly's documented format: time.elapsed.usec
 }
+_SERVER_TIMES = ("request_time", "time_taken", "time_taken_ms", "transfertimemsec", "time_elapsed")
+"""Of nginx, CloudFront, IIS, Akamai and Fastly: durations that servers measure."""
+SERVED_NOTE = (
+    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below some 1 MB may be "
+    "too high; what players measured (CMCD, beacons) is better where it is known"
+)
 _SIZES = (
     "bytes",
     "body_bytes_sent",
-    "bytes_sent",
     "sc_bytes",
     "response_body_size",
     "resp_body_size",
@@ -84,11 +89,17 @@ _SIZES = (
     "objsize",
     "edgeresponsebytes",
 )
+_SENT = "bytes_sent"
+"""A size in an access log; beside another size what the connection sent, as TCP_INFO has it."""
 _RTTS = {name: 1e3 * factor for name, factor in _units("min_rtt minrtt rtt ping", _SECONDS).items()} | dict.fromkeys(
     # The kernel's fields, in microseconds.
     ["min_rtt", "tcpi_min_rtt", "socket_tcpi_min_rtt", "rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt"],
     1e-3,
 )
+_LEAST_RTTS = {name: factor for name, factor in _RTTS.items() if "min" in name}
+_SMOOTHED = ("rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt")
+"""The kernel's estimate when the row was written: the sender's own queue is in it."""
+_PLAYER_RTTS = _LEAST_RTTS | {name: factor for name, factor in _RTTS.items() if name not in _SMOOTHED}
 _LIMITED = ("delivery_rate_app_limited", "tcpi_delivery_rate_app_limited", "app_limited")
 _SESSIONS = (
     "session",
@@ -131,8 +142,8 @@ def fields_of(text: str) -> dict[str, str]:
 
 
 def is_telling(columns: set[str]) -> bool:
-    """Whether columns with these names hold a throughput, or sizes and times."""
-    return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & set(_SIZES) and columns & _DURATIONS.keys())
+    """Whether columns of these names say a throughput, or sizes and times."""
+    return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & {*_SIZES, _SENT} and columns & _DURATIONS.keys())
 
 
 def sample_of(row: Mapping[str, Any], fields: Fields, keep: GroupColumns) -> Sample | None:
@@ -152,8 +163,14 @@ class NamedRow:
     columns: Mapping[str, Any]
     session: str | None
     size: float | None
+    sent: float | None
+    """By the connection."""
     seconds: float | None
-    rtt_ms: float | None
+    min_rtt_ms: float | None
+    is_served: bool
+    """A server measured the time."""
+    has_smoothed_rtt: bool
+    """And no other."""
 
 
 def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
@@ -162,14 +179,17 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
     named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
     name = None if session is None else str(session)
-    return NamedRow(named, name, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
+    is_served = next((own for own in _DURATIONS if number(named.get(own)) is not None), "") in _SERVER_TIMES
+    min_rtt = _scaled(named, _LEAST_RTTS if is_served else _PLAYER_RTTS)
+    has_smoothed = min_rtt is None and _scaled(named, _RTTS) is not None
+    return NamedRow(named, name, *_sizes(named), _scaled(named, _DURATIONS), min_rtt, is_served, has_smoothed)
 
 
 def is_below_zero(row: Mapping[str, Any], fields: Fields, others: Iterable[str] = ()) -> bool:
     """Whether a size or a time of a transfer is negative, which is impossible; `others` are further columns to check."""
     columns = named_row(row, fields).columns
     named = {**columns, **{fields[name]: value for name, value in columns.items() if name in fields}}
-    return any(_is_below_zero(named.get(name)) for name in (*_SIZES, *_DURATIONS, *others))
+    return any(_is_below_zero(named.get(name)) for name in (*_SIZES, _SENT, *_DURATIONS, *others))
 
 
 def _is_below_zero(value: Any) -> bool:
@@ -189,7 +209,7 @@ def _measured(named: Mapping[str, Any]) -> Sample | None:
     if rate is not None:
         limited = str(_first(named, _LIMITED) or "").lower() in ("1", "true", "yes")
         return Sample(session, rate, rtt, limited)
-    size, seconds = number(_first(named, _SIZES)), _scaled(named, _DURATIONS)
+    (size, _), seconds = _sizes(named), _scaled(named, _DURATIONS)
     if size is not None and seconds is not None:
         return transfer(session, size, seconds, rtt)
     return None if cmcd["mtp_kbps"] is None else Sample(session, cmcd["mtp_kbps"] / 1000, rtt)
@@ -218,6 +238,13 @@ def _cmcd(named: Mapping[str, Any]) -> Cmcd:
     bare = re.sub(r"^//[\d.]+@V/", "", str(named.get("cmcd", "")))
     parsed = [engine.parse_cmcd(text) for text in (_headers(named), *asked, bare) if text]
     return next((one for one in parsed if one["sid"] is not None or one["mtp_kbps"] is not None), engine.parse_cmcd(""))
+
+
+def _sizes(named: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Bytes of the transfer, and what its connection sent."""
+    sizes = tuple(name for name in _SIZES if name in named)
+    sent = number(named.get(_SENT))
+    return (number(_first(named, sizes)), sent) if sizes else (sent, None)
 
 
 def _headers(named: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import UNKNOWN, GroupColumns, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_names import Names
-from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
+from playpath.population.log_rows import LEAST_BYTES, SERVED_NOTE, Sample, fields_of, is_telling
 from playpath.population.transfers import ENDINGS
 
 _PERCENTILE = 0.9
@@ -107,8 +107,8 @@ def read_logs(
             )
         if skipped:
             notes.append(f"{file}: {skipped} lines could not be read and are left out")
-        if found in _SERVED and _SERVED_NOTE not in notes:
-            notes.append(_SERVED_NOTE)
+        if found in _SERVED and SERVED_NOTE not in notes:
+            notes.append(SERVED_NOTE)
     how.keep.check()
     return _estimate(samples, notes, tuple(how.keep.names), Names.of_run(keep_names))
 
@@ -116,10 +116,6 @@ def read_logs(
 _UNUSED = re.compile(r"\b\w*(?:loss|retrans)\w*\b", re.IGNORECASE)
 """Columns and fields of losses, which are not used."""
 _SERVED = ("nginx", "w3c")
-_SERVED_NOTE = (
-    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below about 1 MB may be "
-    "too high; if players' measurements (CMCD, beacons) are available, they are better"
-)
 
 
 def _nothing(kind: str, text: str) -> str:

@@ -11,8 +11,8 @@ import gzip
 import hashlib
 import io
 import itertools
-import json
 import lzma
+import math
 import re
 import zlib
 from collections import Counter
@@ -22,10 +22,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from playpath.base.errors import InputError, unknown_name
+from playpath.population import log_counters
 from playpath.population.log_groups import moment, normal
-from playpath.population.log_lines import Reading, nginx_format, nginx_row
+from playpath.population.log_lines import Reading, json_rows, nginx_format, nginx_row
 from playpath.population.log_names import Names
-from playpath.population.log_rows import is_below_zero, named_row, number
+from playpath.population.log_rows import SERVED_NOTE, is_below_zero, named_row, number
 
 _PACKED: Mapping[bytes, Callable[..., IO[Any]]] = {
     b"\x1f\x8b": gzip.open,
@@ -39,16 +40,20 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _IDLE_S = 1800.0
 """A session without a request for this long has ended."""
 _LONGEST_S = 600.0
-"""Limit for a transfer: a longer one means that the clock jumped."""
+"""Of a transfer: longer is a clock that jumped."""
+_FAR_S = 6 * 3600.0
+"""A row so far ahead of those before and behind it has a wrong clock."""
+_NAMELESS = "rows name no session, where others of their file do, and are left out"
+_BACK = "rows begin and end before the row above them: a clock that jumped, or rows out of order"
+_AHEAD = "rows are hours ahead of those around them (a clock that is wrong), and left out where the rest of their session is not"
 
 _BACK_S = 1.0
 """Rounding cannot make a row's time this much earlier than that of the row before."""
 
 _PAYLOAD = 1448
-"""Payload bytes of a full packet."""
-_FEW_COUNTED = 4
-"""Up to so many increasing figures are not yet taken for a counter."""
+"""Bytes of a full packet."""
 _SENT = ("bytes_sent_wire", "tcpi_bytes_sent", "tcp_bytes_sent", "tcpinfo_bytes_sent")
+_CONNECTIONS = ("connection", "connection_id", "conn_id", "conn")
 _AGAIN = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", "tcpinfo_bytes_retrans")
 
 EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
@@ -65,6 +70,12 @@ _SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
     "rto_s": (("rto_ms", 1e-3), ("tcpi_rto", 1e-6), ("rto", 1e-6)),
     "idle_s": (("last_snd_s", 1.0), ("tcpi_last_data_sent", 1e-3), ("last_data_sent", 1e-3)),
 }
+_SMOOTHED = "rows tell a smoothed RTT, which has queues in it and is not used: log min_rtt, or the player's time of the first byte"
+_WRITTEN = "rows tell when the server wrote the first byte, not when it arrived, which is not used"
+_MIXED = (
+    "sessions have counters of several connections in one column, so their retransmissions are not used: log the connection as well, or "
+    "what was sent again in each transfer"
+)
 _NO_SSTHRESH = 2**31 - 1
 
 
@@ -86,9 +97,11 @@ class Faults:
     """What was left out or merged, and how often."""
 
     counts: Counter[str] = field(default_factory=Counter)
+    has_server_times: bool = False
 
     def notes(self) -> list[str]:
-        return [f"{count} {what}" for what, count in sorted(self.counts.items())]
+        served = [SERVED_NOTE] if self.has_server_times else []
+        return [*served, *(f"{count} {what}" for what, count in sorted(self.counts.items()))]
 
 
 def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
@@ -112,31 +125,73 @@ class _Row:
     socket: dict[str, float]
     sent: float | None = None
     again: float | None = None
+    is_served: bool = False
+    """A server measured its times."""
+    connection: str | None = None
+    unused: tuple[str, ...] = ()
+    """What it tells besides that says less of the path than it seems to."""
 
 
 Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
 
 
+_END = _Row(None, math.inf, 0.0, 0.0, None, {})
+"""Behind the last row of a file."""
+
+
+@dataclass
+class _Clock:
+    """How late it is in a log, some of whose rows have wrong clocks: it goes hours on, or back, where rows of two sessions say so."""
+
+    now: float = -math.inf
+
+    def is_wrong(self, row: _Row, after: _Row) -> bool:
+        """Whether a row alone is hours ahead."""
+        return row.at - self.now > _FAR_S and row.at - after.at > _FAR_S
+
+    def go(self, row: _Row, after: _Row) -> None:
+        end = row.at + row.took
+        if self.now == -math.inf or abs(end - self.now) <= _FAR_S:
+            self.now = max(self.now, end)
+        elif row.session != after.session and abs(row.at - after.at) <= _FAR_S:
+            self.now = end
+
+
 def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
+    # A table of users cannot name a file of several lines.
+    own = stem(file) if stem(file).isprintable() else in_file_name(stem(file))
     active: dict[str, list[_Row]] = {}
     latest: dict[str, float] = {}
-    newest = -float("inf")
-    swept = newest
-    for row in _rows(file, kind, how, faults):
-        name = stem(file) if row.session is None else in_file_name(names.of(row.session))
+    clock = _Clock()
+    has_names = False
+    swept = -math.inf
+    for row, after in itertools.pairwise(itertools.chain(_rows(file, kind, how, faults), [_END])):
+        if row.session is not None and not has_names:
+            has_names = True
+            if nameless := active.pop(own, []):
+                faults.counts[_NAMELESS] += len(nameless)
+        elif row.session is None and has_names:
+            faults.counts[_NAMELESS] += 1
+            continue
+        name = own if row.session is None else in_file_name(names.of(row.session))
         end = row.at + row.took
+        if not clock.is_wrong(row, after):
+            clock.go(row, after)
+        else:
+            faults.counts[_AHEAD] += 1
+            if name in active and row.at - latest[name] > _FAR_S:
+                continue
         if name in active and _is_back(active[name][-1], row):
-            faults.counts[
-                "rows begin and end before the row above them: a clock that jumped, or rows out of order"
-            ] += 1
+            faults.counts[_BACK] += 1
         if name in active and (row.at - latest[name] > _IDLE_S or active[name][-1].at - end > _IDLE_S):
             yield from _complete(name, active.pop(name), faults)
         active.setdefault(name, []).append(row)
         latest[name] = max(latest.get(name, end), end) if len(active[name]) > 1 else end
-        newest = max(newest, end)
-        if newest - swept > _IDLE_S:
-            swept = newest
-            for old in [name for name in active if newest - latest[name] > _IDLE_S]:
+        swept = min(swept, clock.now)
+        if clock.now - swept > _IDLE_S:
+            swept = clock.now
+            for old in [name for name in active if clock.now - latest[name] > _IDLE_S]:
+                del latest[old]
                 yield from _complete(old, active.pop(old), faults)
     for name, rows in active.items():
         yield from _complete(name, rows, faults)
@@ -161,13 +216,18 @@ def stem(file: Path) -> str:
 
 
 def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
-    """The session of these rows, in order, with overlapping transfers merged."""
+    """In order, with transfers that overlap taken as one."""
+    if copies := len(rows) - len(once := {(row.at, row.took, row.bytes): row for row in rows}):
+        faults.counts["rows have the session, times and size of another and are left out"] += copies
+        rows = list(once.values())
     if any(later.at < row.at for row, later in itertools.pairwise(rows)):
         rows.sort(key=lambda row: row.at)
     first = rows[0].at
     transfers: list[dict[str, Any]] = []
-    for row, again in zip(rows, _repeated(rows), strict=True):
+    retransmitted = _retransmitted(rows, faults)
+    for row in rows:
         at = row.at - first
+        again = None if row.again is None else round(row.again / _PAYLOAD)
         if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
             last = transfers[-1]
             faults.counts["transfers overlap the one before and are merged with it"] += 1
@@ -184,40 +244,23 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         if row.socket:
             transfer["socket"] = row.socket
         transfers.append(transfer)
-    yield Session(name, transfers, _retransmitted(rows))
+    yield Session(name, transfers, retransmitted)
 
 
-def _retransmitted(rows: list[_Row]) -> float | None:
-    """Share of the bytes that was retransmitted, from a connection's counters, which only grow, or from figures of each transfer."""
-    counted = [row for row in rows if row.again is not None]
-    repeated = _grown([row.again or 0.0 for row in counted])
-    known = [row.sent for row in counted if row.sent is not None]
-    # If the bytes sent are not logged: the transfers' sizes plus the retransmitted bytes.
-    total = _grown(known) if known else sum(row.bytes for row in counted) + repeated
-    return repeated / total if total > 0 and repeated <= total else None
-
-
-def _repeated(rows: list[_Row]) -> list[float | None]:
-    """Packets retransmitted in each transfer. A counter is read when its row is written, so its growth belongs to that row."""
-    figures = [row.again for row in rows if row.again is not None]
-    is_counter = _is_counter(figures)
-    found: list[float | None] = []
-    before: float | None = None
-    for row in rows:
-        again = row.again
-        if is_counter and again is not None:
-            again, before = (None if before is None else again - before), again
-        found.append(None if again is None else round(again / _PAYLOAD))
-    return found
-
-
-def _grown(figures: list[float]) -> float:
-    """The growth of a counter, or the sum of figures that are not a counter."""
-    return figures[-1] - figures[0] if _is_counter(figures) else sum(figures)
-
-
-def _is_counter(figures: list[float]) -> bool:
-    return len(figures) > _FEW_COUNTED and all(a <= b for a, b in itertools.pairwise(figures))
+def _retransmitted(rows: list[_Row], faults: Faults) -> float | None:
+    """Share of the bytes that was sent again. Each row keeps what was sent again in its own transfer, where that can be told."""
+    counted = sorted((row for row in rows if row.again is not None), key=lambda row: row.at + row.took)
+    repeated = log_counters.own([(row.connection, row.again) for row in counted if row.again is not None])
+    sent = log_counters.own([(row.connection, row.sent) for row in counted if row.sent is not None])
+    for row, own in zip(counted, repeated or itertools.repeat(None), strict=False):
+        row.again = own
+    if repeated is None:
+        faults.counts[_MIXED] += 1
+        return None
+    again = sum(filter(None, repeated))
+    # Without a figure of what was sent: the transfers' sizes, and what was sent again.
+    total = sum(filter(None, sent)) if sent else sum(row.bytes for row in counted) + again
+    return again / total if total > 0 and again <= total else None
 
 
 def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]:
@@ -233,6 +276,8 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
             elif row.took > _LONGEST_S:
                 faults.counts[f"rows took longer than {_LONGEST_S:.0f} s (a clock that jumped) and are left out"] += 1
             else:
+                faults.has_server_times |= row.is_served
+                faults.counts.update(row.unused)
                 yield row
 
 
@@ -269,8 +314,9 @@ def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Colum
     if kind in ("beacons", "tcpinfo"):
         yield from _table(first, stream, how)
     elif kind == "json":
-        for line in _chained(first, stream):
-            yield _object(line), lambda columns: _row(columns, how)
+        whole = ["".join(_chained(first, stream))] if first.lstrip().startswith("[") else _chained(first, stream)
+        for columns in itertools.chain.from_iterable(map(json_rows, whole)):
+            yield columns, lambda columns: _row(columns, how)
     elif kind == "nginx":
         form = nginx_format(how)
         for line in _chained(first, stream):
@@ -293,7 +339,7 @@ def _kind(first: str, how: Reading) -> str:
         return "nginx"
     if first.startswith("#"):
         return "w3c"
-    if first.lstrip().startswith("{"):
+    if first.lstrip().startswith(("{", "[{")) or first.strip() == "[":
         return "json"
     return "nginx" if re.search(r'"[A-Z]+ [^"]* HTTP/', first) else "beacons"
 
@@ -321,14 +367,6 @@ def _w3c(lines: Iterator[str], how: Reading) -> Columns:
         yield dict(zip(names, cells, strict=False)), lambda columns: _row(columns, how)
 
 
-def _object(line: str) -> Mapping[str, Any] | None:
-    try:
-        found = json.loads(line.rstrip().rstrip(","))
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
 def _emulated(columns: Mapping[str, Any]) -> _Row | None:
     """Read a row of Puffer's chunk logs, or of emulations of them."""
     when, took, size = moment(columns["start_time"]), number(columns["trans_time"]), number(columns["size"])
@@ -352,10 +390,19 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     first_byte = _in_seconds(columns, _FIRST_BYTES)
     fields = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
     socket = _positive(fields)
-    if named.rtt_ms:
-        socket["min_rtt_s"] = named.rtt_ms / 1e3
+    if named.min_rtt_ms:
+        socket["min_rtt_s"] = named.min_rtt_ms / 1e3
     sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
-    return _Row(named.session, at, named.seconds, named.size, first_byte, socket, sent, again)
+    sent = named.sent if sent is None else sent
+    unused = [_SMOOTHED] if named.has_smoothed_rtt else []
+    if named.is_served and first_byte is not None:
+        first_byte = None
+        unused.append(_WRITTEN)
+    served = named.is_served
+    connection = next((str(columns[name]) for name in _CONNECTIONS if name in columns), None)
+    return _Row(
+        named.session, at, named.seconds, named.size, first_byte, socket, sent, again, served, connection, tuple(unused)
+    )
 
 
 def _asked_at(columns: Mapping[str, Any], took: float) -> float | None:
