@@ -7,6 +7,7 @@ use playpath_cc::AppParameters;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
+use playpath_transport::transports::Segments;
 use playpath_transport::{Config, Event, Flags, MptcpOption, Pacing, Segment};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
@@ -364,9 +365,19 @@ fn three_paths_add_up() {
 /// with their queues take 340 kB, which it reaches without ever offering all of its 6 MB.
 #[test]
 fn the_window_of_a_client_follows_what_it_reads() {
+    window_follows(Config::linux());
+}
+
+/// So it does without timestamps, where each subflow measures the round trip by how fast the connection's window fills.
+#[test]
+fn the_window_of_a_client_follows_without_timestamps() {
+    window_follows(Config { timestamps: false, ..Config::linux() });
+}
+
+fn window_follows(tcp: Config) {
     let mut net = Net::new(&[Link::new(2.0, 25); 3], "dft", (0, 30_000_000), 6 << 20, 1);
     let config = |key| MptcpConfig { has_tuned_window: true, ..mptcp_config(6 << 20, key) };
-    let all = || paths(&[Link::new(2.0, 25); 3], Config::linux());
+    let all = || paths(&[Link::new(2.0, 25); 3], tcp);
     net.client.mptcp = MptcpConnection::connect(Time::ZERO, config(1), scheduler::build("dft").unwrap(), all());
     net.server.mptcp = MptcpConnection::listen(config(2), scheduler::build("dft").unwrap(), all());
     net.records = true;
@@ -637,6 +648,48 @@ fn a_path_may_be_removed() {
     net.run_until(Time::from_millis(3200));
     assert!(!net.server.mptcp.is_path_usable(0));
     net.run_to_end(Time::from_secs(60));
+}
+
+/// A segment whose place, ACK or timestamp is made up is not the peer's: its TCP refuses it, and its options say nothing (Linux reads
+/// them after `tcp_validate_incoming`). The ACK is the narrowest of the three: a subflow's own window is without end.
+#[test]
+fn options_of_a_segment_that_tcp_refuses_do_not_count() {
+    let mut net = Net::new(&three(), "dft", (0, 4_000_000), 1 << 20, 1);
+    net.records = true;
+    net.run_until(Time::from_secs(3));
+    let true_one = net.seen.iter().rev().find(|(_, is_client, path, _)| *is_client && *path == 0).unwrap().3;
+    let made_up = [
+        Segment { seq: true_one.seq.wrapping_sub(1 << 30), ..true_one },
+        Segment { ack: true_one.ack.wrapping_add(1 << 30), ..true_one },
+        Segment { flags: Flags::default(), ..true_one },
+        Segment { timestamps: None, ..true_one },
+    ];
+    let remove = MptcpOption::RemoveAddress { address_id: 1 };
+    for segment in made_up {
+        net.server.mptcp.handle_segment(net.now, 0, &Segment { mptcp: remove, ..segment });
+        net.server.mptcp.handle_option(net.now, 0, &Segment { mptcp: remove, ..segment });
+        assert!(net.server.mptcp.is_path_usable(1), "{segment:?}");
+    }
+    net.server.mptcp.handle_segment(net.now, 0, &Segment { mptcp: remove, ..true_one });
+    assert!(!net.server.mptcp.is_path_usable(1));
+    net.run_to_end(Time::from_secs(60));
+}
+
+/// What a subflow has acknowledged, or refuses, is not for the owner of the bytes to store: nobody has read it yet (RFC 9293 §3.10.7.4).
+#[test]
+fn a_copy_on_a_subflow_is_not_taken() {
+    let mut net = Net::new(&[Link::new(2.0, 25)], "dft", (0, 4_000_000), 1 << 20, 1);
+    (net.client.reads, net.records) = (false, true);
+    net.run_until(Time::from_secs(1));
+    let copy = net.seen.iter().find(|(_, is_client, _, segment)| !is_client && segment.payload_len > 0).unwrap().3;
+    let next = net.in_transit.iter().find(|packet| !packet.2 && packet.4.payload_len > 0).unwrap().4;
+    let far = Segment { seq: next.seq.wrapping_sub(1 << 30), ..next };
+    for (segment, is_taken) in
+        [(copy, false), (Segment { flags: Flags::default(), ..copy }, false), (far, false), (next, true)]
+    {
+        let place = net.client.mptcp.take_segment(net.now, 0, &segment, &[]);
+        assert_eq!(place.is_some(), is_taken, "{segment:?}");
+    }
 }
 
 /// Options are stripped on the way: plain TCP on path 0, with the same bytes.

@@ -113,6 +113,25 @@ fn delivery_rate_is_the_links() {
     assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
 }
 
+/// 100 Mbit/s at 50 ms need a window of 625 kB. Linux's receiver finds it without timestamps, too, by the time in which a window's worth
+/// of data comes (`tcp_rcv_rtt_measure`), and with jumbo frames, whose first ten segments are more than the first window
+/// (`tcp_init_buffer_space`).
+#[test]
+fn the_receive_window_opens_whatever_the_segments() {
+    for config in [
+        Config { timestamps: false, ..Config::linux() },
+        Config { mss: 8948, ..Config::linux() },
+        Config { mss: 8960, timestamps: false, ..Config::linux() },
+    ] {
+        let up = Pipe::new(Some(Rate::from_bits_per_sec(100_000_000)), Duration::from_millis(25));
+        let pipes = [up, Pipe::new(None, Duration::from_millis(25))];
+        let mut pair = Pair::new(config, config, controls("cubic", &config), pipes, |_, _, _| true);
+        bulk(&mut pair, Time::from_secs(10));
+        let goodput = pair.server.stats().bytes_delivered as f64 * 8.0 / 10.0;
+        assert!(goodput > 0.9 * 100e6, "{goodput} with MSS {}, timestamps {}", config.mss, config.timestamps);
+    }
+}
+
 /// A reader of 1 Mbit/s: the sender delivers just that; the window closes and opens without deadlock, even when updates are lost.
 #[test]
 fn a_slow_reader_sets_the_pace() {
@@ -204,6 +223,24 @@ fn what_pacing_leaves_unused_does_not_grow() {
     };
     assert_eq!(growth(PacingBurst::Linux), 0.0);
     assert!(growth(PacingBurst::Packets(1)) > 5.0);
+}
+
+/// An odd window of a paced sender: its last packet waits for a near ACK (`tcp_tso_should_defer`), so nothing leaves when pacing would let
+/// it, and still the window is what limits the sender (Linux `tcp_write_xmit`: `sent_pkts || is_cwnd_limited`). CUBIC passes what it
+/// had at its only loss, below 130 packets; it stood still at 91.
+#[test]
+fn an_odd_window_of_a_paced_sender_grows() {
+    let config = Config { pacing: Pacing::Linux, ..Config::linux() };
+    let up = Pipe::new(Some(Rate::from_bits_per_sec(20_000_000)), Duration::from_millis(25));
+    let pipes = [up, Pipe::new(None, Duration::from_millis(25))];
+    let mut packets = 0;
+    let mut pair = Pair::new(config, config, controls("cubic", &config), pipes, move |up, _, segment| {
+        packets += u32::from(up && segment.payload_len > 0);
+        packets != 100
+    });
+    bulk(&mut pair, Time::from_secs(12));
+    let window = pair.client.info().snd_cwnd;
+    assert!(window > 130.0, "{window}");
 }
 
 /// Window 5, 10 Mbit/s, a group is two packets: of each burst of five the second and the fourth are marked, the fifth is alone. What
