@@ -268,9 +268,12 @@ impl Session {
         let record =
             Packet { kind, number: clear.number, bytes: packet.len() as u32, ..Packet::default() }.with_ack(own);
         self.qlog.iter_mut().for_each(|log| log.received(now, path_id, &record, &opened.frames));
-        self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
-        acks.iter().for_each(|(of, ack)| self.endpoint.handle_path_ack(now, *of, ack));
+        let is_taken = self.endpoint.handle_opened(now, &record, &opened.frames, arrival);
+        acks.iter().filter(|_| is_taken).for_each(|(of, ack)| self.endpoint.handle_path_ack(now, *of, ack));
         self.qlog.iter_mut().for_each(|log| log.look(now, &mut self.endpoint));
+        if !is_taken {
+            return;
+        }
         self.keep_data(kind.space(), payload, &opened);
         self.keep_ids(now, &opened);
         self.speak_tls(now, kind.space());
@@ -346,7 +349,10 @@ impl Session {
                         crypto.incoming.store(*offset, bytes);
                     }
                 }
-                Data::Stream(id) => self.streams.keep(*id, *offset, bytes),
+                Data::Stream(id) if self.endpoint.may_receive(*id, offset + bytes.len() as u64) => {
+                    self.streams.keep(*id, *offset, bytes);
+                }
+                Data::Stream(_) => {} // it is over
                 Data::Id(..) => {}
             }
         }

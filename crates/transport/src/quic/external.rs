@@ -174,9 +174,16 @@ impl Connection {
         self.lane(path).and_then(|lane| lane.route.known_remote())
     }
 
-    /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count.
-    pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) {
-        self.handle_packet(now, packet, frames, arrival);
+    /// A packet of the datagram at hand that could be opened, with all its frames; those in `packet` do not count. `false`: it was
+    /// dropped (RFC 9000 §12.3, §14.1) or broke a rule, and nobody has looked at all of its frames.
+    #[must_use]
+    pub fn handle_opened(&mut self, now: Time, packet: &Packet, frames: &[Frame], arrival: Arrival) -> bool {
+        self.handle_packet(now, packet, frames, arrival)
+    }
+
+    /// Bytes of a stream up to `end` are within what the peer may send on it (RFC 9000 §4.1); of a stream that is over none are.
+    pub fn may_receive(&self, id: u64, end: u64) -> bool {
+        self.streams.may_receive(id, end)
     }
 
     /// The peer broke a rule that only the bytes show: close with this code of RFC 9000 §20.1.
