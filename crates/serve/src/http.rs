@@ -178,8 +178,8 @@ const ALLOWED: &str = "Allow: GET, HEAD, PUT, POST, OPTIONS\r\nAccess-Control-Al
     Access-Control-Allow-Headers: *\r\n";
 
 fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
-    let tag = entity_tag(&found);
-    let is_same = |wanted: &str| wanted == tag || wanted == httpdate::fmt_http_date(found.modified);
+    let tag = &found.tag;
+    let is_same = |wanted: &str| wanted == *tag || wanted == httpdate::fmt_http_date(found.modified);
     let range = asked.head.field("range").filter(|_| asked.head.field("if-range").is_none_or(is_same));
     let mut headers = format!(
         "Accept-Ranges: bytes\r\nContent-Type: {}\r\nLast-Modified: {}\r\nETag: {tag}\r\n",
@@ -210,11 +210,6 @@ fn client_data(asked: &Asked) -> Option<Cmcd> {
     let pairs = asked.head.fields.iter().map(|(name, value)| (&**name, &**value));
     let found = [cmcd::parse_query(asked.path()).cmcd, cmcd::parse_headers(pairs).cmcd];
     found.into_iter().find(|cmcd| *cmcd != Cmcd::default())
-}
-
-fn entity_tag(found: &Found) -> String {
-    let since = found.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    format!("\"{:x}-{:x}\"", since.as_nanos(), found.len)
 }
 
 /// An answer without a file.

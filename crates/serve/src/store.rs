@@ -19,7 +19,10 @@ pub struct Store {
 pub struct Found {
     pub file: Arc<File>,
     pub len: u64,
+    /// For Last-Modified: never before 1970, which HTTP's dates cannot say, nor later than now (RFC 9110 §8.8.2.1).
     pub modified: SystemTime,
+    /// Strong entity tag, of the date that the file really has and of its length (RFC 9110 §8.8.3).
+    pub tag: String,
     pub media_type: String,
 }
 
@@ -93,12 +96,22 @@ fn open(place: &Path, media_type: String) -> Result<Found, Missing> {
     }
     let file = File::open(place).map_err(refused)?;
     let about = file.metadata().map_err(refused)?;
+    let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     Ok(Found {
         file: Arc::new(file),
         len: about.len(),
-        modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        modified: modified.min(SystemTime::now()).max(SystemTime::UNIX_EPOCH),
+        tag: format!("\"{:x}-{:x}\"", nanos(modified), about.len()),
         media_type,
     })
+}
+
+/// Since 1970, or below zero before it.
+fn nanos(time: SystemTime) -> i128 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => since.as_nanos() as i128,
+        Err(before) => -(before.duration().as_nanos() as i128),
+    }
 }
 
 fn media_type(place: &Path) -> String {

@@ -65,3 +65,19 @@ fn a_folder_is_served_and_nothing_beside_it() {
     assert_eq!(store.find("/a%20b/clip.mpd").err(), Some(Missing::NotFound));
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// RFC 9110 §8.8.2.1: no date later than now is told; and HTTP's dates begin with 1970, before which writing one down would panic.
+#[test]
+fn a_file_s_date_can_be_told_whatever_it_is() {
+    let place = std::env::temp_dir().join(format!("playpath-dates-{}", std::process::id()));
+    let file = File::create(&place).unwrap();
+    let (now, century) = (SystemTime::now(), std::time::Duration::from_secs(100 * 365 * 86_400));
+    let tags = [SystemTime::UNIX_EPOCH - century, now + century, now + 200 * century].map(|date| {
+        file.set_modified(date).unwrap();
+        let found = Store::open(&place).unwrap().find("/").unwrap();
+        assert!((SystemTime::UNIX_EPOCH..=SystemTime::now()).contains(&found.modified), "{date:?}");
+        found.tag
+    });
+    assert!(tags[0] != tags[1] && tags[1] != tags[2], "{tags:?}");
+    std::fs::remove_file(place).unwrap();
+}
