@@ -117,6 +117,7 @@ impl Http {
                 Ok(found) => file(&asked, found, date),
                 Err(Missing::NotFound) => plain("404 Not Found", "", asked.is_last, date),
                 Err(Missing::Forbidden) => plain("403 Forbidden", "", asked.is_last, date),
+                Err(Missing::Unavailable) => plain("503 Service Unavailable", "", asked.is_last, date),
             },
             "PUT" | "POST" => return self.begin_upload(&asked, date),
             "OPTIONS" => plain("204 No Content", ALLOWED, asked.is_last, date),

@@ -35,6 +35,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.device(), hint(&error))))?;
     // Late timers are no fault, only less exact.
     let _ = sys::set_least_timer_slack();
+    // Each file on its way has a descriptor; where they run out, 503 says so.
+    let _ = sys::raise_file_limit();
     let scheme = if spki.is_some() { "https" } else { "http" };
     let url = format!("{scheme}://{}:{}/", settings.addresses[0], settings.port);
     let mut said = json!({ "ready": true, "device": arguments.device(), "url": url, "sender": settings.sender.name });

@@ -1,6 +1,7 @@
 //! What is served: a folder, or one file.
 
 use percent_encoding::percent_decode_str;
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,8 @@ pub enum Missing {
     NotFound,
     /// It may not be read, or its name climbs out.
     Forbidden,
+    /// It may be there, but cannot be opened now: no descriptor is left, or no memory.
+    Unavailable,
 }
 
 impl Store {
@@ -82,9 +85,10 @@ impl Store {
 }
 
 fn refused(error: io::Error) -> Missing {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => Missing::Forbidden,
-        _ => Missing::NotFound,
+    match Errno::from_io_error(&error) {
+        Some(Errno::ACCESS | Errno::PERM) => Missing::Forbidden,
+        Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP) => Missing::NotFound,
+        _ => Missing::Unavailable,
     }
 }
 

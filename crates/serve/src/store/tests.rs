@@ -36,6 +36,21 @@ fn links_lead_nowhere_outside() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// RFC 9110 §15.6.4: a client that is told 404 would not ask again when there are descriptors.
+#[test]
+fn a_file_that_cannot_be_opened_now_is_not_missing() {
+    for (errno, why) in [
+        (Errno::MFILE, Missing::Unavailable),
+        (Errno::NFILE, Missing::Unavailable),
+        (Errno::IO, Missing::Unavailable),
+        (Errno::NOENT, Missing::NotFound),
+        (Errno::NAMETOOLONG, Missing::NotFound),
+        (Errno::ACCESS, Missing::Forbidden),
+    ] {
+        assert_eq!(refused(errno.into()), why, "{errno}");
+    }
+}
+
 #[test]
 fn a_folder_is_served_and_nothing_beside_it() {
     let folder = std::env::temp_dir().join(format!("playpath-store-{}", std::process::id()));
