@@ -58,7 +58,7 @@ fn a_packet_that_comes_again_is_not_read() {
     stream.resize(LEAST_INITIAL, 0);
     let ping = [&[0x01][..], &[0; 30]].concat();
     let mut server = server();
-    let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), ecn: Ecn::NotEct };
+    let envelope = Envelope { remote: "10.0.0.1:50000".parse().unwrap(), local: None, ecn: Ecn::NotEct };
     let mut datagram = [initial(&keys, 0, &ping), initial(&keys, 0, &stream)].concat();
     server.handle_datagram(Time::ZERO, envelope, &mut datagram);
     let mut out = Vec::new();

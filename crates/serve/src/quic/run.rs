@@ -146,7 +146,7 @@ impl Serves for Loop {
             };
             let now = self.clock.now();
             for (meta, slice) in metas.iter().zip(&mut slices).take(count) {
-                let envelope = Envelope { remote: meta.addr, ecn: codepoint(meta.ecn) };
+                let envelope = Envelope { remote: meta.addr, local: meta.dst_ip, ecn: codepoint(meta.ecn) };
                 for datagram in slice[..meta.len].chunks_mut(meta.stride.max(1)) {
                     self.server.handle_datagram(now, envelope, datagram);
                 }
@@ -203,7 +203,7 @@ impl Loop {
             ecn: EcnCodepoint::from_bits(run.envelope.ecn as u8),
             contents: &self.out[..length],
             segment_size: (length > run.size).then_some(run.size),
-            src_ip: None,
+            src_ip: run.envelope.local,
         };
         let sent = self.state.try_send(UdpSockRef::from(&self.socket), &transmit);
         // What an ICMP message said of a client that is gone is no refusal.
@@ -220,7 +220,7 @@ struct Run {
 impl Run {
     /// One more of `length` bytes may follow the `before` bytes that there are.
     fn takes(&self, envelope: Envelope, (before, length): (usize, usize), most: usize) -> bool {
-        let is_same = envelope.remote == self.envelope.remote && envelope.ecn == self.envelope.ecn;
+        let is_same = envelope == self.envelope;
         let is_open = before % self.size == 0 && before / self.size < most;
         is_same && is_open && length <= self.size && before + length <= MOST_BYTES - 28
     }

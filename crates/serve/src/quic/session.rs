@@ -5,7 +5,7 @@
 
 use crate::h3::{Broken, EXCESSIVE_LOAD, INTERNAL_ERROR, NO_ERROR};
 use crate::incoming::Incoming;
-use crate::quic::addresses::Addresses;
+use crate::quic::addresses::{Addresses, Ends};
 use crate::quic::ids::{self, Ids};
 use crate::quic::keys::{Keyring, MOST_PATHS, Place};
 use crate::quic::streams::Streams;
@@ -23,7 +23,7 @@ use playpath_transport::quic::receiving::Arrival;
 use playpath_units::Time;
 use rustls::ServerConfig;
 use rustls::quic::{KeyChange, ServerConnection, Version};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,9 +41,11 @@ struct Crypto {
 }
 
 /// How a datagram came, or how it goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
     pub remote: SocketAddr,
+    /// The own address that it came to, or goes from; `None`: the system's choice.
+    pub local: Option<IpAddr>,
     pub ecn: Ecn,
 }
 
@@ -200,7 +202,8 @@ impl Session {
 
     /// A datagram arrived; its packets are opened in place.
     pub fn handle_datagram(&mut self, now: Time, envelope: Envelope, bytes: &mut [u8], store: &Store) {
-        let from = self.addresses.known(envelope.remote);
+        let ends = (envelope.remote, envelope.local);
+        let from = self.addresses.known(ends);
         let arrival = Arrival { from, ecn: envelope.ecn, bytes: bytes.len() as u32 };
         let path_id = match Header::parse(bytes, self.own.len()) {
             Some(Header::Short { destination, .. }) => self.path_of(&bytes[destination]),
@@ -223,7 +226,7 @@ impl Session {
             self.ids.iter_mut().for_each(|ids| ids.arrive(&packet[destination.clone()]));
             at += end;
             if self.endpoint.opens(kind) {
-                self.handle_packet(now, Place { kind, path_id }, packet, number_at, (envelope.remote, arrival));
+                self.handle_packet(now, Place { kind, path_id }, packet, number_at, (ends, arrival));
             }
         }
         self.serve(now, store);
@@ -234,19 +237,12 @@ impl Session {
         self.ids.iter().position(|ids| ids.owns(destination)).unwrap_or(0) as u8
     }
 
-    fn handle_packet(
-        &mut self,
-        now: Time,
-        place: Place,
-        packet: &mut [u8],
-        number_at: usize,
-        came: (SocketAddr, Arrival),
-    ) {
+    fn handle_packet(&mut self, now: Time, place: Place, packet: &mut [u8], number_at: usize, came: (Ends, Arrival)) {
         let Some(clear) = self.keys.open(place, packet, number_at) else { return };
         let Place { kind, path_id } = place;
-        let (endpoint, (remote, arrival)) = (&self.endpoint, came);
+        let (endpoint, (ends, arrival)) = (&self.endpoint, came);
         let is_used = |port| (0..MOST_PATHS).any(|path| endpoint.remote(path).is_some_and(|to| to.port == port));
-        let Some(from) = self.addresses.heard(remote, is_used) else { return };
+        let Some(from) = self.addresses.heard(ends, is_used) else { return };
         let arrival = Arrival { from, ..arrival };
         if path_id > 0 && !self.endpoint.handle_arrival(now, path_id, arrival) {
             return;
@@ -479,11 +475,11 @@ impl Session {
             let datagram = self.endpoint.poll_transmit(now)?;
             let start = out.len();
             self.ids[usize::from(datagram.path_id)].address(datagram.to.port);
-            if let Some(remote) = self.addresses.of(datagram.to.port)
+            if let Some((remote, local)) = self.addresses.of(datagram.to.port)
                 && self.put_datagram(&datagram, out).is_some()
             {
                 self.qlog.iter_mut().for_each(|log| log.sent(now, &datagram));
-                return Some(Envelope { remote, ecn: datagram.ecn });
+                return Some(Envelope { remote, local, ecn: datagram.ecn });
             }
             out.truncate(start); // it counts as lost
         }
@@ -533,11 +529,11 @@ impl Session {
     }
 
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.addresses.first()
+        self.addresses.first().map(|(remote, _)| remote)
     }
 
     pub fn remote_of(&self, path: usize) -> Option<SocketAddr> {
-        self.addresses.of(self.endpoint.remote(path)?.port)
+        self.addresses.of(self.endpoint.remote(path)?.port).map(|(remote, _)| remote)
     }
 }
 
