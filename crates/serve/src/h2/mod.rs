@@ -14,7 +14,7 @@
 mod hpack;
 
 use crate::conversation::Access;
-use crate::h3::request::{Early, announced, fits, head, priority, regular_fields};
+use crate::h3::request::{CONTINUE, Early, announced, fits, head, priority, regular_fields};
 use crate::http::{Answer, Http};
 use crate::outgoing::Source;
 use crate::store::Store;
@@ -328,6 +328,9 @@ impl Http2 {
             turn: 0,
         };
         let answer = stream.http.handle(text.as_bytes(), store, SystemTime::now()).answer;
+        if answer.as_ref().is_some_and(|answer| answer.status == 0) {
+            put_frame(&mut self.replies, (HEADERS, END_HEADERS, id), &hpack::encode(CONTINUE.into_iter()));
+        }
         self.streams.insert(id, stream);
         Ok(named(answer))
     }
@@ -417,7 +420,7 @@ impl Http2 {
     }
 }
 
-/// An interim response has no use here; the request's first line names the version.
+/// An interim response is no answer; the request's first line names the version.
 fn named(answer: Option<Answer>) -> Option<Answer> {
     let mut answer = answer.filter(|answer| answer.status != 0)?;
     answer.request = answer.request.replace("HTTP/1.1", "HTTP/2");

@@ -182,6 +182,20 @@ fn an_upload_is_read_and_its_windows_opened_again() {
     assert_eq!(ended.len(), 1);
 }
 
+/// RFC 9110 §10.1.1: the client waits for it with the body.
+#[test]
+fn who_expects_it_is_told_to_go_on() {
+    let mut bed = Bed::new("expect");
+    bed.frames();
+    let asked = [("content-length", "3"), ("expect", "100-continue")];
+    bed.say((HEADERS, END_HEADERS, 1), &section("PUT", "/new", &asked)).unwrap();
+    // `:status` by index 8 of the static table, and the three digits: five bytes.
+    assert_eq!(bed.frames().0, [(HEADERS, END_HEADERS, 1, 5)]);
+    bed.say((DATA, END_STREAM, 1), b"abc").unwrap();
+    let kinds: Vec<_> = bed.frames().0.iter().map(|frame| (frame.0, frame.1)).collect();
+    assert_eq!(kinds[kinds.len() - 2..], [(HEADERS, END_HEADERS), (DATA, END_STREAM)]);
+}
+
 /// Whether anybody reads the body or not (RFC 9113 §8.1.1).
 #[test]
 fn a_body_that_is_not_as_long_as_announced_is_malformed() {

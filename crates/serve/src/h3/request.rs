@@ -43,6 +43,8 @@ pub struct Request {
 #[derive(Debug)]
 pub enum Outcome {
     Nothing,
+    /// The client waits for 100 (Continue) with the body.
+    Continue,
     Answer(Box<Answer>),
     /// The stream is to be reset, with this code.
     Refused(u32),
@@ -134,9 +136,21 @@ impl Request {
     }
 }
 
-/// An interim response has no use here: nobody waits for it with the body.
 fn outcome(answer: Option<Answer>) -> Outcome {
-    answer.filter(|answer| answer.status != 0).map_or(Outcome::Nothing, |answer| Outcome::Answer(Box::new(answer)))
+    match answer {
+        None => Outcome::Nothing,
+        Some(answer) if answer.status == 0 => Outcome::Continue,
+        Some(answer) => Outcome::Answer(Box::new(answer)),
+    }
+}
+
+/// The fields of 100 (Continue) (RFC 9110 §10.1.1).
+pub(crate) const CONTINUE: [(&str, &str); 1] = [(":status", "100")];
+
+/// Put 100 (Continue) onto the stream of its request, before the answer.
+pub fn put_continue(out: &mut Outgoing) {
+    let bytes = headers(CONTINUE.into_iter());
+    out.push(bytes.len() as u64, Source::Bytes(bytes.into()));
 }
 
 /// As HTTP/1.1 has it; `None`: malformed.
