@@ -199,7 +199,7 @@ pub(crate) fn fits(announced: &mut Option<u64>, more: u64) -> bool {
 }
 
 /// §4.2: lower case, a token, nothing that speaks of a connection, and no line break in a value.
-fn is_allowed(name: &str, value: &str) -> bool {
+pub(crate) fn is_allowed(name: &str, value: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let of_connection = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
     !name.is_empty()
