@@ -197,7 +197,8 @@ impl Connection {
             Frame::Close { code } => self.drain(now, code),
             // Connection ids are bytes, which are kept outside ([`external`](super::external)).
             Frame::NewConnectionId { .. } | Frame::RetireConnectionId { .. } => {}
-            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } => {}
+            Frame::StreamDataBlocked { id, .. } => self.streams.on_stream_data_blocked(id, &self.config)?,
+            Frame::Ping | Frame::DataBlocked(_) => {}
         }
         Ok(())
     }
