@@ -473,6 +473,7 @@ impl Session {
     pub fn poll_datagram(&mut self, now: Time, out: &mut Vec<u8>) -> Option<Envelope> {
         loop {
             let datagram = self.endpoint.poll_transmit(now)?;
+            self.renew_keys();
             let start = out.len();
             self.ids[usize::from(datagram.path_id)].address(datagram.to.port);
             if let Some((remote, local)) = self.addresses.of(datagram.to.port)
@@ -482,6 +483,15 @@ impl Session {
                 return Some(Envelope { remote, local, ecn: datagram.ecn });
             }
             out.truncate(start); // it counts as lost
+        }
+    }
+
+    /// Only once the client has acknowledged something of the phase at hand (RFC 9001 §6.1).
+    fn renew_keys(&mut self) {
+        let (endpoint, keys) = (&self.endpoint, &self.keys);
+        let is_known = |path| endpoint.largest_acked(path).is_some_and(|number| keys.has_sealed(path, number));
+        if keys.are_worn() && endpoint.is_established() && (0..MOST_PATHS).any(is_known) {
+            self.keys.update();
         }
     }
 

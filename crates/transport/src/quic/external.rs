@@ -169,6 +169,11 @@ impl Connection {
         self.turn_to(at_hand);
     }
 
+    /// Largest number of a packet of data on a path that was acknowledged.
+    pub fn largest_acked(&self, path: usize) -> Option<u64> {
+        self.lane(path).and_then(|lane| lane.spaces[Space::Data as usize].board.largest_acked())
+    }
+
     /// Where the peer is on a path, if it has been heard there.
     pub fn remote(&self, path: usize) -> Option<Address> {
         self.lane(path).and_then(|lane| lane.route.known_remote())
