@@ -117,6 +117,7 @@ impl Http {
             "GET" | "HEAD" => match store.find(asked.path()) {
                 Ok(found) => file(&asked, found, date),
                 Err(Missing::NotFound) => plain("404 Not Found", "", asked.is_last, date),
+                Err(Missing::Folder) => moved(&asked, date),
                 Err(Missing::Forbidden) => plain("403 Forbidden", "", asked.is_last, date),
                 Err(Missing::Unavailable) => plain("503 Service Unavailable", "", asked.is_last, date),
             },
@@ -209,6 +210,14 @@ fn file(asked: &Asked, found: Found, date: SystemTime) -> Answer {
     let cmcd = client_data(asked).map(|cmcd| (cmcd, len));
     let delivery = asked.head.field(DELIVERY).map(str::to_string);
     Answer { head, body, is_last: asked.is_last, cmcd, delivery, status: code(status), ..Answer::default() }
+}
+
+/// To the folder's own address (RFC 9110 §15.4.2). One slash begins it: behind two there would be another host's name.
+fn moved(asked: &Asked, date: SystemTime) -> Answer {
+    let target = asked.path();
+    let (path, rest) = target.split_at(target.find(['?', '#']).unwrap_or(target.len()));
+    let location = format!("Location: /{}/{rest}\r\n", path.trim_start_matches('/'));
+    plain("301 Moved Permanently", &location, asked.is_last, date)
 }
 
 /// What the conditions of a request for a file come to, in their order (RFC 9110 §13.2.2); `None`: it is sent.

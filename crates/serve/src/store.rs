@@ -32,6 +32,8 @@ pub struct Found {
 pub enum Missing {
     /// No such file.
     NotFound,
+    /// A folder with an `index.html`, named without the slash behind which its links count.
+    Folder,
     /// It may not be read, or its name climbs out.
     Forbidden,
     /// It may be there, but cannot be opened now: no descriptor is left, or no memory.
@@ -56,8 +58,8 @@ impl Store {
         self
     }
 
-    /// The file of a request's target: `/a%20b.mp4?query`. A folder stands for its `index.html`; a single file is served at its own
-    /// name and at `/`. Behind a link that leads out of the folder there is nothing, and no name climbs out by `..`.
+    /// The file of a request's target: `/a%20b.mp4?query`. A folder, with its slash, stands for its `index.html`; a single file is
+    /// served at its own name and at `/`. Behind a link that leads out of the folder there is nothing, and no name climbs out by `..`.
     pub fn find(&self, target: &str) -> Result<Found, Missing> {
         let path = target.split(['?', '#']).next().unwrap_or_default();
         let path = percent_decode_str(path).decode_utf8().map_err(|_| Missing::NotFound)?;
@@ -65,22 +67,25 @@ impl Store {
         if path.contains('\0') || path.split('/').any(|part| part == "..") {
             return Err(Missing::Forbidden);
         }
-        let place = self.place(path)?;
+        let (place, is_folder) = self.place(path)?;
         let real = place.canonicalize().map_err(refused)?;
         if self.bounds.as_ref().is_some_and(|bounds| !real.starts_with(bounds)) {
             return Err(Missing::NotFound);
         }
-        open(&real, media_type(&place))
+        let found = open(&real, media_type(&place))?;
+        let is_short = is_folder && !path.is_empty() && !path.ends_with('/');
+        if is_short { Err(Missing::Folder) } else { Ok(found) }
     }
 
-    fn place(&self, path: &str) -> Result<PathBuf, Missing> {
+    /// The file, and whether it stands for its folder.
+    fn place(&self, path: &str) -> Result<(PathBuf, bool), Missing> {
         if self.is_file {
             let is_it = path.is_empty() || self.root.file_name().is_some_and(|name| name == path);
-            return if is_it { Ok(self.root.clone()) } else { Err(Missing::NotFound) };
+            return if is_it { Ok((self.root.clone(), false)) } else { Err(Missing::NotFound) };
         }
         // A path that begins with another slash would replace the root.
         let place = self.root.join(path.trim_start_matches('/'));
-        Ok(if place.is_dir() { place.join("index.html") } else { place })
+        Ok(if place.is_dir() { (place.join("index.html"), true) } else { (place, false) })
     }
 }
 

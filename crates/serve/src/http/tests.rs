@@ -109,6 +109,21 @@ fn what_can_be_read_in_two_ways_is_refused() {
     }
 }
 
+/// RFC 9110 §15.4.2: relative links of its page count from behind the slash. Never to another host.
+#[test]
+fn a_folder_has_a_slash_at_its_end() {
+    let site = Site::new("folder");
+    std::fs::create_dir_all(site.0.join("page")).unwrap();
+    std::fs::write(site.0.join("page/index.html"), "<html>").unwrap();
+    for (target, location) in
+        [("/page", "/page/"), ("/page?a=b/c", "/page/?a=b/c"), ("//page", "/page/"), ("http://a/page", "/page/")]
+    {
+        let answer = site.answer(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert!(answer.status == 301 && answer.head.contains(&format!("Location: {location}\r\n")), "{}", answer.head);
+    }
+    assert_eq!(site.answer("GET /page/ HTTP/1.1\r\nHost: a\r\n\r\n").status, 200);
+}
+
 #[test]
 fn a_target_may_name_the_host() {
     let site = Site::new("absolute");

@@ -21,7 +21,7 @@ fn links_lead_nowhere_outside() {
     assert_eq!(store.find("/clip.mpd").unwrap().media_type, "application/dash+xml");
     assert_eq!(store.find("/whole/clip.bin").unwrap().len, 5);
     let outside =
-        ["/stolen", "/clips/stolen", "/up/secret", "/up/www/clips/stolen", "/old", "/old/index.html", "/broken"];
+        ["/stolen", "/clips/stolen", "/up/secret", "/up/www/clips/stolen", "/old/", "/old/index.html", "/broken"];
     for target in outside {
         assert_eq!(store.find(target).err(), Some(Missing::NotFound), "{target}");
     }
@@ -75,6 +75,9 @@ fn a_folder_is_served_and_nothing_beside_it() {
     ] {
         assert_eq!(store.find(target).err(), Some(why), "{target}");
     }
+    std::fs::write(folder.join("www/a b/index.html"), "<html>").unwrap();
+    assert_eq!(store.find("/a%20b?x").err(), Some(Missing::Folder));
+    assert_eq!(store.find("/a%20b/?x").unwrap().len, 6);
     let store = Store::open(&folder.join("www/index.html")).unwrap();
     assert!(store.find("/").is_ok() && store.find("/index.html").is_ok());
     assert_eq!(store.find("/a%20b/clip.mpd").err(), Some(Missing::NotFound));
