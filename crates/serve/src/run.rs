@@ -134,7 +134,13 @@ pub(crate) fn drive(served: &mut impl Serves, signals: &impl AsFd, stdin: Option
         let due = served.poll_timeout();
         let timeout = (due != Time::MAX).then(|| due.saturating_since(served.clock().now()).as_nanos());
         match wait(served.source(), signals, stdin, timeout)? {
-            Woken::End => return Ok(()),
+            Woken::Signal => return Ok(()),
+            Woken::InputEnd => {
+                eprintln!(
+                    "playpath-serve: standard input has ended, and with it the server; < /dev/null lets it go on"
+                );
+                return Ok(());
+            }
             Woken::Time => {}
             Woken::Packet => served.read()?,
         }
@@ -157,7 +163,8 @@ fn log_line(access: &Access) -> Value {
 enum Woken {
     Packet,
     Time,
-    End,
+    Signal,
+    InputEnd,
 }
 
 struct Loop {
@@ -245,8 +252,10 @@ fn wait(source: &impl AsFd, signals: &impl AsFd, stdin: Option<&File>, nanos: Op
         Err(error) => return Err(Failure::run(format!("waiting for packets: {}", io::Error::from(error)))),
     }
     let is_ready = |index: usize| files.get(index).is_some_and(|file| !file.revents().is_empty());
-    Ok(if is_ready(1) || is_ready(2) {
-        Woken::End
+    Ok(if is_ready(1) {
+        Woken::Signal
+    } else if is_ready(2) {
+        Woken::InputEnd
     } else if is_ready(0) {
         Woken::Packet
     } else {
